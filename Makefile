@@ -1,0 +1,56 @@
+# `make demo` and `make test` do all the set-up they need: Python >= 3.11, a JDK >= 17, Maven >= 3.8
+# and Node >= 20 are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := plugin-build/sidecypher_plugin/core.jar
+MVN := mvn --batch-mode --quiet --file plugin-build/core/pom.xml
+
+.PHONY: default demo test lint format core bench lock clean
+
+default: lint test
+
+# The virtual environment is made under another name and renamed last, so that an interrupted
+# first run is never taken for a finished one.
+$(VENV)/ready: requirements.lock pyproject.toml
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	touch $@
+
+CORE_SOURCES := $(shell find plugin-build/core/src/main -type f) plugin-build/core/pom.xml
+
+$(CORE): $(CORE_SOURCES)
+	$(MVN) package -DskipTests
+
+core: $(CORE)
+
+demo: $(VENV)/ready $(CORE)
+	$(BIN)/sidecypher demo $(if $(KEEP),--keep)
+
+test: $(VENV)/ready $(CORE)
+	$(MVN) test
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/ready $(CORE)
+	$(BIN)/python -m benchmarks
+
+# Maintainers: resolve all Python dependencies anew, with hashes, for every platform.
+lock: $(VENV)/ready
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-header --upgrade --quiet -o requirements.lock
+
+clean:
+	rm -rf $(VENV) .demo plugin-build/core/target $(CORE)

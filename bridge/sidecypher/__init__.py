@@ -1,0 +1,30 @@
+"""Write Neo4j procedures in Python: isolated, with a deadline, in the caller's transaction.
+
+Example:
+    >>> from sidecypher import Row, procedure
+    >>> class Greeting(Row):
+    ...     text: str
+    >>> @procedure("demo.greet")
+    ... def greet(name: str) -> Greeting:
+    ...     return Greeting(text=f"Hello {name}")
+"""
+
+from sidecypher.context import Context, Record, Result
+from sidecypher.errors import ProcedureError, SidecypherError
+from sidecypher.registry import procedure
+from sidecypher.rows import Row
+from sidecypher.types import DateTime, Deadline, Description, LocalDateTime
+
+__all__ = [
+    "Context",
+    "DateTime",
+    "Deadline",
+    "Description",
+    "LocalDateTime",
+    "ProcedureError",
+    "Record",
+    "Result",
+    "Row",
+    "SidecypherError",
+    "procedure",
+]

@@ -1,0 +1,5 @@
+"""`python -m sidecypher` is `sidecypher`."""
+
+from sidecypher.cli import main
+
+main()

@@ -1,0 +1,134 @@
+"""The sidecar: everything put together, started and stopped in order."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+from typing import Final
+
+from sidecypher.credentials import load_credentials
+from sidecypher.dispatch import Dispatcher
+from sidecypher.executors import EventLoop
+from sidecypher.health import HealthServer, health_app
+from sidecypher.loading import Loaded, load
+from sidecypher.rendezvous import Endpoint, Rendezvous, remove_rendezvous
+from sidecypher.resources import Resources
+from sidecypher.settings import Settings
+from sidecypher.telemetry import Telemetry, configure_logging, logger
+from sidecypher.transport.py4j import Py4JServer
+from sidecypher.types import Limits
+
+SWITCH_SECONDS: Final = 0.0005
+"""How long a thread may hold the interpreter when others wait.
+
+Measured with eight echo callers beside one busy body (2 cores): the echo's median fell from 5.5 ms
+to 1.0 ms against Python's default of 5 ms.
+"""
+
+
+class Sidecar:
+    """One running sidecar.
+
+    Example:
+        >>> from sidecypher.settings import load_settings
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as home:
+        ...     sidecar = Sidecar(load_settings({"home": home}, {}))
+        ...     sidecar.start()
+        ...     sidecar.stop()
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Load procedures and listen; nothing is answered before `start`.
+
+        Raises:
+            SidecypherError: A port is taken or the home cannot be written.
+        """
+        self._settings = settings
+        credentials = load_credentials(settings.run_dir)
+        self._telemetry = Telemetry()
+        self._loop = EventLoop()
+        self._resources = Resources()
+        self.loaded: Final[Loaded] = load(settings.procedures)
+        self._stopping = threading.Event()
+        self._dispatcher = Dispatcher(
+            self.loaded.registry, self._loop, self._resources, self._telemetry, Limits()
+        )
+        self._py4j = Py4JServer(
+            self._dispatcher,
+            tls=credentials.tls,
+            token=credentials.token,
+            port=settings.port,
+            limits=Limits(),
+            open_connections=self._telemetry.connections,
+        )
+        checks = {
+            "event loop": lambda: None if self._loop.alive() else "its thread has ended",
+            "procedures": lambda: None if len(self.loaded.registry) else "none is loaded",
+            "not stopping": lambda: "it is stopping" if self._stopping.is_set() else None,
+        }
+        self._health = HealthServer(health_app(checks, self._telemetry.metrics), settings.http_port)
+        self._telemetry.load_failures.set(len(self.loaded.failures))
+        self._telemetry.open_calls.set_function(lambda: self._dispatcher.open_calls)
+        self._fingerprint = credentials.fingerprint
+
+    def start(self) -> None:
+        """Accept connections and tell plugins where."""
+        sys.setswitchinterval(SWITCH_SECONDS)
+        log = logger()
+        for failure in self.loaded.failures:
+            log.error("module left out", module=failure.module, reason=failure.reason)
+        self._py4j.start()
+        self._health.start()
+        Rendezvous(
+            v=1,
+            generation=self._dispatcher.generation,
+            pid=os.getpid(),
+            endpoints=[Endpoint("127.0.0.1", self._py4j.port)],
+            fingerprint=self._fingerprint,
+            http=self._health.port,
+        ).write(self._settings.run_dir)
+        log.info(
+            "sidecar ready",
+            procedures=len(self.loaded.registry),
+            port=self._py4j.port,
+            http_port=self._health.port,
+        )
+
+    def stop(self) -> None:
+        """Refuse new calls, let those in flight end within the grace, cancel the rest."""
+        self._stopping.set()
+        self._dispatcher.refuse_new()
+        remove_rendezvous(self._settings.run_dir, self._dispatcher.generation)
+        patience = time.monotonic() + self._settings.shutdown_seconds
+        while self._dispatcher.serving_calls and time.monotonic() < patience:
+            time.sleep(0.01)
+        self._dispatcher.cancel_all()
+        self._py4j.stop()
+        self._loop.stop([self._resources.stop])
+        self._health.stop()
+        logger().info("sidecar stopped")
+
+
+def serve(settings: Settings) -> None:
+    """Run a sidecar until SIGTERM or SIGINT; a second signal ends the process at once.
+
+    Raises:
+        SidecypherError: It cannot start.
+    """
+    configure_logging(settings.log_level, settings.log_format)
+    sidecar = Sidecar(settings)
+    asked = threading.Event()
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        if asked.is_set():
+            os._exit(128 + number)
+        asked.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, on_signal)
+    sidecar.start()
+    asked.wait()
+    sidecar.stop()

@@ -1,0 +1,60 @@
+"""`sidecypher demo`: the main job, end to end, on the embedded Neo4j."""
+
+import os
+from importlib.resources import files
+from typing import Annotated, Any, Final
+
+import neo4j
+import typer
+
+from sidecypher.cli.demo.source import choose_source
+from sidecypher.cli.lifecycle import bolt_address, bring_up, read_status
+from sidecypher.cli.options import Config, Home
+from sidecypher.cli.output import notes, results, show_table
+from sidecypher.runtime.process.stop import stop
+from sidecypher.settings import load_settings
+from sidecypher_schema.scripts import apply_schema, statements
+
+PARAMETERS: Final[dict[str, Any]] = {
+    "issueNumber": 1,
+    "prNumber": 2,
+    "repoName": "Hello-World",
+    "owner": "Codertocat",
+}
+
+
+def demo(
+    home: Home = None,
+    config: Config = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave everything up.")] = False,
+) -> None:
+    """Start Neo4j and the sidecar, load a small graph, and query it with data from GitHub."""
+    settings = load_settings({"home": home}, config=config)
+    source = choose_source(settings.cache_dir)
+    notes.print(source.told)
+    try:
+        bring_up(settings, environ={**os.environ, **source.environ}, replay=source.replay)
+        uri, auth = bolt_address(settings)
+        with neo4j.GraphDatabase.driver(uri, auth=auth) as driver, driver.session() as session:
+            apply_schema(session)
+            for statement in statements(_text("sidecypher_procedures.github", "demo.cypher")):
+                session.run(statement).consume()
+            for query in statements(_text("sidecypher.cli.demo", "queries.cypher")):
+                found = session.run(query, PARAMETERS)
+                show_table(query, found.keys(), [record.values() for record in found])
+        results.print(f"Neo4j Browser: {read_status(settings)['browser']}", highlight=False)
+    finally:
+        if not keep:
+            stop(settings.home)
+    if keep:
+        results.print(
+            f"User {auth[0] if auth else ''}, password in {settings.home / 'neo4j-password'}",
+            soft_wrap=True,
+        )
+        results.print("Still up; stop it with `sidecypher down`.")
+    else:
+        results.print("Everything is stopped again; `make demo KEEP=1` leaves it up.")
+
+
+def _text(package: str, name: str) -> str:
+    return (files(package) / name).read_text(encoding="utf-8")

@@ -1,0 +1,246 @@
+"""`up`, `down`, `status`, `serve`: the life of one installation."""
+
+import os
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import httpx
+import typer
+
+from sidecypher.app import serve as run_sidecar
+from sidecypher.cli.options import AsJson, Check, Config, Home, Procedures
+from sidecypher.cli.output import notes, results, show_json
+from sidecypher.cli.prepare import PLUGIN_FILE, build_plugin, fetch_jars, java_for, load_procedures
+from sidecypher.errors import SettingsError
+from sidecypher.rendezvous import FILE, read_rendezvous
+from sidecypher.runtime.installation import Installation
+from sidecypher.runtime.lockfile import load_lock
+from sidecypher.runtime.neo4j import USER, Neo4jServer
+from sidecypher.runtime.ports import choose_ports, read_ports
+from sidecypher.runtime.process.detached import launch_supervisor
+from sidecypher.runtime.process.spec import ProcessSpec, file_names_pid
+from sidecypher.runtime.process.state import read_state
+from sidecypher.runtime.process.stop import stop
+from sidecypher.runtime.process.supervisor import Supervisor
+from sidecypher.settings import Settings, load_settings
+
+
+def up(
+    home: Home = None,
+    procedures: Procedures = None,
+    config: Config = None,
+    as_json: AsJson = False,
+    check: Check = True,
+) -> None:
+    """Start Neo4j and the sidecar in the background; build the plugin if it does not fit."""
+    settings = load_settings({"home": home, "procedures": procedures}, config=config)
+    bring_up(settings, check=check)
+    show_status(settings, as_json=as_json)
+
+
+def bring_up(
+    settings: Settings,
+    *,
+    check: bool = True,
+    environ: Mapping[str, str] = os.environ,
+    replay: Sequence[str] = (),
+) -> None:
+    """Start what `up` starts, unless it runs already.
+
+    Args:
+        settings: The installation.
+        check: Whether to try a new plugin in a throw-away Neo4j first.
+        environ: Environment of the processes.
+        replay: Arguments of the GitHub stand-in that the offline demo wants beside them.
+
+    Raises:
+        SidecypherError: Something needed is missing, or a process does not start.
+    """
+    running = read_state(settings.home)
+    if running is not None and running.alive:
+        notes.print("Already up. To load changed procedures: `sidecypher down`, then `up`.")
+        return
+    installation = fetch_jars(settings)
+    java = java_for(installation)
+    loaded = load_procedures(settings)
+    plugins = settings.home / "neo4j" / "plugins"
+    plugins.mkdir(parents=True, exist_ok=True)
+    build_plugin(loaded, installation, java, plugins / PLUGIN_FILE, check=check)
+    notes.print("Starting Neo4j and the sidecar")
+    command = [sys.executable, "-m", "sidecypher", "supervise", *replay]
+    launch_supervisor(settings.home, command, {**environ, **settings.environment()})
+
+
+def supervise(
+    replay_payloads: Annotated[Path | None, typer.Option()] = None,
+    replay_port: Annotated[int, typer.Option()] = 0,
+) -> None:
+    """Keep Neo4j and the sidecar running, in the foreground; `up` starts this."""
+    settings = load_settings({})
+
+    def plan() -> list[ProcessSpec]:
+        installation = Installation(load_lock(), settings.cache_dir)
+        ports = choose_ports(
+            settings.home / "ports.json",
+            bolt=settings.bolt_port or None,
+            http=settings.browser_port or None,
+        )
+        server = Neo4jServer(settings.home, installation, java_for(installation), ports)
+        server.prepare()
+        companions = []
+        if replay_payloads is not None:
+            companions.append(_replay(settings, replay_payloads, replay_port))
+        return [*companions, _sidecar(settings), server.process(restart=True)]
+
+    Supervisor(settings.home, plan).run()
+
+
+def _sidecar(settings: Settings) -> ProcessSpec:
+    return ProcessSpec(
+        name="sidecar",
+        argv=(sys.executable, "-m", "sidecypher", "serve"),
+        env=dict(os.environ),
+        log_file=settings.log_dir / "sidecar.log",
+        restart=True,
+        ready=file_names_pid(settings.run_dir / FILE),
+        stop_grace=settings.shutdown_seconds + 5.0,
+    )
+
+
+def _replay(settings: Settings, payloads: Path, port: int) -> ProcessSpec:
+    module = "sidecypher_procedures.github.replay"
+    return ProcessSpec(
+        name="github-replay",
+        argv=(
+            *(sys.executable, "-m", module),
+            *("--payloads", str(payloads), "--port", str(port)),
+        ),
+        env=dict(os.environ),
+        log_file=settings.log_dir / "replay.log",
+        restart=True,
+        ready=lambda _pid: _listens(port),
+    )
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+def serve(
+    home: Home = None,
+    procedures: Procedures = None,
+    config: Config = None,
+    port: Annotated[int | None, typer.Option(help="Port for the plugin; 0 is any.")] = None,
+    http_port: Annotated[int | None, typer.Option(help="Port of /livez; 0 is any.")] = None,
+    log_level: Annotated[str | None, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = None,
+    log_format: Annotated[str | None, typer.Option(help="json or console.")] = None,
+) -> None:
+    """Run the sidecar alone, in the foreground, until SIGTERM."""
+    run_sidecar(
+        load_settings(
+            {
+                "home": home,
+                "procedures": procedures,
+                "port": port,
+                "http_port": http_port,
+                "log_level": log_level,
+                "log_format": log_format,
+            },
+            config=config,
+        )
+    )
+
+
+def down(home: Home = None, config: Config = None) -> None:
+    """Stop Neo4j and the sidecar, and whatever a killed one has left behind."""
+    settings = load_settings({"home": home}, config=config)
+    notes.print("Stopped." if stop(settings.home) else "Nothing was running.")
+
+
+def status(
+    home: Home = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what runs and where; exit code 1 when Neo4j or the sidecar does not."""
+    settings = load_settings({"home": home}, config=config)
+    if not show_status(settings, as_json=as_json):
+        raise typer.Exit(1)
+
+
+def show_status(settings: Settings, *, as_json: bool) -> bool:
+    """Print the state of an installation and return whether all of it runs."""
+    facts = read_status(settings)
+    if as_json:
+        show_json(facts)
+    else:
+        for name, value in facts.items():
+            if name != "processes":
+                results.print(f"{name:14} {value}", markup=False, highlight=False, soft_wrap=True)
+        for name, process in facts["processes"].items():
+            line = f"{name:14} {process['status']}, pid {process['pid']}"
+            results.print(line, markup=False, highlight=False)
+    return bool(facts["running"])
+
+
+def read_status(settings: Settings) -> dict[str, Any]:
+    """Return what `status --json` prints."""
+    state = read_state(settings.home)
+    ports = read_ports(settings.home / "ports.json")
+    sidecar = read_rendezvous(settings.run_dir)
+    alive = {} if state is None else {each.name: each.alive for each in state.processes}
+    running = state is not None and state.alive and bool(alive) and all(alive.values())
+    return {
+        "running": running,
+        "ready": running and sidecar is not None and _is_ready(sidecar.http),
+        "bolt": f"bolt://127.0.0.1:{ports.bolt}" if ports.bolt else None,
+        "http": f"http://127.0.0.1:{ports.http}" if ports.http else None,
+        "browser": f"http://127.0.0.1:{ports.http}/browser/" if ports.http else None,
+        "user": USER,
+        "password_file": str(settings.home / "neo4j-password"),
+        "sidecar": f"http://127.0.0.1:{sidecar.http}" if sidecar else None,
+        "pid": state.pid if state is not None and state.alive else None,
+        "home": str(settings.home),
+        "processes": {
+            each.name: {
+                "pid": each.pid,
+                "status": each.status if alive[each.name] else "not running",
+                "restarts": each.restarts,
+            }
+            for each in (state.processes if state is not None else ())
+        },
+    }
+
+
+def _is_ready(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=2).is_success
+    except httpx.HTTPError:
+        return False
+
+
+def bolt_address(settings: Settings) -> tuple[str, tuple[str, str] | None]:
+    """Return URI and authentication of the server that commands talk to.
+
+    Raises:
+        SettingsError: No server is named and the embedded one does not run.
+    """
+    if settings.neo4j_uri:
+        password = settings.neo4j_password
+        auth = (settings.neo4j_user, password.get_secret_value()) if password else None
+        return settings.neo4j_uri, auth
+    facts = read_status(settings)
+    if not facts["running"]:
+        raise SettingsError(
+            "There is no Neo4j to talk to",
+            hint="Run `sidecypher up`, or set SIDECYPHER_NEO4J_URI.",
+        )
+    password_file = Path(facts["password_file"])
+    return facts["bolt"], (USER, password_file.read_text(encoding="utf-8").strip())

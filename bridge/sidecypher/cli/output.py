@@ -1,0 +1,72 @@
+"""What the commands print: results to standard output, everything else to standard error."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from rich.table import Table
+from rich.text import Text
+
+from sidecypher.errors import SidecypherError
+from sidecypher.runtime.download import Progress as OnBytes
+
+results: Final = Console()
+notes: Final = Console(stderr=True, highlight=False)
+
+
+def show_json(value: object) -> None:
+    """Print one JSON document."""
+    sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
+
+
+def show_table(title: str, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Print rows as a table; values are shown as text, never read as markup."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_shown(value)) for value in row))
+    results.print(table)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, dict | list):
+        return json.dumps(value, default=str, ensure_ascii=False)
+    return str(value)
+
+
+def show_error(error: SidecypherError) -> None:
+    """Print an error as *error / cause / hint*."""
+    lines = [("error", f"{error.message} [{error.code}]")]
+    tail = error.details.get("log_tail") or error.details.get("output")
+    if tail:
+        lines.append(("cause", "\n       ".join(tail if isinstance(tail, list) else [tail])))
+    elif error.__cause__ is not None:
+        lines.append(("cause", f"{type(error.__cause__).__name__}: {error.__cause__}"))
+    if error.hint:
+        lines.append(("hint", error.hint))
+    for label, text in lines:
+        notes.print(Text(f"{label}: ", style="bold red" if label == "error" else "bold"), end="")
+        notes.print(Text(text), soft_wrap=True)
+
+
+@contextmanager
+def download_bar(title: str) -> Iterator[OnBytes]:
+    """Draw a bar while bytes arrive; nothing is drawn when none are missing."""
+    columns = (TextColumn(title), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=notes) as progress:
+        task = None
+
+        def on_bytes(done: int, total: int) -> None:
+            nonlocal task
+            if task is None:
+                task = progress.add_task(title, total=total)
+            progress.update(task, completed=done, total=total)
+
+        yield on_bytes

@@ -1,0 +1,51 @@
+"""`sidecypher plugin build`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sidecypher.cli.options import Check, Config, Home, Procedures
+from sidecypher.cli.output import results
+from sidecypher.cli.prepare import PLUGIN_FILE, build_plugin, fetch_jars, java_for, load_procedures
+from sidecypher.errors import ModuleLoadError
+from sidecypher.settings import load_settings
+
+plugin = typer.Typer(help="The jar that Neo4j loads.", no_args_is_help=True)
+
+
+@plugin.callback()
+def _group() -> None:
+    """The jar that Neo4j loads."""
+
+
+@plugin.command()
+def build(
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to put it; the home by default.")
+    ] = None,
+    home: Home = None,
+    procedures: Procedures = None,
+    config: Config = None,
+    check: Check = True,
+) -> None:
+    """Build the plugin for all procedures that are found; nothing is built if one is broken."""
+    settings = load_settings({"home": home, "procedures": procedures}, config=config)
+    loaded = load_procedures(settings)
+    if loaded.failures:
+        first = loaded.failures[0]
+        raise ModuleLoadError(
+            f"`{first.module}` cannot be loaded: {first.reason}",
+            hint="Correct it, or take it out of the folder.",
+        )
+    installation = fetch_jars(settings)
+    destination = output or settings.home / "neo4j" / "plugins" / PLUGIN_FILE
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    java = java_for(installation)
+    built = build_plugin(loaded, installation, java, destination, check=check)
+    results.print(
+        f"{destination}: {len(loaded.registry)} procedures, {'built' if built else 'up to date'}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )

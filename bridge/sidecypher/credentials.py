@@ -1,0 +1,101 @@
+"""The sidecar's certificate and token: made at its first start, kept for the owner's eyes."""
+
+import hashlib
+import os
+import secrets
+import ssl
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+_VALID: Final = timedelta(days=3650)
+_NAME: Final = "sidecypher sidecar"
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What the sidecar proves itself with, and what a JVM must show it.
+
+    Attributes:
+        fingerprint: SHA-256 of the certificate, in hex; the plugin trusts this one alone.
+        token: Shown by a JVM after the handshake. Never logged.
+    """
+
+    tls: ssl.SSLContext
+    fingerprint: str
+    token: bytes
+
+    def __repr__(self) -> str:
+        """Leave the token out."""
+        return f"Credentials(fingerprint={self.fingerprint!r})"
+
+
+def load_credentials(folder: Path) -> Credentials:
+    """Read the credentials in `folder`, making what is missing.
+
+    Args:
+        folder: The run folder; it gets mode 0700 and its files 0600.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    key_file, certificate_file = folder / "key.pem", folder / "certificate.pem"
+    if not (key_file.exists() and certificate_file.exists()):
+        key, certificate = _make_certificate()
+        write_private(key_file, key)
+        write_private(certificate_file, certificate)
+    token_file = folder / "token"
+    if not token_file.exists():
+        write_private(token_file, secrets.token_hex(32).encode() + b"\n")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.minimum_version = ssl.TLSVersion.TLSv1_2
+    # Each connection shakes hands anew; unused session tickets would cost a write each.
+    tls.num_tickets = 0
+    tls.load_cert_chain(certificate_file, key_file)
+    certificate_der = ssl.PEM_cert_to_DER_cert(certificate_file.read_text())
+    return Credentials(
+        tls, hashlib.sha256(certificate_der).hexdigest(), token_file.read_bytes().strip()
+    )
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only its owner can read, in one step: whole or not at all."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _make_certificate() -> tuple[bytes, bytes]:
+    """Return key and self-signed certificate, as PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, _NAME)])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + _VALID)
+        .sign(key, hashes.SHA256())
+    )
+    return (
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        ),
+        certificate.public_bytes(serialization.Encoding.PEM),
+    )

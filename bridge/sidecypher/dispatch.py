@@ -1,0 +1,306 @@
+"""The one path of a call: admit, decode, run, encode. Every transport ends here."""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from sidecypher import envelope
+from sidecypher.context import CallState, Context, RunCypher, cancelled, deadline_exceeded
+from sidecypher.envelope import (
+    CallRequest,
+    CancelRequest,
+    CloseRequest,
+    Done,
+    ErrorBody,
+    ErrorReply,
+    Hello,
+    HelloReply,
+    PageReply,
+    PageRequest,
+)
+from sidecypher.errors import (
+    CallError,
+    CatalogueMismatch,
+    MessageTooLarge,
+    ProcedureFailed,
+    ProtocolError,
+    SidecypherError,
+)
+from sidecypher.executors import (
+    PAGE_ROWS,
+    AsyncRunning,
+    EventLoop,
+    Page,
+    Running,
+    ThreadRunning,
+)
+from sidecypher.registry import Procedure, Registry
+from sidecypher.resources import Resources
+from sidecypher.telemetry import Telemetry, call_logger
+from sidecypher.types import Deadline, Limits
+
+
+@dataclass(slots=True)
+class Session:
+    """One connection, as dispatch sees it.
+
+    Attributes:
+        run: How a body on this connection reaches the caller's transaction.
+        jvm: Who is at the other end, from `hello` on.
+        is_control: Whether its end means that the JVM has gone.
+    """
+
+    run: RunCypher
+    jvm: str = ""
+    is_control: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """A call that has started and may have more rows."""
+
+    procedure: Procedure
+    state: CallState
+    running: Running
+    jvm: str
+    pages: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Dispatcher:
+    """Answers the messages of all transports.
+
+    Attributes:
+        generation: Identity of this start of the sidecar.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        loop: EventLoop,
+        resources: Resources,
+        telemetry: Telemetry,
+        limits: Limits,
+    ) -> None:
+        self.registry = registry
+        self.generation: Final = secrets.token_hex(16)
+        self._loop = loop
+        self._resources = resources
+        self._telemetry = telemetry
+        self._limits = limits
+        self._calls: dict[str, Call] = {}
+        self._stopping: CallError | None = None
+        self._methods: Final[dict[str, Callable[[bytes, Session], bytes]]] = {
+            "hello": self._hello,
+            "call": self._call,
+            "page": self._page,
+            "close": self._close,
+            "cancel": self._cancel,
+        }
+
+    def handle(self, method: str, payload: bytes, session: Session) -> bytes:
+        """Answer one message.
+
+        Args:
+            method: `hello`, `call`, `page`, `close` or `cancel`.
+            payload: The request's envelope.
+            session: The connection it came by.
+
+        Returns:
+            The reply's envelope; an error of the call is in it.
+
+        Raises:
+            ProtocolError: The peer does not speak the protocol; close the connection.
+        """
+        try:
+            answer = self._methods[method]
+        except KeyError:
+            raise ProtocolError("The peer asked for a method that does not exist") from None
+        if not session.jvm and method != "hello":
+            raise ProtocolError("The peer sent a message before its hello")
+        return answer(payload, session)
+
+    @property
+    def open_calls(self) -> int:
+        """Calls that are being served or have rows left."""
+        return len(self._calls)
+
+    @property
+    def serving_calls(self) -> int:
+        """Calls that a thread works on now."""
+        return sum(call.state.served for call in list(self._calls.values()))
+
+    def _hello(self, payload: bytes, session: Session) -> bytes:
+        hello = envelope.read(payload, Hello)
+        if hello.v != envelope.VERSION:
+            error = CatalogueMismatch(
+                f"The plugin speaks version {hello.v} of the protocol, "
+                f"the sidecar version {envelope.VERSION}"
+            )
+            return envelope.write(HelloReply(envelope.VERSION, error=ErrorBody.of(error)))
+        session.jvm = hello.jvm
+        session.is_control = hello.role == "control"
+        return envelope.write(
+            HelloReply(
+                envelope.VERSION, sidecar=self.generation, catalogue=self.registry.catalogue.hash
+            )
+        )
+
+    def _call(self, payload: bytes, session: Session) -> bytes:
+        request = envelope.read(payload, CallRequest)
+        deadline = Deadline.after(request.remaining_ms / 1000)
+        try:
+            call = self._admit(request, session)
+        except SidecypherError as error:
+            return self._refused(request, error)
+        return self._serve(call, session, deadline)
+
+    def _admit(self, request: CallRequest, session: Session) -> Call:
+        if self._stopping is not None:
+            raise self._stopping
+        procedure = self.registry.get(request.name)
+        if request.signature != procedure.entry.signature:
+            raise CatalogueMismatch(f"Plugin and sidecar disagree about `{request.name}`")
+        if request.id in self._calls:
+            raise ProtocolError("The peer used a call id twice")
+        arguments = procedure.arguments(request.args)
+        state = CallState(request.id, request.name, request.database, request.user)
+        context = Context(
+            state,
+            call_logger(request.id, request.name),
+            self._resources,
+            is_async=procedure.is_async,
+        )
+        running: Running
+        if procedure.is_async:
+            running = AsyncRunning(self._loop, procedure, arguments, context, state)
+        else:
+            running = ThreadRunning(procedure, arguments, context, state)
+        call = Call(procedure, state, running, session.jvm)
+        self._calls[request.id] = call
+        return call
+
+    def _refused(self, request: CallRequest, error: SidecypherError) -> bytes:
+        self._telemetry.refused(request.name, error)
+        return envelope.write(ErrorReply(request.id, ErrorBody.of(error)))
+
+    def _page(self, payload: bytes, session: Session) -> bytes:
+        request = envelope.read(payload, PageRequest)
+        call = self._calls.get(request.id)
+        if call is None or call.jvm != session.jvm:
+            gone = ProtocolError("The call whose next page is asked for is not open")
+            return envelope.write(ErrorReply(request.id, ErrorBody.of(gone)))
+        return self._serve(call, session, Deadline.after(request.remaining_ms / 1000))
+
+    def _serve(self, call: Call, session: Session, deadline: Deadline) -> bytes:
+        """Produce one page on the current thread."""
+        if not call.lock.acquire(blocking=False):
+            raise ProtocolError("The peer asked for two pages of one call at a time")
+        begun = time.perf_counter()
+        page = Page(
+            call.procedure,
+            PAGE_ROWS[min(call.pages, len(PAGE_ROWS) - 1)],
+            self._limits.page_bytes,
+        )
+        call.pages += 1
+        call.state.serve(session.run, deadline)
+        try:
+            more = call.running.fill(page)
+            reply = self._reply(call, page, more=more)
+        except BaseException as error:  # noqa: BLE001 - a body may raise anything, SystemExit too
+            return self._failed(call, error, time.perf_counter() - begun)
+        finally:
+            call.state.rest()
+            call.lock.release()
+        if not more:
+            self._forget(call)
+        self._telemetry.served(call.procedure.name, len(page.rows), time.perf_counter() - begun)
+        return reply
+
+    def _reply(self, call: Call, page: Page, *, more: bool) -> bytes:
+        if call.state.failure is not None:
+            raise call.state.failure
+        reply = envelope.write(PageReply(call.state.call_id, page.rows, more))
+        if len(reply) > self._limits.message_bytes:
+            raise MessageTooLarge(
+                f"A page of `{call.procedure.name}` has {len(reply)} bytes, "
+                f"{self._limits.message_bytes} are allowed",
+                hint="Return smaller rows.",
+            )
+        return reply
+
+    def _failed(self, call: Call, error: BaseException, seconds: float) -> bytes:
+        call.state.rest()
+        self._forget(call)
+        known = self._known(call, error)
+        self._telemetry.failed(call.procedure.name, call.state.call_id, known, seconds)
+        self._close_quietly(call)
+        return envelope.write(ErrorReply(call.state.call_id, ErrorBody.of(known)))
+
+    def _known(self, call: Call, error: BaseException) -> SidecypherError:
+        """Return the error Cypher may see; of any other, only its type is told."""
+        if call.state.failure is not None:
+            return call.state.failure
+        if isinstance(error, SidecypherError):
+            return error
+        name = call.procedure.name
+        self._telemetry.unexpected(name, call.state.call_id, error)
+        return ProcedureFailed(
+            f"`{name}` failed with {type(error).__name__} in call {call.state.call_id}"
+        )
+
+    def _close(self, payload: bytes, session: Session) -> bytes:
+        request = envelope.read(payload, CloseRequest)
+        call = self._calls.get(request.id)
+        if call is not None and call.jvm == session.jvm:
+            self._abandon(call, cancelled(call.procedure.name))
+        return envelope.write(Done(request.id))
+
+    def _cancel(self, payload: bytes, session: Session) -> bytes:
+        request = envelope.read(payload, CancelRequest)
+        call = self._calls.get(request.id)
+        if call is not None and call.jvm == session.jvm:
+            name = call.procedure.name
+            late = request.reason == "deadline"
+            self._abandon(call, deadline_exceeded(name) if late else cancelled(name))
+        return envelope.write(Done(request.id))
+
+    def disconnected(self, session: Session) -> None:
+        """Cancel the calls of a JVM whose control connection has ended."""
+        if not session.is_control:
+            return
+        for call in [call for call in self._calls.values() if call.jvm == session.jvm]:
+            self._abandon(call, cancelled(call.procedure.name))
+
+    def refuse_new(self) -> None:
+        """Answer every further call with an error: the sidecar is stopping."""
+        self._stopping = CallError(
+            "The sidecar is stopping", code="SC-207", hint="Call again.", retryable=True
+        )
+
+    def cancel_all(self) -> None:
+        """Cancel every open call."""
+        for call in list(self._calls.values()):
+            self._abandon(call, cancelled(call.procedure.name))
+
+    def _abandon(self, call: Call, reason: CallError) -> None:
+        """Stop a call that is being served, or close one that waits for its next page."""
+        call.running.cancel(reason)
+        if call.lock.acquire(blocking=False):
+            try:
+                self._forget(call)
+                self._close_quietly(call)
+            finally:
+                call.lock.release()
+
+    def _forget(self, call: Call) -> None:
+        self._calls.pop(call.state.call_id, None)
+
+    def _close_quietly(self, call: Call) -> None:
+        try:
+            call.running.close()
+        except BaseException as error:  # noqa: BLE001 - an author's `finally` may raise anything
+            self._telemetry.unexpected(call.procedure.name, call.state.call_id, error)

@@ -1,0 +1,151 @@
+"""The messages of the bridge: one JSON envelope per call, page, callback and answer.
+
+`docs/wire.md` describes the protocol; the Java core implements its other half.
+"""
+
+from typing import Any, Final, Literal, TypeVar
+
+import msgspec
+
+from sidecypher.errors import ProtocolError, SidecypherError
+
+VERSION: Final = 1
+"""Version of the envelope, exchanged in `hello`."""
+
+
+class Hello(msgspec.Struct, frozen=True):
+    """First message on every connection.
+
+    Attributes:
+        v: Envelope version of the peer.
+        jvm: Identity of the JVM that connects, new at each of its starts.
+        role: `control` for the one connection whose end means that the JVM has gone.
+        catalogue: Hash of the catalogue in the peer's plugin.
+    """
+
+    v: int
+    jvm: str
+    role: Literal["control", "call"]
+    catalogue: str
+
+
+class CallRequest(msgspec.Struct, frozen=True):
+    """Start a call and answer with its first page.
+
+    Attributes:
+        signature: Signature hash the plugin was built with.
+        remaining_ms: Milliseconds left for this message.
+    """
+
+    id: str
+    name: str
+    signature: str
+    args: list[Any]
+    remaining_ms: int
+    mode: str
+    database: str
+    user: str
+
+
+class PageRequest(msgspec.Struct, frozen=True):
+    """Answer with the next page of an open call."""
+
+    id: str
+    remaining_ms: int
+
+
+class CloseRequest(msgspec.Struct, frozen=True):
+    """Forget an open call; its generator is closed."""
+
+    id: str
+
+
+class CancelRequest(msgspec.Struct, frozen=True):
+    """Stop a call that is being served."""
+
+    id: str
+    reason: Literal["deadline", "terminated"]
+
+
+class ErrorBody(msgspec.Struct, frozen=True):
+    """An error as it crosses the bridge."""
+
+    code: str
+    message: str
+    hint: str = ""
+    retryable: bool = False
+    details: dict[str, Any] = {}
+
+    @classmethod
+    def of(cls, error: SidecypherError) -> "ErrorBody":
+        """Return the wire form of `error`."""
+        return cls(error.code, error.message, error.hint, error.retryable, error.details)
+
+
+class HelloReply(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to `Hello`: who the sidecar is, or why it will not talk."""
+
+    v: int
+    sidecar: str = ""
+    catalogue: str = ""
+    error: ErrorBody | None = None
+
+
+class PageReply(msgspec.Struct, frozen=True):
+    """Rows of a call; `more` tells that another page must be asked for."""
+
+    id: str
+    rows: list[msgspec.Raw]
+    more: bool
+
+
+class ErrorReply(msgspec.Struct, frozen=True):
+    """The call has failed and is over."""
+
+    id: str
+    error: ErrorBody
+
+
+class Done(msgspec.Struct, frozen=True):
+    """Answer to `CloseRequest` and `CancelRequest`."""
+
+    id: str
+
+
+class RunRequest(msgspec.Struct, frozen=True):
+    """Callback: run a statement in the caller's transaction."""
+
+    id: str
+    cypher: str
+    params: dict[str, Any]
+
+
+class RunError(msgspec.Struct, frozen=True):
+    """What Neo4j said of a statement that failed."""
+
+    code: str
+    message: str
+
+
+class RunReply(msgspec.Struct, frozen=True):
+    """Answer to `RunRequest`."""
+
+    columns: list[str] = []
+    rows: list[list[Any]] = []
+    error: RunError | None = None
+
+
+_Message = TypeVar("_Message", bound=msgspec.Struct)
+write: Final = msgspec.json.Encoder().encode
+
+
+def read(payload: bytes, kind: type[_Message]) -> _Message:
+    """Read a message of one kind.
+
+    Raises:
+        ProtocolError: The payload is something else. What it holds is not told.
+    """
+    try:
+        return msgspec.json.decode(payload, type=kind)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise ProtocolError(f"The peer sent something that is no {kind.__name__}") from None

@@ -1,0 +1,198 @@
+"""Every error sidecypher raises, in one tree.
+
+::
+
+    SidecypherError                  code, hint, retryable, details
+    ├── SignatureError      SC-101   a procedure's annotations cannot become a Cypher signature
+    ├── DuplicateProcedure  SC-102   two procedures claim one name
+    ├── ModuleLoadError     SC-103   a module of procedures cannot be imported
+    ├── CallError                    a call did not give its rows
+    │   ├── ProcedureError  SC-201   raised by authors: the text reaches the Cypher caller
+    │   ├── ProcedureFailed SC-202   a body raised something unexpected; the text stays in the log
+    │   ├── UnknownProcedure SC-203  no procedure has this name
+    │   ├── ArgumentError   SC-204   wrong number or type of arguments
+    │   ├── RowError        SC-205   a body returned something its columns do not allow
+    │   ├── CypherError     SC-206   a statement sent by `ctx.run` failed; the transaction is doomed
+    │   ├── CallCancelled   SC-207   the caller has gone or its transaction was terminated
+    │   ├── ContextExpired  SC-208   a context was used after its call, or from another thread
+    │   ├── NoTransaction   SC-209   this transport has no transaction for `ctx.run`
+    │   ├── DeadlineExceeded SC-213  the call's time is used up
+    │   ├── ProtocolError   SC-214   a peer broke the wire format
+    │   ├── ValueTypeError  SC-215   a value has no Cypher type that the bridge carries
+    │   ├── MessageTooLarge SC-216   a message is larger than the limit
+    │   └── CatalogueMismatch SC-217 plugin and sidecar disagree about a signature
+    └── SettingsError       SC-601   a setting is unknown or has a value that cannot be used
+
+The codes SC-210 to SC-212 (unavailable, busy, outcome unknown) are raised by the Java side alone,
+because Python is what could not be reached. `docs/errors.md` explains every code to its reader.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+
+class SidecypherError(Exception):
+    """Base of all errors, with what a person and a program need to act on it.
+
+    Attributes:
+        code: Stable identifier such as ``SC-204``, or an author's own such as ``kg.no-such-index``.
+        hint: What to do next, one sentence, or ``""``.
+        retryable: Whether the same call may succeed later without a change.
+        details: Facts for programs; JSON values only, never arguments or secrets.
+
+    Example:
+        >>> error = SidecypherError("`kg.score` is not there", code="SC-203", hint="Reload it.")
+        >>> error.code, error.hint
+        ('SC-203', 'Reload it.')
+    """
+
+    code: str = "SC-000"
+    default_hint: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        hint: str | None = None,
+        retryable: bool = False,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code if code is not None else type(self).code
+        self.hint = hint if hint is not None else type(self).default_hint
+        self.retryable = retryable
+        self.details = dict(details or {})
+
+
+class SignatureError(SidecypherError):
+    """A Python signature cannot become a Cypher signature; raised at import."""
+
+    code = "SC-101"
+
+
+class DuplicateProcedure(SidecypherError):
+    """Two procedures claim one Cypher name; raised when the registry is filled."""
+
+    code = "SC-102"
+    default_hint = "Rename one of the two."
+
+
+class ModuleLoadError(SidecypherError):
+    """A module of procedures cannot be imported; the other modules still load."""
+
+    code = "SC-103"
+
+
+class CallError(SidecypherError):
+    """A call did not give its rows."""
+
+
+class ProcedureError(CallError):
+    """Tell the Cypher caller, in your own words, why the procedure cannot answer.
+
+    Example:
+        >>> raise ProcedureError("No index `people`", code="kg.no-such-index", retryable=False)
+        Traceback (most recent call last):
+        ...
+        sidecypher.errors.ProcedureError: No index `people`
+    """
+
+    code = "SC-201"
+
+
+class ProcedureFailed(CallError):
+    """A body raised something unexpected; its own text may hold data, so only its type is told."""
+
+    code = "SC-202"
+    default_hint = "Search the sidecar's log for the call id."
+
+
+class UnknownProcedure(CallError):
+    """No procedure has this name in the sidecar."""
+
+    code = "SC-203"
+    default_hint = "Run `sidecypher status` to see what is loaded."
+
+
+class ArgumentError(CallError):
+    """The number or a type of the arguments does not fit the procedure's signature."""
+
+    code = "SC-204"
+
+
+class RowError(CallError):
+    """A body returned something that its declared columns do not allow."""
+
+    code = "SC-205"
+    default_hint = "Return rows of the annotated Row class with values of the annotated types."
+
+
+class CypherError(CallError):
+    """A statement sent by `ctx.run` failed; the transaction is doomed and so is the call.
+
+    Attributes:
+        neo4j_code: Neo4j's status, such as ``Neo.ClientError.Statement.SyntaxError``.
+    """
+
+    code = "SC-206"
+
+    def __init__(self, message: str, *, neo4j_code: str) -> None:
+        super().__init__(message, details={"neo4jCode": neo4j_code})
+        self.neo4j_code = neo4j_code
+
+
+class CallCancelled(CallError):
+    """The caller has gone, its transaction was terminated, or the sidecar is stopping."""
+
+    code = "SC-207"
+
+
+class ContextExpired(CallError):
+    """A context was used after its call had ended, or from a thread that does not serve it."""
+
+    code = "SC-208"
+
+
+class NoTransaction(CallError):
+    """The call came by a transport that has no transaction for `ctx.run`."""
+
+    code = "SC-209"
+
+
+class DeadlineExceeded(CallError):
+    """The call's time is used up."""
+
+    code = "SC-213"
+
+
+class ProtocolError(CallError):
+    """A peer broke the wire format; the connection is closed."""
+
+    code = "SC-214"
+
+
+class ValueTypeError(CallError):
+    """A value has no Cypher type that the bridge carries."""
+
+    code = "SC-215"
+
+
+class MessageTooLarge(CallError):
+    """A message is larger than the limit both sides keep."""
+
+    code = "SC-216"
+
+
+class CatalogueMismatch(CallError):
+    """The plugin was built from another signature than the one the sidecar has loaded."""
+
+    code = "SC-217"
+    default_hint = "Rebuild the plugin with `sidecypher plugin build`, then restart Neo4j."
+
+
+class SettingsError(SidecypherError):
+    """A setting is unknown, or has a value that cannot be used."""
+
+    code = "SC-601"

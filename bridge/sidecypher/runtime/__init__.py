@@ -1,0 +1,66 @@
+"""The embedded Neo4j: its jars, its Java, its processes."""
+
+from sidecypher.runtime.bootcheck import boot_check
+from sidecypher.runtime.download import MAVEN_CENTRAL, Retry, fetch
+from sidecypher.runtime.errors import (
+    AlreadyRunning,
+    CorruptJar,
+    DownloadFailed,
+    JavaNotFound,
+    PluginRefused,
+    PortInUse,
+    RuntimeFailure,
+    ServerFailed,
+    WrongJava,
+)
+from sidecypher.runtime.installation import Installation
+from sidecypher.runtime.java import Java, find_java, find_javac
+from sidecypher.runtime.lockfile import Jar, Lock, load_lock
+from sidecypher.runtime.neo4j import USER, Neo4jServer
+from sidecypher.runtime.ports import Ports, choose_ports
+from sidecypher.runtime.process.child import Backoff
+from sidecypher.runtime.process.detached import launch_supervisor
+from sidecypher.runtime.process.spec import ProcessSpec, file_names_pid
+from sidecypher.runtime.process.state import ProcessState, State, read_state
+from sidecypher.runtime.process.stop import stop
+from sidecypher.runtime.process.supervisor import Supervisor
+from sidecypher.runtime.throwaway import running, throwaway_server, write_archive
+
+__all__ = [
+    "MAVEN_CENTRAL",
+    "USER",
+    "AlreadyRunning",
+    "Backoff",
+    "CorruptJar",
+    "DownloadFailed",
+    "Installation",
+    "Jar",
+    "Java",
+    "JavaNotFound",
+    "Lock",
+    "Neo4jServer",
+    "PluginRefused",
+    "PortInUse",
+    "Ports",
+    "ProcessSpec",
+    "ProcessState",
+    "Retry",
+    "RuntimeFailure",
+    "ServerFailed",
+    "State",
+    "Supervisor",
+    "WrongJava",
+    "boot_check",
+    "choose_ports",
+    "fetch",
+    "file_names_pid",
+    "find_java",
+    "find_javac",
+    "launch_supervisor",
+    "load_lock",
+    "read_state",
+    "running",
+    "stop",
+    "throwaway_server",
+    "write_archive",
+]

@@ -1,0 +1,73 @@
+"""Start a throw-away Neo4j with a plugin before anyone depends on that plugin."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from sidecypher.runtime.errors import PluginRefused, ServerFailed
+from sidecypher.runtime.installation import Installation
+from sidecypher.runtime.java import Java
+from sidecypher.runtime.neo4j import Neo4jServer
+from sidecypher.runtime.throwaway import procedure_names, running, throwaway_server
+
+_NAMED = 3
+_REASON_LINES = 20
+_REASONS = ("ERROR", "WARN", "Exception", "Caused by", "Error:")
+
+
+def boot_check(
+    plugin_jar: Path | None,
+    expected_procedures: Collection[str],
+    *,
+    installation: Installation,
+    java: Java,
+) -> None:
+    """Start Neo4j with a plugin in a folder of its own, and see whether it offers everything.
+
+    Takes 5 to 10 s. The server wants no password, listens on loopback only, and leaves nothing
+    behind.
+
+    Args:
+        plugin_jar: The plugin; None checks Neo4j alone.
+        expected_procedures: Full names that `SHOW PROCEDURES` must give.
+        installation: Neo4j's jars.
+        java: The Java to run on.
+
+    Raises:
+        PluginRefused: If Neo4j does not start, or a procedure is missing;
+            `details["log_tail"]` has the log lines that tell why.
+
+    Example:
+        >>> boot_check(jar, {"kg.score"}, installation=installation, java=java)  # doctest: +SKIP
+    """
+    with throwaway_server(installation, java) as server:
+        if plugin_jar is not None:
+            (server.plugin_folder / plugin_jar.name).symlink_to(plugin_jar.resolve())
+        try:
+            with running(server.process(restart=False)):
+                offered = procedure_names(server)
+        except ServerFailed as error:
+            raise _refused("Neo4j does not start with this plugin", plugin_jar, server) from error
+        missing = sorted(set(expected_procedures) - offered)
+        if missing:
+            names = ", ".join(f"`{name}`" for name in missing[:_NAMED])
+            more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+            raise _refused(f"Neo4j does not offer {names}{more}", plugin_jar, server)
+
+
+def _refused(what: str, plugin_jar: Path | None, server: Neo4jServer) -> PluginRefused:
+    name = plugin_jar.name if plugin_jar else "no plugin"
+    return PluginRefused(
+        f"{what} (`{name}`).",
+        hint="Read the log lines, correct the plugin and build it again.",
+        details={"plugin": name, "log_tail": _reasons(server)},
+    )
+
+
+def _reasons(server: Neo4jServer) -> list[str]:
+    """Pick the lines that tell why, from what the server printed and from its debug log."""
+    lines: list[str] = []
+    for log in (server.log_file, server.folder / "logs" / "debug.log"):
+        if log.is_file():
+            lines += log.read_text(encoding="utf-8", errors="replace").splitlines()
+    telling = [line for line in lines if any(reason in line for reason in _REASONS)]
+    return (telling or lines)[-_REASON_LINES:]

@@ -1,0 +1,79 @@
+"""The errors of the embedded runtime: Java, jars, ports and processes.
+
+::
+
+    SidecypherError
+    └── RuntimeFailure
+        ├── JavaNotFound    SC-301   no Java, or no compiler, on this machine
+        ├── WrongJava       SC-302   Java is there, but no version that this lane runs on
+        ├── DownloadFailed  SC-303   a jar cannot be fetched
+        ├── CorruptJar      SC-304   what the mirror sends is not what the lock file names
+        ├── PortInUse       SC-305   another program listens on a port that was asked for
+        ├── ServerFailed    SC-306   a process ended, or was not ready in time
+        ├── AlreadyRunning  SC-307   another supervisor holds this home
+        ├── PluginRefused   SC-308   Neo4j does not start with a plugin, or does not offer all of it
+        └── RelockFailed    SC-309   Maven could not resolve a lane (maintainers only)
+"""
+
+from sidecypher.errors import SidecypherError
+
+
+class RuntimeFailure(SidecypherError):
+    """The embedded Neo4j, or a process beside it, cannot be had."""
+
+
+class JavaNotFound(RuntimeFailure):
+    """No Java, or no Java compiler, was found on this machine."""
+
+    code = "SC-301"
+
+
+class WrongJava(RuntimeFailure):
+    """Java is there, but no version that this lane runs on."""
+
+    code = "SC-302"
+
+
+class DownloadFailed(RuntimeFailure):
+    """A jar cannot be fetched."""
+
+    code = "SC-303"
+
+
+class CorruptJar(RuntimeFailure):
+    """What the mirror sends is not what the lock file names."""
+
+    code = "SC-304"
+    default_hint = "The mirror serves other bytes than the lock file names; set another mirror."
+
+
+class PortInUse(RuntimeFailure):
+    """Another program listens on a port that was asked for."""
+
+    code = "SC-305"
+    default_hint = "Stop the other program, name another port, or name none to get a free one."
+
+
+class ServerFailed(RuntimeFailure):
+    """A process ended or was not ready in time; `details["log_tail"]` has its last log lines."""
+
+    code = "SC-306"
+
+
+class AlreadyRunning(RuntimeFailure):
+    """Another supervisor holds this home."""
+
+    code = "SC-307"
+    default_hint = "Use it as it is, or run `sidecypher down` first."
+
+
+class PluginRefused(RuntimeFailure):
+    """Neo4j does not start with a plugin, or does not offer all of its procedures."""
+
+    code = "SC-308"
+
+
+class RelockFailed(RuntimeFailure):
+    """Maven could not resolve a lane; only maintainers meet this."""
+
+    code = "SC-309"

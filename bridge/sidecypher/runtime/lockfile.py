@@ -1,0 +1,86 @@
+"""The lock file of a lane: every jar of an embedded Neo4j, by name, hash and size."""
+
+from importlib.resources import files
+from typing import Literal
+
+import msgspec
+
+Place = Literal["lib", "plugins"]
+
+
+class Jar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One jar of a lane.
+
+    Attributes:
+        artifact: Maven coordinates, ``group:artifact:version`` or with a fourth part, the
+            classifier.
+        place: ``lib`` for Neo4j itself, ``plugins`` for what it loads procedures from.
+        sha256: Hash of the jar, 64 lower-case hex digits.
+        size: Bytes.
+    """
+
+    artifact: str
+    place: Place
+    sha256: str
+    size: int
+
+    @property
+    def file_name(self) -> str:
+        """Name of the file, such as ``neo4j-5.26.29.jar``."""
+        _group, artifact, *version_and_classifier = self.artifact.split(":")
+        return "-".join([artifact, *version_and_classifier]) + ".jar"
+
+    @property
+    def path(self) -> str:
+        """Path below the root of any Maven repository."""
+        group, artifact, version, *_ = self.artifact.split(":")
+        return f"{group.replace('.', '/')}/{artifact}/{version}/{self.file_name}"
+
+
+class Lock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All jars of one lane, and what is needed to start them.
+
+    Attributes:
+        lane: Name of the lane, such as ``lts``.
+        neo4j: Version of Neo4j.
+        main_class: The class whose `main` starts the server.
+        java: Major versions of Java that the lane runs on, best first.
+        jars: Sorted by place and artifact.
+    """
+
+    lane: str
+    neo4j: str
+    main_class: str
+    java: tuple[int, ...]
+    jars: tuple[Jar, ...]
+
+    @classmethod
+    def from_json(cls, data: bytes) -> "Lock":
+        """Parse a lock file.
+
+        Raises:
+            msgspec.ValidationError: If a field is missing, unknown or of another type.
+        """
+        return msgspec.json.decode(data, type=cls)
+
+    def to_json(self) -> bytes:
+        """Render with one jar a line, so that a change of version is one changed line."""
+        head = {name: getattr(self, name) for name in ("lane", "neo4j", "main_class", "java")}
+        fields = [f'"{name}": {_text(value)}' for name, value in head.items()]
+        jars = ",\n    ".join(_text(jar) for jar in self.jars)
+        body = ",\n  ".join([*fields, f'"jars": [\n    {jars}\n  ]'])
+        return f"{{\n  {body}\n}}\n".encode()
+
+
+def load_lock(lane: str = "lts") -> Lock:
+    """Read the lock file of a lane that this package brings.
+
+    Example:
+        >>> load_lock("lts").java
+        (17, 21)
+    """
+    return Lock.from_json(files(__package__).joinpath("lock", f"{lane}.json").read_bytes())
+
+
+def _text(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,268 @@
+"""An embedded Neo4j: its settings, its password, its command line, and whether it answers."""
+
+import http.client
+import os
+import secrets
+import socket
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sidecypher.runtime.archive import archive_path, reading_flags
+from sidecypher.runtime.errors import ServerFailed
+from sidecypher.runtime.installation import Installation
+from sidecypher.runtime.java import Java
+from sidecypher.runtime.ports import LOOPBACK, Ports
+from sidecypher.runtime.process.spec import ProcessSpec
+
+USER = "neo4j"
+
+_JVM_FLAGS = (
+    "-Xms256m",
+    "-Xmx512m",
+    "-XX:+UseG1GC",
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/java.io=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--enable-native-access=ALL-UNNAMED",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dlog4j2.disable.jmx=true",
+    "-Dfile.encoding=UTF-8",
+    "-Dapoc.trigger.enabled=true",
+    "-Dapoc.trigger.refresh=500",
+)
+_PASSED_ON = frozenset(
+    {"HOME", "JAVA_TOOL_OPTIONS", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TMPDIR", "TZ", "USER"}
+)
+_PASSWORD_COMMAND = ("org.neo4j.cli.AdminTool", "dbms", "set-initial-password")
+_PASSWORD_SECONDS = 60
+_PROBE_SECONDS = 1.0
+_BOLT_HELLO = bytes.fromhex("6060b017 00040405 00000000 00000000 00000000")
+"""Bolt's magic number, then the versions we would take: 5.4 down to 5.0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neo4jServer:
+    """One Neo4j in one home; nothing happens before `prepare`.
+
+    Attributes:
+        home: The sidecypher home, absolute, that its graph, logs and password live in.
+        installation: Its jars.
+        java: The Java it runs on.
+        ports: Where it listens, on the loopback address only.
+        environ: Variables of which a harmless few are passed on; secrets never are.
+        auth: Whether it wants a password; only throw-away servers go without.
+
+    Example:
+        >>> server = Neo4jServer(home, installation, java, Ports(7687, 7474))  # doctest: +SKIP
+        >>> server.prepare()  # doctest: +SKIP
+        >>> Supervisor(home, lambda: [server.process(restart=True)]).run()  # doctest: +SKIP
+    """
+
+    home: Path
+    installation: Installation
+    java: Java
+    ports: Ports
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
+    auth: bool = True
+
+    @property
+    def folder(self) -> Path:
+        """Neo4j's own home-dir, with `conf`, `data`, `logs` and `plugins`."""
+        return self.home / "neo4j"
+
+    @property
+    def plugin_folder(self) -> Path:
+        """Where plugin jars go, before `prepare` or a restart."""
+        return self.folder / "plugins"
+
+    @property
+    def run_folder(self) -> Path:
+        """Where server and sidecar meet."""
+        return self.home / "run"
+
+    @property
+    def password_file(self) -> Path:
+        """File with the password of the user `neo4j`, mode 0600."""
+        return self.home / "neo4j-password"
+
+    @property
+    def log_file(self) -> Path:
+        """What the server prints; details are in `neo4j/logs`."""
+        return self.home / "logs" / "neo4j.log"
+
+    @property
+    def bolt_uri(self) -> str:
+        """Address for drivers."""
+        return f"bolt://{LOOPBACK}:{self.ports.bolt}"
+
+    @property
+    def http_uri(self) -> str:
+        """Address of the HTTP interface; Neo4j Browser is at `/browser/` below it."""
+        return f"http://{LOOPBACK}:{self.ports.http}"
+
+    def prepare(self) -> None:
+        """Write what the server reads at its start; before the very first one also the password.
+
+        Raises:
+            ServerFailed: If the first password cannot be set, or is not in the home any more.
+        """
+        for folder in (self.home, self.folder, self.run_folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.chmod(0o700)
+        for name in ("conf", "data", "logs", "plugins"):
+            (self.folder / name).mkdir(exist_ok=True)
+        self._link_plugins()
+        self._conf_file.write_text(self._settings(), encoding="utf-8")
+        self._class_path_file.write_text(f'-cp\n"{self._class_path()}"\n', encoding="utf-8")
+        if self.auth:
+            self._set_first_password()
+
+    def process(
+        self,
+        *,
+        restart: bool,
+        class_data: tuple[str, ...] | None = None,
+        stop_grace: float = 10.0,
+    ) -> ProcessSpec:
+        """Describe the server's process for a supervisor.
+
+        Args:
+            restart: Whether it is started again when it ends.
+            class_data: JVM flags instead of those that read the class data archive, if it is there.
+            stop_grace: Seconds between SIGTERM and SIGKILL.
+        """
+        if class_data is None:
+            class_data = reading_flags(archive_path(self.installation, self.java))
+        return ProcessSpec(
+            name="neo4j",
+            argv=self._argv(class_data),
+            env=self._env(),
+            log_file=self.log_file,
+            restart=restart,
+            ready=self.answers,
+            stop_grace=stop_grace,
+        )
+
+    def answers(self, _pid: int = 0) -> bool:
+        """Ask whether Bolt shakes hands and HTTP, which starts last, answers; at most 2 s."""
+        try:
+            return self._bolt_answers() and self._http_answers()
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def _bolt_answers(self) -> bool:
+        address = (LOOPBACK, self.ports.bolt)
+        with socket.create_connection(address, _PROBE_SECONDS) as connection:
+            connection.sendall(_BOLT_HELLO)
+            version = connection.recv(4)
+        return len(version) == 4 and version != bytes(4)  # noqa: PLR2004 - a version is 4 bytes
+
+    def _http_answers(self) -> bool:
+        connection = http.client.HTTPConnection(LOOPBACK, self.ports.http, timeout=_PROBE_SECONDS)
+        try:
+            connection.request("GET", "/")
+            return connection.getresponse().status == http.client.OK
+        finally:
+            connection.close()
+
+    @property
+    def _conf_file(self) -> Path:
+        return self.folder / "conf" / "neo4j.conf"
+
+    @property
+    def _class_path_file(self) -> Path:
+        return self.folder / "conf" / "class-path.args"
+
+    def _argv(self, class_data: tuple[str, ...]) -> tuple[str, ...]:
+        return (
+            str(self.java.executable),
+            *_JVM_FLAGS,
+            *class_data,
+            f"@{self._class_path_file}",
+            self.installation.lock.main_class,
+            f"--home-dir={self.folder}",
+            f"--config-dir={self._conf_file.parent}",
+            "--console-mode",
+        )
+
+    def _env(self) -> dict[str, str]:
+        passed_on = {name: self.environ[name] for name in _PASSED_ON & self.environ.keys()}
+        return passed_on | {
+            "NEO4J_HOME": str(self.folder),
+            "NEO4J_CONF": str(self._conf_file.parent),
+            "SIDECYPHER_RUN_DIR": str(self.run_folder),
+        }
+
+    def _class_path(self) -> str:
+        # Neo4j's jars come first: a class data archive fits only while they begin the path.
+        jars = [*self.installation.jars("lib"), self.plugin_folder / "*"]
+        return os.pathsep.join(map(str, jars)).replace("\\", "\\\\").replace('"', '\\"')
+
+    def _settings(self) -> str:
+        bolt, http_address = (f"{LOOPBACK}:{port}" for port in (self.ports.bolt, self.ports.http))
+        settings = {
+            "server.default_listen_address": LOOPBACK,
+            "server.bolt.listen_address": bolt,
+            "server.bolt.advertised_address": bolt,
+            "server.http.listen_address": http_address,
+            "server.http.advertised_address": http_address,
+            "server.https.enabled": "false",
+            "server.memory.pagecache.size": "64m",
+            "dbms.usage_report.enabled": "false",
+            "client.allow_telemetry": "false",
+            "dbms.security.auth_enabled": str(self.auth).lower(),
+            "dbms.security.procedures.unrestricted": "apoc.*",
+            "db.transaction.timeout": "60s",
+            "db.lock.acquisition.timeout": "10s",
+            # Otherwise each stop waits 5 s for connections that it has closed before.
+            "internal.dbms.bolt.netty_server_shutdown_quiet_period": "0",
+        }
+        lines = [f"{name}={value}\n" for name, value in settings.items()]
+        return "# Written anew at each start.\n" + "".join(lines)
+
+    def _link_plugins(self) -> None:
+        """Show the server the plugins of the lane, and take away those of an older lock file."""
+        for link in self.plugin_folder.iterdir():
+            if link.is_symlink() and link.readlink().parent == self.installation.jar_folder:
+                link.unlink()
+        for jar in self.installation.jars("plugins"):
+            (self.plugin_folder / jar.name).symlink_to(jar)
+
+    def _set_first_password(self) -> None:
+        # `auth.ini` is what the command below writes; the server reads it at its first start.
+        if (self.folder / "data" / "dbms" / "auth.ini").exists():
+            if not self.password_file.exists():
+                raise ServerFailed(
+                    "The graph has a password, but the file `neo4j-password` is not in the home.",
+                    hint="Write the password into it, mode 0600, or move the home away.",
+                )
+            return
+        # `neo4j-admin` itself would start a second JVM with the password among its arguments. This
+        # command takes it from the file.
+        self._write_password()
+        command = (str(self.java.executable), f"@{self._class_path_file}", *_PASSWORD_COMMAND)
+        done = subprocess.run(
+            [*command, f"@{self.password_file}"],
+            env=self._env(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_PASSWORD_SECONDS,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise ServerFailed(
+                "The first password of Neo4j cannot be set.",
+                hint="Read the last lines of its command.",
+                details={"process": "neo4j", "log_tail": done.stderr.splitlines()[-20:]},
+            )
+
+    def _write_password(self) -> None:
+        try:
+            descriptor = os.open(self.password_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(secrets.token_hex(16) + "\n")

@@ -1,0 +1,95 @@
+"""Loopback ports that stay the same from one start to the next."""
+
+import socket
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from sidecypher.runtime.errors import PortInUse
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The two ports of a server.
+
+    Attributes:
+        bolt: For drivers.
+        http: For Neo4j Browser and the HTTP interface.
+    """
+
+    bolt: int
+    http: int
+
+
+def choose_ports(memory: Path, *, bolt: int | None = None, http: int | None = None) -> Ports:
+    """Choose the ports of a server and remember them.
+
+    A port that was asked for is taken or refused. Otherwise the one of the last start is taken
+    while it is free, else any free one.
+
+    Args:
+        memory: File that remembers the ports; its folder must be there.
+        bolt: The port asked for.
+        http: The port asked for.
+
+    Raises:
+        PortInUse: If a port that was asked for has a listener already.
+
+    Example:
+        >>> choose_ports(Path("/tmp/ports.json")) == choose_ports(Path("/tmp/ports.json"))
+        True
+    """
+    remembered = read_ports(memory)
+    with ExitStack() as held:
+        ports = Ports(
+            _hold(held, "Bolt", bolt, remembered.bolt),
+            _hold(held, "HTTP", http, remembered.http),
+        )
+    fresh = memory.with_name(memory.name + ".new")
+    fresh.write_bytes(msgspec.json.encode(ports))
+    fresh.replace(memory)
+    return ports
+
+
+def read_ports(memory: Path) -> Ports:
+    """Return the ports of the last start; zeros when there was none."""
+    try:
+        return msgspec.json.decode(memory.read_bytes(), type=Ports)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return Ports(0, 0)
+
+
+def _hold(held: ExitStack, name: str, wanted: int | None, remembered: int) -> int:
+    """Listen on a port until both are chosen, so that they cannot come out equal."""
+    if wanted:
+        try:
+            listener = _listen(wanted)
+        except OSError as error:
+            raise PortInUse(
+                f"Port {wanted} for {name} cannot be used: {error.strerror}.",
+                details={"port": wanted, "for": name},
+            ) from error
+    else:
+        try:
+            listener = _listen(remembered)
+        except OSError:
+            listener = _listen(0)
+    port: int = held.enter_context(listener).getsockname()[1]
+    return port
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket()
+    try:
+        # As Java does it: connections of the last run that are still closing do not matter.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((LOOPBACK, port))
+        listener.listen(1)
+    except OSError:
+        listener.close()
+        raise
+    return listener

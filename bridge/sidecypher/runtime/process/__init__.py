@@ -1,0 +1,1 @@
+"""Processes that live together: described, started in order, restarted, stopped, found again."""

@@ -1,0 +1,149 @@
+"""One supervised process through its lives."""
+
+import subprocess
+import time
+from dataclasses import dataclass
+
+import psutil
+
+from sidecypher.runtime.errors import ServerFailed
+from sidecypher.runtime.process.spec import (
+    ProcessSpec,
+    end_process,
+    launch_process,
+    log_size,
+    log_tail,
+    sweep_session,
+)
+from sidecypher.runtime.process.state import ProcessState, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """How long to wait before a process is started again.
+
+    Attributes:
+        first: Seconds before the first restart; doubled before each further one.
+        longest: Seconds it never waits longer than.
+        forget_after: Seconds of life after which the waits begin with `first` again.
+    """
+
+    first: float = 0.2
+    longest: float = 5.0
+    forget_after: float = 30.0
+
+    def next(self, last: float, lived: float) -> float:
+        """Seconds to wait now, after the last wait and the life since then."""
+        if last == 0 or lived >= self.forget_after:
+            return self.first
+        return min(last * 2, self.longest)
+
+
+class Child:
+    """Runs one process, notices its end and starts it again."""
+
+    def __init__(self, spec: ProcessSpec, backoff: Backoff) -> None:
+        self.spec = spec
+        self.status: Status = "starting"
+        self._backoff = backoff
+        self._process: subprocess.Popen[bytes] | None = None
+        self._create_time = 0.0
+        self._restarts = 0
+        self._was_ready = False
+        self._launched_at = 0.0
+        self._log_mark = 0
+        self._wait = 0.0
+        self._due = 0.0
+
+    @property
+    def state(self) -> ProcessState:
+        """What is written down about it."""
+        pid = self._process.pid if self._process else 0
+        return ProcessState(self.spec.name, pid, self._create_time, self.status, self._restarts)
+
+    def launch(self) -> None:
+        """Start the process.
+
+        Raises:
+            ServerFailed: If its command cannot be run.
+        """
+        self._log_mark = log_size(self.spec.log_file)
+        try:
+            self._process = launch_process(self.spec)
+        except OSError as error:
+            raise ServerFailed(
+                f"`{self.spec.name}` cannot be started: {error.strerror}.",
+                hint="Check that its command is installed and may be executed.",
+            ) from error
+        self._create_time = _create_time(self._process.pid)
+        self._launched_at = time.monotonic()
+        self.status = "starting"
+
+    def tend(self) -> None:
+        """Look after the process once: is it ready, has it ended, is its restart due?
+
+        Raises:
+            ServerFailed: If it ended or hung and is not to be started again.
+        """
+        now = time.monotonic()
+        if self._process is None:
+            if now >= self._due:
+                self._restarts += 1
+                self.launch()
+        elif (exit_code := self._process.poll()) is not None:
+            self._lost(f"ended with exit code {exit_code}")
+        elif self.status == "starting":
+            self._await_ready(self._process.pid, now)
+
+    def _await_ready(self, pid: int, now: float) -> None:
+        if self.spec.ready(pid):
+            self.status = "ready"
+            self._was_ready = True
+        elif now - self._launched_at > self.spec.ready_timeout:
+            self.stop()
+            self._lost(f"was not ready within {self.spec.ready_timeout:g} s")
+
+    def _lost(self, what: str) -> None:
+        if self._process is not None:
+            sweep_session(self._process.pid)
+        self._process = None
+        if not (self.spec.restart and self._was_ready):
+            self.status = "failed"
+            raise ServerFailed(
+                f"`{self.spec.name}` {what}.",
+                hint=f"Read its last lines, or all of {self.spec.log_file.name}.",
+                details={
+                    "process": self.spec.name,
+                    "log_tail": log_tail(self.spec.log_file, self._log_mark),
+                },
+            )
+        now = time.monotonic()
+        self._wait = self._backoff.next(self._wait, now - self._launched_at)
+        self._due = now + self._wait
+        self.status = "restarting"
+
+    def stop(self) -> None:
+        """End the process, if it runs, and everything it started in its session."""
+        if self._process is not None and self._process.poll() is None:
+            self.status = "stopping"
+            end_process(psutil.Process(self._process.pid), self.spec.stop_grace)
+            self._process.wait()
+        self._process = None
+        self.status = "stopped"
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds until it must be looked after again; None when only its end matters."""
+        if self._process is None:
+            return max(0.0, self._due - time.monotonic())
+        return _READY_POLL if self.status == "starting" else None
+
+
+_READY_POLL = 0.05  # seconds between two questions whether a process is ready
+
+
+def _create_time(pid: int) -> float:
+    try:
+        return psutil.Process(pid).create_time()
+    except psutil.NoSuchProcess:
+        return 0.0

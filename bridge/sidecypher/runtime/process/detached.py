@@ -1,0 +1,70 @@
+"""Start a supervisor in the background and wait until everything it keeps is ready."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sidecypher.runtime.errors import AlreadyRunning, RuntimeFailure, ServerFailed
+from sidecypher.runtime.process.spec import ProcessSpec, launch_process, log_size, log_tail
+from sidecypher.runtime.process.state import Failure, State, read_state
+
+_POLL = 0.05  # seconds
+
+
+def launch_supervisor(
+    home: Path, argv: Sequence[str], env: Mapping[str, str], *, timeout: float = 180.0
+) -> State:
+    """Start a command that runs a `Supervisor`, and wait until its processes are ready.
+
+    The command goes on after this program has ended. Its output goes to `logs/supervisor.log`.
+
+    Args:
+        home: The home that the command supervises.
+        argv: The command, such as ``[sys.executable, "-m", "sidecypher.cli", "supervise"]``.
+        env: Its whole environment.
+        timeout: Seconds until it is given up; it is then stopped.
+
+    Raises:
+        AlreadyRunning: If the home has a running supervisor.
+        RuntimeFailure: What the supervisor failed with: its code, message, hint and details.
+        ServerFailed: If the command ends without a word, or takes too long.
+    """
+    running = read_state(home)
+    if running is not None and running.alive:
+        raise AlreadyRunning("This home is in use by a running supervisor.")
+    log_file = home / "logs" / "supervisor.log"
+    mark = log_size(log_file)
+    spec = ProcessSpec("supervisor", tuple(argv), env, log_file, restart=False, ready=bool)
+    supervisor = launch_process(spec)
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        ended = supervisor.poll() is not None
+        state = read_state(home)
+        if state is not None and state.pid == supervisor.pid:
+            if state.failure is not None:
+                supervisor.wait()
+                raise _raised(state.failure)
+            if state.status == "ready":
+                # It outlives this program: a code keeps Popen from warning about that.
+                supervisor.returncode = 0
+                return state
+        if ended:
+            raise _failed("ended before its processes were ready", log_tail(log_file, mark))
+        time.sleep(_POLL)
+    supervisor.terminate()
+    supervisor.wait()
+    raise _failed(f"was not ready within {timeout:g} s", log_tail(log_file, mark))
+
+
+def _raised(failure: Failure) -> RuntimeFailure:
+    return RuntimeFailure(
+        failure.message, code=failure.code, hint=failure.hint, details=failure.details
+    )
+
+
+def _failed(what: str, tail: list[str]) -> ServerFailed:
+    return ServerFailed(
+        f"The supervisor {what}.",
+        hint="Read its last lines, or all of supervisor.log.",
+        details={"process": "supervisor", "log_tail": tail},
+    )

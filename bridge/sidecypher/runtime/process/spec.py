@@ -1,0 +1,129 @@
+"""What a supervised process is, and how one is started and stopped."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import psutil
+
+_TAIL_LINES = 20
+_TAIL_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSpec:
+    """One process, before it runs.
+
+    Attributes:
+        name: What people call it, such as ``neo4j``.
+        argv: Command and arguments; nothing secret, since everyone can list processes.
+        env: The whole environment of the process.
+        log_file: Where its output is appended.
+        restart: Whether it is started again when it ends; if not, its end stops everything.
+        ready: Asked with the process's pid, again and again, until it says true.
+        ready_timeout: Seconds it may take until it is ready.
+        stop_grace: Seconds between SIGTERM and SIGKILL.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    log_file: Path
+    restart: bool
+    ready: Callable[[int], bool]
+    ready_timeout: float = 60.0
+    stop_grace: float = 10.0
+
+    @contextmanager
+    def output(self) -> Iterator[int]:
+        """Open the log file for a process to inherit; mode 0600."""
+        self.log_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self.log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+
+def launch_process(spec: ProcessSpec) -> subprocess.Popen[bytes]:
+    """Start a process in a session of its own, so that Ctrl-C in the terminal spares it.
+
+    Raises:
+        OSError: If its command cannot be run.
+    """
+    with spec.output() as output:
+        return subprocess.Popen(
+            spec.argv,
+            env=dict(spec.env),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+
+
+def end_process(process: psutil.Process, grace: float) -> None:
+    """End a process that leads a session: SIGTERM, after the grace SIGKILL, then what it left.
+
+    Args:
+        process: The process; psutil never signals another one that got the same pid later.
+        grace: Seconds it has to end by itself.
+    """
+    try:
+        process.terminate()
+        process.wait(grace)
+    except psutil.TimeoutExpired:
+        process.kill()
+        process.wait()
+    except psutil.NoSuchProcess:
+        pass
+    sweep_session(process.pid)
+
+
+def sweep_session(leader: int) -> None:
+    """Kill what a process that has just ended left behind in its own process group."""
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def log_size(log_file: Path) -> int:
+    """Bytes in a log file now, 0 when it is missing: the mark from which a run is read."""
+    return log_file.stat().st_size if log_file.is_file() else 0
+
+
+def log_tail(log_file: Path, mark: int = 0) -> list[str]:
+    """Give the last 20 lines that were written to a log after a mark."""
+    size = log_size(log_file)
+    if size <= mark:
+        return []
+    with log_file.open("rb") as file:
+        file.seek(max(mark, size - _TAIL_BYTES))
+        return file.read().decode(errors="replace").splitlines()[-_TAIL_LINES:]
+
+
+class _NamesPid(msgspec.Struct, frozen=True):
+    pid: int
+
+
+def file_names_pid(path: Path) -> Callable[[int], bool]:
+    """Make a `ready` for a process that writes a JSON file with its own `pid` when it is ready.
+
+    Example:
+        >>> file_names_pid(Path("/nonexistent.json"))(1)
+        False
+    """
+
+    def ready(pid: int) -> bool:
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=_NamesPid).pid == pid
+        except (FileNotFoundError, msgspec.DecodeError):
+            return False
+
+    return ready

@@ -1,0 +1,116 @@
+"""What a supervisor wrote down about itself and its processes, and whether it still holds."""
+
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import psutil
+
+Status = Literal["starting", "ready", "restarting", "stopping", "stopped", "failed"]
+
+_SAME_START_SECONDS = 2.0
+"""Start times come from the boot time, which a corrected clock may shift a little."""
+
+
+class ProcessState(msgspec.Struct, frozen=True):
+    """One process of a home.
+
+    Attributes:
+        name: Its name in the list of processes.
+        pid: Process id; 0 while it waits for its restart.
+        create_time: When it started, seconds since 1970; tells it from a later namesake.
+        status: What it is doing.
+        restarts: How often it was started again.
+    """
+
+    name: str
+    pid: int
+    create_time: float
+    status: Status
+    restarts: int
+
+    @property
+    def alive(self) -> bool:
+        """Whether this very process, not another one with its pid, runs now."""
+        return find_process(self.pid, self.create_time) is not None
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why a supervisor gave up: the parts of a `SidecypherError`."""
+
+    code: str
+    message: str
+    hint: str
+    details: dict[str, Any]
+
+
+class State(msgspec.Struct, frozen=True):
+    """A supervisor and its processes.
+
+    Attributes:
+        pid: The supervisor's own process id.
+        create_time: When it started, seconds since 1970.
+        status: ``ready`` once every process was ready.
+        processes: In the order they are started.
+        failure: Why it gave up, when `status` is ``failed``.
+    """
+
+    pid: int
+    create_time: float
+    status: Status
+    processes: tuple[ProcessState, ...] = ()
+    failure: Failure | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether the supervisor runs now."""
+        return find_process(self.pid, self.create_time) is not None
+
+    @property
+    def orphans(self) -> tuple[ProcessState, ...]:
+        """The processes that outlived their supervisor."""
+        return () if self.alive else tuple(entry for entry in self.processes if entry.alive)
+
+
+def find_process(pid: int, create_time: float) -> psutil.Process | None:
+    """Find the running process that has this pid and started at this time."""
+    if pid <= 0:
+        return None
+    try:
+        process = psutil.Process(pid)
+        same = abs(process.create_time() - create_time) < _SAME_START_SECONDS
+        running = process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return None
+    return process if same and running else None
+
+
+def state_file(home: Path) -> Path:
+    """Where the state of a home is kept."""
+    return home / "run" / "state.json"
+
+
+def read_state(home: Path) -> State | None:
+    """Read what the last supervisor of a home wrote; None when there was none.
+
+    The `alive` of the result, and of each process in it, tells whether it still runs.
+
+    Example:
+        >>> read_state(Path("/nonexistent")) is None
+        True
+    """
+    try:
+        return msgspec.json.decode(state_file(home).read_bytes(), type=State)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+
+
+def write_state(home: Path, state: State) -> None:
+    """Replace the state of a home in one step; mode 0600."""
+    target = state_file(home)
+    fresh = target.with_name(f"{target.name}.new")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.json.encode(state))
+    fresh.replace(target)

@@ -1,0 +1,54 @@
+"""Sleep until a signal comes, and remember whether one of them asked to stop."""
+
+import select
+import signal
+import socket
+from types import FrameType, TracebackType
+from typing import Self
+
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_SIGNALS = (*_STOP_SIGNALS, signal.SIGCHLD)
+
+
+class Wakeup:
+    """Takes over SIGTERM, SIGINT and SIGCHLD of the main thread while it is entered.
+
+    Attributes:
+        stop_requested: Whether SIGTERM or SIGINT has come.
+    """
+
+    def __init__(self) -> None:
+        self.stop_requested = False
+
+    def __enter__(self) -> Self:
+        self._reader, self._writer = socket.socketpair()
+        self._reader.setblocking(False)  # noqa: FBT003 - it has no keyword
+        self._writer.setblocking(False)  # noqa: FBT003 - it has no keyword
+        self._old_handlers = {number: signal.signal(number, self._note) for number in _SIGNALS}
+        self._old_descriptor = signal.set_wakeup_fd(
+            self._writer.fileno(), warn_on_full_buffer=False
+        )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        signal.set_wakeup_fd(self._old_descriptor)
+        for number, handler in self._old_handlers.items():
+            signal.signal(number, handler)
+        self._reader.close()
+        self._writer.close()
+
+    def wait(self, seconds: float | None) -> None:
+        """Sleep until a signal comes, or at most so many seconds."""
+        select.select([self._reader], [], [], seconds)
+        try:
+            self._reader.recv(4096)
+        except BlockingIOError:
+            return
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        self.stop_requested |= number in _STOP_SIGNALS

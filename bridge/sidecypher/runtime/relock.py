@@ -1,0 +1,168 @@
+"""Write the lock file of a lane anew, with Maven: `python -m sidecypher.runtime.relock`.
+
+A maintainer runs this after changing a version below; users never need Maven for the runtime.
+"""
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import ZipFile
+
+from sidecypher.runtime.errors import RelockFailed
+from sidecypher.runtime.lockfile import Jar, Lock, Place
+
+_ENTRY_POINT = "META-INF/services/org.neo4j.server.startup.EntryPoint"
+_LISTED = re.compile(
+    r"^\s+(?P<group>[\w.-]+):(?P<artifact>[\w.-]+):jar:"
+    r"(?:(?P<classifier>[\w.-]+):)?(?P<version>[\w.-]+):(?:compile|runtime)\b",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class Lane:
+    """What a lane is made of, before Maven resolves it.
+
+    Attributes:
+        name: Name of the lane and of its lock file.
+        neo4j: Version of Neo4j.
+        java: Major versions of Java it runs on, best first.
+        lib: Artifacts that are resolved with everything they need.
+        plugins: Artifacts taken alone, because `lib` has the rest of what they need.
+    """
+
+    name: str
+    neo4j: str
+    java: tuple[int, ...]
+    lib: tuple[str, ...]
+    plugins: tuple[str, ...]
+
+
+LTS = Lane(
+    name="lts",
+    neo4j="5.26.29",
+    java=(17, 21),
+    lib=(
+        "org.neo4j:neo4j:5.26.29",
+        "org.neo4j.app:neo4j-server:5.26.29",
+        "org.neo4j.client:neo4j-browser:5.24.0",
+    ),
+    plugins=(
+        "com.jayway.jsonpath:json-path:2.9.0",
+        "com.opencsv:opencsv:5.7.1",
+        "net.minidev:accessors-smart:2.5.0",
+        "net.minidev:json-smart:2.5.0",
+        "org.hdrhistogram:HdrHistogram:2.1.9",
+        "org.neo4j.procedure:apoc-common:5.26.19",
+        "org.neo4j.procedure:apoc-core:5.26.19",
+        "org.roaringbitmap:RoaringBitmap:0.7.17",
+    ),
+)
+
+
+def relock(lane: Lane, target: Path, *, mvn: str = "mvn") -> Lock:
+    """Resolve a lane with Maven, hash its jars and write its lock file.
+
+    Args:
+        lane: What to resolve.
+        target: The lock file to write; the same lane gives the same bytes.
+        mvn: Maven's command.
+
+    Raises:
+        RelockFailed: If Maven is not there, or cannot resolve an artifact.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        lib = _resolve(lane.lib, "lib", Path(folder, "lib"), mvn)
+        plugins = _resolve(lane.plugins, "plugins", Path(folder, "plugins"), mvn)
+        main_class = _main_class(Path(folder, "lib", "jars", f"neo4j-{lane.neo4j}.jar"))
+    jars = sorted([*lib, *plugins], key=lambda jar: (jar.place, jar.artifact))
+    lock = Lock(lane.name, lane.neo4j, main_class, lane.java, tuple(jars))
+    target.write_bytes(lock.to_json())
+    return lock
+
+
+def _resolve(artifacts: Sequence[str], place: Place, folder: Path, mvn: str) -> list[Jar]:
+    folder.mkdir()
+    folder.joinpath("pom.xml").write_text(_pom(artifacts), encoding="utf-8")
+    listing = folder / "listing.txt"
+    _maven(
+        mvn,
+        folder,
+        "dependency:list",
+        "dependency:copy-dependencies",
+        "-DincludeScope=runtime",
+        f"-DexcludeTransitive={'true' if place == 'plugins' else 'false'}",
+        f"-DoutputFile={listing}",
+        f"-DoutputDirectory={folder / 'jars'}",
+    )
+    found = [
+        ":".join(filter(None, match.group("group", "artifact", "version", "classifier")))
+        for match in _LISTED.finditer(listing.read_text(encoding="utf-8"))
+    ]
+    return [_hashed(artifact, place, folder / "jars") for artifact in found]
+
+
+def _maven(mvn: str, folder: Path, *arguments: str) -> None:
+    command = shutil.which(mvn)
+    if command is None:
+        raise RelockFailed("Maven is not on the PATH.", hint="Install Maven 3.8 or newer.")
+    done = subprocess.run(
+        [command, "-B", "-q", "-Dstyle.color=never", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise RelockFailed(
+            f"Maven ended with exit code {done.returncode}.",
+            hint="Read its output in the details.",
+            details={"log_tail": done.stdout.splitlines()[-20:]},
+        )
+
+
+def _pom(artifacts: Sequence[str]) -> str:
+    dependencies = "".join(
+        "<dependency><groupId>{}</groupId><artifactId>{}</artifactId>"
+        "<version>{}</version></dependency>".format(*artifact.split(":"))
+        for artifact in artifacts
+    )
+    return (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        "<groupId>io.sidecypher</groupId><artifactId>lock</artifactId><version>1</version>"
+        f"<dependencies>{dependencies}</dependencies></project>"
+    )
+
+
+def _hashed(artifact: str, place: Place, folder: Path) -> Jar:
+    unhashed = Jar(artifact, place, sha256="", size=0)
+    data = folder.joinpath(unhashed.file_name).read_bytes()
+    return Jar(artifact, place, hashlib.sha256(data).hexdigest(), len(data))
+
+
+def _main_class(neo4j_jar: Path) -> str:
+    with ZipFile(neo4j_jar) as archive:
+        return archive.read(_ENTRY_POINT).decode().strip()
+
+
+def main() -> int:
+    """Write the lock file of the LTS lane into this package."""
+    target = Path(__file__).with_name("lock") / f"{LTS.name}.json"
+    try:
+        lock = relock(LTS, target)
+    except RelockFailed as error:
+        sys.stderr.write("\n".join([str(error), error.hint, *error.details.get("log_tail", [])]))
+        return 1
+    size = sum(jar.size for jar in lock.jars) / 1e6
+    sys.stdout.write(f"{target.name}: {len(lock.jars)} jars, {size:.1f} MB\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

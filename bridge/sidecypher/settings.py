@@ -1,0 +1,187 @@
+"""Settings: flags over `SIDECYPHER_*` variables over a TOML file over defaults.
+
+Read once, where a command starts, and passed down. An unknown name is refused, wherever it comes
+from, so that a typing mistake is never silently a default.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from platformdirs import user_cache_path, user_data_path
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+
+from sidecypher.errors import SettingsError
+
+PREFIX: Final = "SIDECYPHER_"
+
+_OWN_PREFIXES: Final = ("SIDECYPHER_GITHUB_", "SIDECYPHER_TEST_")
+"""Variables that belong to procedures or tests, which check them themselves."""
+
+_SHIM: Final = frozenset({"SIDECYPHER_RUN_DIR"})
+"""Variables the plugin reads in the JVM."""
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+
+class Settings(BaseModel):
+    """Everything that can be set, with its default.
+
+    Attributes:
+        home: Folder of all state: graph, logs, run files. Two homes are two installations.
+        cache_dir: Folder of downloaded jars, shared by all homes.
+        procedures: Folders of an author's own procedures.
+        port: Port of the sidecar for the plugin; 0 takes a free one.
+        http_port: Port of `/livez`, `/readyz` and `/metrics`; 0 takes a free one.
+        bolt_port: Bolt port of the embedded Neo4j; 0 takes a free one and keeps it.
+        browser_port: HTTP port of the embedded Neo4j; 0 takes a free one and keeps it.
+        maven_url: Mirror to fetch jars from; empty means Maven Central.
+        log_level: Least severe level that is logged.
+        log_format: `json` or `console`.
+        shutdown_seconds: How long calls in flight may take to end when the sidecar stops.
+        neo4j_uri: Server that `sidecypher call` talks to; empty means the embedded one.
+        neo4j_user: User at that server.
+        neo4j_password: Password at that server; `SIDECYPHER_NEO4J_PASSWORD_FILE` names a file.
+    """
+
+    # The default error text would show the value, and the value may be a secret.
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    home: Path = Field(default_factory=lambda: user_data_path("sidecypher"))
+    cache_dir: Path = Field(default_factory=lambda: user_cache_path("sidecypher"))
+    procedures: tuple[Path, ...] = ()
+    port: Port = 0
+    http_port: Port = 0
+    bolt_port: Port = 0
+    browser_port: Port = 0
+    maven_url: str = ""
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_format: Literal["json", "console"] = "json"
+    shutdown_seconds: Annotated[float, Field(ge=0, le=300)] = 5.0
+    neo4j_uri: str = ""
+    neo4j_user: str = "neo4j"
+    neo4j_password: SecretStr | None = None
+
+    @field_validator("procedures", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        """Take a comma-separated text, as a variable holds it."""
+        if isinstance(value, str):
+            return [part.strip() for part in value.split(",") if part.strip()]
+        return value
+
+    @field_validator("home", "cache_dir", "procedures", mode="after")
+    @classmethod
+    def _absolute(cls, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(path.expanduser().absolute() for path in value)
+        return value.expanduser().absolute()
+
+    @property
+    def run_dir(self) -> Path:
+        """Folder of `sidecar.json`, credentials and process state."""
+        return self.home / "run"
+
+    @property
+    def log_dir(self) -> Path:
+        """Folder of the logs."""
+        return self.home / "logs"
+
+    def environment(self) -> dict[str, str]:
+        """Return the `SIDECYPHER_*` variables that give a child process these settings."""
+        values = {
+            name: value
+            for name, value in self.model_dump(exclude_defaults=True).items()
+            if name != "neo4j_password"
+        }
+        values |= {"home": self.home, "cache_dir": self.cache_dir}
+        return {PREFIX + name.upper(): _text(value) for name, value in values.items()}
+
+
+def load_settings(
+    flags: Mapping[str, Any],
+    environ: Mapping[str, str] = os.environ,
+    config: Path | None = None,
+) -> Settings:
+    """Return the settings of this process.
+
+    Args:
+        flags: Values given on the command line; None means not given.
+        environ: Environment variables.
+        config: TOML file; without it `SIDECYPHER_CONFIG`, else none is read.
+
+    Raises:
+        SettingsError: A name is unknown or a value cannot be used; neither value nor path is told.
+
+    Example:
+        >>> load_settings({"port": 7000}, {}).port
+        7000
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    named = config or (Path(environ[PREFIX + "CONFIG"]) if PREFIX + "CONFIG" in environ else None)
+    merged = (_from_file(named) if named else {}) | _from_environment(environ) | given
+    try:
+        return Settings.model_validate(merged)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        raise SettingsError(
+            f"The setting `{name}` cannot be used: {first['msg'].lower()}",
+            hint=f"Correct `--{name.replace('_', '-')}`, {PREFIX}{name.upper()} or the TOML file.",
+        ) from None
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for variable, value in environ.items():
+        if not variable.startswith(PREFIX) or variable.startswith(_OWN_PREFIXES):
+            continue
+        if variable in _SHIM or variable == PREFIX + "CONFIG":
+            continue
+        name = variable.removeprefix(PREFIX).lower()
+        if name.endswith("_file") and name.removesuffix("_file") == "neo4j_password":
+            found.setdefault("neo4j_password", _secret(variable, Path(value)))
+        elif name in Settings.model_fields:
+            found[name] = value
+        else:
+            raise SettingsError(
+                f"There is no setting `{variable}`",
+                hint="Run `sidecypher --help`, or see docs/settings.md for all names.",
+            )
+    return found
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(
+            f"The settings file `{path.name}` cannot be read: {error.strerror}",
+            hint="Correct `--config` or SIDECYPHER_CONFIG.",
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"The settings file `{path.name}` is no TOML: {error}") from None
+    unknown = sorted(set(found) - set(Settings.model_fields))
+    if unknown:
+        raise SettingsError(
+            f"The settings file `{path.name}` has the unknown name `{unknown[0]}`",
+            hint="See docs/settings.md for all names.",
+        )
+    return found
+
+
+def _secret(variable: str, path: Path) -> SecretStr:
+    try:
+        return SecretStr(path.read_text(encoding="utf-8").strip())
+    except OSError as error:
+        raise SettingsError(
+            f"The file named by {variable} cannot be read: {error.strerror}"
+        ) from None
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple | list):
+        return ",".join(str(part) for part in value)
+    return str(value)

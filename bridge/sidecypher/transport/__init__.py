@@ -1,0 +1,1 @@
+"""Ways into the sidecar; each hands its messages to `sidecypher.dispatch`."""

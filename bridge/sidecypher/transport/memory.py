@@ -1,0 +1,101 @@
+"""Calls without a socket: the same messages, handed to the dispatcher directly."""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from sidecypher import envelope
+from sidecypher.codec import decoder, encoder
+from sidecypher.context import RunCypher, no_transaction
+from sidecypher.dispatch import Dispatcher, Session
+from sidecypher.envelope import CallRequest, CloseRequest, Hello, PageRequest
+from sidecypher.errors import CallError
+from sidecypher.signature import CypherType
+
+_encode: Final = encoder(CypherType("ANY", nullable=True))
+_decode: Final = decoder(CypherType("ANY", nullable=True))
+_ids: Final = itertools.count(1)
+
+Send = Callable[[str, bytes], bytes]
+"""Takes a method and a request's envelope to a sidecar and brings back the reply's envelope."""
+
+
+class Client:
+    """A caller of procedures, over any way of sending envelopes.
+
+    Example:
+        `Client(memory(dispatcher), catalogue).rows("demo.greet", "Ann")`
+    """
+
+    def __init__(self, send: Send, signatures: Mapping[str, str], timeout: float = 30.0) -> None:
+        """Say hello.
+
+        Args:
+            send: How an envelope reaches the sidecar.
+            signatures: Signature hash of each procedure, as a plugin would hold them.
+            timeout: Seconds a call may take.
+        """
+        self._send = send
+        self._signatures = signatures
+        self._remaining_ms = round(timeout * 1000)
+        self._message("hello", Hello(envelope.VERSION, "client", "call", ""))
+
+    def rows(self, name: str, *arguments: Any) -> Iterator[list[Any]]:
+        """Call a procedure and yield its rows, page by page; closing the iterator closes the call.
+
+        Raises:
+            CallError: With the code, text and hint the sidecar gave.
+        """
+        call_id = f"client-{next(_ids)}"
+        page = self._message(
+            "call",
+            CallRequest(
+                id=call_id,
+                name=name,
+                signature=self._signatures.get(name, ""),
+                args=[_encode(argument) for argument in arguments],
+                remaining_ms=self._remaining_ms,
+                mode="READ",
+                database="neo4j",
+                user="neo4j",
+            ),
+        )
+        try:
+            yield from _rows(page)
+            while page["more"]:
+                page = self._message("page", PageRequest(call_id, self._remaining_ms))
+                yield from _rows(page)
+        finally:
+            if page.get("more"):
+                self._message("close", CloseRequest(call_id))
+
+    def _message(self, method: str, request: Any) -> dict[str, Any]:
+        reply: dict[str, Any] = msgspec.json.decode(self._send(method, envelope.write(request)))
+        error = reply.get("error")
+        if error is not None:
+            raise CallError(
+                error["message"],
+                code=error["code"],
+                hint=error["hint"],
+                retryable=error["retryable"],
+                details=error["details"],
+            )
+        return reply
+
+
+def memory(dispatcher: Dispatcher, run: RunCypher = no_transaction) -> Send:
+    """Return a way to send envelopes to a dispatcher in this process.
+
+    Args:
+        dispatcher: Who answers.
+        run: What stands in for the caller's transaction.
+    """
+    session = Session(run)
+    return lambda method, payload: dispatcher.handle(method, payload, session)
+
+
+def _rows(page: dict[str, Any]) -> Iterator[list[Any]]:
+    for row in page["rows"]:
+        yield [_decode(value) for value in row]

@@ -1,0 +1,268 @@
+"""The JVM's way in: Py4J's line protocol over pinned TLS, with a token, on loopback.
+
+The peer is a Py4J `ClientServerConnection` in the Neo4j JVM. Of Py4J's commands only the call of
+the entry point is understood; there are no proxies, no reflection and no garbage-collection
+commands on either side. One thread serves one connection, and a body's callbacks go back over the
+same connection to the caller's thread.
+
+Py4J's own server classes are not used, because each of their steps would have to be replaced: they
+shake hands and accept in one thread, read lines of any length, understand every command, and leave
+Nagle's algorithm on.
+"""
+
+import contextlib
+import hmac
+import io
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from prometheus_client import Gauge
+from py4j import protocol
+
+from sidecypher.dispatch import Dispatcher, Session
+from sidecypher.errors import CallCancelled, MessageTooLarge, ProtocolError, SidecypherError
+from sidecypher.telemetry import logger
+from sidecypher.types import Limits
+
+_AUTHENTICATE: Final = protocol.AUTH_COMMAND_NAME.encode()
+_CALL: Final = protocol.CALL_PROXY_COMMAND_NAME.encode()
+_ENTRY_POINT: Final = protocol.ENTRY_POINT_OBJECT_ID.encode()
+_END: Final = protocol.END.encode()
+_STRING: Final = protocol.STRING_TYPE.encode()
+_VOID_REPLY: Final = protocol.OUTPUT_VOID_COMMAND.encode()
+_REPLY: Final = (protocol.RETURN_MESSAGE + protocol.SUCCESS).encode() + _STRING
+_FATAL_REPLY: Final = b"!xsprotocol error\n"
+_RUN: Final = b"\n".join((_CALL, _ENTRY_POINT, b"run", _STRING))
+
+_BACKLOG: Final = 128
+_READ_BUFFER: Final = 64 * 1024
+_TOKEN_LINE: Final = 512
+
+
+def escape(payload: bytes) -> bytes:
+    """Swap the backslashes of JSON text for a character JSON never holds.
+
+    Py4J escapes backslashes a second time; swapped, there is nothing for it to escape.
+    """
+    return payload.replace(b"\\", b"\x1a")
+
+
+def unescape(text: bytes) -> bytes:
+    """Undo `escape`."""
+    return text.replace(b"\x1a", b"\\")
+
+
+class Connection:
+    """One connection of a JVM, served by one thread."""
+
+    def __init__(
+        self,
+        plain: socket.socket,
+        tls: ssl.SSLContext,
+        token: bytes,
+        dispatcher: Dispatcher,
+        limits: Limits,
+    ) -> None:
+        self._plain = plain
+        self._tls = tls
+        self._token = token
+        self._dispatcher = dispatcher
+        self._limits = limits
+        self._session = Session(self._run)
+        self._socket: ssl.SSLSocket
+        self._reader: io.BufferedReader
+
+    def serve(self) -> None:
+        """Shake hands, check the token, then answer until the peer goes."""
+        try:
+            if self._open():
+                self._answer()
+        except ProtocolError as error:
+            logger().warning("connection closed", code=error.code, reason=error.message)
+            self._send_quietly(_FATAL_REPLY)
+        except MessageTooLarge as error:
+            logger().warning("connection closed", code=error.code, reason=error.message)
+            self._send_quietly(_FATAL_REPLY)
+        except OSError:
+            logger().debug("connection lost")
+        finally:
+            self.close()
+            self._dispatcher.disconnected(self._session)
+
+    def close(self) -> None:
+        """Close the socket; a thread that reads from it wakes up."""
+        # The plain socket first: closing TLS can wait for a peer that does not read.
+        with contextlib.suppress(OSError):
+            self._plain.shutdown(socket.SHUT_RDWR)
+        self._plain.close()
+
+    def _open(self) -> bool:
+        """Return whether a peer with our token is at the other end."""
+        self._plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._plain.settimeout(self._limits.handshake_seconds)
+        try:
+            self._socket = self._tls.wrap_socket(self._plain, server_side=True)
+        except (OSError, ValueError) as error:
+            logger().warning("connection refused", reason=f"TLS failed: {type(error).__name__}")
+            return False
+        self._plain = self._socket
+        self._reader = io.BufferedReader(
+            socket.SocketIO(self._socket, "r"), buffer_size=_READ_BUFFER
+        )
+        command = self._reader.readline(_TOKEN_LINE).rstrip(b"\n")
+        token = self._reader.readline(_TOKEN_LINE).rstrip(b"\n")
+        if command != _AUTHENTICATE or not hmac.compare_digest(token, self._token):
+            logger().warning("connection refused", reason="wrong token")
+            return False
+        self._socket.sendall(_VOID_REPLY)
+        return True
+
+    def _answer(self) -> None:
+        while (request := self._request()) is not None:
+            method, payload = request
+            reply = self._dispatcher.handle(method, payload, self._session)
+            self._socket.sendall(_REPLY + escape(reply) + b"\n")
+            if self._session.jvm:
+                # Only the handshake is bounded; an idle connection belongs to the pool.
+                self._socket.settimeout(None)
+
+    def _request(self) -> tuple[str, bytes] | None:
+        command = self._line()
+        if command is None:
+            return None
+        lines = [command, *(self._line() for _ in range(4))]
+        if any(line is None for line in lines):
+            raise ProtocolError("The peer closed in the middle of a request")
+        command, target, method, text, end = (line or b"" for line in lines)
+        if (command, target, text[:1], end) != (_CALL, _ENTRY_POINT, _STRING, _END):
+            raise ProtocolError("The peer sent a Py4J command that is not allowed")
+        return method.decode("ascii", "replace"), unescape(text[1:])
+
+    def _line(self) -> bytes | None:
+        """Return a line without its end, or None when the peer has gone."""
+        line = self._reader.readline(self._limits.message_bytes + 1)
+        if line.endswith(b"\n"):
+            return line[:-1]
+        if len(line) > self._limits.message_bytes:
+            raise MessageTooLarge(
+                f"The peer sent more than {self._limits.message_bytes} bytes in one message"
+            )
+        return None
+
+    def _run(self, request: bytes) -> bytes:
+        """Send a callback to the JVM and return its answer."""
+        if len(request) > self._limits.message_bytes:
+            raise MessageTooLarge(
+                f"A statement of {len(request)} bytes was given to `ctx.run`, "
+                f"{self._limits.message_bytes} are allowed",
+                hint="Send the parameters in smaller lists.",
+            )
+        try:
+            self._socket.sendall(_RUN + escape(request) + b"\n" + _END + b"\n")
+            answer = self._line()
+        except OSError:
+            answer = None
+        if answer is None:
+            raise CallCancelled("The caller of this call has gone")
+        if not answer.startswith(_REPLY):
+            raise ProtocolError("The plugin refused a callback")
+        return unescape(answer[len(_REPLY) :])
+
+    def _send_quietly(self, text: bytes) -> None:
+        with contextlib.suppress(OSError, AttributeError):
+            self._socket.sendall(text)
+
+
+class Py4JServer:
+    """Accepts connections of JVMs; each gets a thread of its own.
+
+    Attributes:
+        port: The port that is listened on, on 127.0.0.1.
+    """
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        *,
+        tls: ssl.SSLContext,
+        token: bytes,
+        port: int,
+        limits: Limits,
+        open_connections: Gauge,
+    ) -> None:
+        """Listen; nothing is accepted before `start`.
+
+        Raises:
+            SidecypherError: The port is taken.
+        """
+        self._connect: Final[Callable[[socket.socket], Connection]] = lambda plain: Connection(
+            plain, tls, token, dispatcher, limits
+        )
+        self._limits = limits
+        self._gauge = open_connections
+        self._lock = threading.Lock()
+        self._connections: set[Connection] = set()
+        self._listener = _listen(port)
+        self.port: Final[int] = self._listener.getsockname()[1]
+
+    def start(self) -> None:
+        """Accept from now on."""
+        threading.Thread(target=self._accept, name="sidecypher-accept", daemon=True).start()
+
+    def _accept(self) -> None:
+        # Nothing but accepting happens here: one silent client must not keep others waiting.
+        while True:
+            try:
+                plain, _ = self._listener.accept()
+            except OSError:
+                return
+            with self._lock:
+                room = len(self._connections) < self._limits.connections
+                connection = self._connect(plain)
+                if room:
+                    self._connections.add(connection)
+            if not room:
+                logger().warning("connection refused", reason="too many connections")
+                connection.close()
+                continue
+            self._gauge.inc()
+            threading.Thread(
+                target=self._serve, args=(connection,), name="sidecypher-connection", daemon=True
+            ).start()
+
+    def _serve(self, connection: Connection) -> None:
+        try:
+            connection.serve()
+        finally:
+            with self._lock:
+                self._connections.discard(connection)
+            self._gauge.dec()
+
+    def stop(self) -> None:
+        """Close the listener and every connection."""
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        with self._lock:
+            connections = list(self._connections)
+        for connection in connections:
+            connection.close()
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise SidecypherError(
+            f"The sidecar cannot listen on port {port}: {error.strerror}",
+            code="SC-602",
+            hint="Choose another port with `--port` or SIDECYPHER_PORT, or 0 for any free one.",
+        ) from None
+    return listener

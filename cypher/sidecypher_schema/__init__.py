@@ -1,0 +1,1 @@
+"""Cypher files that hold the schema sidecypher's own procedures rely on."""

@@ -1,0 +1,212 @@
+package io.sidecypher.core;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.neo4j.graphdb.Transaction;
+import org.neo4j.procedure.TerminationGuard;
+
+/**
+ * One call of a procedure, from its first request to its last page.
+ *
+ * <p>The caller's thread crosses to Python between {@link #enter} and {@link #leave}; only then does
+ * time count and does the watchdog look at the call. The watchdog stops it by asking the sidecar to
+ * cancel, by terminating Cypher that runs for a callback, and after a grace by closing the connection.
+ */
+final class Call implements Watchdog.Watched {
+    private static final ThreadLocal<Call> CURRENT = new ThreadLocal<>();
+    private static final AtomicLong COUNTER = new AtomicLong();
+
+    private final String id = Hello.jvm() + "-" + COUNTER.incrementAndGet();
+    private final PythonProcedure procedure;
+    private final Transaction tx;
+    private final TerminationGuard guard;
+    private final Settings settings;
+    private final Watchdog watchdog;
+    private final long timeoutMillis;
+    private long budgetNanos;
+    private long enteredAt;
+    private Call outer;
+    private boolean callbacksAllowed;
+    private Throwable callbackFailure;
+
+    private volatile long deadline;
+    private volatile Sidecar sidecar;
+    private volatile RuntimeException stopped;
+    private Connection connection;
+    private boolean inCypher;
+    private long closeAt;
+
+    Call(PythonProcedure procedure, Transaction tx, TerminationGuard guard, Settings settings, Watchdog watchdog) {
+        this.procedure = procedure;
+        this.tx = tx;
+        this.guard = guard;
+        this.settings = settings;
+        this.watchdog = watchdog;
+        long own = procedure.timeoutMillis() > 0 ? procedure.timeoutMillis() : settings.timeoutMillis();
+        Call around = CURRENT.get();
+        timeoutMillis = around == null ? own : Math.min(own, around.remainingMillis());
+        budgetNanos = TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+    }
+
+    /** The call whose callback the current thread serves, or crosses for; null when there is none. */
+    static Call current() {
+        return CURRENT.get();
+    }
+
+    String id() {
+        return id;
+    }
+
+    PythonProcedure procedure() {
+        return procedure;
+    }
+
+    Transaction tx() {
+        return tx;
+    }
+
+    Settings settings() {
+        return settings;
+    }
+
+    /**
+     * Begins a crossing to Python on the caller's thread.
+     *
+     * @param callbacks whether Python may run Cypher meanwhile
+     * @param atMostNanos a bound of this crossing beside the call's own time
+     */
+    void enter(boolean callbacks, long atMostNanos) {
+        outer = CURRENT.get();
+        if (depth() > settings.nestedDepth()) {
+            throw Failures.tooDeep(procedure, settings.nestedDepth());
+        }
+        callbacksAllowed = callbacks;
+        enteredAt = System.nanoTime();
+        long end = enteredAt + Math.min(budgetNanos, atMostNanos);
+        deadline = outer != null && outer.deadline - end < 0 ? outer.deadline : end;
+        CURRENT.set(this);
+        watchdog.add(this);
+    }
+
+    /** Ends the crossing; the time outside is the consumer's, not the call's. */
+    void leave() {
+        watchdog.remove(this);
+        budgetNanos -= System.nanoTime() - enteredAt;
+        if (outer == null) {
+            CURRENT.remove();
+        } else {
+            CURRENT.set(outer);
+        }
+    }
+
+    boolean isNested() {
+        return outer != null;
+    }
+
+    boolean allowsCallbacks() {
+        return callbacksAllowed;
+    }
+
+    long remainingNanos() {
+        return Math.max(0, deadline - System.nanoTime());
+    }
+
+    long remainingMillis() {
+        return TimeUnit.NANOSECONDS.toMillis(remainingNanos());
+    }
+
+    boolean isPastDeadline() {
+        return deadline - System.nanoTime() <= 0;
+    }
+
+    boolean isStopped() {
+        return stopped != null;
+    }
+
+    void throwIfStopped() {
+        if (stopped != null) {
+            throw stopped;
+        }
+    }
+
+    /** Names the sidecar that is asked to cancel. */
+    void bind(Sidecar bound) {
+        sidecar = bound;
+    }
+
+    Sidecar sidecar() {
+        return sidecar;
+    }
+
+    /** From here on the request may be on its way. */
+    synchronized void attach(Connection used) {
+        throwIfStopped();
+        connection = used;
+        used.serve(this);
+    }
+
+    synchronized void detach(Connection used) {
+        connection = null;
+        used.serve(null);
+    }
+
+    synchronized void beginCypher() {
+        throwIfStopped();
+        inCypher = true;
+    }
+
+    synchronized void endCypher() {
+        inCypher = false;
+    }
+
+    /** Keeps the first failure of a callback: Neo4j has no savepoints, so the transaction is lost with it. */
+    void keep(Throwable failure) {
+        if (callbackFailure == null) {
+            callbackFailure = failure;
+        }
+    }
+
+    Throwable callbackFailure() {
+        return callbackFailure;
+    }
+
+    @Override
+    public void tick(long now) {
+        RuntimeException reason = stopped == null ? reasonToStop(now) : null;
+        synchronized (this) {
+            if (reason != null) {
+                stop(reason, now);
+            }
+            if (stopped != null && connection != null && now - closeAt >= 0) {
+                connection.shutdown();
+            }
+        }
+    }
+
+    private RuntimeException reasonToStop(long now) {
+        if (now - deadline >= 0) {
+            return Failures.deadline(procedure, timeoutMillis);
+        }
+        try {
+            guard.check();
+            return null;
+        } catch (RuntimeException terminated) {
+            return terminated;
+        }
+    }
+
+    private void stop(RuntimeException reason, long now) {
+        stopped = reason;
+        closeAt = now + TimeUnit.MILLISECONDS.toNanos(settings.graceMillis());
+        if (connection != null) {
+            sidecar.cancel(id, now - deadline >= 0 ? "deadline" : "terminated");
+        }
+        if (inCypher) {
+            tx.terminate();
+        }
+    }
+
+    private int depth() {
+        return outer == null ? 0 : outer.depth() + 1;
+    }
+}

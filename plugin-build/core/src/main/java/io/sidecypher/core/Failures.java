@@ -1,0 +1,103 @@
+package io.sidecypher.core;
+
+import org.neo4j.kernel.api.exceptions.Status;
+
+/**
+ * The errors the core itself raises: what happened, to which procedure, what to do next.
+ *
+ * <p>Only <em>busy</em> is a transient status, which lets a driver's managed transaction try again
+ * later: nothing was started and waiting helps. An unavailable sidecar was not started either, but a
+ * driver would then retry in silence for half a minute what somebody has to be told at once.
+ */
+final class Failures {
+    private Failures() {}
+
+    static SidecypherException unavailable(PythonProcedure procedure, String reason) {
+        return failed("SC-210", procedure, "was not started: " + reason
+                + ". Start the sidecar with `sidecypher up`, or see `sidecypher status`, then call again.");
+    }
+
+    static SidecypherException busy(PythonProcedure procedure, String reason) {
+        return new SidecypherException(Status.Request.NoThreadsAvailable, text("SC-211", procedure,
+                "was not started: " + reason + ". Call again later, or raise pool_size or queue_limit."));
+    }
+
+    static SidecypherException tooDeep(PythonProcedure procedure, int limit) {
+        return failed("SC-211", procedure, "was not started: Python procedures already call each other "
+                + limit + " deep. Call fewer of them from inside one another, or raise nested_depth.");
+    }
+
+    static SidecypherException outcomeUnknown(PythonProcedure procedure) {
+        return failed("SC-212", procedure, "lost the sidecar while it ran, so what it did outside this"
+                + " transaction is unknown. Check that before calling it again.");
+    }
+
+    static SidecypherException deadline(PythonProcedure procedure, long millis) {
+        return new SidecypherException(Status.Procedure.ProcedureTimedOut, text("SC-213", procedure,
+                "did not finish within " + millis + " ms and was cancelled."
+                        + " Ask it for less, or raise its timeout."));
+    }
+
+    static SidecypherException protocol(PythonProcedure procedure, String reason) {
+        return failed("SC-214", procedure, "got an answer that breaks the protocol: " + reason
+                + ". Use the same version of the plugin and the sidecar.");
+    }
+
+    static SidecypherException argument(PythonProcedure procedure, String parameter, String problem) {
+        return failed("SC-215", procedure, "was not started: parameter `" + parameter + "` " + problem + ".");
+    }
+
+    static SidecypherException column(PythonProcedure procedure, String column, String problem) {
+        return failed("SC-215", procedure, "returned a wrong row: column `" + column + "` " + problem
+                + ". Correct the procedure's rows or its declared columns.");
+    }
+
+    static SidecypherException width(PythonProcedure procedure, int columns) {
+        return failed("SC-215", procedure, "returned a wrong row: it does not have the "
+                + columns + " declared columns. Rebuild the plugin, restart Neo4j.");
+    }
+
+    static SidecypherException query(PythonProcedure procedure, String what, String problem) {
+        return failed("SC-215", procedure, "ran a query whose " + what + " " + problem + ".");
+    }
+
+    static SidecypherException tooLarge(PythonProcedure procedure, String what, int limit) {
+        return failed("SC-216", procedure, "has " + what + " larger than the limit of " + limit
+                + " bytes. Pass less at once, or raise max_line_bytes on both sides.");
+    }
+
+    static SidecypherException remote(RemoteError error) {
+        String hint = error.hint().isEmpty() ? "" : " " + error.hint();
+        return new SidecypherException(
+                Status.Procedure.ProcedureCallFailed, "[" + error.code() + "] " + error.message() + hint);
+    }
+
+    /** The failure of a callback's Cypher, as Neo4j itself would have told it to the client. */
+    static SidecypherException cypher(Throwable failure) {
+        if (failure instanceof SidecypherException known) {
+            return known;
+        }
+        return new SidecypherException(statusOf(failure), messageOf(failure));
+    }
+
+    static Status statusOf(Throwable failure) {
+        Status status = Status.statusCodeOf(failure);
+        return status == null ? Status.Procedure.ProcedureCallFailed : status;
+    }
+
+    static String messageOf(Throwable failure) {
+        if (failure instanceof SidecypherException known) {
+            return known.text();
+        }
+        String message = failure.getMessage();
+        return message == null ? failure.getClass().getSimpleName() : message;
+    }
+
+    private static SidecypherException failed(String code, PythonProcedure procedure, String rest) {
+        return new SidecypherException(Status.Procedure.ProcedureCallFailed, text(code, procedure, rest));
+    }
+
+    private static String text(String code, PythonProcedure procedure, String rest) {
+        return "[" + code + "] Python procedure `" + procedure.name() + "` " + rest;
+    }
+}

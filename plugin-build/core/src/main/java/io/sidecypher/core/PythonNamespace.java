@@ -1,0 +1,45 @@
+package io.sidecypher.core;
+
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.neo4j.graphdb.GraphDatabaseService;
+import org.neo4j.graphdb.Transaction;
+import org.neo4j.internal.kernel.api.security.SecurityContext;
+import org.neo4j.logging.Log;
+import org.neo4j.procedure.Context;
+import org.neo4j.procedure.TerminationGuard;
+
+/**
+ * The base of every generated stub class: the fields Neo4j injects, and the one way to call Python.
+ *
+ * <p>Neo4j makes a new instance for each call, so the fields belong to the calling transaction.
+ */
+public abstract class PythonNamespace {
+    @Context public Transaction tx;
+    @Context public Log log;
+    @Context public TerminationGuard guard;
+    @Context public GraphDatabaseService database;
+    @Context public SecurityContext user;
+
+    /**
+     * Calls a Python procedure in the caller's transaction.
+     *
+     * @param procedure what is called
+     * @param row makes one output record of the values of one row, in the order of the columns
+     * @param arguments the values of the parameters, in their order
+     * @return the rows; they are fetched page by page while the stream is read
+     */
+    protected final <R> Stream<R> call(
+            PythonProcedure procedure, Function<Object[], R> row, Object... arguments) {
+        Caller caller = new Caller(database.databaseName(), user.subject().executingUser());
+        return bridge(procedure).call(procedure, caller, tx, guard, log, row, arguments);
+    }
+
+    private static Bridge bridge(PythonProcedure procedure) {
+        try {
+            return Bridge.shared();
+        } catch (IllegalArgumentException wrongSetting) {
+            throw Failures.unavailable(procedure, wrongSetting.getMessage());
+        }
+    }
+}

@@ -1,0 +1,17 @@
+package io.sidecypher.core;
+
+import com.fasterxml.jackson.core.JsonParser;
+import java.io.IOException;
+import java.util.Map;
+
+/** The error part of a reply, as the sidecar worded it. */
+record RemoteError(String code, String message, String hint) {
+    /** Reads the object that begins at the parser's current token. */
+    static RemoteError read(JsonParser json) throws IOException {
+        Map<String, Object> members = ValueReader.readMap(json);
+        if (members.get("code") instanceof String code && members.get("message") instanceof String message) {
+            return new RemoteError(code, message, members.get("hint") instanceof String hint ? hint : "");
+        }
+        throw new ValueProblem("has an error without code and message");
+    }
+}

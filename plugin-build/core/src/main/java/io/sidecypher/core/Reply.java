@@ -1,0 +1,125 @@
+package io.sidecypher.core;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The reply to a call or a page.
+ *
+ * @param rows the values of each row, of the classes the stub's records expect
+ * @param more whether another page may be asked for
+ * @param error why there are no rows; null when there are
+ */
+record Reply(List<Object[]> rows, boolean more, RemoteError error) {
+    static Reply parse(String text, String id, PythonProcedure procedure) {
+        try (JsonParser json = Json.FACTORY.createParser(text)) {
+            return new Parser(json, procedure).parse(id);
+        } catch (ValueProblem problem) {
+            throw new WireFailure(WireFailure.Kind.PROTOCOL, "the envelope " + problem.getMessage());
+        } catch (JsonProcessingException malformed) {
+            throw new WireFailure(WireFailure.Kind.PROTOCOL, "it is not the JSON that was agreed on");
+        } catch (IOException impossible) {
+            throw new IllegalStateException("reading from memory failed", impossible);
+        }
+    }
+
+    private static final class Parser {
+        private final JsonParser json;
+        private final PythonProcedure procedure;
+        private String id;
+        private List<Object[]> rows;
+        private Boolean more;
+        private RemoteError error;
+
+        Parser(JsonParser json, PythonProcedure procedure) {
+            this.json = json;
+            this.procedure = procedure;
+        }
+
+        Reply parse(String expectedId) throws IOException {
+            expect(json.nextToken() == JsonToken.START_OBJECT);
+            for (String key = json.nextFieldName(); key != null; key = json.nextFieldName()) {
+                json.nextToken();
+                readMember(key);
+            }
+            expect(json.currentToken() == JsonToken.END_OBJECT && json.nextToken() == null);
+            expect(expectedId.equals(id));
+            if (error != null) {
+                expect(rows == null);
+                return new Reply(List.of(), false, error);
+            }
+            expect(rows != null && more != null);
+            return new Reply(rows, more, null);
+        }
+
+        private void readMember(String key) throws IOException {
+            switch (key) {
+                case "id" -> {
+                    expect(id == null && json.currentToken() == JsonToken.VALUE_STRING);
+                    id = json.getText();
+                }
+                case "rows" -> {
+                    expect(rows == null && json.currentToken() == JsonToken.START_ARRAY);
+                    rows = readRows();
+                }
+                case "more" -> {
+                    expect(more == null && json.currentToken().isBoolean());
+                    more = json.getBooleanValue();
+                }
+                case "error" -> {
+                    expect(error == null && json.currentToken() == JsonToken.START_OBJECT);
+                    error = RemoteError.read(json);
+                }
+                default -> json.skipChildren();
+            }
+        }
+
+        private List<Object[]> readRows() throws IOException {
+            List<Object[]> result = new ArrayList<>();
+            while (json.nextToken() != JsonToken.END_ARRAY) {
+                expect(json.currentToken() == JsonToken.START_ARRAY);
+                result.add(readRow());
+            }
+            return result;
+        }
+
+        private Object[] readRow() throws IOException {
+            List<PythonProcedure.Column> columns = procedure.columns();
+            Object[] row = new Object[columns.size()];
+            for (int i = 0; i < row.length; i++) {
+                if (json.nextToken() == JsonToken.END_ARRAY) {
+                    throw Failures.width(procedure, row.length);
+                }
+                row[i] = readColumn(columns.get(i));
+            }
+            if (json.nextToken() != JsonToken.END_ARRAY) {
+                throw Failures.width(procedure, row.length);
+            }
+            return row;
+        }
+
+        private Object readColumn(PythonProcedure.Column column) throws IOException {
+            Object value;
+            try {
+                value = ValueReader.read(json);
+            } catch (ValueProblem problem) {
+                throw Failures.column(procedure, column.name(), problem.getMessage());
+            }
+            if (!column.type().accepts(value)) {
+                throw Failures.column(procedure, column.name(),
+                        "must be of type " + column.type() + ", not " + ValueWriter.typeName(value));
+            }
+            return value;
+        }
+
+        private static void expect(boolean condition) {
+            if (!condition) {
+                throw new WireFailure(WireFailure.Kind.PROTOCOL, "the envelope has not the members it must have");
+            }
+        }
+    }
+}

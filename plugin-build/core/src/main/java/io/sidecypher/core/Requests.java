@@ -1,0 +1,97 @@
+package io.sidecypher.core;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import java.io.IOException;
+import java.util.List;
+
+/** The requests Java sends: a JSON envelope inside Py4J's five lines of a method call. */
+final class Requests {
+    /** Stands for a backslash on the wire, where Py4J would otherwise escape every one a second time. */
+    static final char BACKSLASH = '\u001a';
+
+    private static final int VERSION = 1;
+
+    private Requests() {}
+
+    static String hello(String jvm, String role, String catalogue) {
+        return command("hello", "{\"v\":" + VERSION + ",\"jvm\":\"" + jvm + "\",\"role\":\"" + role
+                + "\",\"catalogue\":\"" + catalogue + "\"}");
+    }
+
+    /** Checks and writes the arguments; nothing has been sent anywhere yet when one of them is refused. */
+    static String call(Call call, Caller caller, Object[] arguments, int limit) {
+        PythonProcedure procedure = call.procedure();
+        try {
+            return command("call", LimitedText.of(limit, json -> {
+                json.writeStartObject();
+                json.writeNumberField("v", VERSION);
+                json.writeStringField("id", call.id());
+                json.writeStringField("name", procedure.name());
+                json.writeStringField("signature", procedure.signature());
+                json.writeArrayFieldStart("args");
+                writeArguments(json, procedure, arguments);
+                json.writeEndArray();
+                json.writeNumberField("remaining_ms", call.remainingMillis());
+                json.writeStringField("mode", procedure.mode());
+                json.writeStringField("database", caller.database());
+                json.writeStringField("user", caller.user());
+                json.writeEndObject();
+            }));
+        } catch (LimitedText.TooLong tooLong) {
+            throw Failures.tooLarge(procedure, "arguments", limit);
+        }
+    }
+
+    static String page(Call call) {
+        return command("page", "{\"v\":" + VERSION + ",\"id\":\"" + call.id() + "\",\"remaining_ms\":"
+                + call.remainingMillis() + "}");
+    }
+
+    static String close(Call call) {
+        return command("close", "{\"v\":" + VERSION + ",\"id\":\"" + call.id() + "\"}");
+    }
+
+    static String cancel(String id, String reason) {
+        return command("cancel", "{\"v\":" + VERSION + ",\"id\":\"" + id + "\",\"reason\":\"" + reason + "\"}");
+    }
+
+    private static void writeArguments(JsonGenerator json, PythonProcedure procedure, Object[] arguments)
+            throws IOException {
+        List<PythonProcedure.Parameter> parameters = procedure.parameters();
+        if (arguments.length != parameters.size()) {
+            throw Failures.protocol(procedure, "the stub gives " + arguments.length + " arguments for "
+                    + parameters.size() + " parameters");
+        }
+        for (int i = 0; i < arguments.length; i++) {
+            PythonProcedure.Parameter parameter = parameters.get(i);
+            try {
+                ValueWriter.write(json, checked(parameter, arguments[i]));
+            } catch (ValueProblem problem) {
+                throw Failures.argument(procedure, parameter.name(), problem.getMessage());
+            } catch (StreamConstraintsException tooDeep) {
+                throw Failures.argument(
+                        procedure, parameter.name(), "is nested deeper than " + Json.MAX_DEPTH + " levels");
+            }
+        }
+    }
+
+    private static Object checked(PythonProcedure.Parameter parameter, Object argument) {
+        Object value = ValueWriter.normal(argument);
+        if (value == null && !parameter.nullable()) {
+            throw new ValueProblem("must not be null");
+        }
+        // As Neo4j does itself for a parameter it knows to be a FLOAT.
+        if (parameter.type().isFloat() && value instanceof Long number) {
+            return number.doubleValue();
+        }
+        if (!parameter.type().accepts(value)) {
+            throw new ValueProblem("must be of type " + parameter.type() + ", not " + ValueWriter.typeName(value));
+        }
+        return value;
+    }
+
+    private static String command(String method, String json) {
+        return "c\nt\n" + method + "\ns" + json.replace('\\', BACKSLASH) + "\ne\n";
+    }
+}

@@ -1,0 +1,160 @@
+package io.sidecypher.core;
+
+import java.util.Iterator;
+import java.util.Spliterator;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.neo4j.logging.Log;
+import org.neo4j.procedure.TerminationGuard;
+
+/** The rows of one call: the first page at once, so that errors arise in the call, the others as they are read. */
+final class Rows<R> implements Spliterator<R> {
+    private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final Call call;
+    private final TerminationGuard guard;
+    private final Log log;
+    private final Function<Object[], R> makeRow;
+    private final int maxLineBytes;
+    private Iterator<Object[]> page;
+    private boolean more;
+
+    /**
+     * @param first sends the call; its argument reads the reply
+     */
+    Rows(
+            Call call,
+            TerminationGuard guard,
+            Log log,
+            int maxLineBytes,
+            Function<Object[], R> makeRow,
+            Function<Function<String, Reply>, Reply> first) {
+        this.call = call;
+        this.guard = guard;
+        this.log = log;
+        this.maxLineBytes = maxLineBytes;
+        this.makeRow = makeRow;
+        fetch(() -> first.apply(this::read));
+    }
+
+    @Override
+    public boolean tryAdvance(Consumer<? super R> action) {
+        while (!page.hasNext()) {
+            if (!more) {
+                return false;
+            }
+            fetch(this::nextPage);
+        }
+        action.accept(makeRow.apply(page.next()));
+        return true;
+    }
+
+    /** Lets Python end a generator that nobody reads any further. */
+    void close() {
+        if (!more) {
+            return;
+        }
+        more = false;
+        try {
+            guard.check();
+        } catch (RuntimeException terminated) {
+            abandon();
+            return;
+        }
+        call.enter(false, CLOSE_NANOS);
+        try {
+            call.sidecar().pool().exchange(call, Requests.close(call), reply -> reply);
+        } catch (RuntimeException failed) {
+            abandon();
+        } finally {
+            call.leave();
+        }
+    }
+
+    private Reply nextPage() {
+        try {
+            // Neo4j itself does not look between two rows of a procedure.
+            guard.check();
+        } catch (RuntimeException terminated) {
+            abandon();
+            throw terminated;
+        }
+        return call.sidecar().pool().exchange(call, Requests.page(call), this::read);
+    }
+
+    private Reply read(String text) {
+        try {
+            return Reply.parse(text, call.id(), call.procedure());
+        } catch (SidecypherException wrongRow) {
+            abandon();
+            throw wrongRow;
+        }
+    }
+
+    private void fetch(Supplier<Reply> exchange) {
+        boolean started = more;
+        more = false;
+        call.enter(true, Long.MAX_VALUE);
+        try {
+            Reply reply = exchange.get();
+            call.throwIfStopped();
+            if (call.callbackFailure() != null && reply.more()) {
+                abandon();
+            }
+            if (call.callbackFailure() == null && reply.error() != null) {
+                throw Failures.remote(reply.error());
+            }
+            page = reply.rows().iterator();
+            more = reply.more() && call.callbackFailure() == null;
+        } catch (WireFailure failure) {
+            call.throwIfStopped();
+            throwIfDoomed();
+            throw explained(failure, started);
+        } finally {
+            call.leave();
+        }
+        throwIfDoomed();
+    }
+
+    /** Whatever Python answered: after a failed query there is no transaction left to go on with. */
+    private void throwIfDoomed() {
+        if (call.callbackFailure() != null) {
+            throw Failures.cypher(call.callbackFailure());
+        }
+    }
+
+    private SidecypherException explained(WireFailure failure, boolean started) {
+        PythonProcedure procedure = call.procedure();
+        SidecypherException explained = switch (failure.kind()) {
+            case UNAVAILABLE, NOT_SENT -> started
+                    ? Failures.outcomeUnknown(procedure)
+                    : Failures.unavailable(procedure, failure.getMessage());
+            case LOST -> Failures.outcomeUnknown(procedure);
+            case PROTOCOL -> Failures.protocol(procedure, failure.getMessage());
+            case TOO_LARGE -> Failures.tooLarge(procedure, "an answer", maxLineBytes);
+        };
+        log.warn("Sidecypher: " + explained.text());
+        return explained;
+    }
+
+    private void abandon() {
+        call.sidecar().cancel(call.id(), "terminated");
+    }
+
+    @Override
+    public Spliterator<R> trySplit() {
+        return null;
+    }
+
+    @Override
+    public long estimateSize() {
+        return Long.MAX_VALUE;
+    }
+
+    @Override
+    public int characteristics() {
+        return ORDERED;
+    }
+}

@@ -1,0 +1,32 @@
+package io.sidecypher.core;
+
+import org.neo4j.kernel.api.exceptions.Status;
+
+/**
+ * The one error a call ends with, in the words the Cypher user reads.
+ *
+ * <p>It has no cause: Neo4j shows the innermost cause's text to the client instead of ours.
+ */
+public final class SidecypherException extends RuntimeException implements Status.HasStatus {
+    private static final long serialVersionUID = 1L;
+
+    private final transient Status status;
+    private final String text;
+
+    SidecypherException(Status status, String message) {
+        // Neo4j uses the message of a procedure's exception as a format string.
+        super(message.replace("%", "%%"));
+        this.status = status;
+        text = message;
+    }
+
+    /** The message as the user reads it. */
+    String text() {
+        return text;
+    }
+
+    @Override
+    public Status status() {
+        return status;
+    }
+}

@@ -1,0 +1,228 @@
+package io.sidecypher.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.time.LocalTime;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.neo4j.kernel.api.exceptions.Status;
+
+/** A call, its pages and its callbacks, as the wire contract describes them. */
+class CallTests {
+    @TempDir Path runDir;
+
+    private static final FakeSidecar.Script ECHO = (peer, method, json) -> {
+        String args = json.substring(json.indexOf("\"args\":") + 7, json.indexOf(",\"remaining_ms\""));
+        peer.rows(json, "[" + args + "]", false);
+    };
+
+    @Test
+    void aCallAnswersWithItsRows() throws Exception {
+        try (FakeSidecar sidecar = new FakeSidecar(ECHO).announce(runDir)) {
+            Harness harness = new Harness(runDir);
+            for (Object value : List.of("text \\ \" \n \uD83D\uDE00", 7L, Map.of("$date", 1L), List.of(1.0))) {
+                assertEquals(value, harness.echo(value));
+            }
+            assertEquals(1, sidecar.callConnections.get());
+        }
+    }
+
+    @Test
+    void aMebibyteCrossesWhole() throws Exception {
+        try (FakeSidecar sidecar = new FakeSidecar(ECHO).announce(runDir)) {
+            String quotes = "\"\\".repeat(512 * 1024);
+            assertEquals(quotes, new Harness(runDir).echo(quotes));
+        }
+    }
+
+    @Test
+    void theRequestSaysWhoCallsWhatAndForHowLong() throws Exception {
+        AtomicReference<String> seen = new AtomicReference<>();
+        FakeSidecar.Script script = (peer, method, json) -> {
+            seen.set(json);
+            peer.rows(json, "[]", false);
+        };
+        try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
+            assertEquals(List.of(), new Harness(runDir).rows(Harness.ECHO, "a"));
+            assertTrue(seen.get().matches("\\{\"v\":1,\"id\":\"[0-9a-f-]+-\\d+\",\"name\":\"test.echo\","
+                    + "\"signature\":\"00\",\"args\":\\[\"a\"],\"remaining_ms\":\\d+,\"mode\":\"READ\","
+                    + "\"database\":\"neo4j\",\"user\":\"tester\"}"), seen.get());
+        }
+    }
+
+    @Test
+    void pagesAreFetchedAsTheyAreRead() throws Exception {
+        FakeSidecar.Script script = (peer, method, json) ->
+                peer.rows(json, method.equals("call") ? "[[1],[2]]" : "[[3]]", method.equals("call"));
+        try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
+            assertEquals(List.of(List.of(1L), List.of(2L), List.of(3L)), new Harness(runDir).rows(Harness.ECHO, 1L));
+            assertEquals(List.of("call", "page"), sidecar.methods);
+        }
+    }
+
+    @Test
+    void anAbandonedStreamIsClosedAndADrainedOneIsNot() throws Exception {
+        FakeSidecar.Script script = (peer, method, json) -> {
+            if (method.equals("close")) {
+                peer.reply("{\"id\":\"" + FakeSidecar.id(json) + "\"}");
+            } else {
+                peer.rows(json, "[[1],[2]]", true);
+            }
+        };
+        try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
+            try (Stream<Object[]> stream = new Harness(runDir).stream(Harness.ECHO, 1L)) {
+                assertEquals(1L, stream.limit(1).findFirst().orElseThrow()[0]);
+            }
+            assertEquals(List.of("call", "close"), sidecar.methods);
+        }
+    }
+
+    @Test
+    void anErrorKeepsItsCodeMessageAndHint() throws Exception {
+        FakeSidecar.Script script = (peer, method, json) -> peer.reply("{\"id\":\"" + FakeSidecar.id(json)
+                + "\",\"error\":{\"code\":\"SC-204\",\"message\":\"it broke at 100 %s\",\"hint\":\"mend it\","
+                + "\"retryable\":false,\"details\":{}}}");
+        try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
+            SidecypherException failure = new Harness(runDir).failure(Harness.ECHO, 1L);
+            assertEquals("[SC-204] it broke at 100 %s mend it", failure.text());
+            assertEquals(Status.Procedure.ProcedureCallFailed, failure.status());
+            assertEquals(failure.text(), String.format(failure.getMessage(), failure));
+        }
+    }
+
+    @Test
+    void argumentsAreCheckedBeforeAnythingIsConnected() {
+        Harness harness = new Harness(runDir);
+        PythonProcedure strict = Harness.procedure("test.strict")
+                .parameter("count", "INTEGER", false)
+                .parameter("names", "LIST<STRING>", true)
+                .build();
+        assertEquals("[SC-215] Python procedure `test.strict` was not started: parameter `count` must not be null.",
+                harness.error(strict, null, null));
+        assertTrue(harness.error(strict, "1", null).contains("`count` must be of type INTEGER, not STRING"));
+        assertTrue(harness.error(strict, 1L, List.of(1L)).contains("`names` must be of type LIST<STRING>, not LIST"));
+        assertTrue(harness.error(Harness.ECHO, LocalTime.NOON).contains("`x` holds a value of type LOCAL TIME"));
+        assertTrue(harness.error(Harness.ECHO, "\uD83D").contains("`x` holds text with a lone surrogate"));
+        assertTrue(harness.error(Harness.ECHO, "x".repeat(17 << 20)).startsWith("[SC-216]"));
+    }
+
+    @Test
+    void aWholeNumberIsGoodForAFloat() throws Exception {
+        PythonProcedure half = Harness.procedure("test.half")
+                .parameter("x", "FLOAT", true)
+                .column("x", "FLOAT")
+                .build();
+        try (FakeSidecar sidecar = new FakeSidecar(ECHO).announce(runDir)) {
+            assertEquals(List.of(List.of(2.0)), new Harness(runDir).rows(half, 2L));
+        }
+    }
+
+    @Test
+    void aRowOfTheWrongShapeNamesItsColumn() throws Exception {
+        PythonProcedure typed = Harness.procedure("test.typed")
+                .parameter("rows", "ANY", true)
+                .column("n", "INTEGER")
+                .column("names", "LIST<STRING>")
+                .build();
+        FakeSidecar.Script script = (peer, method, json) -> {
+            String rows = json.substring(json.indexOf("\"args\":[\"") + 9, json.indexOf("\"],\"remaining_ms\""));
+            peer.rows(json, rows.replace("\\\"", "\""), true);
+        };
+        try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
+            Harness harness = new Harness(runDir);
+            assertTrue(harness.error(typed, "[[\"a\",[]]]").contains("column `n` must be of type INTEGER, not STRING"));
+            assertTrue(harness.error(typed, "[[1.0,[]]]").contains("column `n` must be of type INTEGER, not FLOAT"));
+            assertTrue(harness.error(typed, "[[1,[1]]]").contains("column `names`"));
+            assertTrue(harness.error(typed, "[[9223372036854775808,[]]]").contains("`n` holds an INTEGER outside"));
+            assertTrue(harness.error(typed, "[[1]]").contains("2 declared columns"));
+            assertTrue(harness.error(typed, "[[1,[],1]]").contains("2 declared columns"));
+            Harness.await(() -> sidecar.controlRequests.size() == 6);
+        }
+    }
+
+    @Test
+    void aCallbackRunsInTheCallersTransactionOnItsThread() throws Exception {
+        AtomicReference<String> answer = new AtomicReference<>();
+        AtomicReference<Thread> thread = new AtomicReference<>();
+        FakeSidecar.Script script = (peer, method, json) -> {
+            answer.set(peer.run(json, "RETURN $n AS n", "{\"n\":41,\"d\":{\"$date\":\"2024-01-01\"}}"));
+            peer.rows(json, "[[true]]", false);
+        };
+        try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
+            Harness harness = new Harness(runDir);
+            harness.tx = Harness.transaction((cypher, parameters) -> {
+                thread.set(Thread.currentThread());
+                assertEquals("RETURN $n AS n", cypher);
+                return List.of(Map.of("n", (Long) parameters.get("n") + 1));
+            }, () -> {});
+            assertEquals(true, harness.echo(1L));
+            assertEquals("{\"columns\":[\"n\"],\"rows\":[[42]]}", answer.get());
+            assertEquals(Thread.currentThread(), thread.get());
+        }
+    }
+
+    @Test
+    void aFailedCallbackFailsTheCallWhateverPythonAnswers() throws Exception {
+        AtomicReference<String> second = new AtomicReference<>();
+        FakeSidecar.Script script = (peer, method, json) -> {
+            peer.run(json, "BROKEN", "{}");
+            second.set(peer.run(json, "RETURN 1", "{}"));
+            peer.rows(json, "[[1]]", false);
+        };
+        try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
+            Harness harness = new Harness(runDir);
+            harness.tx = Harness.transaction((cypher, parameters) -> {
+                assertEquals("BROKEN", cypher);
+                throw new RuntimeException("outer", new StatusException("100% broken"));
+            }, () -> {});
+            SidecypherException failure = harness.failure(Harness.ECHO, 1L);
+            assertEquals(Status.Statement.SyntaxError, failure.status());
+            assertTrue(second.get().contains("Neo.ClientError.Statement.SyntaxError"), second.get());
+            assertEquals(null, failure.getCause());
+        }
+    }
+
+    @Test
+    void aResultPythonCannotBeGivenNamesItsColumn() throws Exception {
+        FakeSidecar.Script script = (peer, method, json) -> {
+            peer.run(json, "RETURN", "{}");
+            peer.rows(json, "[]", false);
+        };
+        try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
+            Harness harness = new Harness(runDir);
+            harness.tx = Harness.transaction((cypher, parameters) -> List.of(Map.of("t", LocalTime.NOON)), () -> {});
+            assertTrue(harness.error(Harness.ECHO, 1L).contains("result column `t` holds a value of type LOCAL TIME"));
+        }
+    }
+
+    @Test
+    void anEmptyPageWithMoreToComeIsNotTheEnd() throws Exception {
+        FakeSidecar.Script script = (peer, method, json) ->
+                peer.rows(json, method.equals("call") ? "[]" : "[[null]]", method.equals("call"));
+        try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
+            assertEquals(List.of(Arrays.asList((Object) null)), new Harness(runDir).rows(Harness.ECHO, 1L));
+            assertFalse(sidecar.methods.contains("close"));
+        }
+    }
+
+    private static final class StatusException extends RuntimeException implements Status.HasStatus {
+        private static final long serialVersionUID = 1L;
+
+        StatusException(String message) {
+            super(message);
+        }
+
+        @Override
+        public Status status() {
+            return Status.Statement.SyntaxError;
+        }
+    }
+}

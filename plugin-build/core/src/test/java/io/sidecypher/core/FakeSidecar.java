@@ -1,0 +1,227 @@
+package io.sidecypher.core;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.security.MessageDigest;
+import java.security.cert.Certificate;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+
+/** A sidecar in this JVM: real TLS, real sockets, and answers that each test writes itself. */
+final class FakeSidecar implements AutoCloseable {
+    static final String TOKEN = "0123456789abcdef0123456789abcdef";
+
+    /** Answers one request of a call connection. */
+    interface Script {
+        void answer(Peer peer, String method, String json) throws IOException;
+    }
+
+    /** One accepted connection, after TLS. */
+    final class Peer {
+        final Socket socket;
+        private final BufferedReader in;
+        private final OutputStream out;
+
+        Peer(Socket socket) throws IOException {
+            this.socket = socket;
+            in = new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
+            out = socket.getOutputStream();
+        }
+
+        String line() throws IOException {
+            String line = in.readLine();
+            if (line == null) {
+                throw new IOException("Java closed the connection");
+            }
+            return line;
+        }
+
+        void raw(String text) throws IOException {
+            raw(text.getBytes(StandardCharsets.UTF_8));
+        }
+
+        void raw(byte[] bytes) throws IOException {
+            out.write(bytes);
+            out.flush();
+        }
+
+        void reply(String json) throws IOException {
+            raw("!ys" + json.replace('\\', '\u001a') + "\n");
+        }
+
+        void rows(String json, String rows, boolean more) throws IOException {
+            reply("{\"id\":\"" + id(json) + "\",\"rows\":" + rows + ",\"more\":" + more + "}");
+        }
+
+        /** Sends a callback and returns Java's answer. */
+        String run(String json, String cypher, String params) throws IOException {
+            String request = "{\"id\":\"" + id(json) + "\",\"cypher\":\"" + cypher + "\",\"params\":" + params + "}";
+            raw("c\nt\nrun\ns" + request.replace('\\', '\u001a') + "\ne\n");
+            return line().substring(3).replace('\u001a', '\\');
+        }
+    }
+
+    private static final class Identity {
+        static final KeyStore STORE = make();
+
+        private static KeyStore make() {
+            try {
+                Path folder = Files.createTempDirectory("fake-sidecar");
+                Path file = folder.resolve("key.p12");
+                Process keytool = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+                        "-genkeypair", "-alias", "key", "-keyalg", "EC", "-groupname", "secp256r1",
+                        "-dname", "CN=sidecar", "-storetype", "PKCS12", "-keystore", file.toString(),
+                        "-storepass", "changeit", "-validity", "2").redirectErrorStream(true).start();
+                keytool.getInputStream().readAllBytes();
+                if (keytool.waitFor() != 0) {
+                    throw new IllegalStateException("keytool failed");
+                }
+                KeyStore store = KeyStore.getInstance("PKCS12");
+                try (InputStream in = Files.newInputStream(file)) {
+                    store.load(in, "changeit".toCharArray());
+                }
+                Files.delete(file);
+                Files.delete(folder);
+                return store;
+            } catch (Exception failed) {
+                throw new IllegalStateException(failed);
+            }
+        }
+    }
+
+    final String generation = UUID.randomUUID().toString();
+    final List<String> methods = new CopyOnWriteArrayList<>();
+    final List<String> controlRequests = new CopyOnWriteArrayList<>();
+    final AtomicInteger tokensSeen = new AtomicInteger();
+    final AtomicInteger callConnections = new AtomicInteger();
+    final Set<Socket> open = ConcurrentHashMap.newKeySet();
+    private final ServerSocket server;
+    private final SSLContext tls;
+    private final Script script;
+
+    FakeSidecar(Script script) throws Exception {
+        this.script = script;
+        KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        keys.init(Identity.STORE, "changeit".toCharArray());
+        tls = SSLContext.getInstance("TLS");
+        tls.init(keys.getKeyManagers(), null, null);
+        server = new ServerSocket(0, 128, InetAddress.getLoopbackAddress());
+        start(this::accept);
+    }
+
+    int port() {
+        return server.getLocalPort();
+    }
+
+    /** Leaves address, fingerprint and token in a run folder, as a sidecar does when it is ready. */
+    FakeSidecar announce(Path runDir) throws Exception {
+        announce(runDir, fingerprint(), TOKEN);
+        return this;
+    }
+
+    void announce(Path runDir, String fingerprint, String token) throws IOException {
+        Files.writeString(runDir.resolve("token"), token + "\n");
+        Files.writeString(runDir.resolve("sidecar.json"),
+                "{\"v\":1,\"generation\":\"" + generation + "\",\"pid\":1,\"endpoints\":[{\"host\":\"127.0.0.1\","
+                        + "\"port\":" + port() + "}],\"fingerprint\":\"" + fingerprint + "\"}");
+    }
+
+    static String fingerprint() throws Exception {
+        Certificate certificate = Identity.STORE.getCertificate("key");
+        return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(certificate.getEncoded()));
+    }
+
+    static String id(String json) {
+        return member(json, "id");
+    }
+
+    static String member(String json, String name) {
+        Matcher matcher = Pattern.compile("\"" + name + "\":\"([^\"]*)\"").matcher(json);
+        return matcher.find() ? matcher.group(1) : "";
+    }
+
+    /** Ends like a killed process: every socket at once. */
+    @Override
+    public void close() throws IOException {
+        server.close();
+        for (Socket socket : open) {
+            socket.close();
+        }
+    }
+
+    private void accept() {
+        while (!server.isClosed()) {
+            try {
+                Socket plain = server.accept();
+                plain.setTcpNoDelay(true);
+                open.add(plain);
+                start(() -> serve(plain));
+            } catch (IOException closed) {
+                return;
+            }
+        }
+    }
+
+    private void serve(Socket plain) {
+        try (plain) {
+            Socket socket = tls.getSocketFactory().createSocket(plain, null, plain.getPort(), true);
+            ((javax.net.ssl.SSLSocket) socket).setUseClientMode(false);
+            Peer peer = new Peer(socket);
+            if (!peer.line().equals("A") || !peer.line().equals(TOKEN)) {
+                tokensSeen.incrementAndGet();
+                return;
+            }
+            tokensSeen.incrementAndGet();
+            peer.raw("!yv\n");
+            String role = "";
+            while (true) {
+                List<String> head = List.of(peer.line(), peer.line(), peer.line());
+                String json = peer.line().substring(1).replace('\u001a', '\\');
+                peer.line();
+                String method = head.get(2);
+                if (method.equals("hello")) {
+                    role = member(json, "role");
+                    callConnections.addAndGet(role.equals("call") ? 1 : 0);
+                    peer.reply("{\"v\":1,\"sidecar\":\"" + generation + "\",\"catalogue\":\"\"}");
+                } else if (role.equals("control")) {
+                    controlRequests.add(json);
+                    peer.reply("{\"id\":\"" + id(json) + "\"}");
+                } else {
+                    methods.add(method);
+                    script.answer(peer, method, json);
+                }
+            }
+        } catch (IOException | UncheckedIOException ended) {
+            // Either side may close a connection at any time.
+        } finally {
+            open.remove(plain);
+        }
+    }
+
+    private static void start(Runnable body) {
+        Thread thread = new Thread(body, "fake-sidecar");
+        thread.setDaemon(true);
+        thread.start();
+    }
+}

@@ -1,0 +1,132 @@
+package io.sidecypher.core;
+
+import java.lang.reflect.Proxy;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.neo4j.graphdb.Result;
+import org.neo4j.graphdb.Transaction;
+import org.neo4j.logging.NullLog;
+import org.neo4j.procedure.TerminationGuard;
+
+/** Calls the bridge as a generated stub does, with stand-ins for what Neo4j would inject. */
+final class Harness {
+    interface Cypher {
+        List<Map<String, Object>> run(String cypher, Map<String, Object> parameters);
+    }
+
+    static final PythonProcedure ECHO = PythonProcedure.named("test.echo")
+            .signature("00")
+            .mode("READ")
+            .timeoutMillis(5000)
+            .parameter("x", "ANY", true)
+            .column("x", "ANY")
+            .build();
+
+    final Bridge bridge;
+    TerminationGuard guard = () -> {};
+    Transaction tx = transaction((cypher, parameters) -> List.of(), () -> {});
+
+    Harness(Path runDir, String... settings) {
+        Map<String, String> environment = new java.util.HashMap<>(Map.of("SIDECYPHER_RUN_DIR", runDir.toString()));
+        for (String setting : settings) {
+            environment.put("SIDECYPHER_" + setting.split("=")[0], setting.split("=")[1]);
+        }
+        bridge = new Bridge(Settings.of(environment, null));
+    }
+
+    Stream<Object[]> stream(PythonProcedure procedure, Object... arguments) {
+        return bridge.call(procedure, new Caller("neo4j", "tester"), tx, guard, NullLog.getInstance(),
+                Function.identity(), arguments);
+    }
+
+    List<List<Object>> rows(PythonProcedure procedure, Object... arguments) {
+        try (Stream<Object[]> stream = stream(procedure, arguments)) {
+            List<List<Object>> rows = new ArrayList<>();
+            stream.forEach(row -> rows.add(java.util.Arrays.asList(row)));
+            return rows;
+        }
+    }
+
+    Object echo(Object value) {
+        return rows(ECHO, value).get(0).get(0);
+    }
+
+    /** The message of the error a call must end with. */
+    String error(PythonProcedure procedure, Object... arguments) {
+        return failure(procedure, arguments).text();
+    }
+
+    SidecypherException failure(PythonProcedure procedure, Object... arguments) {
+        try {
+            rows(procedure, arguments);
+        } catch (SidecypherException expected) {
+            return expected;
+        }
+        throw new AssertionError("the call did not fail");
+    }
+
+    static Transaction transaction(Cypher cypher, Runnable terminate) {
+        return proxy(Transaction.class, (name, arguments) -> switch (name) {
+            case "execute" -> result(cypher.run((String) arguments[0], parameters(arguments)));
+            case "terminate" -> {
+                terminate.run();
+                yield null;
+            }
+            default -> throw new UnsupportedOperationException(name);
+        });
+    }
+
+    static PythonProcedure.Builder procedure(String name) {
+        return PythonProcedure.named(name).signature("00").mode("READ").timeoutMillis(5000);
+    }
+
+    /** Waits for what another thread is about to do. */
+    static void await(BooleanSupplier condition) {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(5);
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - end > 0) {
+                throw new AssertionError("the condition did not come true within 5 s");
+            }
+            Thread.onSpinWait();
+        }
+    }
+
+    static long millis(Runnable body) {
+        long start = System.nanoTime();
+        body.run();
+        return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Map<String, Object> parameters(Object[] arguments) {
+        return (Map<String, Object>) arguments[1];
+    }
+
+    private static Result result(List<Map<String, Object>> rows) {
+        Iterator<Map<String, Object>> iterator = rows.iterator();
+        List<String> columns = rows.isEmpty() ? List.of() : List.copyOf(rows.get(0).keySet());
+        return proxy(Result.class, (name, arguments) -> switch (name) {
+            case "columns" -> columns;
+            case "hasNext" -> iterator.hasNext();
+            case "next" -> iterator.next();
+            case "close" -> null;
+            default -> throw new UnsupportedOperationException(name);
+        });
+    }
+
+    private interface Answer {
+        Object to(String name, Object[] arguments);
+    }
+
+    private static <T> T proxy(Class<T> type, Answer answer) {
+        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type},
+                (self, method, arguments) -> answer.to(method.getName(), arguments)));
+    }
+}

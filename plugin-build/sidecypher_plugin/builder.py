@@ -1,0 +1,178 @@
+"""From a catalogue to the plugin jar that Neo4j loads."""
+
+import hashlib
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from sidecypher.catalogue import Catalogue
+from sidecypher_plugin.errors import CoreJarMissing, PluginBuildError
+from sidecypher_plugin.generator import render
+from sidecypher_plugin.jar import read_core, write_jar
+from sidecypher_plugin.javac import compile_sources, javac_version
+
+__all__ = ["CORE_JAR", "BuildInputs", "BuiltPlugin", "build", "is_current", "read_inputs"]
+
+CORE_JAR: Final = Path(__file__).with_name("core.jar")
+"""Where `make core` puts the Java core."""
+
+_CATALOGUE: Final = "META-INF/sidecypher/catalogue.json"
+_INPUTS: Final = "META-INF/sidecypher/build.json"
+_READABLE_BY_ALL: Final = 0o644
+
+
+class BuildInputs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All that decides a plugin's bytes: equal inputs make equal jars.
+
+    Attributes:
+        catalogue: Hash of the catalogue.
+        core: SHA-256 of the core's jar.
+        generator: SHA-256 of this package's modules and templates.
+        javac: Version of the compiler.
+    """
+
+    catalogue: str
+    core: str
+    generator: str
+    javac: str
+
+
+class BuiltPlugin(msgspec.Struct, frozen=True):
+    """A plugin jar that was just built.
+
+    Attributes:
+        path: The jar.
+        sha256: Hash of its bytes.
+        inputs: What it was made from.
+    """
+
+    path: Path
+    sha256: str
+    inputs: BuildInputs
+
+
+def read_inputs(catalogue: Catalogue, *, core_jar: Path, javac: Path) -> BuildInputs:
+    """Tell what a plugin built now would be made from.
+
+    Raises:
+        CoreJarMissing: The core was not built yet.
+        JdkMissing: There is no Java compiler, or it is too old.
+    """
+    if not core_jar.is_file():
+        raise CoreJarMissing("The Java core, `core.jar`, is missing")
+    return BuildInputs(
+        catalogue=catalogue.hash,
+        core=_sha256(core_jar.read_bytes()),
+        generator=_generator_digest(),
+        javac=javac_version(javac),
+    )
+
+
+def is_current(jar: Path, inputs: BuildInputs) -> bool:
+    """Tell whether a jar is undamaged and was made from these inputs, so needs no rebuilding."""
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            stored = msgspec.json.decode(archive.read(_INPUTS), type=BuildInputs)
+            return stored == inputs and archive.testzip() is None
+    except (OSError, KeyError, zipfile.BadZipFile, zlib.error, msgspec.DecodeError):
+        return False
+
+
+def build(
+    catalogue: Catalogue,
+    *,
+    core_jar: Path,
+    classpath: Sequence[Path],
+    javac: Path,
+    destination: Path,
+) -> BuiltPlugin:
+    """Build the plugin jar and put it in its place in one step.
+
+    Args:
+        catalogue: The procedures that the plugin offers.
+        core_jar: The Java core, usually `CORE_JAR`.
+        classpath: The Neo4j API jars that stubs and core are compiled against.
+        javac: The Java compiler, 17 or newer.
+        destination: The jar to write or replace; untouched when the build fails.
+
+    Raises:
+        UnfitProcedure: An entry of the catalogue cannot become a procedure.
+        CoreJarMissing: The core was not built yet.
+        JdkMissing: There is no Java compiler, or it is too old.
+        PluginBuildError: The compiler refused the stubs, or a jar cannot be read or written.
+    """
+    sources = render(catalogue)
+    if not sources:
+        raise PluginBuildError(
+            "The catalogue holds no procedure", hint="Write one, or see why none was loaded."
+        )
+    inputs = read_inputs(catalogue, core_jar=core_jar, javac=javac)
+    _check_classpath(classpath)
+    try:
+        core = read_core(core_jar)
+    except (zipfile.BadZipFile, zlib.error) as error:
+        raise PluginBuildError(
+            "The Java core, `core.jar`, is damaged", hint="Run `make core` again."
+        ) from error
+    with tempfile.TemporaryDirectory(prefix="sidecypher-plugin-") as folder:
+        stubs = compile_sources(
+            sources, javac=javac, classpath=[core_jar, *classpath], folder=Path(folder)
+        )
+    entries = {
+        **core,
+        **stubs,
+        _CATALOGUE: catalogue.to_json(),
+        _INPUTS: msgspec.json.encode(inputs),
+    }
+    _install(entries, destination)
+    return BuiltPlugin(destination, _sha256(destination.read_bytes()), inputs)
+
+
+def _check_classpath(classpath: Iterable[Path]) -> None:
+    missing = [jar.name for jar in classpath if not jar.is_file()]
+    if missing:
+        raise PluginBuildError(
+            f"Neo4j's `{missing[0]}` is missing",
+            hint="Fetch the jars again with `sidecypher up`.",
+            details={"missing": missing},
+        )
+
+
+def _install(entries: dict[str, bytes], destination: Path) -> None:
+    """Write the jar beside its place and rename it; Neo4j ignores what does not end in `.jar`."""
+    try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(
+            dir=destination.parent, prefix=f".{destination.name}.", suffix=".tmp"
+        )
+        unfinished = Path(name)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                write_jar(file, entries)
+                file.flush()
+                os.fsync(file.fileno())
+            unfinished.chmod(_READABLE_BY_ALL)
+            unfinished.replace(destination)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        raise PluginBuildError(
+            f"`{destination.name}` cannot be written: {error.strerror}",
+            hint="Check the folder's permissions and the free space.",
+        ) from error
+
+
+def _generator_digest() -> str:
+    package = Path(__file__).parent
+    parts = [*sorted(package.glob("*.py")), *sorted(package.glob("templates/*.j2"))]
+    return _sha256(b"\0".join(part.read_bytes() for part in parts))
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,154 @@
+"""The last look at a catalogue before it becomes Java: what passes here compiles and loads.
+
+`sidecypher.signature` refuses the same things with a better message, at import; but a jar that
+Neo4j cannot load stops the whole DBMS, so nothing here relies on where the catalogue came from.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final, get_args
+
+from sidecypher.catalogue import Catalogue, DefaultEntry, Mode, ParameterEntry, ProcedureEntry
+from sidecypher_plugin.defaults import is_default
+from sidecypher_plugin.errors import UnfitProcedure
+from sidecypher_plugin.java import MAX_TEXT_BYTES, RESERVED_COMPONENTS, cut, java_type
+
+__all__ = ["check_catalogue"]
+
+MAX_NAME: Final = 200
+"""Longest name, in characters: it becomes the name of a file."""
+
+MAX_WIDTH: Final = 254
+"""Most parameters and most columns: Java has 255 slots for arguments, and one is `this`."""
+
+_IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_SIGNATURE: Final = re.compile(r"[0-9a-f]{16}")
+_LONGEST_TIMEOUT: Final = 2**63 - 1
+
+_RESERVED_NAMESPACES: Final = frozenset(
+    """
+    abac builtin cdc coll date datetime db dbms duration graph internal localdatetime localtime math
+    plugin point stored string time tx unsupported vector
+    """.split()
+)
+
+
+def check_catalogue(catalogue: Catalogue) -> None:
+    """Check that every entry of a catalogue can become a procedure that Neo4j loads.
+
+    Raises:
+        UnfitProcedure: The first entry that cannot, with its name and the reason.
+        CatalogueError: A text cannot be written as UTF-8.
+        DuplicateProcedure: Two entries have one name.
+    """
+    for procedure in catalogue.procedures:
+        _check_name(procedure.name)
+        _check_facts(procedure)
+        _check_parameters(procedure)
+        _check_columns(procedure)
+    if catalogue != Catalogue.build(catalogue.procedures):
+        raise UnfitProcedure(
+            "The catalogue's hash or order does not fit its procedures",
+            hint="Make catalogues with `Catalogue.build`.",
+        )
+
+
+def _check_name(name: str) -> None:
+    parts = name.split(".")
+    if not all(_IDENTIFIER.fullmatch(part) for part in parts) or len(name) > MAX_NAME:
+        raise UnfitProcedure(
+            f"A procedure cannot be called {_shown(name)}",
+            hint=f"Use ASCII letters, digits and `_`, in parts that start with a letter and are "
+            f"joined by dots; {MAX_NAME} characters at most.",
+        )
+    if len(parts) == 1:
+        raise UnfitProcedure(
+            f"The procedure `{name}` has no namespace", hint=f"Call it `my.{name}`, for example."
+        )
+    if parts[0] in _RESERVED_NAMESPACES:
+        raise UnfitProcedure(
+            f"The procedure `{name}` is in the namespace `{parts[0]}`, which Neo4j reserves",
+            hint="Choose another first part of the name.",
+        )
+
+
+def _check_facts(procedure: ProcedureEntry) -> None:
+    if procedure.mode not in get_args(Mode):
+        raise _unfit(procedure, f"has the mode {_shown(procedure.mode)}")
+    if not 0 < procedure.timeout_ms <= _LONGEST_TIMEOUT:
+        raise _unfit(procedure, f"has a timeout of {procedure.timeout_ms} ms")
+    if not _SIGNATURE.fullmatch(procedure.signature):
+        raise _unfit(procedure, f"has the signature {_shown(procedure.signature)}")
+
+
+def _check_parameters(procedure: ProcedureEntry) -> None:
+    _check_names(procedure, "parameter", [entry.name for entry in procedure.parameters])
+    with_default = ""
+    for parameter in procedure.parameters:
+        _check_type(procedure, f"parameter `{parameter.name}`", parameter.type)
+        if parameter.default is not None:
+            with_default = parameter.name
+            _check_default(procedure, parameter, parameter.default)
+        elif with_default:
+            raise _unfit(
+                procedure,
+                f"requires `{parameter.name}` after `{with_default}`, which has a default",
+            )
+
+
+def _check_default(
+    procedure: ProcedureEntry, parameter: ParameterEntry, default: DefaultEntry
+) -> None:
+    fits = default.text == "null" if default.any else is_default(default.text, parameter.type)
+    if not fits:
+        raise _unfit(
+            procedure,
+            f"has a default for `{parameter.name}` that Neo4j cannot read as {parameter.type}",
+        )
+    if cut(default.text) != default.text:
+        raise _unfit(
+            procedure,
+            f"has a default for `{parameter.name}` of more than {MAX_TEXT_BYTES} bytes",
+        )
+
+
+def _check_columns(procedure: ProcedureEntry) -> None:
+    if not procedure.columns:
+        raise _unfit(procedure, "has no columns")
+    _check_names(procedure, "column", [entry.name for entry in procedure.columns])
+    for column in procedure.columns:
+        _check_type(procedure, f"column `{column.name}`", column.type)
+        if column.name in RESERVED_COMPONENTS:
+            raise _unfit(procedure, f"has a column `{column.name}`, a name that Java keeps")
+
+
+def _check_names(procedure: ProcedureEntry, kind: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if not _IDENTIFIER.fullmatch(name) or len(name) > MAX_NAME:
+            raise _unfit(procedure, f"has a {kind} called {_shown(name)}")
+        if name in seen:
+            raise _unfit(procedure, f"has two {kind}s called `{name}`")
+        seen.add(name)
+    if len(seen) > MAX_WIDTH:
+        raise _unfit(procedure, f"has {len(seen)} {kind}s; Java allows {MAX_WIDTH}")
+
+
+def _check_type(procedure: ProcedureEntry, owner: str, cypher_type: str) -> None:
+    try:
+        java_type(cypher_type)
+    except ValueError as error:
+        raise _unfit(
+            procedure, f"has a {owner} of the unknown type {_shown(cypher_type)}"
+        ) from error
+
+
+def _unfit(procedure: ProcedureEntry, reason: str) -> UnfitProcedure:
+    return UnfitProcedure(
+        f"The procedure `{procedure.name}` {reason}",
+        hint="Change the Python function's signature, then build the plugin again.",
+    )
+
+
+def _shown(text: str) -> str:
+    return f"`{ascii(text[:MAX_NAME])[1:-1]}`"

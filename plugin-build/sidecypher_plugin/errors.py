@@ -1,0 +1,43 @@
+"""What can go wrong between a catalogue and its plugin jar.
+
+::
+
+    SidecypherError
+    └── PluginBuildError    SC-401   the plugin was not built; an older one stays as it was
+        ├── UnfitProcedure  SC-402   an entry of the catalogue cannot become a Neo4j procedure
+        ├── CoreJarMissing  SC-403   the Java core was not built yet
+        └── JdkMissing      SC-404   no Java compiler, or one that is too old
+"""
+
+from sidecypher.errors import SidecypherError
+
+__all__ = ["CoreJarMissing", "JdkMissing", "PluginBuildError", "UnfitProcedure"]
+
+
+class PluginBuildError(SidecypherError):
+    """The plugin was not built; a jar that was there before stays as it was.
+
+    When the compiler refused the sources, `details` holds its output as ``javac``.
+    """
+
+    code = "SC-401"
+
+
+class UnfitProcedure(PluginBuildError):
+    """An entry of the catalogue cannot become a procedure that Neo4j loads."""
+
+    code = "SC-402"
+
+
+class CoreJarMissing(PluginBuildError):
+    """The Java core, which every plugin carries, was not built yet."""
+
+    code = "SC-403"
+    default_hint = "Run `make core`."
+
+
+class JdkMissing(PluginBuildError):
+    """There is no Java compiler, or only one that is too old."""
+
+    code = "SC-404"
+    default_hint = "Install a JDK, 17 or newer; a Java runtime alone has no compiler."

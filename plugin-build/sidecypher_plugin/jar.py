@@ -1,0 +1,52 @@
+"""Jar files whose bytes depend on their content alone."""
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Final
+
+__all__ = ["read_core", "write_jar"]
+
+_MANIFEST: Final = "META-INF/MANIFEST.MF"
+_MANIFEST_TEXT: Final = b"Manifest-Version: 1.0\r\nCreated-By: sidecypher\r\n\r\n"
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+_UNIX: Final = 3
+_FILE_MODE: Final = 0o100644
+_LEVEL: Final = 9
+_SIGNATURE_SUFFIXES: Final = (".SF", ".RSA", ".DSA", ".EC")
+
+
+def read_core(jar: Path) -> dict[str, bytes]:
+    """Read what a plugin carries over from the core's jar, by name.
+
+    Left out is what would change how Neo4j's class loader treats the plugin, or be untrue of it:
+    the manifest, module descriptors, classes for other Java releases, signatures, Maven's notes.
+
+    Raises:
+        zipfile.BadZipFile: The file is no jar, or is damaged.
+    """
+    with zipfile.ZipFile(jar) as archive:
+        return {
+            name: archive.read(name)
+            for name in archive.namelist()
+            if not name.endswith("/") and _carried(name)
+        }
+
+
+def _carried(name: str) -> bool:
+    return not (
+        name == _MANIFEST
+        or name.rpartition("/")[2] == "module-info.class"
+        or name.startswith(("META-INF/versions/", "META-INF/maven/"))
+        or (name.startswith("META-INF/") and name.endswith(_SIGNATURE_SUFFIXES))
+    )
+
+
+def write_jar(target: IO[bytes], entries: Mapping[str, bytes]) -> None:
+    """Write a jar of these entries: manifest first, then by name, all with one fixed time."""
+    with zipfile.ZipFile(target, "w") as archive:
+        for name, content in [(_MANIFEST, _MANIFEST_TEXT), *sorted(entries.items())]:
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.create_system = _UNIX
+            entry.external_attr = _FILE_MODE << 16
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED, _LEVEL)

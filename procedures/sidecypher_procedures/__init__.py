@@ -1,0 +1,1 @@
+"""The procedures that ship with sidecypher, one module or package per Cypher namespace."""

@@ -1,0 +1,10 @@
+"""The `github` namespace: live GitHub data inside Cypher.
+
+Only what never changes belongs in the graph; everything else is fetched, cached and confirmed. Say
+plainly to whom it concerns: with one token for the sidecar, every Cypher user sees what the token
+sees.
+"""
+
+from sidecypher_procedures.github.procedures import get_issue, get_pull_request, get_repository
+
+__all__ = ["get_issue", "get_pull_request", "get_repository"]

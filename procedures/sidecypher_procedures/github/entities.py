@@ -1,0 +1,215 @@
+"""GitHub's JSON becomes columns: parsed once, at the edge, so that a warm read only copies.
+
+Fields and enumeration values that GitHub adds later pass; a field of another type is an error that
+names the field and never its value.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Final, TypeVar
+
+from sidecypher_procedures.github.names import Kind
+
+T = TypeVar("T")
+_Json = Mapping[str, Any]
+
+_SETTINGS: Final = {
+    "hasIssues": "has_issues",
+    "hasWiki": "has_wiki",
+    "hasProjects": "has_projects",
+    "hasDiscussions": "has_discussions",
+    "hasPages": "has_pages",
+    "hasDownloads": "has_downloads",
+    "archived": "archived",
+    "disabled": "disabled",
+    "fork": "fork",
+    "isTemplate": "is_template",
+    "allowForking": "allow_forking",
+    "allowMergeCommit": "allow_merge_commit",
+    "allowSquashMerge": "allow_squash_merge",
+    "allowRebaseMerge": "allow_rebase_merge",
+    "allowAutoMerge": "allow_auto_merge",
+    "allowUpdateBranch": "allow_update_branch",
+    "deleteBranchOnMerge": "delete_branch_on_merge",
+    "webCommitSignoffRequired": "web_commit_signoff_required",
+}
+
+
+class ShapeError(ValueError):
+    """A field is missing or has a type that GitHub never gives it.
+
+    Attributes:
+        field: Its path, such as ``head.ref``.
+    """
+
+    def __init__(self, field: str) -> None:
+        super().__init__(f"the field `{field}` has an unknown shape")
+        self.field = field
+
+
+class _Reader:
+    """Reads one JSON object, and knows where it is in the answer."""
+
+    def __init__(self, json: _Json, path: str = "") -> None:
+        self._json = json
+        self._path = path
+
+    def has(self, key: str) -> bool:
+        return self._json.get(key) is not None
+
+    def text(self, key: str) -> str | None:
+        return self._scalar(key, str)
+
+    def count(self, key: str) -> int | None:
+        return self._scalar(key, int)
+
+    def flag(self, key: str) -> bool | None:
+        return self._scalar(key, bool)
+
+    def identifier(self, key: str) -> str:
+        number = self.count(key)
+        if number is None:
+            raise ShapeError(self._path + key)
+        return str(number)
+
+    def moment(self, key: str) -> datetime | None:
+        text = self.text(key)
+        if text is None:
+            return None
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            raise ShapeError(self._path + key) from None
+        if moment.tzinfo is None:
+            raise ShapeError(self._path + key)
+        return moment
+
+    def inner(self, key: str) -> "_Reader":
+        """Read a nested object; where there is none, all it holds is null."""
+        return _Reader(self._scalar(key, dict) or {}, f"{self._path}{key}.")
+
+    def names(self, key: str, name: str) -> list[str]:
+        """Read a list of objects by one of their fields; the items may also be plain strings."""
+        names = []
+        for item in self._scalar(key, list) or []:
+            found = item.get(name) if isinstance(item, dict) else item
+            if not isinstance(found, str):
+                raise ShapeError(self._path + key)
+            names.append(found)
+        return names
+
+    def _scalar(self, key: str, kind: type[T]) -> T | None:
+        value = self._json.get(key)
+        # Exactly this type: `True` is an int to Python.
+        if value is not None and type(value) is not kind:
+            raise ShapeError(self._path + key)
+        return value
+
+
+def read_issue(json: _Json) -> dict[str, Any]:
+    """Read the columns of `github.getIssue`.
+
+    Raises:
+        ShapeError: The object is no issue.
+
+    Example:
+        >>> read_issue({"id": 1, "number": 7, "title": "A", "labels": ["bug"]})["labels"]
+        ['bug']
+    """
+    issue = _Reader(json)
+    return {
+        **_conversation(issue),
+        "state_reason": issue.text("state_reason"),
+        "locked": issue.flag("locked"),
+        "milestone": issue.inner("milestone").text("title"),
+        "is_pull_request": issue.has("pull_request"),
+    }
+
+
+def read_pull_request(json: _Json) -> dict[str, Any]:
+    """Read the columns of `github.getPullRequest`.
+
+    Raises:
+        ShapeError: The object is no pull request.
+    """
+    pull = _Reader(json)
+    head = pull.inner("head")
+    return {
+        **_conversation(pull),
+        "draft": pull.flag("draft"),
+        "merged": pull.flag("merged"),
+        "mergeable": pull.flag("mergeable"),
+        "mergeable_state": pull.text("mergeable_state"),
+        "branch": head.text("ref"),
+        "base_branch": pull.inner("base").text("ref"),
+        "head_sha": head.text("sha"),
+        "head_repo": head.inner("repo").text("full_name"),
+        "reviewers": pull.names("requested_reviewers", "login"),
+        "additions": pull.count("additions"),
+        "deletions": pull.count("deletions"),
+        "changed_files": pull.count("changed_files"),
+        "commits": pull.count("commits"),
+        "merged_at": pull.moment("merged_at"),
+    }
+
+
+def read_repository(json: _Json) -> dict[str, Any]:
+    """Read the columns of `github.getRepository`.
+
+    Raises:
+        ShapeError: The object is no repository.
+    """
+    repository = _Reader(json)
+    settings = {name: repository.flag(key) for name, key in _SETTINGS.items()}
+    return {
+        "id": repository.identifier("id"),
+        "node_id": repository.text("node_id"),
+        "owner": repository.inner("owner").text("login"),
+        "name": repository.text("name"),
+        "full_name": repository.text("full_name"),
+        "description": repository.text("description"),
+        "default_branch": repository.text("default_branch"),
+        "visibility": repository.text("visibility"),
+        # What the token may not see, or the API version does not have, is left out.
+        "settings": {name: value for name, value in settings.items() if value is not None},
+        "language": repository.text("language"),
+        "topics": repository.names("topics", "name"),
+        "license": repository.inner("license").text("spdx_id"),
+        "stars": repository.count("stargazers_count"),
+        "forks": repository.count("forks_count"),
+        "open_issues": repository.count("open_issues_count"),
+        "created_at": repository.moment("created_at"),
+        "updated_at": repository.moment("updated_at"),
+        "pushed_at": repository.moment("pushed_at"),
+        "url": repository.text("html_url"),
+    }
+
+
+def _conversation(thing: _Reader) -> dict[str, Any]:
+    """Read what issues and pull requests have in common."""
+    number = thing.count("number")
+    if number is None:
+        raise ShapeError("number")
+    return {
+        "number": number,
+        "id": thing.identifier("id"),
+        "node_id": thing.text("node_id"),
+        "title": thing.text("title"),
+        "body": thing.text("body"),
+        "state": thing.text("state"),
+        "labels": thing.names("labels", "name"),
+        "assignees": thing.names("assignees", "login"),
+        "author": thing.inner("user").text("login"),
+        "comments": thing.count("comments"),
+        "created_at": thing.moment("created_at"),
+        "updated_at": thing.moment("updated_at"),
+        "closed_at": thing.moment("closed_at"),
+        "url": thing.text("html_url"),
+    }
+
+
+READERS: Final[Mapping[Kind, Callable[[_Json], dict[str, Any]]]] = {
+    Kind.ISSUE: read_issue,
+    Kind.PULL_REQUEST: read_pull_request,
+    Kind.REPOSITORY: read_repository,
+}

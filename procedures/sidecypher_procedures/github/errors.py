@@ -1,0 +1,152 @@
+"""Every error of the `github` procedures, in one tree.
+
+::
+
+    ProcedureError
+    └── GithubError              SC-500
+        ├── InvalidName          SC-501   owner, repository or number cannot be one
+        ├── InvalidOption        SC-502   an option is unknown or has an unusable value
+        ├── NotFound             SC-503   404: nothing there, or nothing this token may see
+        ├── Gone                 SC-504   410: it was deleted
+        ├── BadCredentials       SC-505   401: the token is wrong or has expired
+        ├── PermissionDenied     SC-506   403: the token lacks a permission
+        ├── RateLimited          SC-507   403 or 429: no requests left for now
+        ├── ServerFailed         SC-508   5xx
+        ├── Unreachable          SC-509   no connection, or it broke
+        ├── TimedOut             SC-510   no answer in the time given
+        ├── UnusableAnswer       SC-511   not JSON, cut off, empty, too large or of another shape
+        ├── RedirectRefused      SC-512   a redirect to another origin, or too many of them
+        ├── UnexpectedStatus     SC-513   a status GitHub does not document for these requests
+        └── GithubSettingsError  SC-514   a SIDECYPHER_GITHUB_ setting cannot be used
+
+The transient ones (RateLimited, ServerFailed, Unreachable, TimedOut) are retryable, and an expired
+cache entry is served in their place.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from sidecypher import ProcedureError
+
+
+class GithubError(ProcedureError):
+    """Base of all errors of the `github` procedures.
+
+    Attributes:
+        transient: Whether the same request may succeed later without a change.
+
+    Example:
+        >>> raise NotFound("GitHub knows no issue `o/r#7`", details={"status": 404})
+        Traceback (most recent call last):
+        ...
+        sidecypher_procedures.github.errors.NotFound: GitHub knows no issue `o/r#7`
+    """
+
+    code = "SC-500"
+    transient: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, retryable=self.transient, details=details)
+
+
+class InvalidName(GithubError):
+    """An owner, repository or number cannot be one; raised before anything is sent."""
+
+    code = "SC-501"
+
+
+class InvalidOption(GithubError):
+    """An option is unknown or has an unusable value; raised before anything is sent."""
+
+    code = "SC-502"
+
+
+class NotFound(GithubError):
+    """GitHub has nothing there, or nothing that the token may see."""
+
+    code = "SC-503"
+    default_hint = "Check the name; what is private needs a token that may read it."
+
+
+class Gone(GithubError):
+    """It was there and has been deleted."""
+
+    code = "SC-504"
+
+
+class BadCredentials(GithubError):
+    """GitHub does not accept the token."""
+
+    code = "SC-505"
+    default_hint = "Set SIDECYPHER_GITHUB_TOKEN to a valid token and restart the sidecar."
+
+
+class PermissionDenied(GithubError):
+    """The token is valid, but lacks a permission."""
+
+    code = "SC-506"
+    default_hint = "Give the token the permission it lacks, or use another token."
+
+
+class RateLimited(GithubError):
+    """GitHub answers no more requests for now."""
+
+    code = "SC-507"
+    transient = True
+
+
+class ServerFailed(GithubError):
+    """GitHub failed with a 5xx status."""
+
+    code = "SC-508"
+    transient = True
+    default_hint = "Try again later."
+
+
+class Unreachable(GithubError):
+    """There was no connection to GitHub, or it broke before the answer was complete."""
+
+    code = "SC-509"
+    transient = True
+    default_hint = "Check the network and SIDECYPHER_GITHUB_BASE_URL."
+
+
+class TimedOut(GithubError):
+    """GitHub did not answer in the time given."""
+
+    code = "SC-510"
+    transient = True
+    default_hint = "Try again later, or give the option `timeout` more seconds."
+
+
+class UnusableAnswer(GithubError):
+    """GitHub's answer is not JSON, is cut off, empty or too large, or has another shape."""
+
+    code = "SC-511"
+    default_hint = "Check that SIDECYPHER_GITHUB_BASE_URL is the base of GitHub's REST API."
+
+
+class RedirectRefused(GithubError):
+    """A redirect points to another origin, or there are too many of them."""
+
+    code = "SC-512"
+    default_hint = "Check SIDECYPHER_GITHUB_BASE_URL: the token is never sent to another origin."
+
+
+class UnexpectedStatus(GithubError):
+    """GitHub answered with a status that it does not document for these requests."""
+
+    code = "SC-513"
+
+
+class GithubSettingsError(GithubError):
+    """A setting that starts with SIDECYPHER_GITHUB_ is unknown or cannot be used."""
+
+    code = "SC-514"
+    default_hint = "Correct the setting and restart the sidecar."

@@ -1,0 +1,189 @@
+"""A small stand-in for GitHub's REST API that answers with recorded data, on this machine only.
+
+It serves ``GET /repos/OWNER/REPO``, ``.../issues/NUMBER`` and ``.../pulls/NUMBER`` with the headers
+that a client of GitHub relies on: ETag, rate limit, caching. Run it with::
+
+    python -m sidecypher_procedures.github.replay --payloads node_modules --port 8000
+"""
+
+import argparse
+import hashlib
+import itertools
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import FrameType
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from sidecypher_procedures.github.recorded import Recordings, RecordingsMissing
+
+_HOST: Final = "127.0.0.1"
+_LIMIT: Final = 5000
+_LIMIT_SECONDS: Final = 3600
+_DOCUMENTATION: Final = "https://docs.github.com/rest"
+
+
+class ReplayServer(ThreadingHTTPServer):
+    """Serves `recordings` on a loopback port; 0 takes a free one.
+
+    Example:
+        >>> with serving(Recordings.load(Path("node_modules"))) as server:
+        ...     httpx.get(f"{server.url}/repos/Codertocat/Hello-World").json()["full_name"]
+        'Codertocat/Hello-World'
+    """
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, recordings: Recordings, port: int = 0) -> None:
+        self.recordings = recordings
+        self.started = int(time.time())
+        self.uses = itertools.count(1)
+        super().__init__((_HOST, port), _Handler)
+
+    @property
+    def url(self) -> str:
+        """The base URL, to be used as ``SIDECYPHER_GITHUB_BASE_URL``."""
+        return f"http://{_HOST}:{self.server_port}"
+
+
+@contextmanager
+def serving(recordings: Recordings, port: int = 0) -> Iterator[ReplayServer]:
+    """Serve in a thread until the block ends."""
+    with ReplayServer(recordings, port) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ReplayServer
+    protocol_version = "HTTP/1.1"
+    server_version = "sidecypher-replay"
+    sys_version = ""
+    # Without these the delayed acknowledgement of a second small packet costs 40 ms an answer.
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    def do_GET(self) -> None:
+        """Answer from the recordings, or 304 to who has the same already."""
+        entity = self.server.recordings.get(unquote(urlsplit(self.path).path))
+        if entity is None:
+            self._answer(HTTPStatus.NOT_FOUND, _message("Not Found", HTTPStatus.NOT_FOUND))
+            return
+        body = msgspec.json.encode(entity)
+        etag = f'"{hashlib.sha256(body).hexdigest()}"'
+        if _matches(self.headers.get("If-None-Match", ""), etag):
+            self._answer(HTTPStatus.NOT_MODIFIED, b"", etag)
+        else:
+            self._answer(HTTPStatus.OK, body, etag)
+
+    def _refuse(self) -> None:
+        # The body of the request stays unread, so the connection cannot be used again.
+        self.close_connection = True
+        status = HTTPStatus.METHOD_NOT_ALLOWED
+        self._answer(status, _message("The replay only answers GET", status))
+
+    do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = _refuse  # noqa: N815 - as http.server wants
+
+    def _answer(self, status: HTTPStatus, body: bytes, etag: str | None = None) -> None:
+        used = 0 if status is HTTPStatus.NOT_MODIFIED else next(self.server.uses)
+        self.send_response(status)
+        self.send_header("X-GitHub-Media-Type", "github.v3; format=json")
+        self.send_header("X-RateLimit-Resource", "core")
+        self.send_header("X-RateLimit-Limit", str(_LIMIT))
+        self.send_header("X-RateLimit-Remaining", str(max(1, _LIMIT - used)))
+        self.send_header("X-RateLimit-Used", str(used))
+        self.send_header("X-RateLimit-Reset", str(self._reset()))
+        if etag is not None:
+            self.send_header("Cache-Control", "public, max-age=60, s-maxage=60")
+            self.send_header("ETag", f"W/{etag}")
+        if status is HTTPStatus.METHOD_NOT_ALLOWED:
+            self.send_header("Allow", "GET")
+            self.send_header("Connection", "close")
+        if status is not HTTPStatus.NOT_MODIFIED:
+            self.send_header("Content-Type", "application/json; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+        self.wfile.flush()
+
+    def _reset(self) -> int:
+        """Return the end of the running hour, counted from the start."""
+        passed = int(time.time()) - self.server.started
+        return self.server.started + (passed // _LIMIT_SECONDS + 1) * _LIMIT_SECONDS
+
+    def log_message(self, format: str, *_arguments: object) -> None:  # noqa: A002 - the name is http.server's
+        """Stay silent: who replays wants the rows, not a line per request."""
+
+
+def _matches(header: str, etag: str) -> bool:
+    """Compare weakly, as RFC 9110 wants it for If-None-Match."""
+    given = [tag.strip().removeprefix("W/") for tag in header.split(",")]
+    return etag in given or given == ["*"]
+
+
+def _message(text: str, status: HTTPStatus) -> bytes:
+    return msgspec.json.encode(
+        {"message": text, "documentation_url": _DOCUMENTATION, "status": str(status.value)}
+    )
+
+
+def _announce(url: str, ready_file: Path | None) -> None:
+    if ready_file is None:
+        sys.stdout.write(f"{url}\n")
+        sys.stdout.flush()
+        return
+    # Who waits for the file must never read half of it.
+    with tempfile.NamedTemporaryFile("w", dir=ready_file.parent, delete=False) as scratch:
+        scratch.write(f"{url}\n")
+    Path(scratch.name).replace(ready_file)
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> None:
+    raise SystemExit(0)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve recorded GitHub data until a signal ends it."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--payloads", type=Path, required=True, help="folder with the npm packages")
+    parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
+    parser.add_argument("--ready-file", type=Path, help="file to write the base URL to, once ready")
+    given = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        server = ReplayServer(Recordings.load(given.payloads), given.port)
+    except RecordingsMissing as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or "no such port"
+        sys.stderr.write(f"error: the replay cannot listen on port {given.port}: {reason}\n")
+        return 1
+    with server:
+        _announce(server.url, given.ready_file)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""The columns of the `github` procedures, in order."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from sidecypher import Description, Row
+
+FetchedAt = Annotated[datetime | None, Description("when GitHub last gave or confirmed it")]
+Stale = Annotated[bool | None, Description("older than maxAge, as GitHub could not be asked")]
+Failure = Annotated[dict[str, Any] | None, Description("code, message, hint, retryable, details")]
+Logins = list[str] | None
+
+
+class Issue(Row):
+    """An issue; GitHub gives pull requests as issues too."""
+
+    number: int | None
+    id: str | None
+    node_id: str | None
+    title: str | None
+    body: str | None
+    state: str | None
+    state_reason: str | None
+    labels: list[str] | None
+    assignees: Logins
+    author: Annotated[str | None, Description("login; null for a deleted user")]
+    milestone: str | None
+    comments: int | None
+    locked: bool | None
+    is_pull_request: bool | None
+    created_at: datetime | None
+    updated_at: datetime | None
+    closed_at: datetime | None
+    url: str | None
+    fetched_at: FetchedAt
+    stale: Stale
+    error: Failure
+
+
+class PullRequest(Row):
+    """A pull request."""
+
+    number: int | None
+    id: str | None
+    node_id: str | None
+    title: str | None
+    body: str | None
+    state: str | None
+    draft: bool | None
+    merged: bool | None
+    mergeable: Annotated[bool | None, Description("null while GitHub computes it")]
+    mergeable_state: str | None
+    branch: str | None
+    base_branch: str | None
+    head_sha: str | None
+    head_repo: Annotated[str | None, Description("owner/name; null for a deleted fork")]
+    reviewers: Logins
+    labels: list[str] | None
+    assignees: Logins
+    author: Annotated[str | None, Description("login; null for a deleted user")]
+    additions: int | None
+    deletions: int | None
+    changed_files: int | None
+    commits: int | None
+    comments: int | None
+    created_at: datetime | None
+    updated_at: datetime | None
+    closed_at: datetime | None
+    merged_at: datetime | None
+    url: str | None
+    fetched_at: FetchedAt
+    stale: Stale
+    error: Failure
+
+
+class Repository(Row):
+    """A repository."""
+
+    id: str | None
+    node_id: str | None
+    owner: str | None
+    name: str | None
+    full_name: str | None
+    description: str | None
+    default_branch: str | None
+    visibility: str | None
+    settings: Annotated[dict[str, Any] | None, Description("hasIssues, hasWiki, archived, ...")]
+    language: str | None
+    topics: list[str] | None
+    license: Annotated[str | None, Description("SPDX identifier")]
+    stars: int | None
+    forks: int | None
+    open_issues: int | None
+    created_at: datetime | None
+    updated_at: datetime | None
+    pushed_at: datetime | None
+    url: str | None
+    fetched_at: FetchedAt
+    stale: Stale
+    error: Failure

@@ -1,0 +1,198 @@
+"""Settings of the `github` procedures, read once, with secrets that no text ever shows."""
+
+import hashlib
+import ipaddress
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final, Self
+
+import httpx
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from sidecypher_procedures.github.errors import GithubSettingsError
+
+PREFIX: Final = "SIDECYPHER_GITHUB_"
+_PUBLIC_HOST: Final = "api.github.com"
+_BASE_URL: Final = re.compile(
+    r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
+    r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?"
+)
+_TOKEN: Final = re.compile(r"[\x21-\x7e]{1,4096}")
+_Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """Who asks: a token, or nobody.
+
+    Example:
+        >>> Credential(None).key
+        'anonymous'
+    """
+
+    token: SecretStr | None
+
+    @property
+    def key(self) -> str:
+        """Tell credentials apart without showing them."""
+        if self.token is None:
+            return "anonymous"
+        return hashlib.sha256(self.token.get_secret_value().encode()).hexdigest()
+
+    def headers(self) -> dict[str, str]:
+        """Give the header that proves it; only for requests to the configured origin."""
+        if self.token is None:
+            return {}
+        return {"Authorization": f"Bearer {self.token.get_secret_value()}"}
+
+
+class GithubSettings(BaseSettings):
+    """Settings, each from the environment variable of its name after ``SIDECYPHER_GITHUB_``.
+
+    Attributes:
+        base_url: Base of the REST API; ``https://HOST/api/v3`` on GitHub Enterprise Server.
+        token: Token for every request; every Cypher user then sees what the token sees.
+        token_file: File that holds the token, instead of `token`.
+        api_version: Version of GitHub's REST API.
+        connect_timeout: Seconds for making a connection.
+        read_timeout: Seconds for one answer, once connected.
+        cache_bytes: Size of all cached answers together, in bytes.
+        negative_ttl: Seconds for which *not found* is believed at most.
+        serve_stale: Whether an expired answer is better than a transient error.
+        ambient_token: ``GITHUB_TOKEN`` itself, used only when the host is api.github.com.
+
+    Example:
+        >>> GithubSettings(base_url="https://github.example.com/api/v3/").base_url
+        'https://github.example.com/api/v3'
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+        populate_by_name=True,
+    )
+
+    base_url: str = f"https://{_PUBLIC_HOST}"
+    token: SecretStr | None = None
+    token_file: Path | None = None
+    api_version: Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")] = "2022-11-28"
+    connect_timeout: _Seconds = 5.0
+    read_timeout: _Seconds = 12.0
+    cache_bytes: Annotated[int, Field(ge=0)] = 32 * 1024 * 1024
+    negative_ttl: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] = 30.0
+    serve_stale: bool = True
+    ambient_token: SecretStr | None = Field(default=None, validation_alias="GITHUB_TOKEN")
+
+    @field_validator("base_url")
+    @classmethod
+    def _check_base_url(cls, value: str) -> str:
+        if "@" in value or "?" in value or "#" in value:
+            raise ValueError("must have no user, query or fragment")
+        # Checked before it is parsed: httpx resolves dots and cuts at a backslash.
+        if not _BASE_URL.fullmatch(value):
+            raise ValueError("must be a URL such as https://HOST/api/v3")
+        try:
+            url = httpx.URL(value.rstrip("/"))
+        except httpx.InvalidURL:
+            raise ValueError("must be a URL such as https://HOST/api/v3") from None
+        if url.scheme == "http" and not is_loopback(url.host):
+            raise ValueError("must use https, because it carries the token")
+        return str(url)
+
+    @field_validator("token", "ambient_token")
+    @classmethod
+    def _check_token(cls, value: SecretStr | None) -> SecretStr | None:
+        return None if value is None else _clean_token(value.get_secret_value())
+
+    @model_validator(mode="after")
+    def _check_one_token(self) -> Self:
+        if self.token is not None and self.token_file is not None:
+            raise ValueError(f"set {PREFIX}TOKEN or {PREFIX}TOKEN_FILE, not both")
+        return self
+
+    @classmethod
+    def load(cls) -> Self:
+        """Read the environment.
+
+        Raises:
+            GithubSettingsError: A variable is unknown or has an unusable value; the text names the
+                variable and never its value.
+        """
+        _refuse_unknown(name for name in os.environ if name.upper().startswith(PREFIX))
+        try:
+            return cls()
+        except ValidationError as error:
+            # `from None`: the original holds the values, and one of them may be the token.
+            raise GithubSettingsError(_describe(error)) from None
+
+    def credential(self) -> Credential:
+        """Choose the token: `token`, else `token_file`, else ``GITHUB_TOKEN`` on api.github.com.
+
+        Raises:
+            GithubSettingsError: The token file cannot be read or holds no token.
+        """
+        if self.token is not None:
+            return Credential(self.token)
+        if self.token_file is not None:
+            return Credential(_read_token(self.token_file))
+        if httpx.URL(self.base_url).host == _PUBLIC_HOST:
+            return Credential(self.ambient_token)
+        return Credential(None)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host name can only mean this machine.
+
+    Example:
+        >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("example.com")
+        (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _clean_token(text: str) -> SecretStr:
+    token = text.strip()
+    if not _TOKEN.fullmatch(token):
+        raise ValueError("is no token: it must be one line of visible ASCII characters")
+    return SecretStr(token)
+
+
+def _read_token(file: Path) -> SecretStr:
+    try:
+        return _clean_token(file.read_text(encoding="ascii"))
+    except OSError as error:
+        reason = error.strerror or "it cannot be read"
+    except ValueError:
+        reason = "it holds no token, which is one line of visible ASCII characters"
+    raise GithubSettingsError(f"The file named by {PREFIX}TOKEN_FILE is of no use: {reason}")
+
+
+def _refuse_unknown(names: Iterable[str]) -> None:
+    known = {f"{PREFIX}{field}".upper() for field in GithubSettings.model_fields}
+    known.discard(f"{PREFIX}AMBIENT_TOKEN")
+    for name in sorted(names):
+        if name.upper() not in known:
+            raise GithubSettingsError(
+                f"There is no setting {name}", hint=f"Known: {', '.join(sorted(known))}."
+            )
+
+
+def _describe(error: ValidationError) -> str:
+    problems = []
+    for problem in error.errors(include_input=False, include_url=False, include_context=False):
+        field = ".".join(str(part) for part in problem["loc"])
+        name = "" if not field else field if field.isupper() else f"{PREFIX}{field.upper()}"
+        problems.append(f"{name} {problem['msg'].removeprefix('Value error, ')}".strip())
+    return "; ".join(problems)

@@ -1,0 +1,132 @@
+"""One suite, every transport: `rows` calls a procedure of tests/procedures over each of them."""
+
+import socket
+import ssl
+from pathlib import Path
+
+import pytest
+
+from sidecypher import envelope
+from sidecypher.credentials import load_credentials
+from sidecypher.dispatch import Dispatcher
+from sidecypher.envelope import RunReply, RunRequest
+from sidecypher.executors import EventLoop
+from sidecypher.loading import load
+from sidecypher.resources import Resources
+from sidecypher.telemetry import Telemetry
+from sidecypher.transport.memory import Client, memory
+from sidecypher.transport.py4j import Py4JServer, escape, unescape
+from sidecypher.types import Limits
+
+PROCEDURES = Path(__file__).parents[1] / "procedures"
+
+
+class FakeTransaction:
+    """Answers callbacks: `FAIL` fails, anything else gives its parameters back."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, request):
+        asked = envelope.read(request, RunRequest)
+        self.asked.append(asked)
+        if asked.cypher == "FAIL":
+            error = envelope.RunError("Neo.ClientError.Statement.SyntaxError", "Invalid input")
+            return envelope.write(RunReply(error=error))
+        return envelope.write(RunReply(["given", "one"], [[asked.params, 1]]))
+
+
+class Line:
+    """The JVM's end of a connection, in Python: what the Java core sends, and no more."""
+
+    def __init__(self, port, token, run):
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        self.socket = context.wrap_socket(socket.create_connection(("127.0.0.1", port), 10))
+        self.reader = self.socket.makefile("rb")
+        self.run = run
+        self.socket.sendall(b"A\n" + token + b"\n")
+        self.greeting = self.reader.readline()
+
+    def send(self, method, payload):
+        self.socket.sendall(b"c\nt\n" + method.encode() + b"\ns" + escape(payload) + b"\ne\n")
+        while True:
+            line = self.reader.readline()
+            if line != b"c\n":
+                assert line.startswith(b"!ys"), line
+                return unescape(line[3:-1])
+            lines = [self.reader.readline() for _ in range(4)]
+            assert [lines[0], lines[1], lines[2][:1], lines[3]] == [b"t\n", b"run\n", b"s", b"e\n"]
+            reply = self.run(unescape(lines[2][1:-1]))
+            self.socket.sendall(b"!ys" + escape(reply) + b"\n")
+
+    def close(self):
+        self.reader.close()
+        self.socket.close()
+
+
+class Stand:
+    """A dispatcher over the test procedures, with both transports in front of it."""
+
+    def __init__(self, folder):
+        self.loaded = load([PROCEDURES])
+        self.telemetry = Telemetry()
+        self.loop = EventLoop()
+        self.resources = Resources()
+        self.limits = Limits(message_bytes=2 * 1024 * 1024, handshake_seconds=1.0)
+        self.dispatcher = Dispatcher(
+            self.loaded.registry, self.loop, self.resources, self.telemetry, self.limits
+        )
+        self.credentials = load_credentials(folder)
+        self.server = Py4JServer(
+            self.dispatcher,
+            tls=self.credentials.tls,
+            token=self.credentials.token,
+            port=0,
+            limits=self.limits,
+            open_connections=self.telemetry.connections,
+        )
+        self.server.start()
+        self.signatures = {found.name: found.entry.signature for found in self.loaded.registry}
+        self.lines = []
+
+    def line(self, run=None, token=None):
+        line = Line(self.server.port, token or self.credentials.token, run or FakeTransaction())
+        self.lines.append(line)
+        return line
+
+    def stop(self):
+        for line in self.lines:
+            line.close()
+        self.server.stop()
+        self.loop.stop([self.resources.stop])
+
+
+@pytest.fixture(scope="session")
+def stand(tmp_path_factory):
+    made = Stand(tmp_path_factory.mktemp("run"))
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def transaction():
+    return FakeTransaction()
+
+
+@pytest.fixture(params=["memory", "py4j"])
+def client(request, stand, transaction):
+    """A caller over one of the transports."""
+    if request.param == "memory":
+        yield Client(memory(stand.dispatcher, transaction), stand.signatures)
+        return
+    line = stand.line(transaction)
+    yield Client(line.send, stand.signatures)
+    line.close()
+
+
+@pytest.fixture
+def rows(client):
+    """Call a procedure and return all its rows."""
+    return lambda name, *arguments: list(client.rows(name, *arguments))

@@ -1,0 +1,43 @@
+package io.sidecypher.generated;
+
+import io.sidecypher.core.PythonNamespace;
+import io.sidecypher.core.PythonProcedure;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.time.ZonedDateTime;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.neo4j.procedure.Description;
+import org.neo4j.procedure.Mode;
+import org.neo4j.procedure.Name;
+import org.neo4j.procedure.Procedure;
+
+public final class AB_0 extends PythonNamespace {
+
+    private static final PythonProcedure P0 = describe0();
+
+    private static PythonProcedure describe0() {
+        return PythonProcedure.named("A_b.call")
+                .signature("0b744f4f18c756c5")
+                .mode("READ")
+                .timeoutMillis(30000L)
+                .column("value", "ANY")
+                .build();
+    }
+
+    @Procedure(name = "A_b.call", mode = Mode.READ)
+    @Description("")
+    public Stream<Row0> p0() {
+        return call(P0, Row0::new);
+    }
+
+    public record Row0(
+            Object value) {
+        @SuppressWarnings({"cast", "unchecked"})
+        Row0(Object[] row) {
+            this(
+                    (Object) row[0]);
+        }
+    }
+}

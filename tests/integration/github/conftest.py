@@ -1,0 +1,193 @@
+"""A stand-in for GitHub that answers as a test wants, and the recordings, installed once."""
+
+import json
+import os
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+from sidecypher_procedures.github.cache import Clock
+from sidecypher_procedures.github.client import GithubClient
+from sidecypher_procedures.github.recorded import Recordings, fetch
+from sidecypher_procedures.github.replay import ReplayServer, serving
+from sidecypher_procedures.github.settings import GithubSettings
+
+
+@dataclass
+class Answer:
+    """What the stand-in says; a `length` larger than the body cuts the answer off."""
+
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    length: int | None = None
+
+    @classmethod
+    def of(cls, json_body: object, **headers: str) -> "Answer":
+        """Answer 200 with JSON."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return cls(
+            200, {"Content-Type": "application/json", **named}, json.dumps(json_body).encode()
+        )
+
+
+@dataclass
+class Request:
+    """What the stand-in was asked."""
+
+    path: str
+    headers: dict[str, str]
+
+
+class StandIn(ThreadingHTTPServer):
+    """Answers every path by `answer`, keeps the requests, and can hold its answers back."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answer: Callable[[Request], Answer] = lambda _request: Answer(404, body=b"{}")
+        self.requests: list[Request] = []
+        self.arrived = threading.Event()
+        self.open = threading.Event()
+        self.open.set()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    @property
+    def paths(self) -> list[str]:
+        return [request.path for request in self.requests]
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Stay silent when a client hangs up, as tests of time limits do."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: StandIn
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    def do_GET(self) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = Request(self.path, headers)
+        self.server.requests.append(request)
+        answer = self.server.answer(request)
+        self.server.arrived.set()
+        self.server.open.wait(30)
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        if answer.status != 304:
+            self.send_header("Content-Length", str(answer.length or len(answer.body)))
+        self.close_connection = answer.length is not None
+        self.end_headers()
+        self.wfile.write(answer.body)
+        self.wfile.flush()
+
+    def log_message(self, *_arguments: object) -> None:
+        """Stay silent."""
+
+
+@contextmanager
+def standing_in() -> Iterator[StandIn]:
+    """Run a stand-in in a thread."""
+    with StandIn() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.open.set()
+            server.shutdown()
+            thread.join()
+
+
+class Time:
+    """Time that passes when a test says so."""
+
+    start = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    passed = 0.0
+
+    def clock(self) -> Clock:
+        """Give a client this time."""
+        return Clock(lambda: self.passed, lambda: self.start + timedelta(seconds=self.passed))
+
+
+@pytest.fixture
+def time() -> Time:
+    """Give the time that all clients of the test live by."""
+    return Time()
+
+
+@pytest.fixture
+def client_of(time: Time) -> Callable[..., AbstractAsyncContextManager[GithubClient]]:
+    """Give what runs a client of a base URL, with further settings by name."""
+
+    @asynccontextmanager
+    async def running(url: str, **settings: object) -> AsyncIterator[GithubClient]:
+        client = GithubClient(GithubSettings(base_url=url, **settings), time.clock())
+        try:
+            yield client
+        finally:
+            await client.stop()
+
+    return running
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the settings of whoever runs the tests."""
+    for name in os.environ:
+        if name.startswith("SIDECYPHER_GITHUB_") or name == "GITHUB_TOKEN":
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def answering() -> type[Answer]:
+    """Give the class of what a stand-in says."""
+    return Answer
+
+
+@pytest.fixture
+def github() -> Iterator[StandIn]:
+    """Give a stand-in for the configured origin."""
+    with standing_in() as server:
+        yield server
+
+
+@pytest.fixture
+def stranger() -> Iterator[StandIn]:
+    """Give a second stand-in, which the client must never talk to."""
+    with standing_in() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def payloads() -> Path:
+    """Give the folder of the recordings, fetched once per machine."""
+    default = platformdirs.user_cache_path("sidecypher")
+    return fetch(Path(os.environ.get("SIDECYPHER_CACHE_DIR") or default))
+
+
+@pytest.fixture(scope="session")
+def recordings(payloads: Path) -> Recordings:
+    """Give the recordings."""
+    return Recordings.load(payloads)
+
+
+@pytest.fixture(scope="session")
+def replay(recordings: Recordings) -> Iterator[ReplayServer]:
+    """Run the replay of the recordings."""
+    with serving(recordings) as server:
+        yield server

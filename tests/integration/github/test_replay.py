@@ -1,0 +1,192 @@
+"""The replay answers recorded data as GitHub would."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from importlib.resources import files
+from pathlib import Path
+
+import httpx
+import pytest
+
+from sidecypher_procedures.github import recorded
+from sidecypher_procedures.github import replay as replay_module
+from sidecypher_procedures.github.recorded import Recordings, RecordingsMissing, fetch
+
+ISSUE = "/repos/Codertocat/Hello-World/issues/1"
+DEMO = files("sidecypher_procedures.github").joinpath("demo.cypher").read_text(encoding="utf-8")
+
+
+def test_an_answer_has_githubs_headers(replay) -> None:
+    """An answer carries ETag, rate limit and caching headers, and JSON."""
+    reply = httpx.get(replay.url + ISSUE.lower(), trust_env=False)
+
+    assert reply.status_code == 200
+    assert reply.json()["id"] == 444500041
+    assert reply.headers["etag"].startswith('W/"')
+    assert reply.headers["content-type"] == "application/json; charset=utf-8"
+    assert reply.headers["cache-control"] == "public, max-age=60, s-maxage=60"
+    assert int(reply.headers["x-ratelimit-reset"]) > time.time()
+    assert reply.headers["x-ratelimit-limit"] == "5000"
+
+
+@pytest.mark.parametrize("form", ["{}", "W/{}", '"other", {}', "*"])
+def test_who_has_it_already_gets_a_304(replay, form) -> None:
+    """The ETag, weak or strong, alone or in a list, gives 304 without a body and without cost."""
+    tag = httpx.get(replay.url + ISSUE, trust_env=False).headers["etag"].removeprefix("W/")
+    headers = {"If-None-Match": form.format(tag)}
+    reply = httpx.get(replay.url + ISSUE, headers=headers, trust_env=False)
+
+    assert reply.status_code == 304
+    assert reply.content == b""
+    assert reply.headers["x-ratelimit-used"] == "0"
+
+
+@pytest.mark.parametrize(
+    "path", ["/repos/o/r", "/repos/Codertocat/Hello-World/issues/99", "/", "/user", "/repos/a/../b"]
+)
+def test_the_unknown_is_a_404_in_json(replay, path) -> None:
+    """What was not recorded gives GitHub's 404."""
+    reply = httpx.get(replay.url + path, trust_env=False)
+
+    assert reply.status_code == 404
+    assert reply.json()["message"] == "Not Found"
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "HEAD"])
+def test_only_get_is_answered(replay, method) -> None:
+    """Any other method gives 405."""
+    reply = httpx.request(method, replay.url + ISSUE, trust_env=False)
+
+    assert reply.status_code == 405
+    assert reply.headers["allow"] == "GET"
+
+
+def test_the_most_recorded_identity_is_believed(recordings) -> None:
+    """Recordings edited by hand do not change what a repository or an issue is."""
+    assert recordings.get("/repos/Codertocat/Hello-World")["id"] == 186853002
+    assert recordings.get(ISSUE)["created_at"] == "2019-05-15T15:20:18Z"
+    assert "additions" in recordings.get("/repos/Codertocat/Hello-World/pulls/2")
+
+
+def test_the_newest_state_of_an_identity_is_kept() -> None:
+    """Among recordings of one identity the newest wins, the full form of a pull request first."""
+    url = "https://api.github.com/repos/o/r/pulls/1"
+    short = {"url": url, "id": 1, "created_at": "a", "updated_at": "3"}
+    full = [{**short, "additions": 1, "updated_at": updated} for updated in "12"]
+
+    assert Recordings([*full, short]).get("/repos/O/R/pulls/1") == full[1]
+
+
+def test_a_folder_without_recordings_is_an_error(tmp_path) -> None:
+    """An empty folder is refused with the way out."""
+    with pytest.raises(RecordingsMissing, match="webhooks-examples"):
+        Recordings.load(tmp_path)
+
+
+def test_recordings_are_fetched_once(payloads) -> None:
+    """A second fetch into the same cache gives the same folder and leaves nothing half-done."""
+    before = set(payloads.parent.iterdir())
+
+    assert fetch(payloads.parent) == payloads
+    assert set(payloads.parent.iterdir()) == before
+
+
+def test_without_npm_there_is_one_clear_error(tmp_path, monkeypatch, capsys) -> None:
+    """Without npm the command fails with exit code 1 and the way out, and leaves nothing behind."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert recorded.main([str(tmp_path / "cache")]) == 1
+    assert capsys.readouterr().err == "error: There is no npm: install Node.js 20 or newer\n"
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_failing_npm_is_one_clear_error(tmp_path, monkeypatch) -> None:
+    """When npm fails its error code is told, without its output, and nothing is left behind."""
+    npm = tmp_path / "npm"
+    npm.write_text("#!/bin/sh\necho 'npm error code ENOTFOUND secret' >&2\nexit 1\n")
+    npm.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+
+    with pytest.raises(RecordingsMissing, match=r"\(ENOTFOUND\)") as caught:
+        fetch(tmp_path / "cache")
+
+    assert "secret" not in str(caught.value)
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_the_command_serves_until_it_is_told_to_stop(payloads, tmp_path) -> None:
+    """`python -m ...replay` writes its URL when ready, answers, and ends with 0 on SIGTERM."""
+    ready = tmp_path / "ready"
+    command = [sys.executable, "-m", replay_module.__name__, "--payloads", str(payloads)]
+    with subprocess.Popen([*command, "--ready-file", str(ready)]) as process:
+        try:
+            deadline = time.monotonic() + 30
+            while not ready.exists() and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+            url = ready.read_text().strip()
+
+            assert httpx.get(url + ISSUE, trust_env=False).json()["number"] == 1
+        finally:
+            process.send_signal(signal.SIGTERM)
+    assert process.returncode == 0
+
+
+def test_a_port_in_use_is_one_clear_error(replay, payloads, capsys, monkeypatch) -> None:
+    """A port that is taken ends the command with exit code 1 and names the port."""
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    arguments = ["--payloads", str(payloads), "--port", str(replay.server_port)]
+
+    assert replay_module.main(arguments) == 1
+    assert f"cannot listen on port {replay.server_port}" in capsys.readouterr().err
+
+
+def test_the_demo_graph_tells_what_was_recorded(recordings) -> None:
+    """Every id, number and time in the demo's Cypher file is that of a recording."""
+    repositories = {
+        found["id"]: (found["owner"], found["name"])
+        for found in re.finditer(
+            r"owner: '(?P<owner>.+?)',\s+name: '(?P<name>.+?)', id: '(?P<id>\d+)'", DEMO
+        )
+    }
+    conversations = re.findall(
+        r"repository: '(\d+)', id: '(\d+)', number: (\d+),\s+createdAt: '(.+?)', author: '(.+?)'",
+        DEMO,
+    )
+    known = {
+        (found.id, found.number, found.created_at.strftime("%Y-%m-%dT%H:%M:%SZ"), found.author): (
+            found.owner,
+            found.repository,
+        )
+        for found in [*recordings.issues(), *recordings.pull_requests()]
+    }
+
+    assert len(repositories) >= 3
+    assert len(conversations) >= 6
+    for identifier, (owner, name) in repositories.items():
+        found = recordings.get(f"/repos/{owner}/{name}")
+        base = recordings.get(f"/repos/{owner}/{name}/pulls/118") or {"base": {"repo": found}}
+        assert identifier in {str(found["id"]), str(base["base"]["repo"]["id"])}
+    for repository, identifier, number, created_at, author in conversations:
+        assert known[identifier, int(number), created_at, author] == repositories[repository]
+
+
+def test_the_demo_is_whole_statements() -> None:
+    """Each statement of the demo ends with `;` at the end of a line, so any client can split it."""
+    statements = [part for part in re.split(r";\s*\n", DEMO) if part.strip()]
+
+    assert len(statements) == DEMO.count(";") == 3
+    assert all("MERGE" in statement for statement in statements)
+
+
+def test_the_manifest_and_its_lock_agree() -> None:
+    """The lock file pins both packages with checksums and names no registry."""
+    folder = Path(str(files("sidecypher_procedures.github").joinpath("recordings")))
+    lock = (folder / "package-lock.json").read_text()
+
+    assert '"@octokit/webhooks-examples": "7.6.1"' in lock
+    assert lock.count('"integrity"') == lock.count('"node_modules/')
+    assert "resolved" not in lock

@@ -1,0 +1,183 @@
+"""Settings say what is wrong with them, and never what a secret is."""
+
+from pathlib import Path
+
+import pytest
+
+from sidecypher_procedures.github.errors import GithubSettingsError
+from sidecypher_procedures.github.settings import Credential, GithubSettings, is_loopback
+
+TOKEN = "ghp_secretsecretsecretsecretsecret000000"
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("https://api.github.com", "https://api.github.com"),
+        ("https://api.github.com/", "https://api.github.com"),
+        ("https://ghes.example.com/api/v3/", "https://ghes.example.com/api/v3"),
+        ("https://ghes.example.com:8443/api/v3", "https://ghes.example.com:8443/api/v3"),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000"),
+        ("http://[::1]:8000/", "http://[::1]:8000"),
+        ("http://localhost:1", "http://localhost:1"),
+    ],
+)
+def test_base_urls_lose_their_trailing_slash(given: str, kept: str) -> None:
+    """A base URL is https or loopback, may have a path, and works with and without a slash."""
+    assert GithubSettings(base_url=given).base_url == kept
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://api.github.com",
+        "http://127.0.0.1.example.com",
+        "ftp://api.github.com",
+        "api.github.com",
+        "https://",
+        "https://user@api.github.com",
+        "https://user:word@api.github.com",
+        "https://api.github.com?x=1",
+        "https://api.github.com?",
+        "https://api.github.com#x",
+        "https://api.github.com/a/../b",
+        "https://api.github.com/%2e%2e/x",
+        "https://api.github.com//x",
+        "https://api.github.com\\x",
+        "https://api.github.com:port",
+        "not a url",
+    ],
+)
+def test_unsafe_base_urls_are_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A base URL without https, or with user, query, fragment or dots, is refused."""
+    monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", url)
+
+    with pytest.raises(GithubSettingsError, match=r"^SIDECYPHER_GITHUB_BASE_URL ") as caught:
+        GithubSettings.load()
+
+    assert caught.value.code == "SC-514"
+    assert url == "https://" or url not in caught.value.message
+
+
+def test_an_unknown_variable_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A misspelt variable with the prefix is an error that lists the known ones."""
+    monkeypatch.setenv("SIDECYPHER_GITHUB_TOKN", TOKEN)
+
+    with pytest.raises(GithubSettingsError, match=r"SIDECYPHER_GITHUB_TOKN$") as caught:
+        GithubSettings.load()
+
+    assert "SIDECYPHER_GITHUB_TOKEN_FILE" in caught.value.hint
+    assert TOKEN not in str(caught.value) + caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("READ_TIMEOUT", "soon"),
+        ("READ_TIMEOUT", "0"),
+        ("READ_TIMEOUT", "nan"),
+        ("CACHE_BYTES", "-1"),
+        ("API_VERSION", "v3"),
+        ("TOKEN", "two words"),
+        ("TOKEN", "ghp_line\nInjected: header"),
+    ],
+)
+def test_unusable_values_are_named_but_not_shown(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An unusable value is an error that names its variable and never shows the value."""
+    monkeypatch.setenv(f"SIDECYPHER_GITHUB_{name}", value)
+
+    with pytest.raises(GithubSettingsError, match=f"SIDECYPHER_GITHUB_{name}") as caught:
+        GithubSettings.load()
+
+    assert value == "0" or value not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+def test_the_token_is_in_no_representation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither settings nor credential show the token, nor does the key that caches use."""
+    monkeypatch.setenv("SIDECYPHER_GITHUB_TOKEN", TOKEN)
+    settings = GithubSettings.load()
+    credential = settings.credential()
+
+    shown = f"{settings!r}{settings}{settings.model_dump()}{credential!r}{credential.key}"
+    assert TOKEN not in shown
+    assert credential.headers() == {"Authorization": f"Bearer {TOKEN}"}
+
+
+def test_a_token_file_is_read_without_its_newline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The token may come from a file, whose white space at the ends is ignored."""
+    file = tmp_path / "token"
+    file.write_text(f"{TOKEN}\n")
+    monkeypatch.setenv("SIDECYPHER_GITHUB_TOKEN_FILE", str(file))
+
+    assert GithubSettings.load().credential().headers()["Authorization"] == f"Bearer {TOKEN}"
+
+
+@pytest.mark.parametrize("content", [None, b"", b"two words", b"\xff\xfe", b"one\ntwo"])
+def test_an_unusable_token_file_is_an_error_without_its_path(
+    content: bytes | None, tmp_path: Path
+) -> None:
+    """A token file that is missing or holds no token is an error that names the setting only."""
+    file = tmp_path / "token"
+    if content is not None:
+        file.write_bytes(content)
+
+    with pytest.raises(GithubSettingsError, match="SIDECYPHER_GITHUB_TOKEN_FILE") as caught:
+        GithubSettings(token_file=file).credential()
+
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_two_sources_of_a_token_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Token and token file together are an error, as nobody can tell which one is meant."""
+    monkeypatch.setenv("SIDECYPHER_GITHUB_TOKEN", TOKEN)
+    monkeypatch.setenv("SIDECYPHER_GITHUB_TOKEN_FILE", "token")
+
+    with pytest.raises(GithubSettingsError, match="not both") as caught:
+        GithubSettings.load()
+
+    assert TOKEN not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("base_url", "used"),
+    [
+        ("https://api.github.com", True),
+        ("https://ghes.example.com/api/v3", False),
+        ("http://127.0.0.1:8000", False),
+        ("https://api.github.com.example.com", False),
+    ],
+)
+def test_the_ambient_token_is_for_github_com_only(
+    base_url: str, used: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GITHUB_TOKEN is used when the host is api.github.com, and for no other host."""
+    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
+    monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", base_url)
+
+    assert bool(GithubSettings.load().credential().headers()) is used
+
+
+def test_empty_variables_count_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty variable, as compose files make them, is the same as none."""
+    monkeypatch.setenv("SIDECYPHER_GITHUB_TOKEN", "")
+    monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", "")
+
+    settings = GithubSettings.load()
+
+    assert settings.base_url == "https://api.github.com"
+    assert settings.credential() == Credential(None)
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [("127.8.9.1", True), ("::1", True), ("localhost", True), ("10.0.0.1", False), ("x", False)],
+)
+def test_loopback_is_recognised(host: str, expected: bool) -> None:
+    """Only addresses of this machine count as loopback."""
+    assert is_loopback(host) is expected

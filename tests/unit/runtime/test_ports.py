@@ -1,0 +1,66 @@
+import socket
+
+import pytest
+
+from sidecypher.runtime.errors import PortInUse
+from sidecypher.runtime.ports import choose_ports
+
+pytestmark = pytest.mark.enable_socket
+
+
+@pytest.fixture(name="memory")
+def memory_file(tmp_path):
+    return tmp_path / "ports.json"
+
+
+@pytest.fixture(name="taken")
+def listening_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def test_free_ports_stay_from_start_to_start(memory):
+    """Ports that were chosen once are chosen again while they are free."""
+    first = choose_ports(memory)
+
+    assert first.bolt != first.http
+    assert choose_ports(memory) == first
+
+
+def test_a_remembered_port_that_was_taken_is_replaced(memory):
+    """When another program took a remembered port, a free one is chosen and the other stays."""
+    first = choose_ports(memory)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", first.bolt))
+        other.listen()
+
+        second = choose_ports(memory)
+
+    assert second.bolt != first.bolt
+    assert second.http == first.http
+
+
+def test_a_port_that_was_asked_for_is_taken_or_refused(memory, taken):
+    """A named port that has a listener is an error that names port and use, never replaced."""
+    with pytest.raises(PortInUse, match=f"Port {taken} for HTTP") as refused:
+        choose_ports(memory, http=taken)
+
+    assert refused.value.details == {"port": taken, "for": "HTTP"}
+    assert not memory.exists()
+
+
+def test_one_port_cannot_be_asked_for_twice(memory):
+    """Bolt and HTTP cannot share a port."""
+    port = choose_ports(memory).bolt
+
+    with pytest.raises(PortInUse, match="for HTTP"):
+        choose_ports(memory, bolt=port, http=port)
+
+
+def test_a_garbled_memory_is_forgotten(memory):
+    """A memory file that cannot be read is replaced, not an error."""
+    memory.write_text("{")
+
+    assert choose_ports(memory) == choose_ports(memory)

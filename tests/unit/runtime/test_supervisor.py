@@ -1,0 +1,334 @@
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+import time
+
+import psutil
+import pytest
+
+from sidecypher.runtime.errors import AlreadyRunning, RuntimeFailure, ServerFailed
+from sidecypher.runtime.process.child import Backoff
+from sidecypher.runtime.process.detached import launch_supervisor
+from sidecypher.runtime.process.spec import file_names_pid
+from sidecypher.runtime.process.state import State, read_state, state_file, write_state
+from sidecypher.runtime.process.stop import stop
+
+pytestmark = pytest.mark.enable_socket
+
+SUPERVISOR = """
+    import json, os, sys
+    from pathlib import Path
+    from sidecypher.runtime import Backoff, PortInUse, ProcessSpec, Supervisor, file_names_pid
+
+    home = Path(sys.argv[1])
+
+    def plan():
+        for child in json.loads(sys.argv[2]):
+            ready = home / (child["name"] + ".json")
+            yield ProcessSpec(
+                name=child["name"],
+                argv=(sys.executable, "-c", child["code"], str(home), str(ready)),
+                env=dict(os.environ),
+                log_file=home / "logs" / (child["name"] + ".log"),
+                restart=child["restart"],
+                ready=file_names_pid(ready),
+                ready_timeout=child.get("ready_timeout", 20),
+                stop_grace=child.get("stop_grace", 5),
+            )
+        if sys.argv[3:]:
+            raise PortInUse("Port 1 for Bolt is in use.", details={"port": 1})
+
+    Supervisor(home, plan, backoff=Backoff(first=0.05)).run()
+    """
+
+# A child says that it is ready, and when it is told to stop; both with its own name.
+CHILD = """
+import json, os, pathlib, signal, sys, time
+home, ready = map(pathlib.Path, sys.argv[1:])
+def end(*_):
+    with (home / "order").open("a") as order:
+        order.write(ready.stem + " ")
+    sys.exit(0)
+signal.signal(signal.SIGTERM, end)
+{before}
+fresh = ready.with_suffix(".new")
+fresh.write_text(json.dumps({{"pid": os.getpid()}}))
+fresh.replace(ready)
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def child(name, *, restart=True, before="", **more):
+    return {"name": name, "restart": restart, "code": CHILD.format(before=before), **more}
+
+
+def command(home, *children, fails=False):
+    code = textwrap.dedent(SUPERVISOR)
+    return [sys.executable, "-c", code, str(home), json.dumps(children), *(["fails"] * fails)]
+
+
+def eventually(condition, seconds=10.0):
+    deadline = time.monotonic() + seconds
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, "the condition never came true"
+        time.sleep(0.01)
+    return answer
+
+
+@pytest.fixture(name="home")
+def home_that_is_stopped(tmp_path):
+    yield tmp_path
+    stop(tmp_path, grace=5)
+
+
+def launch(home, *children, **more):
+    return launch_supervisor(home, command(home, *children, **more), dict(os.environ), timeout=30)
+
+
+def one(home, name):
+    return next(entry for entry in read_state(home).processes if entry.name == name)
+
+
+def test_launching_returns_when_all_are_ready(home):
+    """A launch waits until every process is ready, and the state tells pid and status of each."""
+    state = launch(home, child("first"), child("second"))
+
+    assert [entry.name for entry in state.processes] == ["first", "second"]
+    assert {entry.status for entry in state.processes} == {"ready"}
+    assert state.alive
+    assert all(entry.alive for entry in state.processes)
+
+
+def test_the_state_is_for_its_owner_only(home):
+    """The state file has mode 0600 in a folder of mode 0700."""
+    launch(home, child("first"))
+
+    assert stat.S_IMODE(state_file(home).stat().st_mode) == 0o600
+    assert stat.S_IMODE(state_file(home).parent.stat().st_mode) == 0o700
+
+
+def test_stopping_goes_in_reverse_order(home):
+    """What was started last is stopped first, and nothing is left."""
+    state = launch(home, child("first"), child("second"), child("third"))
+
+    assert stop(home)
+    assert (home / "order").read_text().split() == ["third", "second", "first"]
+    assert not any(psutil.pid_exists(entry.pid) for entry in state.processes)
+    assert read_state(home).status == "stopped"
+    assert not read_state(home).alive
+
+
+def test_stopping_twice_finds_nothing_the_second_time(home):
+    """Stop tells whether anything ran."""
+    launch(home, child("first"))
+
+    assert stop(home)
+    assert not stop(home)
+
+
+def test_a_dead_process_comes_back(home):
+    """A killed process with restart is started again, and the others are left alone."""
+    state = launch(home, child("steady", restart=False), child("fragile"))
+    steady, fragile = state.processes
+
+    os.kill(fragile.pid, signal.SIGKILL)
+
+    again = eventually(lambda: (now := one(home, "fragile")).status == "ready" and now.restarts and now)
+    assert again.restarts == 1
+    assert again.pid != fragile.pid
+    assert one(home, "steady").pid == steady.pid
+
+
+def test_a_process_that_keeps_dying_is_started_again_and_again(home):
+    """A process that dies at once after its restart is tried again, each time counted."""
+    mark = home / "crash"
+    launch(home, child("loop", before=f"if pathlib.Path({str(mark)!r}).exists(): sys.exit(3)"))
+    mark.touch()
+    os.kill(one(home, "loop").pid, signal.SIGKILL)
+    eventually(lambda: one(home, "loop").restarts >= 2)
+
+    mark.unlink()
+
+    assert eventually(lambda: one(home, "loop").status == "ready")
+
+
+def test_the_end_of_a_process_without_restart_ends_all(home):
+    """When a process without restart dies, the others are stopped and the state says why."""
+    launch(home, child("vital", restart=False), child("other"))
+    other = one(home, "other")
+
+    os.kill(one(home, "vital").pid, signal.SIGKILL)
+
+    eventually(lambda: not read_state(home).alive)
+    state = read_state(home)
+    assert state.status == "failed"
+    assert "`vital` ended with exit code -9" in state.failure.message
+    assert not other.alive
+
+
+def test_a_process_that_does_not_start_is_told_with_its_log(home):
+    """A process that ends before it is ready fails the launch with its last log lines."""
+    noisy = child("noisy", before="print('no room', flush=True); sys.exit(4)")
+
+    with pytest.raises(RuntimeFailure, match="`noisy` ended with exit code 4") as failed:
+        launch(home, child("first"), noisy)
+
+    assert failed.value.code == "SC-306"
+    assert failed.value.details["log_tail"] == ["no room"]
+    assert "no room" not in str(failed.value)
+    assert not one(home, "first").alive
+
+
+def test_old_log_lines_are_not_blamed(home):
+    """The log lines in an error are those of the failed start alone."""
+    launch(home, child("first"))
+    stop(home)
+
+    with pytest.raises(RuntimeFailure) as failed:
+        launch(home, child("first", before="sys.exit(1)"))
+
+    assert failed.value.details["log_tail"] == []
+
+
+def test_a_process_that_never_gets_ready_is_stopped(home):
+    """A process has a bounded time to get ready, and is stopped when that is over."""
+    with pytest.raises(RuntimeFailure, match=r"`slow` was not ready within 0\.3 s"):
+        launch(home, child("slow", before="signal.pause()", ready_timeout=0.3))
+
+    assert not [child for child in psutil.Process().children(recursive=True) if child.is_running()]
+
+
+def test_an_error_of_the_plan_reaches_the_launcher(home):
+    """What fails before any process starts keeps its code and details on its way out."""
+    with pytest.raises(RuntimeFailure, match="Port 1") as failed:
+        launch(home, fails=True)
+
+    assert (failed.value.code, failed.value.details) == ("SC-305", {"port": 1})
+
+
+def test_a_command_that_says_nothing_is_told_with_its_log(home):
+    """A supervisor command that ends without a state is an error with its output."""
+    silent = [sys.executable, "-c", "print('wrong command'); raise SystemExit(2)"]
+
+    with pytest.raises(ServerFailed, match="supervisor ended") as failed:
+        launch_supervisor(home, silent, dict(os.environ))
+
+    assert failed.value.details["log_tail"] == ["wrong command"]
+
+
+def test_a_second_supervisor_is_refused(home):
+    """One home has one supervisor: a second launch, or a second command, changes nothing."""
+    state = launch(home, child("first"))
+
+    with pytest.raises(AlreadyRunning):
+        launch(home, child("first"))
+    second = subprocess.run(command(home, child("first")), capture_output=True, text=True)
+
+    assert second.returncode != 0
+    assert "AlreadyRunning" in second.stderr
+    assert read_state(home) == state
+    assert state.alive
+
+
+def test_stop_cleans_up_after_a_killed_supervisor(home):
+    """The orphans of a supervisor that was killed are found and stopped, last first."""
+    state = launch(home, child("first"), child("second"))
+    os.kill(state.pid, signal.SIGKILL)
+    eventually(lambda: not read_state(home).alive)
+    assert [entry.name for entry in read_state(home).orphans] == ["first", "second"]
+
+    assert stop(home)
+
+    assert (home / "order").read_text().split() == ["second", "first"]
+    assert read_state(home).orphans == ()
+
+
+def test_a_new_supervisor_stops_the_orphans_of_a_killed_one(home):
+    """A launch after a killed supervisor starts from nothing left running."""
+    before = launch(home, child("first"))
+    os.kill(before.pid, signal.SIGKILL)
+    eventually(lambda: not read_state(home).alive)
+
+    after = launch(home, child("first"))
+
+    assert not before.processes[0].alive
+    assert after.processes[0].alive
+
+
+def test_a_foreign_process_with_a_recorded_pid_is_spared(home):
+    """A process is ours only when its start time fits too, so a reused pid is never signalled."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as foreign:
+        state = launch(home, child("first"))
+        stop(home)
+        old = state.processes[0].create_time - 100
+        entry = type(state.processes[0])("first", foreign.pid, old, "ready", 0)
+        write_state(home, State(foreign.pid, old, "ready", (entry,)))
+
+        assert not read_state(home).alive
+        assert not stop(home)
+        assert foreign.poll() is None
+
+
+def test_a_process_that_ignores_sigterm_is_killed(home):
+    """After its grace a process that does not end is killed."""
+    stubborn = child(
+        "stubborn", before="signal.signal(signal.SIGTERM, signal.SIG_IGN)", stop_grace=0.1
+    )
+    launch(home, stubborn)
+    entry = one(home, "stubborn")
+
+    assert stop(home)
+    assert not entry.alive
+
+
+def test_workers_of_a_dead_process_do_not_stay(home):
+    """What a killed process had started in its session is killed before it is started again."""
+    before = (
+        "import subprocess; worker = subprocess.Popen([sys.executable, '-c', 'import signal; "
+        "signal.pause()']); (home / f'worker-{worker.pid}').touch()"
+    )
+    launch(home, child("parent", before=before))
+    worker = psutil.Process(int(next(home.glob("worker-*")).name.removeprefix("worker-")))
+
+    os.kill(one(home, "parent").pid, signal.SIGKILL)
+
+    eventually(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_ctrl_c_in_the_terminal_reaches_the_supervisor_only(home):
+    """Every process leads a session of its own; the supervisor stops them in order at SIGINT."""
+    state = launch(home, child("first"), child("second"))
+
+    assert all(os.getsid(entry.pid) == entry.pid for entry in state.processes)
+    os.kill(state.pid, signal.SIGINT)
+    eventually(lambda: not read_state(home).alive)
+    assert (home / "order").read_text().split() == ["second", "first"]
+
+
+def test_waits_double_up_to_a_limit_and_are_forgotten():
+    """Restarts wait 0.2 s, then twice as long each time up to 5 s; 30 s of life reset that."""
+    backoff = Backoff()
+    waits = [0.0]
+    for _ in range(7):
+        waits.append(backoff.next(waits[-1], lived=0.1))
+
+    assert waits[1:] == [0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
+    assert backoff.next(5.0, lived=30.0) == 0.2
+
+
+def test_a_ready_file_must_name_the_very_process(tmp_path):
+    """A file that an earlier process left behind does not make a new one ready."""
+    file = tmp_path / "ready.json"
+    ready = file_names_pid(file)
+
+    assert not ready(7)
+    file.write_text('{"pid": 6, "more": []}')
+    assert not ready(7)
+    file.write_text('{"pid": 7, "more": []}')
+    assert ready(7)
