@@ -1,6 +1,7 @@
 """Procedures that the tests and the benchmark call."""
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -66,7 +67,7 @@ def echo_any(value: Any) -> Anything:
 
 
 @procedure("test.echoEverything")
-def echo_everything(
+def echo_everything(  # noqa: PLR0917
     a_boolean: bool | None = None,
     an_integer: int | None = None,
     a_float: float | None = None,
@@ -94,7 +95,7 @@ def echo_everything(
 
 
 @procedure("test.defaults")
-def defaults(
+def defaults(  # noqa: PLR0917
     boolean: bool = True,
     integer: int = -7,
     number: float = 2,
@@ -109,9 +110,7 @@ def defaults(
 
 
 @procedure("test.count")
-def count(
-    ctx: Context, to: int
-) -> Iterator[Number]:
+def count(ctx: Context, to: int) -> Iterator[Number]:
     """Yield the numbers from 0 up to, and without, `to`."""
     for value in range(to):
         yield Number(value=value)
@@ -160,7 +159,9 @@ def run(ctx: Context, cypher: str, params: dict[str, Any] = {}) -> Iterator[Anyt
 
 @procedure("test.runAsync", mode="WRITE")
 async def run_async(
-    ctx: Context, cypher: str, params: dict[str, Any] = {}  # noqa: B006
+    ctx: Context,
+    cypher: str,
+    params: dict[str, Any] = {},  # noqa: B006
 ) -> list[Anything]:
     """Run a statement from the event loop, twice at once."""
     first, second = await asyncio.gather(
@@ -176,11 +177,15 @@ async def _records(ctx: Context, cypher: str, params: dict[str, Any]) -> list[di
 @procedure("test.swallow", mode="WRITE")
 def swallow(ctx: Context, cypher: str) -> Text:
     """Run a statement and ignore its failure."""
-    try:
+    with contextlib.suppress(Exception):
         ctx.run(cypher)  # type: ignore[arg-type]
-    except Exception:  # noqa: BLE001, S110 - this is what the test is about
-        pass
     return Text(value="as if nothing had happened")
+
+
+@procedure("test.readOnly")
+def read_only(ctx: Context, cypher: str) -> Number:
+    """Run a statement in a procedure that may only read."""
+    return Number(value=len(ctx.run(cypher)))  # type: ignore[arg-type]
 
 
 @procedure("test.callback")
@@ -230,7 +235,7 @@ def fail(kind: str, secret: str) -> Text:
     return Text(value="did not fail")
 
 
-class _Unprintable(Exception):  # noqa: N818
+class _Unprintable(Exception):
     def __str__(self) -> str:
         raise RuntimeError(self.args[0])
 
@@ -285,10 +290,8 @@ class Described(Row):
 
 
 @procedure("test.described")
-def described(
-    name: str, limit: int = 10
-) -> Iterator[Described]:
-    """Say `it` */ with "quotes", \\u002a\\u002f and ünïcödé 𝒳."""
+def described(name: str, limit: int = 10) -> Iterator[Described]:
+    """Say `it` */ with "quotes", \\u002a\\u002f and ünïcödé 😀."""
     for rank in range(min(limit, 3)):
         yield Described(score=1 / (rank + 1), name=name)
 
@@ -312,4 +315,3 @@ def closing(label: str) -> Iterator[Number]:
 def closed() -> list[Text]:
     """Return which generators of `test.closing` were closed."""
     return [Text(value=label) for label in _closed]
-

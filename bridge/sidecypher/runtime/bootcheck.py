@@ -1,5 +1,6 @@
 """Start a throw-away Neo4j with a plugin before anyone depends on that plugin."""
 
+import re
 from collections.abc import Collection
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from sidecypher.runtime.throwaway import procedure_names, running, throwaway_ser
 
 _NAMED = 3
 _REASON_LINES = 20
+_ENTRY = re.compile(r"^(?=\d{4}-\d\d-\d\d )", re.MULTILINE)
 _REASONS = ("ERROR", "WARN", "Exception", "Caused by", "Error:")
 
 
@@ -65,9 +67,17 @@ def _refused(what: str, plugin_jar: Path | None, server: Neo4jServer) -> PluginR
 
 def _reasons(server: Neo4jServer) -> list[str]:
     """Pick the lines that tell why, from what the server printed and from its debug log."""
-    lines: list[str] = []
-    for log in (server.log_file, server.folder / "logs" / "debug.log"):
-        if log.is_file():
-            lines += log.read_text(encoding="utf-8", errors="replace").splitlines()
-    telling = [line for line in lines if any(reason in line for reason in _REASONS)]
-    return (telling or lines)[-_REASON_LINES:]
+    logs = (server.log_file, server.folder / "logs" / "debug.log")
+    texts = [log.read_text(encoding="utf-8", errors="replace") for log in logs if log.is_file()]
+    entries = [entry for text in texts for entry in _ENTRY.split(text)]
+    known = [jar.name for jar in server.installation.jars("plugins")]
+    telling = [entry for entry in entries if _tells(entry, known)]
+    lines = "".join(telling or entries).splitlines()
+    return [line for line in lines if not line.startswith("\t")][-_REASON_LINES:]
+
+
+def _tells(entry: str, known: Collection[str]) -> bool:
+    # APOC warns at each start of classes of its own that lack an optional library.
+    headline = entry.partition("\n")[0]
+    noise = any(name in headline for name in known)
+    return not noise and any(reason in entry for reason in _REASONS)

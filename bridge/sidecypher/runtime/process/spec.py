@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from pathlib import Path
 import msgspec
 import psutil
 
+_POLL = 0.02  # seconds
+_KILL_SECONDS = 10.0  # what the system may take to end a killed process
 _TAIL_LINES = 20
 _TAIL_BYTES = 1 << 16
 
@@ -76,13 +79,23 @@ def end_process(process: psutil.Process, grace: float) -> None:
     """
     try:
         process.terminate()
-        process.wait(grace)
-    except psutil.TimeoutExpired:
-        process.kill()
-        process.wait()
-    except psutil.NoSuchProcess:
+        if not _ends_within(process, grace):
+            process.kill()
+            _ends_within(process, _KILL_SECONDS)
+        process.wait(0)
+    except (psutil.NoSuchProcess, psutil.TimeoutExpired):
+        # It is gone, or a zombie whose parent is slow to collect it: as good as gone.
         pass
     sweep_session(process.pid)
+
+
+def _ends_within(process: psutil.Process, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL)
+    return True
 
 
 def sweep_session(leader: int) -> None:

@@ -170,6 +170,22 @@ final class Call implements Watchdog.Watched {
         return callbackFailure;
     }
 
+    boolean hasFailed() {
+        return stopped != null || callbackFailure != null;
+    }
+
+    /** Throws what the call ends with whatever Python answered. */
+    void throwIfFailed() {
+        if (stopped instanceof SidecypherException pastDeadline) {
+            throw pastDeadline;
+        }
+        // Before the termination: Neo4j itself terminates a transaction whose query failed.
+        if (callbackFailure != null) {
+            throw Failures.cypher(callbackFailure);
+        }
+        throwIfStopped();
+    }
+
     @Override
     public void tick(long now) {
         RuntimeException reason = stopped == null ? reasonToStop(now) : null;

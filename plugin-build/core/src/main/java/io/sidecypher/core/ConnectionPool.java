@@ -110,9 +110,19 @@ final class ConnectionPool extends PythonClient {
     }
 
     private void acquire(Call call) {
-        if (permits.tryAcquire()) {
-            return;
+        try {
+            // The timed form keeps the order of arrival, the plain one would overtake those who wait.
+            if (permits.tryAcquire(0, TimeUnit.MILLISECONDS)) {
+                return;
+            }
+            queue(call);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw Failures.busy(call.procedure(), "its thread was interrupted while it waited for a connection");
         }
+    }
+
+    private void queue(Call call) throws InterruptedException {
         try {
             if (waiting.incrementAndGet() > settings.queueLimit()) {
                 throw Failures.busy(call.procedure(), "all " + settings.poolSize() + " connections are in use and "
@@ -124,9 +134,6 @@ final class ConnectionPool extends PythonClient {
                 }
                 call.throwIfStopped();
             }
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
-            throw Failures.busy(call.procedure(), "its thread was interrupted while it waited for a connection");
         } finally {
             waiting.decrementAndGet();
         }

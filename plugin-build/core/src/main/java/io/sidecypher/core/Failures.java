@@ -67,7 +67,7 @@ final class Failures {
     }
 
     static SidecypherException remote(RemoteError error) {
-        String hint = error.hint().isEmpty() ? "" : " " + error.hint();
+        String hint = error.hint().isEmpty() ? "" : ". " + error.hint();
         return new SidecypherException(
                 Status.Procedure.ProcedureCallFailed, "[" + error.code() + "] " + error.message() + hint);
     }

@@ -4,8 +4,9 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import java.io.IOException;
 import java.io.Writer;
+import java.nio.charset.StandardCharsets;
 
-/** Collects the JSON of one envelope and stops as soon as it is longer than a line may be. */
+/** Collects the JSON of one envelope and stops as soon as its line would be longer than the limit, in bytes. */
 final class LimitedText extends Writer {
     /** Thrown when an envelope grows over the limit. */
     static final class TooLong extends RuntimeException {
@@ -20,6 +21,9 @@ final class LimitedText extends Writer {
     interface Content {
         void writeTo(JsonGenerator json) throws IOException;
     }
+
+    private static final int MOST_BYTES_OF_A_CHARACTER = 4;
+    private static final int ROOM_FOR_THE_PREFIX = 4;
 
     private final StringBuilder text = new StringBuilder(256);
     private final int limit;
@@ -39,7 +43,13 @@ final class LimitedText extends Writer {
         } catch (IOException impossible) {
             throw new IllegalStateException("writing to memory failed", impossible);
         }
-        return target.text.toString();
+        String text = target.text.toString();
+        // Counted only when it may matter: most envelopes are far from the limit.
+        if (text.length() > limit / MOST_BYTES_OF_A_CHARACTER
+                && text.getBytes(StandardCharsets.UTF_8).length + ROOM_FOR_THE_PREFIX > limit) {
+            throw new TooLong();
+        }
+        return text;
     }
 
     @Override

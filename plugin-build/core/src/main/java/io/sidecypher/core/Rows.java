@@ -99,29 +99,20 @@ final class Rows<R> implements Spliterator<R> {
         call.enter(true, Long.MAX_VALUE);
         try {
             Reply reply = exchange.get();
-            call.throwIfStopped();
-            if (call.callbackFailure() != null && reply.more()) {
+            if (call.hasFailed() && reply.more()) {
                 abandon();
             }
-            if (call.callbackFailure() == null && reply.error() != null) {
+            call.throwIfFailed();
+            if (reply.error() != null) {
                 throw Failures.remote(reply.error());
             }
             page = reply.rows().iterator();
-            more = reply.more() && call.callbackFailure() == null;
+            more = reply.more();
         } catch (WireFailure failure) {
-            call.throwIfStopped();
-            throwIfDoomed();
+            call.throwIfFailed();
             throw explained(failure, started);
         } finally {
             call.leave();
-        }
-        throwIfDoomed();
-    }
-
-    /** Whatever Python answered: after a failed query there is no transaction left to go on with. */
-    private void throwIfDoomed() {
-        if (call.callbackFailure() != null) {
-            throw Failures.cypher(call.callbackFailure());
         }
     }
 

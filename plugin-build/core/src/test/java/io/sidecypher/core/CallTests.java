@@ -92,7 +92,7 @@ class CallTests {
                 + "\"retryable\":false,\"details\":{}}}");
         try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
             SidecypherException failure = new Harness(runDir).failure(Harness.ECHO, 1L);
-            assertEquals("[SC-204] it broke at 100 %s mend it", failure.text());
+            assertEquals("[SC-204] it broke at 100 %s. mend it", failure.text());
             assertEquals(Status.Procedure.ProcedureCallFailed, failure.status());
             assertEquals(failure.text(), String.format(failure.getMessage(), failure));
         }
@@ -112,6 +112,7 @@ class CallTests {
         assertTrue(harness.error(Harness.ECHO, LocalTime.NOON).contains("`x` holds a value of type LOCAL TIME"));
         assertTrue(harness.error(Harness.ECHO, "\uD83D").contains("`x` holds text with a lone surrogate"));
         assertTrue(harness.error(Harness.ECHO, "x".repeat(17 << 20)).startsWith("[SC-216]"));
+        assertTrue(harness.error(Harness.ECHO, "\u20ac".repeat(6 << 20)).startsWith("[SC-216]"));
     }
 
     @Test

@@ -208,6 +208,30 @@ class FaultTests {
     }
 
     @Test
+    void aFailedQueryIsToldEvenWhenItTerminatedTheTransaction() throws Exception {
+        AtomicBoolean failed = new AtomicBoolean();
+        CountDownLatch end = new CountDownLatch(1);
+        FakeSidecar.Script script = (peer, method, json) -> {
+            peer.run(json, "BROKEN", "{}");
+            waiting(end).answer(peer, method, json);
+        };
+        try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
+            Harness harness = new Harness(runDir);
+            harness.tx = Harness.transaction((cypher, parameters) -> {
+                failed.set(true);
+                throw new IllegalStateException("the query is broken");
+            }, () -> {});
+            harness.guard = () -> {
+                if (failed.get()) {
+                    throw new IllegalStateException("terminated");
+                }
+            };
+            assertEquals("the query is broken", harness.error(Harness.ECHO, 1L));
+            end.countDown();
+        }
+    }
+
+    @Test
     void timeBetweenPagesIsNotTheProceduresTime() throws Exception {
         FakeSidecar.Script script = (peer, method, json) ->
                 peer.rows(json, "[[1]]", method.equals("call"));

@@ -1,0 +1,131 @@
+"""One real Neo4j and one real sidecar for the whole run, started by `sidecypher up`."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import neo4j
+import psutil
+import pytest
+
+from sidecypher.rendezvous import read_rendezvous
+from sidecypher.runtime.process.state import read_state
+from sidecypher_procedures.github.recorded import Recordings, fetch
+from sidecypher_procedures.github.replay import serving
+from sidecypher_schema.scripts import apply_schema
+
+PROCEDURES = Path(__file__).parent / "procedures"
+
+
+def wait_until(condition, seconds=20.0):
+    """Ask again and again until the condition holds; return its value."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < deadline, "the condition never held"
+        time.sleep(0.02)
+
+
+class Server:
+    """An installation that is up."""
+
+    def __init__(self, home, environ, facts):
+        self.home = home
+        self.environ = environ
+        self.facts = facts
+        self.password = Path(facts["password_file"]).read_text().strip()
+
+    def command(self, *arguments, **environ):
+        """Run the command line on this home."""
+        return subprocess.run(
+            [sys.executable, "-m", "sidecypher", *arguments],
+            env=self.environ | environ,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def driver(self):
+        return neo4j.GraphDatabase.driver(self.facts["bolt"], auth=("neo4j", self.password))
+
+    def process(self, name):
+        state = next(each for each in read_state(self.home).processes if each.name == name)
+        return psutil.Process(state.pid)
+
+    def logs(self):
+        folders = (self.home / "logs", self.home / "neo4j" / "logs")
+        files = [path for folder in folders for path in folder.glob("*.log")]
+        return "\n".join(path.read_text(errors="replace") for path in files)
+
+    @property
+    def rendezvous(self):
+        return read_rendezvous(self.home / "run")
+
+    @contextlib.contextmanager
+    def sidecar_down(self):
+        """Kill the sidecar and keep it down while the block runs."""
+        supervisor = psutil.Process(read_state(self.home).pid)
+        sidecar = self.process("sidecar")
+        before = self.rendezvous.generation
+        supervisor.suspend()
+        try:
+            os.kill(sidecar.pid, signal.SIGKILL)
+            # A killed child stays a zombie while its parent is suspended.
+            wait_until(lambda: sidecar.status() == psutil.STATUS_ZOMBIE)
+            yield
+        finally:
+            supervisor.resume()
+        wait_until(lambda: self.rendezvous and self.rendezvous.generation != before)
+
+
+@pytest.fixture(scope="session")
+def github():
+    """A GitHub that answers with recorded data."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "sidecypher"
+    with serving(Recordings.load(fetch(cache))) as replay:
+        yield replay
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory, github):
+    """Neo4j and sidecar, with the procedures of tests/procedures beside the shipped ones."""
+    home = tmp_path_factory.mktemp("home")
+    environ = {
+        **os.environ,
+        "SIDECYPHER_HOME": str(home),
+        "SIDECYPHER_PROCEDURES": str(PROCEDURES),
+        "SIDECYPHER_GITHUB_BASE_URL": github.url,
+        "SIDECYPHER_LOG_LEVEL": "DEBUG",
+    }
+    up = [sys.executable, "-m", "sidecypher", "up", "--json"]
+    done = subprocess.run(up, env=environ, capture_output=True, text=True, check=False)
+    try:
+        assert done.returncode == 0, done.stderr
+        yield Server(home, environ, json.loads(done.stdout))
+    finally:
+        down = [sys.executable, "-m", "sidecypher", "down"]
+        subprocess.run(down, env=environ, capture_output=True, check=True)
+
+
+@pytest.fixture(scope="session")
+def driver(server):
+    """A driver of the shared server, with the schema applied."""
+    with server.driver() as driver:
+        with driver.session() as session:
+            apply_schema(session)
+        yield driver
+
+
+@pytest.fixture
+def session(driver):
+    """A session on an empty graph."""
+    with driver.session() as session:
+        session.run("MATCH (n) DETACH DELETE n").consume()
+        yield session
