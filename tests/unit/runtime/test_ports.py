@@ -3,7 +3,7 @@ import socket
 import pytest
 
 from sidecypher.runtime.errors import PortInUse
-from sidecypher.runtime.ports import choose_ports
+from sidecypher.runtime.ports import Ports, choose_ports, read_ports
 
 pytestmark = pytest.mark.enable_socket
 
@@ -26,6 +26,7 @@ def test_free_ports_stay_from_start_to_start(memory):
     first = choose_ports(memory)
 
     assert first.bolt != first.http
+    assert read_ports(memory) == first
     assert choose_ports(memory) == first
 
 
@@ -63,4 +64,5 @@ def test_a_garbled_memory_is_forgotten(memory):
     """A memory file that cannot be read is replaced, not an error."""
     memory.write_text("{")
 
+    assert read_ports(memory) == Ports(0, 0)
     assert choose_ports(memory) == choose_ports(memory)

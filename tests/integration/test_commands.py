@@ -1,0 +1,170 @@
+"""The command line on a real installation."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import httpx
+import psutil
+import pytest
+from fix_server import wait_until
+
+from sidecypher.runtime.process.state import read_state
+
+
+def test_status_tells_where_everything_is(server):
+    """`status --json` names addresses, user, password file and processes."""
+    done = server.command("status", "--json")
+    facts = json.loads(done.stdout)
+
+    assert done.returncode == 0
+    assert facts["running"]
+    assert facts["ready"]
+    assert facts["user"] == "neo4j"
+    assert facts["bolt"].startswith("bolt://127.0.0.1:")
+    assert httpx.get(facts["browser"]).status_code == 200
+    assert httpx.get(facts["sidecar"] + "/livez").text == "ok\n"
+    assert psutil.Process(facts["pid"]).is_running()
+    assert set(facts["processes"]) == {"sidecar", "neo4j"}
+
+
+def test_a_second_up_changes_nothing(server):
+    """`up` on an installation that is up says so and succeeds."""
+    before = read_state(server.home).pid
+
+    done = server.command("up", "--json")
+
+    assert done.returncode == 0
+    assert "Already up" in done.stderr
+    assert json.loads(done.stdout)["pid"] == before
+
+
+def test_call_prints_rows(server):
+    """`call` takes JSON or plain words as arguments and prints the rows."""
+    done = server.command("call", "test.echo", "plain words", "--json")
+
+    assert json.loads(done.stdout) == [{"value": "plain words"}]
+    assert "42" in server.command("call", "test.echoAny", "42").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["call", "test.nothing"], 1, "test.nothing"),
+        (["call", "test.echo", "1"], 1, "expected String but was Integer"),
+        (["call", "no name; MATCH (n) DELETE n"], 1, "is not a procedure name"),
+        (["call", "github.getIssue", "o/../../x", "r", "1"], 1, "SC-501"),
+        (["frobnicate"], 2, "frobnicate"),
+    ],
+)
+def test_mistakes_are_told_with_their_exit_code(server, arguments, code, told):
+    """A failure is exit code 1 and a wrong command 2; both name what is wrong."""
+    done = server.command(*arguments)
+
+    assert done.returncode == code
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_health_and_metrics_count_calls(server, session):
+    """`/readyz?verbose` lists the checks, and `/metrics` counts calls by procedure."""
+    session.run("CALL test.echo('counted')").consume()
+    base = server.command("status", "--json")
+    address = json.loads(base.stdout)["sidecar"]
+
+    assert "[+]event loop ok" in httpx.get(address + "/readyz?verbose").text
+    metrics = httpx.get(address + "/metrics").text
+    assert 'sidecypher_calls_total{outcome="ok",procedure="test.echo"}' in metrics
+
+
+def test_a_sidecar_that_dies_is_restarted(server, session):
+    """The supervisor replaces a sidecar that was killed, and calls work again."""
+    before = server.rendezvous.generation
+
+    server.process("sidecar").kill()
+
+    wait_until(lambda: server.rendezvous and server.rendezvous.generation != before)
+    assert session.run("CALL test.echo('again')").single()["value"] == "again"
+
+
+def run(home, *arguments, **environ):
+    return subprocess.run(
+        [sys.executable, "-m", "sidecypher", *arguments],
+        env={**os.environ, "SIDECYPHER_HOME": str(home), **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_status_of_an_empty_home_says_that_nothing_runs(tmp_path):
+    """`status` where nothing was started is exit code 1 and no guess."""
+    done = run(tmp_path, "status", "--json")
+
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["running"] is False
+    assert run(tmp_path, "down").returncode == 0
+
+
+def test_a_second_installation_with_a_broken_module_and_a_killed_supervisor(tmp_path, server):
+    """Two homes live side by side; a broken module is left out; `up` recovers from a kill -9."""
+    procedures = tmp_path / "procedures"
+    procedures.mkdir()
+    (procedures / "broken.py").write_text("def broken(:\n")
+    (procedures / "json.py").write_text(
+        "from sidecypher import Row, procedure\n"
+        "class Answer(Row):\n    value: int\n"
+        '@procedure("mine.answer")\n'
+        'def answer() -> Answer:\n    """The answer."""\n    return Answer(value=42)\n'
+    )
+    home = tmp_path / "home"
+    given = {"SIDECYPHER_PROCEDURES": str(procedures)}
+    try:
+        first = run(home, "up", "--json", "--no-check", **given)
+        assert first.returncode == 0, first.stderr
+        assert "`broken.py` is left out: syntax error in line 1" in first.stderr
+        assert json.loads(first.stdout)["bolt"] != server.facts["bolt"]
+
+        killed = read_state(home)
+        psutil.Process(killed.pid).kill()
+        wait_until(lambda: not read_state(home).alive)
+
+        again = run(home, "up", "--json", "--no-check", **given)
+        assert again.returncode == 0, again.stderr
+        assert json.loads(again.stdout)["bolt"] == json.loads(first.stdout)["bolt"]
+        assert "42" in run(home, "call", "mine.answer", **given).stdout
+        refused = run(home, "plugin", "build", **given)
+        assert refused.returncode == 1
+        assert "`broken.py` cannot be loaded: syntax error in line 1" in refused.stderr
+    finally:
+        run(home, "down")
+    state = read_state(home)
+    assert not state.alive
+    assert not state.orphans
+
+
+def test_a_port_in_use_is_named_and_nothing_is_left(tmp_path, installation):
+    """`up` with a taken port names it, and leaves no process behind."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run(tmp_path, "up", "--no-check", SIDECYPHER_BOLT_PORT=str(port))
+
+    assert done.returncode == 1
+    assert f"Port {port} for Bolt cannot be used" in done.stderr
+    assert "hint:" in done.stderr
+    assert not read_state(tmp_path).alive
+    assert not read_state(tmp_path).orphans
+
+
+def test_the_demo_prints_rows_and_stops_everything(tmp_path, installation):
+    """`demo` prints the rows of the three queries, and nothing runs afterwards."""
+    done = run(tmp_path, "demo")
+
+    assert done.returncode == 0, done.stderr
+    assert "GitHub data: " in done.stderr
+    for shown in ("mergeable", "defaultBranch", "Hello-World", "/browser/"):
+        assert shown in done.stdout
+    assert not read_state(tmp_path).alive
+    assert not read_state(tmp_path).orphans

@@ -1,0 +1,111 @@
+"""The seed's queries on a real Neo4j, answered by recordings of the real GitHub."""
+
+from importlib.resources import files
+
+import pytest
+from neo4j.exceptions import ClientError
+
+from sidecypher.cli.demo import PARAMETERS
+from sidecypher_schema.scripts import statements
+
+
+def text(package, name):
+    return (files(package) / name).read_text(encoding="utf-8")
+
+
+QUERIES = list(statements(text("sidecypher.cli.demo", "queries.cypher")))
+
+
+@pytest.fixture
+def graph(session):
+    """The demo's small graph of real repositories, issues and pull requests."""
+    for statement in statements(text("sidecypher_procedures.github", "demo.cypher")):
+        session.run(statement).consume()
+    return session
+
+
+def test_the_issue_query_of_the_seed(graph):
+    """An issue found in the graph comes with title, body, state and labels from GitHub."""
+    rows = graph.run(QUERIES[0], PARAMETERS).data()
+
+    assert {
+        "i.number": 1,
+        "title": "Spelling error in the README file",
+        "body": "It looks like you accidently spelled 'commit' with two 't's.",
+        "state": "open",
+        "labels": ["bug"],
+    } in rows
+
+
+def test_the_pull_request_query_of_the_seed(graph):
+    """A pull request found in the graph comes with what changes of it."""
+    rows = graph.run(QUERIES[1], PARAMETERS).data()
+
+    assert [(row["pr.number"], row["title"], row["state"]) for row in rows] == [
+        (2, "Update the README with new information.", "closed")
+    ]
+
+
+def test_the_repository_query_of_the_seed(graph):
+    """A repository found by name and owner comes with its settings."""
+    rows = graph.run(QUERIES[2], PARAMETERS).data()
+
+    assert [(row["r.name"], row["defaultBranch"], row["visibility"]) for row in rows] == [
+        ("Hello-World", "master", "public")
+    ]
+
+
+ISSUE = """number id nodeId title body state stateReason labels assignees author milestone comments
+    locked isPullRequest createdAt updatedAt closedAt url fetchedAt stale error"""
+PULL_REQUEST = """number id nodeId title body state draft merged mergeable mergeableState branch
+    baseBranch headSha headRepo reviewers labels assignees author additions deletions changedFiles
+    commits comments createdAt updatedAt closedAt mergedAt url fetchedAt stale error"""
+REPOSITORY = """id nodeId owner name fullName description defaultBranch visibility settings language
+    topics license stars forks openIssues createdAt updatedAt pushedAt url fetchedAt stale error"""
+
+
+@pytest.mark.parametrize(
+    ("call", "columns"),
+    [
+        ("github.getIssue('Codertocat', 'Hello-World', 1)", ISSUE),
+        ("github.getPullRequest('Codertocat', 'Hello-World', 2)", PULL_REQUEST),
+        ("github.getRepository('Codertocat', 'Hello-World')", REPOSITORY),
+    ],
+)
+def test_a_standalone_call_yields_all_columns(session, call, columns):
+    """`CALL ... YIELD *`, as the seed writes it, gives every column in its order."""
+    row = session.run(f"CALL {call} YIELD *").single()
+
+    assert row.keys() == columns.split()
+    assert row["url"].startswith("https://github.com/Codertocat/Hello-World")
+    assert row["createdAt"].iso_format().startswith("2019-05-15T15:")
+
+
+def test_what_is_not_there_gives_no_row(session):
+    """An issue that GitHub does not have gives no row, as MATCH would."""
+    assert session.run("CALL github.getIssue('Codertocat', 'Hello-World', 999999)").data() == []
+
+
+@pytest.mark.parametrize(
+    ("owner", "repo", "number"),
+    [("o/../../x", "r", 1), ("o", "r?x", 1), ("o", "..", 1), ("o", "r", 0), ("o", "r", -1)],
+)
+def test_hostile_names_and_numbers_never_leave_the_sidecar(session, github, owner, repo, number):
+    """A name that could reach another path is refused before any request is made."""
+    before = next(github.uses)
+
+    with pytest.raises(ClientError, match=r"SC-501"):
+        session.run("CALL github.getIssue($o, $r, $n)", o=owner, r=repo, n=number).consume()
+
+    assert next(github.uses) == before + 1
+
+
+def test_a_warm_read_asks_github_nothing(session, github):
+    """A second read within the cache's time makes no request."""
+    call = "CALL github.getRepository('Codertocat', 'Hello-World') YIELD stars RETURN stars"
+    session.run(call).consume()
+    before = next(github.uses)
+
+    session.run("UNWIND range(1, 100) AS n " + call).consume()
+
+    assert next(github.uses) == before + 1
