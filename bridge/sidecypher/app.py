@@ -89,6 +89,8 @@ class Sidecar:
             endpoints=[Endpoint("127.0.0.1", self._py4j.port)],
             fingerprint=self._fingerprint,
             http=self._health.port,
+            procedures=len(self.loaded.registry),
+            left_out={failure.module: failure.reason for failure in self.loaded.failures},
         ).write(self._settings.run_dir)
         log.info(
             "sidecar ready",

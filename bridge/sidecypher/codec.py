@@ -252,9 +252,12 @@ def _decode_float(kind: CypherType) -> Coder:
         if isinstance(value, float):
             return value
         if isinstance(value, int) and not isinstance(value, bool):
-            return float(value)
-        if isinstance(value, dict) and value.get("$float") in _NON_FINITE:
-            return _NON_FINITE[value["$float"]]
+            try:
+                return float(value)
+            except OverflowError:
+                raise ValueTypeError("is an integer too large for a FLOAT") from None
+        if isinstance(value, dict) and len(value) == 1 and isinstance(value.get("$float"), str):
+            return _read_float(value["$float"])
         raise _not_read(value, kind)
 
     return decode
@@ -330,6 +333,13 @@ def _not_read(value: object, kind: CypherType) -> ValueTypeError:
     return ValueTypeError(f"is a {told} where {kind} is expected")
 
 
+def _read_float(text: str) -> float:
+    try:
+        return _NON_FINITE[text]
+    except KeyError:
+        raise ValueTypeError("is no FLOAT") from None
+
+
 def _read_date(text: str) -> date:
     try:
         return date.fromisoformat(text)
@@ -368,6 +378,8 @@ def _read_offset(text: str) -> timedelta:
         return timedelta(0)
     hours, minutes, seconds = [*text[1:].split(":"), "0"][:3]
     offset = timedelta(hours=int(hours), minutes=int(minutes), seconds=int(seconds))
+    if offset >= timedelta(days=1):
+        raise ValueTypeError("has an offset of a day or more")
     return -offset if text[0] == "-" else offset
 
 

@@ -143,6 +143,8 @@ class Dispatcher:
             return envelope.write(HelloReply(envelope.VERSION, error=ErrorBody.of(error)))
         session.jvm = hello.jvm
         session.is_control = hello.role == "control"
+        if session.is_control:
+            self._telemetry.connected(same=hello.catalogue == self.registry.catalogue.hash)
         return envelope.write(
             HelloReply(
                 envelope.VERSION, sidecar=self.generation, catalogue=self.registry.catalogue.hash
@@ -221,8 +223,8 @@ class Dispatcher:
         return reply
 
     def _reply(self, call: Call, page: Page, *, more: bool) -> bytes:
-        if call.state.failure is not None:
-            raise call.state.failure
+        # Nobody waits for a page that was cancelled or comes too late; its generator must not stay.
+        call.state.check()
         reply = envelope.write(PageReply(call.state.call_id, page.rows, more))
         if len(reply) > self._limits.message_bytes:
             raise MessageTooLarge(
@@ -272,7 +274,7 @@ class Dispatcher:
         """Cancel the calls of a JVM whose control connection has ended."""
         if not session.is_control:
             return
-        for call in [call for call in self._calls.values() if call.jvm == session.jvm]:
+        for call in [call for call in list(self._calls.values()) if call.jvm == session.jvm]:
             self._abandon(call, cancelled(call.procedure.name))
 
     def refuse_new(self) -> None:

@@ -13,6 +13,9 @@ VERSION: Final = 1
 """Version of the envelope, exchanged in `hello`."""
 
 
+_TEXT_LENGTH: Final = 10_000
+
+
 class Hello(msgspec.Struct, frozen=True):
     """First message on every connection.
 
@@ -78,8 +81,19 @@ class ErrorBody(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, error: SidecypherError) -> "ErrorBody":
-        """Return the wire form of `error`."""
-        return cls(error.code, error.message, error.hint, error.retryable, error.details)
+        """Return the wire form of `error`; details that are no JSON are left out."""
+        try:
+            details = msgspec.to_builtins(error.details, str_keys=True)
+            msgspec.json.encode(details)
+        except (TypeError, ValueError, RecursionError):
+            details = {}
+        code, message, hint = map(_sendable, (error.code, error.message, error.hint))
+        return cls(code, message, hint, error.retryable, details)
+
+
+def _sendable(text: object) -> str:
+    """Return an author's text as UTF-8 can carry it, bounded in length."""
+    return str(text)[:_TEXT_LENGTH].encode(errors="replace").decode()
 
 
 class HelloReply(msgspec.Struct, frozen=True, omit_defaults=True):

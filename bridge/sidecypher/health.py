@@ -77,6 +77,8 @@ class HealthServer:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             self._socket.bind(("127.0.0.1", port))
+            # From now on a client waits for `start` instead of being refused.
+            self._socket.listen()
         except OSError as error:
             self._socket.close()
             raise SidecypherError(

@@ -20,6 +20,7 @@ from sidecypher.errors import SidecypherError
 from sidecypher.registry import Procedure, Registry, procedures_in
 
 ENTRY_POINT_GROUP: Final = "sidecypher.procedures"
+_REASON_LENGTH: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,11 @@ def load(folders: Iterable[Path]) -> Loaded:
 
 
 def _claim(found: list[Procedure], procedures: dict[str, Procedure]) -> None:
+    claimed = dict(procedures)
     for candidate in found:
-        if candidate.name in procedures:
-            raise SidecypherError(f"another module already has `{candidate.name}`")
-    procedures.update((candidate.name, candidate) for candidate in found)
+        if claimed.setdefault(candidate.name, candidate) is not candidate:
+            raise SidecypherError(f"another procedure already has the name `{candidate.name}`")
+    procedures.update(claimed)
 
 
 def _sources(
@@ -123,4 +125,4 @@ def _reason(error: BaseException) -> str:
         return f"{error.message}. {error.hint}".strip()
     if isinstance(error, SyntaxError):
         return f"syntax error in line {error.lineno}: {error.msg}"
-    return f"{type(error).__name__} at import: {error}".splitlines()[0]
+    return f"{type(error).__name__} at import: {error}".splitlines()[0][:_REASON_LENGTH]

@@ -86,7 +86,7 @@ class Procedure:
     def _argument(self, index: int, value: Any) -> Any:
         parameter = self.signature.parameters[index]
         if value is None and parameter.default is not None and parameter.default.by_null:
-            return parameter.default.value
+            return deepcopy(parameter.default.value)
         try:
             return self._decoders[index](value)
         except ValueTypeError as error:

@@ -25,6 +25,8 @@ class Rendezvous(msgspec.Struct, frozen=True):
         generation: Identity of this start of the sidecar.
         fingerprint: SHA-256 of its certificate, in hex.
         http: Port of `/livez`, `/readyz` and `/metrics`.
+        procedures: How many procedures are loaded.
+        left_out: Modules that could not be loaded, with the reason.
     """
 
     v: int
@@ -33,6 +35,8 @@ class Rendezvous(msgspec.Struct, frozen=True):
     endpoints: list[Endpoint]
     fingerprint: str
     http: int
+    procedures: int
+    left_out: dict[str, str]
 
     def write(self, folder: Path) -> None:
         """Put this rendezvous into the run folder, atomically."""
@@ -43,7 +47,7 @@ def read_rendezvous(folder: Path) -> Rendezvous | None:
     """Return what the sidecar of this run folder has written, or None."""
     try:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=Rendezvous)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, UnicodeError, msgspec.MsgspecError):
         return None
 
 

@@ -128,7 +128,7 @@ def load_settings(
         first = error.errors()[0]
         name = str(first["loc"][0])
         raise SettingsError(
-            f"The setting `{name}` cannot be used: {first['msg'].lower()}",
+            f"The setting `{name}` cannot be used: {first['msg'][:1].lower()}{first['msg'][1:]}",
             hint=f"Correct `--{name.replace('_', '-')}`, {PREFIX}{name.upper()} or the TOML file.",
         ) from None
 

@@ -88,6 +88,16 @@ class Telemetry:
         # `labels()` takes a lock and builds a key; a call must not pay for that each time.
         self._served: dict[str, tuple[Counter, Counter, Histogram]] = {}
 
+    def connected(self, *, same: bool) -> None:
+        """Log that a JVM has come, and whether its plugin has the catalogue that is loaded."""
+        if same:
+            self._log.info("plugin connected")
+        else:
+            self._log.warning(
+                "plugin connected",
+                reason="it was built for other procedures; those that differ will be refused",
+            )
+
     def served(self, procedure: str, rows: int, seconds: float) -> None:
         """Count a page that was produced."""
         series = self._served.get(procedure)

@@ -79,8 +79,15 @@ class DateTime(datetime):
 
     def __eq__(self, other: object) -> bool:
         """Compare as `datetime` does, and by the nanoseconds below the microsecond."""
-        extra = other._extra if isinstance(other, DateTime) else 0
-        return super().__eq__(other) and self._extra == extra
+        same = super().__eq__(other)
+        if same is not True:
+            return same
+        return self._extra == (other._extra if isinstance(other, DateTime) else 0)
+
+    def __ne__(self, other: object) -> bool:
+        """Be the opposite of `==`; the inherited one leaves out the nanoseconds."""
+        same = self.__eq__(other)
+        return same if same is NotImplemented else not same
 
     __hash__ = datetime.__hash__
 

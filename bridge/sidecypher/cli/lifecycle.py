@@ -182,7 +182,7 @@ def show_status(settings: Settings, *, as_json: bool) -> bool:
         show_json(facts)
     else:
         for name, value in facts.items():
-            if name != "processes":
+            if name != "processes" and value not in (None, {}):
                 results.print(f"{name:14} {value}", markup=False, highlight=False, soft_wrap=True)
         for name, process in facts["processes"].items():
             line = f"{name:14} {process['status']}, pid {process['pid']}"
@@ -206,6 +206,8 @@ def read_status(settings: Settings) -> dict[str, Any]:
         "user": USER,
         "password_file": str(settings.home / "neo4j-password"),
         "sidecar": f"http://127.0.0.1:{sidecar.http}" if sidecar else None,
+        "procedures": sidecar.procedures if sidecar else None,
+        "left_out": sidecar.left_out if sidecar else {},
         "pid": state.pid if state is not None and state.alive else None,
         "home": str(settings.home),
         "processes": {

@@ -24,7 +24,7 @@ from sidecypher.runtime.process.spec import ProcessSpec, file_names_pid
 from sidecypher.runtime.process.state import ProcessState, State, read_state
 from sidecypher.runtime.process.stop import stop
 from sidecypher.runtime.process.supervisor import Supervisor
-from sidecypher.runtime.throwaway import running, throwaway_server, write_archive
+from sidecypher.runtime.throwaway import running, throwaway_server
 
 __all__ = [
     "MAVEN_CENTRAL",
@@ -63,5 +63,4 @@ __all__ = [
     "running",
     "stop",
     "throwaway_server",
-    "write_archive",
 ]

@@ -59,7 +59,7 @@ def boot_check(
 def _refused(what: str, plugin_jar: Path | None, server: Neo4jServer) -> PluginRefused:
     name = plugin_jar.name if plugin_jar else "no plugin"
     return PluginRefused(
-        f"{what} (`{name}`).",
+        f"{what} (`{name}`)",
         hint="Read the log lines, correct the plugin and build it again.",
         details={"plugin": name, "log_tail": _reasons(server)},
     )

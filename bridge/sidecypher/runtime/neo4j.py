@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sidecypher.runtime.archive import archive_path, reading_flags
 from sidecypher.runtime.errors import ServerFailed
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java
@@ -119,30 +118,19 @@ class Neo4jServer:
         if self.auth:
             self._set_first_password()
 
-    def process(
-        self,
-        *,
-        restart: bool,
-        class_data: tuple[str, ...] | None = None,
-        stop_grace: float = 10.0,
-    ) -> ProcessSpec:
+    def process(self, *, restart: bool) -> ProcessSpec:
         """Describe the server's process for a supervisor.
 
         Args:
             restart: Whether it is started again when it ends.
-            class_data: JVM flags instead of those that read the class data archive, if it is there.
-            stop_grace: Seconds between SIGTERM and SIGKILL.
         """
-        if class_data is None:
-            class_data = reading_flags(archive_path(self.installation, self.java))
         return ProcessSpec(
             name="neo4j",
-            argv=self._argv(class_data),
+            argv=self._argv(),
             env=self._env(),
             log_file=self.log_file,
             restart=restart,
             ready=self.answers,
-            stop_grace=stop_grace,
         )
 
     def answers(self, _pid: int = 0) -> bool:
@@ -175,11 +163,10 @@ class Neo4jServer:
     def _class_path_file(self) -> Path:
         return self.folder / "conf" / "class-path.args"
 
-    def _argv(self, class_data: tuple[str, ...]) -> tuple[str, ...]:
+    def _argv(self) -> tuple[str, ...]:
         return (
             str(self.java.executable),
             *_JVM_FLAGS,
-            *class_data,
             f"@{self._class_path_file}",
             self.installation.lock.main_class,
             f"--home-dir={self.folder}",
@@ -196,7 +183,6 @@ class Neo4jServer:
         }
 
     def _class_path(self) -> str:
-        # Neo4j's jars come first: a class data archive fits only while they begin the path.
         jars = [*self.installation.jars("lib"), self.plugin_folder / "*"]
         return os.pathsep.join(map(str, jars)).replace("\\", "\\\\").replace('"', '\\"')
 
@@ -235,7 +221,7 @@ class Neo4jServer:
         if (self.folder / "data" / "dbms" / "auth.ini").exists():
             if not self.password_file.exists():
                 raise ServerFailed(
-                    "The graph has a password, but the file `neo4j-password` is not in the home.",
+                    "The graph has a password, but the file `neo4j-password` is not in the home",
                     hint="Write the password into it, mode 0600, or move the home away.",
                 )
             return
@@ -254,7 +240,7 @@ class Neo4jServer:
         )
         if done.returncode != 0:
             raise ServerFailed(
-                "The first password of Neo4j cannot be set.",
+                "The first password of Neo4j cannot be set",
                 hint="Read the last lines of its command.",
                 details={"process": "neo4j", "log_tail": done.stderr.splitlines()[-20:]},
             )

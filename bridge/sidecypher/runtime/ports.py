@@ -70,7 +70,7 @@ def _hold(held: ExitStack, name: str, wanted: int | None, remembered: int) -> in
             listener = _listen(wanted)
         except OSError as error:
             raise PortInUse(
-                f"Port {wanted} for {name} cannot be used: {error.strerror}.",
+                f"Port {wanted} for {name} cannot be used: {error.strerror}",
                 details={"port": wanted, "for": name},
             ) from error
     else:

@@ -121,7 +121,7 @@ def _maven(mvn: str, folder: Path, *arguments: str) -> None:
     )
     if done.returncode != 0:
         raise RelockFailed(
-            f"Maven ended with exit code {done.returncode}.",
+            f"Maven ended with exit code {done.returncode}",
             hint="Read its output in the details.",
             details={"log_tail": done.stdout.splitlines()[-20:]},
         )

@@ -1,17 +1,14 @@
 """Throw-away servers: no password, a folder of their own, gone when they are left."""
 
-import os
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
 import neo4j
 import psutil
 
-from sidecypher.runtime.archive import archive_path, writing_flags
 from sidecypher.runtime.errors import ServerFailed
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java
@@ -26,7 +23,6 @@ from sidecypher.runtime.process.spec import (
 )
 
 _POLL = 0.05  # seconds
-_ARCHIVE_GRACE = 120.0  # seconds that a JVM may take to write its class data archive
 
 
 @contextmanager
@@ -60,7 +56,7 @@ def running(spec: ProcessSpec) -> Iterator[None]:
         while not spec.ready(process.pid):
             if process.poll() is not None or time.monotonic() > deadline:
                 raise ServerFailed(
-                    f"`{spec.name}` did not start.",
+                    f"`{spec.name}` did not start",
                     hint="Read its last lines.",
                     details={"process": spec.name, "log_tail": log_tail(spec.log_file, mark)},
                 )
@@ -77,33 +73,3 @@ def procedure_names(server: Neo4jServer) -> set[str]:
     with neo4j.GraphDatabase.driver(server.bolt_uri) as driver:
         records, _summary, _keys = driver.execute_query("SHOW PROCEDURES YIELD name RETURN name")
     return {record["name"] for record in records}
-
-
-def write_archive(installation: Installation, java: Java) -> None:
-    """Write the class data archive of these jars and this Java, unless it is there.
-
-    Takes 10 to 20 s, and pays off after four or five starts.
-
-    Raises:
-        ServerFailed: If Neo4j does not start.
-    """
-    archive = archive_path(installation, java)
-    if archive.is_file():
-        return
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    fresh = archive.with_name(f"{archive.name}.{os.getpid()}")
-    # An archive fits every home only when no plugin was on the class path that it was made with.
-    jars = tuple(jar for jar in installation.lock.jars if jar.place == "lib")
-    bare = Installation(msgspec.structs.replace(installation.lock, jars=jars), installation.folder)
-    with throwaway_server(bare, java) as server:
-        spec = server.process(
-            restart=False, class_data=writing_flags(fresh), stop_grace=_ARCHIVE_GRACE
-        )
-        try:
-            with running(spec):
-                procedure_names(server)
-            for stale in archive.parent.glob(f"{installation.lock.lane}-*.jsa"):
-                stale.unlink(missing_ok=True)
-            fresh.replace(archive)
-        finally:
-            fresh.unlink(missing_ok=True)

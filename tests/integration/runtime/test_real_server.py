@@ -198,7 +198,7 @@ def test_a_server_that_cannot_start_tells_its_last_lines(installation, java, tmp
     with pytest.raises(ServerFailed) as failed, running(server.process(restart=False)):
         pass
 
-    assert str(failed.value) == "`neo4j` did not start."
+    assert str(failed.value) == "`neo4j` did not start"
     assert any("no.such.setting" in line for line in failed.value.details["log_tail"])
 
 

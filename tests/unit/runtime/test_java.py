@@ -65,7 +65,7 @@ def test_wrong_versions_are_named(tmp_path):
     jdk(tmp_path, "jvm/old", "1.8.0_392")
     jdk(tmp_path, "jvm/new", "25.0.1")
 
-    with pytest.raises(WrongJava, match=r"needs Java 17 or 21; found here: 8, 25\.") as wrong:
+    with pytest.raises(WrongJava, match=r"needs Java 17 or 21; found here: 8, 25$") as wrong:
         find(places=[tmp_path / "jvm" / "*"])
 
     assert "JAVA_HOME" in wrong.value.hint

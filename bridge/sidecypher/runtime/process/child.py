@@ -72,7 +72,7 @@ class Child:
             self._process = launch_process(self.spec)
         except OSError as error:
             raise ServerFailed(
-                f"`{self.spec.name}` cannot be started: {error.strerror}.",
+                f"`{self.spec.name}` cannot be started: {error.strerror}",
                 hint="Check that its command is installed and may be executed.",
             ) from error
         self._create_time = _create_time(self._process.pid)
@@ -110,7 +110,7 @@ class Child:
         if not (self.spec.restart and self._was_ready):
             self.status = "failed"
             raise ServerFailed(
-                f"`{self.spec.name}` {what}.",
+                f"`{self.spec.name}` {what}",
                 hint=f"Read its last lines, or all of {self.spec.log_file.name}.",
                 details={
                     "process": self.spec.name,

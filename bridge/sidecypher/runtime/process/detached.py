@@ -31,7 +31,7 @@ def launch_supervisor(
     """
     running = read_state(home)
     if running is not None and running.alive:
-        raise AlreadyRunning("This home is in use by a running supervisor.")
+        raise AlreadyRunning("This home is in use by a running supervisor")
     log_file = home / "logs" / "supervisor.log"
     mark = log_size(log_file)
     spec = ProcessSpec("supervisor", tuple(argv), env, log_file, restart=False, ready=bool)
@@ -64,7 +64,7 @@ def _raised(failure: Failure) -> RuntimeFailure:
 
 def _failed(what: str, tail: list[str]) -> ServerFailed:
     return ServerFailed(
-        f"The supervisor {what}.",
+        f"The supervisor {what}",
         hint="Read its last lines, or all of supervisor.log.",
         details={"process": "supervisor", "log_tail": tail},
     )

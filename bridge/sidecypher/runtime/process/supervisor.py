@@ -54,7 +54,7 @@ class Supervisor:
             try:
                 stack.enter_context(file_lock(run_folder / "supervisor.lock", wait=False))
             except BlockingIOError:
-                raise AlreadyRunning("This home is in use by a running supervisor.") from None
+                raise AlreadyRunning("This home is in use by a running supervisor") from None
             wakeup = stack.enter_context(Wakeup())
             self._supervise(wakeup)
 
