@@ -26,8 +26,10 @@ $(CORE): $(CORE_SOURCES)
 
 core: $(CORE)
 
+# The demo has a home of its own, so that its graph never mixes with yours.
+demo: export SIDECYPHER_HOME ?= $(CURDIR)/.demo
 demo: $(VENV)/ready $(CORE)
-	$(BIN)/sidecypher demo $(if $(KEEP),--keep)
+	@$(BIN)/sidecypher demo $(if $(KEEP),--keep)
 
 test: $(VENV)/ready $(CORE)
 	$(MVN) test

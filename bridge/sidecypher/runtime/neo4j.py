@@ -201,6 +201,8 @@ class Neo4jServer:
             "dbms.security.auth_enabled": str(self.auth).lower(),
             "dbms.security.procedures.unrestricted": "apoc.*",
             "db.transaction.timeout": "60s",
+            # Half a gigabyte of empty log files would be made for every home otherwise.
+            "db.tx_log.preallocate": "false",
             "db.lock.acquisition.timeout": "10s",
             # Otherwise each stop waits 5 s for connections that it has closed before.
             "internal.dbms.bolt.netty_server_shutdown_quiet_period": "0",

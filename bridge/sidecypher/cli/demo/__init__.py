@@ -1,6 +1,7 @@
 """`sidecypher demo`: the main job, end to end, on the embedded Neo4j."""
 
 import os
+import sys
 from importlib.resources import files
 from typing import Annotated, Any, Final
 
@@ -11,9 +12,12 @@ from sidecypher.cli.demo.source import choose_source
 from sidecypher.cli.lifecycle import bolt_address, bring_up, read_status
 from sidecypher.cli.options import Config, Home
 from sidecypher.cli.output import notes, results, show_table
+from sidecypher.runtime.neo4j import USER
 from sidecypher.runtime.process.stop import stop
 from sidecypher.settings import load_settings
 from sidecypher_schema.scripts import apply_schema, statements
+
+_PLAIN: Final[dict[str, Any]] = {"markup": False, "highlight": False, "soft_wrap": True}
 
 PARAMETERS: Final[dict[str, Any]] = {
     "issueNumber": 1,
@@ -42,16 +46,14 @@ def demo(
             for query in statements(_text("sidecypher.cli.demo", "queries.cypher")):
                 found = session.run(query, PARAMETERS)
                 show_table(query, found.keys(), [record.values() for record in found])
-        results.print(f"Neo4j Browser: {read_status(settings)['browser']}", highlight=False)
+        results.print(f"Neo4j Browser: {read_status(settings)['browser']}", **_PLAIN)
     finally:
         if not keep:
             stop(settings.home)
     if keep:
-        results.print(
-            f"User {auth[0] if auth else ''}, password in {settings.home / 'neo4j-password'}",
-            soft_wrap=True,
-        )
-        results.print("Still up; stop it with `sidecypher down`.")
+        password_file = settings.home / "neo4j-password"
+        results.print(f"Log in as {USER}; the password is in {password_file}", **_PLAIN)
+        results.print(f"Stop it with: {sys.argv[0]} down --home {settings.home}", **_PLAIN)
     else:
         results.print("Everything is stopped again; `make demo KEEP=1` leaves it up.")
 
