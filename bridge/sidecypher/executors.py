@@ -5,11 +5,11 @@ sidecar's one event loop, while the serving thread waits and executes its callba
 """
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from concurrent.futures import Future
 from queue import Empty
 from typing import Any, Final, Protocol
 
@@ -20,6 +20,7 @@ from sidecypher.context import CallState, Context, cancelled, deadline_exceeded
 from sidecypher.errors import CallError, RowError
 from sidecypher.registry import Procedure
 from sidecypher.signature import Answer
+from sidecypher.types import Deadline
 
 PAGE_ROWS: Final = (16, 64, 256, 1000)
 """Rows of the first pages; later ones are as long as the last of these."""
@@ -147,7 +148,7 @@ class AsyncRunning:
         self._variables = contextvars.copy_context()
         self._rows: AsyncIterator[Any] | None = None
         self._listed: Iterator[Any] | None = None
-        self._future: Future[Any] | None = None
+        self._job: Job | None = None
 
     def fill(self, page: Page) -> bool:
         """Add rows to `page`; tell whether there may be more."""
@@ -168,28 +169,34 @@ class AsyncRunning:
 
     def _await(self, start: Callable[[], Awaitable[Any]]) -> Any:
         """Run a coroutine on the loop; execute its callbacks here until it is done."""
-        future = self._future = self._loop.submit(start, self._variables)
         inbox = self._state.inbox
-        future.add_done_callback(inbox.put)
+        job = self._job = self._loop.submit(start, self._variables, inbox.put)
         while True:
             try:
                 item = inbox.get(timeout=self._state.deadline.remaining())
             except Empty:
                 self.cancel(deadline_exceeded(self._procedure.name))
-                return self._outcome(future, STOP_SECONDS)
-            if item is future:
-                return self._outcome(future, None)
-            if not isinstance(item, Future):
+                return self._last_chance(job)
+            if item is job:
+                return self._outcome(job)
+            if not isinstance(item, Job):
                 self._call_back(*item)
 
-    def _outcome(self, future: "Future[Any]", timeout: float | None) -> Any:
-        try:
-            return future.result(timeout)
-        except (TimeoutError, asyncio.CancelledError) as error:
-            if isinstance(error, TimeoutError) and future.done():
-                raise
-            self._state.check()
+    def _last_chance(self, job: "Job") -> Any:
+        """Wait for a cancelled body to clean up, but not for long."""
+        patience = Deadline.after(STOP_SECONDS)
+        while not job.is_done and not patience.expired():
+            with contextlib.suppress(Empty):
+                self._state.inbox.get(timeout=patience.remaining())
+        return self._outcome(job)
+
+    def _outcome(self, job: "Job") -> Any:
+        self._state.check()
+        if job.error is None and job.is_done:
+            return job.result
+        if job.error is None or isinstance(job.error, asyncio.CancelledError):
             raise cancelled(self._procedure.name) from None
+        raise job.error
 
     def _call_back(
         self,
@@ -208,13 +215,13 @@ class AsyncRunning:
         """Close the async generator, if the body is one."""
         rows = self._rows
         if rows is not None and hasattr(rows, "aclose"):
-            self._loop.submit(rows.aclose, self._variables).result(STOP_SECONDS)
+            self._loop.run(rows.aclose, self._variables, STOP_SECONDS)
 
     def cancel(self, reason: CallError) -> None:
         """Cancel the task; the body sees `asyncio.CancelledError` where it awaits."""
         self._state.stop(reason)
-        if self._future is not None:
-            self._loop.cancel(self._future)
+        if self._job is not None:
+            self._loop.cancel(self._job)
 
 
 def _succeed(answer: "asyncio.Future[Any]", value: object) -> None:
@@ -227,19 +234,61 @@ def _fail(answer: "asyncio.Future[Any]", error: Exception) -> None:
         answer.set_exception(error)
 
 
+class Job:
+    """A coroutine on its way through the event loop.
+
+    Attributes:
+        is_done: Whether it has ended; then `error` or `result` says how.
+    """
+
+    __slots__ = ("error", "is_done", "notify", "result", "start", "task")
+
+    def __init__(
+        self, start: Callable[[], Awaitable[Any]], notify: Callable[["Job"], None]
+    ) -> None:
+        self.start = start
+        self.notify = notify
+        self.task: asyncio.Task[None] | None = None
+        self.is_done = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    async def run(self) -> None:
+        """Await the coroutine, and tell its end from within: one turn of the loop less."""
+        try:
+            self.result = await self.start()
+        except asyncio.CancelledError as error:
+            self._end(error)
+            raise
+        # SystemExit too: from a task it would end the loop and every other call with it.
+        except BaseException as error:  # noqa: BLE001
+            self._end(error)
+        else:
+            self._end(None)
+
+    def ended(self, _task: "asyncio.Task[None]") -> None:
+        """Tell the end of a task that was cancelled before it ran at all."""
+        if not self.is_done:
+            self._end(asyncio.CancelledError())
+
+    def _end(self, error: BaseException | None) -> None:
+        self.error = error
+        self.is_done = True
+        self.notify(self)
+
+
 class EventLoop:
     """The one asyncio loop of a sidecar, on a thread of its own.
 
     Example:
         >>> loop = EventLoop()
-        >>> loop.submit(lambda: asyncio.sleep(0, "slept"), contextvars.copy_context()).result(5)
+        >>> loop.run(lambda: asyncio.sleep(0, "slept"), contextvars.copy_context(), 5.0)
         'slept'
         >>> loop.stop()
     """
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._tasks: dict[Future[Any], asyncio.Task[Any]] = {}
         self._thread = threading.Thread(target=self._run, name="sidecypher-loop", daemon=True)
         self._thread.start()
 
@@ -252,47 +301,50 @@ class EventLoop:
             self._loop.close()
 
     def submit(
-        self, start: Callable[[], Awaitable[Any]], variables: contextvars.Context
-    ) -> "Future[Any]":
-        """Run the coroutine that `start` makes, under `variables`; from any other thread."""
-        future: Future[Any] = Future()
-        self._loop.call_soon_threadsafe(self._start, start, variables, future)
-        return future
-
-    def _start(
         self,
         start: Callable[[], Awaitable[Any]],
         variables: contextvars.Context,
-        future: "Future[Any]",
-    ) -> None:
-        async def run() -> None:
-            try:
-                result = await start()
-            except asyncio.CancelledError:
-                raise
-            # SystemExit too: from a task it would end the loop and every other call with it.
-            except BaseException as error:  # noqa: BLE001
-                future.set_exception(error)
-            else:
-                future.set_result(result)
+        notify: Callable[[Job], None],
+    ) -> Job:
+        """Run the coroutine that `start` makes, from any other thread.
 
-        task = self._loop.create_task(run(), context=variables)
-        self._tasks[future] = task
-        task.add_done_callback(lambda done: self._finish(done, future))
+        Args:
+            start: Makes the coroutine, on the loop.
+            variables: The context variables it sees.
+            notify: Called on the loop with the job when it is done; it must not block.
+        """
+        job = Job(start, notify)
+        self._loop.call_soon_threadsafe(self._begin, job, variables)
+        return job
 
-    def _finish(self, task: "asyncio.Task[None]", future: "Future[Any]") -> None:
-        del self._tasks[future]
-        if task.cancelled():
-            future.set_exception(asyncio.CancelledError())
+    def _begin(self, job: Job, variables: contextvars.Context) -> None:
+        job.task = self._loop.create_task(job.run(), context=variables)
+        job.task.add_done_callback(job.ended)
 
-    def cancel(self, future: "Future[Any]") -> None:
-        """Cancel what `submit` returned `future` for; nothing happens if it is done."""
-        self._loop.call_soon_threadsafe(self._cancel, future)
+    def run(
+        self, start: Callable[[], Awaitable[Any]], variables: contextvars.Context, timeout: float
+    ) -> Any:
+        """Run a coroutine and wait for its result.
 
-    def _cancel(self, future: "Future[Any]") -> None:
-        task = self._tasks.get(future)
-        if task is not None:
-            task.cancel()
+        Raises:
+            TimeoutError: It took longer than `timeout` seconds; it is cancelled.
+        """
+        done = threading.Event()
+        job = self.submit(start, variables, lambda _job: done.set())
+        if not done.wait(timeout):
+            self.cancel(job)
+            raise TimeoutError
+        if job.error is not None:
+            raise job.error
+        return job.result
+
+    def cancel(self, job: Job) -> None:
+        """Cancel a job; nothing happens if it is done."""
+        self._loop.call_soon_threadsafe(self._cancel, job)
+
+    def _cancel(self, job: Job) -> None:
+        if job.task is not None:
+            job.task.cancel()
 
     def alive(self) -> bool:
         """Tell whether the loop's thread runs."""
@@ -300,9 +352,12 @@ class EventLoop:
 
     def stop(self, last: Iterable[Callable[[], Awaitable[Any]]] = ()) -> None:
         """Cancel all tasks, await `last` one by one, and end the thread."""
-        for future in list(self._tasks):
-            self.cancel(future)
+        self._loop.call_soon_threadsafe(self._cancel_all)
         for start in last:
-            self.submit(start, contextvars.copy_context()).result(STOP_SECONDS * 4)
+            self.run(start, contextvars.copy_context(), STOP_SECONDS * 4)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(STOP_SECONDS * 4)
+
+    def _cancel_all(self) -> None:
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
