@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Generator, Iterator
+from functools import cached_property
 from queue import SimpleQueue
 from typing import Any, Final, LiteralString, TypeVar
 
@@ -23,6 +24,7 @@ from sidecypher.errors import (
 )
 from sidecypher.resources import Resources
 from sidecypher.signature import CypherType
+from sidecypher.telemetry import call_logger
 from sidecypher.types import Deadline
 
 RunCypher = Callable[[bytes], bytes]
@@ -178,27 +180,21 @@ class Result:
 class Context:
     """A body's view of its call: the caller's transaction, the deadline, the log.
 
-    Attributes:
-        log: Structured logger that carries the call id. Log facts, not arguments.
-
     Example:
         >>> def body(ctx: Context) -> None:
         ...     for record in ctx.run("MATCH (n:Person) RETURN n.name AS name LIMIT $n", n=3):
         ...         ctx.check()
     """
 
-    def __init__(
-        self,
-        state: CallState,
-        log: FilteringBoundLogger,
-        resources: Resources,
-        *,
-        is_async: bool,
-    ) -> None:
+    def __init__(self, state: CallState, resources: Resources, *, is_async: bool) -> None:
         self._state = state
         self._resources = resources
         self._is_async = is_async
-        self.log = log
+
+    @cached_property
+    def log(self) -> FilteringBoundLogger:
+        """Structured logger whose lines carry the call id; log facts, not arguments."""
+        return call_logger(self._state.call_id, self._state.name)
 
     @property
     def call_id(self) -> str:

@@ -39,7 +39,7 @@ from sidecypher.executors import (
 )
 from sidecypher.registry import Procedure, Registry
 from sidecypher.resources import Resources
-from sidecypher.telemetry import Telemetry, call_logger
+from sidecypher.telemetry import Telemetry
 from sidecypher.types import Deadline, Limits
 
 
@@ -170,12 +170,7 @@ class Dispatcher:
             raise ProtocolError("The peer used a call id twice")
         arguments = procedure.arguments(request.args)
         state = CallState(request.id, request.name, request.database, request.user)
-        context = Context(
-            state,
-            call_logger(request.id, request.name),
-            self._resources,
-            is_async=procedure.is_async,
-        )
+        context = Context(state, self._resources, is_async=procedure.is_async)
         running: Running
         if procedure.is_async:
             running = AsyncRunning(self._loop, procedure, arguments, context, state)
