@@ -214,7 +214,9 @@ class Dispatcher:
             call.lock.release()
         if not more:
             self._forget(call)
-        self._telemetry.served(call.procedure.name, len(page.rows), time.perf_counter() - begun)
+        self._telemetry.served(
+            call.procedure.name, call.state.call_id, len(page.rows), time.perf_counter() - begun
+        )
         return reply
 
     def _reply(self, call: Call, page: Page, *, more: bool) -> bytes:

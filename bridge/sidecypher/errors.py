@@ -6,6 +6,7 @@
     ├── SignatureError      SC-101   a procedure's annotations cannot become a Cypher signature
     ├── DuplicateProcedure  SC-102   two procedures claim one name
     ├── ModuleLoadError     SC-103   a module of procedures cannot be imported
+    ├── CatalogueError      SC-104   a catalogue cannot be read (in `sidecypher.catalogue`)
     ├── CallError                    a call did not give its rows
     │   ├── ProcedureError  SC-201   raised by authors: the text reaches the Cypher caller
     │   ├── ProcedureFailed SC-202   a body raised something unexpected; the text stays in the log
@@ -21,9 +22,11 @@
     │   ├── ValueTypeError  SC-215   a value has no Cypher type that the bridge carries
     │   ├── MessageTooLarge SC-216   a message is larger than the limit
     │   └── CatalogueMismatch SC-217 plugin and sidecar disagree about a signature
-    └── SettingsError       SC-601   a setting is unknown or has a value that cannot be used
+    ├── SettingsError       SC-601   a setting is unknown or has a value that cannot be used
+    └── ListenError         SC-602   the sidecar cannot listen on a port
 
-The codes SC-210 to SC-212 (unavailable, busy, outcome unknown) are raised by the Java side alone,
+The runtime (SC-3xx), the plugin's builder (SC-4xx) and `github` (SC-5xx) keep their errors beside
+their code. SC-210 to SC-212 (unavailable, busy, outcome unknown) come from the Java side alone,
 because Python is what could not be reached. `docs/errors.md` explains every code to its reader.
 """
 
@@ -113,7 +116,10 @@ class UnknownProcedure(CallError):
     """No procedure has this name in the sidecar."""
 
     code = "SC-203"
-    default_hint = "Run `sidecypher status` to see what is loaded."
+    default_hint = (
+        "See `sidecypher status` for what could not be loaded; if the procedure is gone for good, "
+        "rebuild the plugin with `sidecypher plugin build` and restart Neo4j."
+    )
 
 
 class ArgumentError(CallError):
@@ -196,3 +202,9 @@ class SettingsError(SidecypherError):
     """A setting is unknown, or has a value that cannot be used."""
 
     code = "SC-601"
+
+
+class ListenError(SidecypherError):
+    """The sidecar cannot listen on a port."""
+
+    code = "SC-602"

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from sidecypher.errors import SidecypherError
+from sidecypher.errors import ListenError
 
 Check = Callable[[], str | None]
 """Returns None if all is well, else one line that says what is wrong."""
@@ -71,7 +71,7 @@ class HealthServer:
         """Listen.
 
         Raises:
-            SidecypherError: The port is taken.
+            ListenError: The port is taken.
         """
         self._socket = socket.socket()
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -81,9 +81,8 @@ class HealthServer:
             self._socket.listen()
         except OSError as error:
             self._socket.close()
-            raise SidecypherError(
+            raise ListenError(
                 f"The health endpoint cannot listen on port {port}: {error.strerror}",
-                code="SC-602",
                 hint="Choose another port with `--http-port` or SIDECYPHER_HTTP_PORT.",
             ) from None
         self.port: Final[int] = self._socket.getsockname()[1]

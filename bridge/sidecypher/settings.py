@@ -20,8 +20,21 @@ PREFIX: Final = "SIDECYPHER_"
 _OWN_PREFIXES: Final = ("SIDECYPHER_GITHUB_", "SIDECYPHER_TEST_")
 """Variables that belong to procedures or tests, which check them themselves."""
 
-_SHIM: Final = frozenset({"SIDECYPHER_RUN_DIR"})
-"""Variables the plugin reads in the JVM."""
+PLUGIN_VARIABLES: Final = frozenset(
+    f"SIDECYPHER_{name}"
+    for name in (
+        "RUN_DIR",
+        "POOL_SIZE",
+        "QUEUE_LIMIT",
+        "CONNECT_TIMEOUT_MS",
+        "HANDSHAKE_TIMEOUT_MS",
+        "DEFAULT_TIMEOUT_MS",
+        "GRACE_MS",
+        "MAX_LINE_BYTES",
+        "NESTED_DEPTH",
+    )
+)
+"""Variables that the plugin reads in the JVM of Neo4j."""
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 
@@ -129,7 +142,7 @@ def load_settings(
         name = str(first["loc"][0])
         raise SettingsError(
             f"The setting `{name}` cannot be used: {first['msg'][:1].lower()}{first['msg'][1:]}",
-            hint=f"Correct `--{name.replace('_', '-')}`, {PREFIX}{name.upper()} or the TOML file.",
+            hint=f"Correct it: its option, the variable {PREFIX}{name.upper()} or the TOML file.",
         ) from None
 
 
@@ -138,7 +151,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     for variable, value in environ.items():
         if not variable.startswith(PREFIX) or variable.startswith(_OWN_PREFIXES):
             continue
-        if variable in _SHIM or variable == PREFIX + "CONFIG":
+        if variable in PLUGIN_VARIABLES or variable == PREFIX + "CONFIG":
             continue
         name = variable.removeprefix(PREFIX).lower()
         if name.endswith("_file") and name.removesuffix("_file") == "neo4j_password":

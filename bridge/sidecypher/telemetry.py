@@ -21,7 +21,7 @@ def configure_logging(level: str, log_format: LogFormat) -> None:
     """Send structured logs to standard error.
 
     Args:
-        level: `DEBUG`, `INFO`, `WARNING` or `ERROR`. Successful calls are logged at `DEBUG`.
+        level: `DEBUG`, `INFO`, `WARNING` or `ERROR`. Pages served are logged at `DEBUG`.
         log_format: `json` for machines, `console` for people.
     """
     renderer: Any = (
@@ -62,6 +62,8 @@ class Telemetry:
     def __init__(self) -> None:
         self.metrics: Final = CollectorRegistry()
         self._log = logger()
+        # Asked once: even a log call that prints nothing costs as much as decoding a small call.
+        self._is_debug = self._log.is_enabled_for(logging.DEBUG)
         self._calls = Counter(
             "sidecypher_calls",
             "Calls and pages served, by procedure and outcome (`ok` or an error code)",
@@ -98,8 +100,12 @@ class Telemetry:
                 reason="it was built for other procedures; those that differ will be refused",
             )
 
-    def served(self, procedure: str, rows: int, seconds: float) -> None:
-        """Count a page that was produced."""
+    def served(self, procedure: str, call_id: str, rows: int, seconds: float) -> None:
+        """Count a page that was produced, and log it at `DEBUG`."""
+        if self._is_debug:
+            self._log.debug(
+                "page served", procedure=procedure, call=call_id, rows=rows, seconds=seconds
+            )
         series = self._served.get(procedure)
         if series is None:
             series = self._served[procedure] = (

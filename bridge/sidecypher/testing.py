@@ -16,6 +16,8 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+import structlog
+
 from sidecypher import envelope
 from sidecypher.codec import decoder, encoder
 from sidecypher.context import Record, no_transaction
@@ -25,7 +27,7 @@ from sidecypher.executors import EventLoop
 from sidecypher.registry import Registry, procedures_in
 from sidecypher.resources import Resources
 from sidecypher.signature import CypherType
-from sidecypher.telemetry import Telemetry
+from sidecypher.telemetry import Telemetry, configure_logging
 from sidecypher.transport.memory import Client, memory
 from sidecypher.types import Limits
 
@@ -45,6 +47,8 @@ class ProcedureEnvironment:
     def __init__(
         self, *bodies: Callable[..., Any], run: Run | None = None, timeout: float = 30.0
     ) -> None:
+        if not structlog.is_configured():
+            configure_logging("WARNING", "console")
         holder = types.ModuleType("bodies")
         vars(holder).update({f"body_{index}": body for index, body in enumerate(bodies)})
         self._registry = Registry(procedures_in([holder]))

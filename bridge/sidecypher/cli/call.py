@@ -37,7 +37,7 @@ def call(
     except (DriverError, Neo4jError) as error:
         raise CallError(
             f"`{name}` gave no rows: {getattr(error, 'message', None) or type(error).__name__}",
-            code="SC-201",
+            code=getattr(error, "code", None) or type(error).__name__,
         ) from None
     if as_json:
         show_json([record.data() for record in found.records])

@@ -14,8 +14,8 @@ from sidecypher.app import serve as run_sidecar
 from sidecypher.cli.options import AsJson, Check, Config, Home, Procedures
 from sidecypher.cli.output import notes, results, show_json
 from sidecypher.cli.prepare import PLUGIN_FILE, build_plugin, fetch_jars, java_for, load_procedures
-from sidecypher.errors import SettingsError
 from sidecypher.rendezvous import FILE, read_rendezvous
+from sidecypher.runtime.errors import NotRunning
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.lockfile import load_lock
 from sidecypher.runtime.neo4j import USER, Neo4jServer
@@ -232,7 +232,7 @@ def bolt_address(settings: Settings) -> tuple[str, tuple[str, str] | None]:
     """Return URI and authentication of the server that commands talk to.
 
     Raises:
-        SettingsError: No server is named and the embedded one does not run.
+        NotRunning: No server is named and the embedded one does not run.
     """
     if settings.neo4j_uri:
         password = settings.neo4j_password
@@ -240,9 +240,6 @@ def bolt_address(settings: Settings) -> tuple[str, tuple[str, str] | None]:
         return settings.neo4j_uri, auth
     facts = read_status(settings)
     if not facts["running"]:
-        raise SettingsError(
-            "There is no Neo4j to talk to",
-            hint="Run `sidecypher up`, or set SIDECYPHER_NEO4J_URI.",
-        )
+        raise NotRunning("There is no Neo4j to talk to")
     password_file = Path(facts["password_file"])
     return facts["bolt"], (USER, password_file.read_text(encoding="utf-8").strip())

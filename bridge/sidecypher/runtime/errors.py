@@ -12,7 +12,8 @@
         ├── ServerFailed    SC-306   a process ended, or was not ready in time
         ├── AlreadyRunning  SC-307   another supervisor holds this home
         ├── PluginRefused   SC-308   Neo4j does not start with a plugin, or does not offer all of it
-        └── RelockFailed    SC-309   Maven could not resolve a lane (maintainers only)
+        ├── RelockFailed    SC-309   Maven could not resolve a lane (maintainers only)
+        └── NotRunning      SC-310   a command needs a Neo4j that runs
 """
 
 from sidecypher.errors import SidecypherError
@@ -77,3 +78,10 @@ class RelockFailed(RuntimeFailure):
     """Maven could not resolve a lane; only maintainers meet this."""
 
     code = "SC-309"
+
+
+class NotRunning(RuntimeFailure):
+    """A command needs a Neo4j that runs, and none does."""
+
+    code = "SC-310"
+    default_hint = "Run `sidecypher up`, or set SIDECYPHER_NEO4J_URI."

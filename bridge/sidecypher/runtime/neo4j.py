@@ -14,6 +14,7 @@ from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java
 from sidecypher.runtime.ports import LOOPBACK, Ports
 from sidecypher.runtime.process.spec import ProcessSpec
+from sidecypher.settings import PLUGIN_VARIABLES
 
 USER = "neo4j"
 
@@ -175,7 +176,8 @@ class Neo4jServer:
         )
 
     def _env(self) -> dict[str, str]:
-        passed_on = {name: self.environ[name] for name in _PASSED_ON & self.environ.keys()}
+        names = (_PASSED_ON | PLUGIN_VARIABLES) & self.environ.keys()
+        passed_on = {name: self.environ[name] for name in names}
         return passed_on | {
             "NEO4J_HOME": str(self.folder),
             "NEO4J_CONF": str(self._conf_file.parent),

@@ -23,7 +23,7 @@ from prometheus_client import Gauge
 from py4j import protocol
 
 from sidecypher.dispatch import Dispatcher, Session
-from sidecypher.errors import CallCancelled, MessageTooLarge, ProtocolError, SidecypherError
+from sidecypher.errors import CallCancelled, ListenError, MessageTooLarge, ProtocolError
 from sidecypher.telemetry import logger
 from sidecypher.types import Limits
 
@@ -196,7 +196,7 @@ class Py4JServer:
         """Listen; nothing is accepted before `start`.
 
         Raises:
-            SidecypherError: The port is taken.
+            ListenError: The port is taken.
         """
         self._connect: Final[Callable[[socket.socket], Connection]] = lambda plain: Connection(
             plain, tls, token, dispatcher, limits
@@ -260,9 +260,8 @@ def _listen(port: int) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
-        raise SidecypherError(
+        raise ListenError(
             f"The sidecar cannot listen on port {port}: {error.strerror}",
-            code="SC-602",
             hint="Choose another port with `--port` or SIDECYPHER_PORT, or 0 for any free one.",
         ) from None
     return listener

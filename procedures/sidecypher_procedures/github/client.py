@@ -46,9 +46,10 @@ class GithubClient:
     """Fetches repositories, issues and pull requests; one per sidecar, used from one event loop.
 
     Example:
-        >>> client = GithubClient()
-        >>> issue = await client.get(Target(Kind.ISSUE, "octocat", "Hello-World", 7))
-        >>> issue.fields["title"]
+        >>> client = GithubClient()  # doctest: +SKIP
+        >>> target = Target(Kind.ISSUE, "octocat", "Hello-World", 7)  # doctest: +SKIP
+        >>> issue = await client.get(target)  # doctest: +SKIP
+        >>> issue.fields["title"]  # doctest: +SKIP
         'Found a bug'
     """
 

@@ -47,8 +47,9 @@ class Connection:
     """Sends GET requests below the configured base URL, with the token, and follows redirects.
 
     Example:
-        >>> connection = Connection(settings, settings.credential(), Clock())
-        >>> reply = await connection.get(Target(Kind.REPOSITORY, "octocat", "Hello-World"))
+        >>> connection = Connection(settings, settings.credential(), Clock())  # doctest: +SKIP
+        >>> target = Target(Kind.REPOSITORY, "octocat", "Hello-World")  # doctest: +SKIP
+        >>> reply = await connection.get(target)  # doctest: +SKIP
     """
 
     def __init__(self, settings: GithubSettings, credential: Credential, clock: Clock) -> None:

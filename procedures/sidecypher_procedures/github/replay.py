@@ -37,7 +37,7 @@ class ReplayServer(ThreadingHTTPServer):
     """Serves `recordings` on a loopback port; 0 takes a free one.
 
     Example:
-        >>> with serving(Recordings.load(Path("node_modules"))) as server:
+        >>> with serving(Recordings.load(Path("node_modules"))) as server:  # doctest: +SKIP
         ...     httpx.get(f"{server.url}/repos/Codertocat/Hello-World").json()["full_name"]
         'Codertocat/Hello-World'
     """

@@ -17,6 +17,13 @@ _PATIENCE_SECONDS: Final = 3.0
 _CALLS_NEEDED: Final = 10
 
 
+class RecordingsUnavailable(SidecypherError):
+    """GitHub does not answer, and its recordings cannot be had."""
+
+    code = "SC-603"
+    default_hint = "Install Node 20 or newer, or run the demo where GitHub can be reached."
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where the procedures fetch from.
@@ -39,7 +46,7 @@ def choose_source(cache: Path) -> Source:
         cache: Folder that the recordings are installed below, once.
 
     Raises:
-        SidecypherError: GitHub cannot be reached and the recordings cannot be had.
+        RecordingsUnavailable: GitHub cannot be reached and the recordings cannot be had.
     """
     base_url = os.environ.get("SIDECYPHER_GITHUB_BASE_URL", LIVE)
     unreachable = _unreachable(base_url)
@@ -74,10 +81,8 @@ def _recordings(cache: Path) -> Path:
         check=False,
     )
     if done.returncode != 0:
-        raise SidecypherError(
+        raise RecordingsUnavailable(
             "GitHub does not answer, and its recordings cannot be had",
-            code="SC-603",
-            hint="Install Node 20 or newer, or run the demo where GitHub can be reached.",
             details={"log_tail": done.stderr.splitlines()[-10:]},
         )
     return Path(done.stdout.strip())

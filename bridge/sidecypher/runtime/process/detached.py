@@ -20,7 +20,7 @@ def launch_supervisor(
 
     Args:
         home: The home that the command supervises.
-        argv: The command, such as ``[sys.executable, "-m", "sidecypher.cli", "supervise"]``.
+        argv: The command, such as ``[sys.executable, "-m", "sidecypher", "supervise"]``.
         env: Its whole environment.
         timeout: Seconds until it is given up; it is then stopped.
 

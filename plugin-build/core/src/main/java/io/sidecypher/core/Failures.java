@@ -10,6 +10,8 @@ import org.neo4j.kernel.api.exceptions.Status;
  * driver would then retry in silence for half a minute what somebody has to be told at once.
  */
 final class Failures {
+    private static final String DEADLINE = "SC-213";
+
     private Failures() {}
 
     static SidecypherException unavailable(PythonProcedure procedure, String reason) {
@@ -33,7 +35,7 @@ final class Failures {
     }
 
     static SidecypherException deadline(PythonProcedure procedure, long millis) {
-        return new SidecypherException(Status.Procedure.ProcedureTimedOut, text("SC-213", procedure,
+        return new SidecypherException(Status.Procedure.ProcedureTimedOut, text(DEADLINE, procedure,
                 "did not finish within " + millis + " ms and was cancelled."
                         + " Ask it for less, or raise its timeout."));
     }
@@ -63,13 +65,15 @@ final class Failures {
 
     static SidecypherException tooLarge(PythonProcedure procedure, String what, int limit) {
         return failed("SC-216", procedure, "has " + what + " larger than the limit of " + limit
-                + " bytes. Pass less at once, or raise max_line_bytes on both sides.");
+                + " bytes. Pass less at once.");
     }
 
     static SidecypherException remote(RemoteError error) {
         String hint = error.hint().isEmpty() ? "" : ". " + error.hint();
-        return new SidecypherException(
-                Status.Procedure.ProcedureCallFailed, "[" + error.code() + "] " + error.message() + hint);
+        Status status = error.code().equals(DEADLINE)
+                ? Status.Procedure.ProcedureTimedOut
+                : Status.Procedure.ProcedureCallFailed;
+        return new SidecypherException(status, "[" + error.code() + "] " + error.message() + hint);
     }
 
     /** The failure of a callback's Cypher, as Neo4j itself would have told it to the client. */

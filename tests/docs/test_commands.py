@@ -1,0 +1,158 @@
+"""Commands and variables that the pages name."""
+
+import importlib.util
+import re
+import shlex
+
+import pytest
+import typer
+from docs.pages import (
+    PAGES,
+    ROOT,
+    blocks,
+    code_in,
+    headings,
+    inline_code,
+    name_of,
+    page_named,
+    rows,
+    section,
+)
+from typer.testing import CliRunner
+
+from sidecypher.cli import app
+from sidecypher.cli.lifecycle import read_status
+from sidecypher.settings import Settings, load_settings
+from sidecypher_procedures.github.settings import GithubSettings
+
+GROUP = typer.main.get_command(app)
+_SIDECYPHER = {"sidecypher", ".venv/bin/sidecypher"}
+_PYTHON = {"python", ".venv/bin/python"}
+_VARIABLE = re.compile(r"[A-Z_]+=")
+
+
+def commands():
+    """Return the commands that people call, by full name."""
+    found = {name: command for name, command in GROUP.commands.items() if not command.hidden}
+    for name in [name for name, command in found.items() if hasattr(command, "commands")]:
+        inner = found.pop(name).commands
+        found.update({f"{name} {each}": command for each, command in inner.items()})
+    return found
+
+
+def resolve(words):
+    """Return the command that some words after `sidecypher` name, and the words left."""
+    command = GROUP
+    while words and hasattr(command, "commands") and not words[0].startswith("-"):
+        command = command.commands[words[0]]
+        words = words[1:]
+    return command, words
+
+
+def options(command):
+    """Return all spellings of a command's options."""
+    return {
+        spelling
+        for parameter in command.params
+        if parameter.param_type_name == "option"
+        for spelling in (*parameter.opts, *parameter.secondary_opts)
+    }
+
+
+def shell_lines():
+    found = []
+    for block in blocks("sh"):
+        for line in block.text.splitlines():
+            words = shlex.split(line, comments=True)
+            while words and _VARIABLE.match(words[0]):
+                words = words[1:]
+            if words:
+                found.append(pytest.param(words, id=f"{block}-{' '.join(words)}"))
+    return found
+
+
+@pytest.mark.parametrize("words", shell_lines())
+def test_shell_commands_exist(words):
+    """A command line in a shell block names a command, target, module or file that is there."""
+    if words[0] in _SIDECYPHER:
+        command, rest = resolve(words[1:])
+        command.make_context(" ".join(words), list(rest))
+    elif words[0] == "make":
+        assert words[1] in _targets()
+    elif words[0] in _PYTHON and words[1] == "-m":
+        assert importlib.util.find_spec(words[2])
+        assert [word for word in words if word.startswith("tests/") and not _is_there(word)] == []
+    elif words[0] in _PYTHON:
+        assert _is_there(words[1])
+    else:
+        assert words[0] in {"pip", "git"}
+
+
+def _targets():
+    return re.findall(r"^([a-z]+):", page_named("Makefile"), re.MULTILINE)
+
+
+def _is_there(path):
+    return (ROOT / path).exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_in_sentences_exist(page):
+    """A command in the middle of a sentence exists, with the options it is named with."""
+    for code in inline_code(page):
+        words = code.split()
+        if words[0] == "sidecypher":
+            command, rest = resolve(words[1:])
+            assert {word for word in rest if word.startswith("-")} <= options(command) | {"--help"}
+        elif words[0] == "make" and len(words) > 1:
+            assert {word for word in words[1:] if "=" not in word} <= set(_targets())
+
+
+def test_the_cli_page_has_every_command():
+    """docs/cli.md has one heading for each command, and no other."""
+    found = {title.removeprefix("`sidecypher ").rstrip("`") for title in _command_titles()}
+
+    assert found == set(commands())
+
+
+def _command_titles():
+    return [title for title in headings(ROOT / "docs/cli.md") if title.startswith("`sidecypher ")]
+
+
+@pytest.mark.parametrize("name", commands())
+def test_the_cli_page_has_every_option(name):
+    """The table of a command has exactly its arguments and options."""
+    command = commands()[name]
+    text = section("docs/cli.md", f"`sidecypher {name}`")
+    table = [*rows(text, "option"), *rows(text, "argument or option")]
+    arguments = {each.name for each in command.params if each.param_type_name == "argument"}
+
+    assert {code for row in table for code in code_in(row[0])} == options(command) | arguments
+
+
+@pytest.mark.parametrize("name", commands())
+def test_help_of_every_command_works(name):
+    """`--help` of a command shows all of its options."""
+    told = CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": "200"}).output
+
+    assert [each for each in options(commands()[name]) if each not in told] == []
+
+
+def test_the_members_of_the_status_are_documented(tmp_path):
+    """docs/cli.md tells each member that `status --json` prints."""
+    facts = read_status(load_settings({"home": tmp_path}, {}))
+    table = rows(section("docs/cli.md", "`sidecypher status`"), "member")
+
+    assert [code_in(row[0])[0] for row in table] == list(facts)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_variables_exist(page):
+    """Every `SIDECYPHER_` variable that a page names is one that something reads."""
+    fields = {*Settings.model_fields, *(f"github_{name}" for name in GithubSettings.model_fields)}
+    plugin = {code_in(row[0])[0] for row in rows(page_named("docs/settings.md"), "name")}
+    known = {f"SIDECYPHER_{name.upper()}" for name in fields | plugin}
+    known |= {"SIDECYPHER_CONFIG", "SIDECYPHER_NEO4J_PASSWORD_FILE"}
+    named = set(re.findall(r"SIDECYPHER_\w*[A-Z]\b", page.read_text(encoding="utf-8")))
+
+    assert named - known == set()

@@ -1,0 +1,278 @@
+"""Tables of the pages equal the code."""
+
+import importlib
+import re
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docs.pages import ROOT, code_in, headings, page_named, rows, section
+from docs.test_doctests import PACKAGES, modules
+
+import sidecypher
+from sidecypher import LocalDateTime, Row, envelope
+from sidecypher.codec import _TAGS
+from sidecypher.errors import SidecypherError
+from sidecypher.executors import PAGE_ROWS
+from sidecypher.registry import Registry, procedures_in
+from sidecypher.runtime.lockfile import load_lock
+from sidecypher.settings import Settings
+from sidecypher.signature import RESERVED_NAMESPACES, read_signature
+from sidecypher.telemetry import Telemetry
+from sidecypher.types import Limits
+from sidecypher_procedures import github
+from sidecypher_procedures.github.entities import _SETTINGS
+from sidecypher_procedures.github.options import _KNOWN
+from sidecypher_procedures.github.settings import GithubSettings
+
+JAVA = ROOT / "plugin-build/core/src/main/java/io/sidecypher/core"
+GITHUB = {found.name: found for found in Registry(procedures_in([github]))}
+
+
+class Value(Row):
+    value: int
+
+
+# Errors
+
+
+def error_classes():
+    """Return every class of error of the four packages."""
+    for name in modules():
+        importlib.import_module(name)
+    found, waiting = set(), [SidecypherError]
+    while waiting:
+        each = waiting.pop()
+        found.add(each)
+        waiting += each.__subclasses__()
+    return {each for each in found if each.__module__.partition(".")[0] in PACKAGES}
+
+
+def codes_in(files, pattern):
+    return {code for file in files for code in re.findall(pattern, file.read_text("utf-8"))}
+
+
+def java_codes():
+    return codes_in(JAVA.glob("*.java"), r'"(SC-\d{3})"')
+
+
+def documented_errors():
+    return rows(page_named("docs/errors.md"), "code")
+
+
+def test_every_error_code_is_documented_once():
+    """docs/errors.md has each code that Python or Java may raise, once, and no other."""
+    sources = [
+        file
+        for package in PACKAGES
+        for file in Path(importlib.import_module(package).__path__[0]).rglob("*.py")
+    ]
+    raised = {each.code for each in error_classes()} | java_codes()
+    raised |= codes_in(sources, r'code="(SC-\d{3})"')
+
+    assert [row[0] for row in documented_errors()] == sorted(raised)
+
+
+def test_error_codes_are_documented_with_their_class():
+    """The class beside a code is the one that has it; a code without a class has a dash."""
+    owners = {each.code: each.__name__ for each in error_classes() if "code" in vars(each)}
+
+    for row in documented_errors():
+        expected = f"`{owners[row[0]]}`" if row[0] in owners else "-"
+        assert row[1] == expected, row[0]
+
+
+def test_error_codes_have_one_class_each():
+    """No two classes share a code of their own."""
+    owned = [each.code for each in error_classes() if "code" in vars(each)]
+
+    assert sorted(owned) == sorted(set(owned))
+
+
+def test_the_page_tells_which_side_raises_a_call_error():
+    """In the table of calls J stands where the plugin raises a code, P where the sidecar does."""
+    table = rows(section("docs/errors.md", "SC-2: calls"), "code")
+    java = {row[0] for row in table if "J" in row[2].split(", ")}
+    python = {row[0] for row in table if "P" in row[2].split(", ")}
+
+    assert java == java_codes()
+    assert python == {each.code for each in error_classes() if re.fullmatch(r"SC-2\d\d", each.code)}
+
+
+def test_every_error_says_what_to_do():
+    """Each line of docs/errors.md tells what happened and what to do."""
+    assert [row[0] for row in documented_errors() if not all(row)] == []
+
+
+# Settings
+
+
+def settings_table(title):
+    return {code_in(row[0])[0]: row[1] for row in rows(section("docs/settings.md", title), "name")}
+
+
+def assert_defaults(table, fields):
+    """A default in code quotes is the real one; one in words stands for what has no text."""
+    assert list(table) == list(fields)
+    for name, told in table.items():
+        default = fields[name].default
+        if code_in(told):
+            assert code_in(told)[0].lower() == str(default).lower(), name
+        else:
+            assert fields[name].default_factory or default in (None, "", ()), name
+
+
+def test_every_setting_is_documented_with_its_default():
+    """docs/settings.md has each setting of the command and the sidecar, with its default."""
+    assert_defaults(settings_table("The command and the sidecar"), Settings.model_fields)
+
+
+def test_every_github_setting_is_documented_with_its_default():
+    """docs/settings.md has each `SIDECYPHER_GITHUB_` setting, with its default."""
+    fields = {**GithubSettings.model_fields}
+    del fields["ambient_token"]
+
+    assert_defaults(settings_table("The `github` procedures"), fields)
+
+
+def test_every_plugin_setting_is_documented_with_its_default():
+    """docs/settings.md has each setting of the Java side, with its default."""
+    source = (JAVA / "Settings.java").read_text("utf-8")
+    numbers = re.findall(r'number\(values, "(\w+)", ([\d_* ]+),', source)
+    defaults = {name: str(eval(expression)) for name, expression in numbers}
+    names = re.search(r"NAMES = Set\.of\((.*?)\);", source, re.DOTALL)[1]
+    table = settings_table("The plugin in Neo4j")
+
+    assert set(table) == set(re.findall(r'"(\w+)"', names))
+    assert {name: code_in(told)[0] for name, told in table.items() if code_in(told)} == defaults
+
+
+# The author's guide
+
+
+def types():
+    return rows(section("docs/procedures.md", "Types"), "Python")
+
+
+@pytest.mark.parametrize("row", types(), ids=lambda row: row[0])
+def test_the_table_of_types_is_true(row):
+    """An annotation of the table gives the Cypher type beside it."""
+    names = {"date": date, "datetime": datetime, "LocalDateTime": LocalDateTime, "Any": Any}
+    kind = eval(code_in(row[0])[0], names | {"T": int})
+
+    def body(value) -> Value: ...
+
+    body.__annotations__["value"] = kind
+
+    assert str(read_signature(body).parameters[0].type) == row[1].strip("`").replace(
+        "<T>", "<INTEGER>"
+    )
+
+
+def test_reserved_namespaces_are_listed():
+    """The author's guide has every namespace that is refused."""
+    text = section("docs/procedures.md", "The decorator").partition("for itself:")[2]
+
+    assert set(code_in(text.partition(".")[0])) == RESERVED_NAMESPACES
+
+
+def test_every_public_name_is_in_the_guide():
+    """The author's guide names everything that `sidecypher` exports."""
+    text = page_named("docs/procedures.md")
+
+    assert [name for name in sidecypher.__all__ if not re.search(rf"\b{name}\b", text)] == []
+
+
+# The `github` procedures
+
+
+@pytest.mark.parametrize("name", GITHUB)
+def test_columns_of_the_github_procedures(name):
+    """docs/github.md has each procedure's signature and columns, in order, with their types."""
+    procedure = GITHUB[name]
+    text = section("docs/github.md", name)
+    table = [(code_in(row[0])[0], row[1].strip("`")) for row in rows(text, "column")]
+
+    assert table == [(column.name, column.type) for column in procedure.entry.columns]
+    assert procedure.usage().partition(" :: (")[0] in text.splitlines()
+
+
+def test_github_procedures_are_all_documented():
+    """docs/github.md has a heading for each procedure of the namespace."""
+    assert {each for each in headings(ROOT / "docs/github.md") if "." in each} == set(GITHUB)
+
+
+def test_github_options_and_repository_settings_are_documented():
+    """docs/github.md has every option, and every key of a repository's `settings`."""
+    options = rows(section("docs/github.md", "Options"), "option")
+    keys = section("docs/github.md", "github.getRepository").partition("MAP of booleans:")[2]
+
+    assert [code_in(row[0])[0] for row in options] == list(_KNOWN)
+    assert code_in(keys.partition(".")[0]) == list(_SETTINGS)
+
+
+# Operations, runtime and wire
+
+
+def test_every_metric_is_documented():
+    """docs/operations.md has each metric with its type and labels."""
+    metrics = {}
+    telemetry = Telemetry()
+    telemetry.served("kg.score", "call-1", 1, 0.1)
+    for metric in telemetry.metrics.collect():
+        name = metric.name + ("_total" if metric.type == "counter" else "")
+        labels = {label for sample in metric.samples for label in sample.labels} - {"le"}
+        metrics[name] = (metric.type, labels)
+    table = rows(section("docs/operations.md", "Metrics"), "metric")
+
+    assert {code_in(row[0])[0]: (row[1], set(code_in(row[2]))) for row in table} == metrics
+
+
+def test_the_lock_file_is_described_as_it_is():
+    """docs/runtime.md tells version, Java and number of jars as the lock file has them."""
+    lock = load_lock()
+    text = page_named("docs/runtime.md")
+
+    assert f"{len(lock.jars)} jars" in text
+    assert f"Neo4j {lock.neo4j}" in text
+    assert "Java " + " or ".join(map(str, lock.java)) in text
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("hello", envelope.Hello),
+        ("call", envelope.CallRequest),
+        ("page", envelope.PageRequest),
+        ("close", envelope.CloseRequest),
+        ("cancel", envelope.CancelRequest),
+        ("run", envelope.RunRequest),
+    ],
+)
+def test_envelopes_have_the_members_that_are_documented(message, kind):
+    """docs/wire.md has the members of each message; `v` may be there without being read."""
+    table = rows(section("docs/wire.md", "Envelopes"), "message")
+    told = next(row[1] for row in table if row[0] == f"`{message}`")
+    members = set(code_in(re.sub(r"\(.*?\)", "", told)))
+
+    assert members - {"v"} == set(kind.__struct_fields__) - {"v"}
+
+
+def test_tags_of_values_are_documented():
+    """docs/wire.md has exactly the tags that Python writes and Java reads."""
+    told = set(re.findall(r'\{"(\$\w+)":', section("docs/wire.md", "Values")))
+    java = set(re.findall(r'"(\$\w+)"', (JAVA / "ValueReader.java").read_text("utf-8")))
+
+    assert told == set(_TAGS) == java
+
+
+def test_limits_are_documented():
+    """Numbers of the pages are the limits of the code."""
+    limits = Limits()
+    wire, guide = page_named("docs/wire.md"), page_named("docs/procedures.md")
+
+    assert f"{limits.message_bytes // 2**20} MiB" in wire
+    assert f"accepts {limits.connections} connections" in wire
+    assert f"Python allows {limits.handshake_seconds:g} seconds" in wire
+    assert "pages of {}, {}, {} and then {:_} rows".format(*PAGE_ROWS).replace("_", " ") in guide
