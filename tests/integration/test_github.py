@@ -3,6 +3,7 @@
 from importlib.resources import files
 
 import pytest
+from docs.pages import cypher_blocks
 from neo4j.exceptions import ClientError
 
 from sidecypher.cli.demo import PARAMETERS
@@ -109,3 +110,9 @@ def test_a_warm_read_asks_github_nothing(session, github):
     session.run("UNWIND range(1, 100) AS n " + call).consume()
 
     assert next(github.uses) == before + 1
+
+
+@pytest.mark.parametrize("block", cypher_blocks("github"), ids=str)
+def test_the_queries_of_the_pages_are_accepted(session, block):
+    """Every query that a page shows is one that Neo4j plans with this plugin."""
+    session.run(f"EXPLAIN {block.text}").consume()
