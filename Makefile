@@ -8,6 +8,8 @@ MVN := mvn --batch-mode --quiet --file plugin-build/core/pom.xml
 
 .PHONY: default demo test lint format core bench lock clean
 
+.DELETE_ON_ERROR:
+
 default: lint test
 
 # The virtual environment is made under another name and renamed last, so that an interrupted

@@ -102,6 +102,11 @@ class CallState:
         return envelope.read(self._serving[1](request), RunReply)
 
     @property
+    def stopped(self) -> bool:
+        """Whether the call was cancelled."""
+        return self._stopped is not None
+
+    @property
     def served(self) -> bool:
         """Whether a thread of the sidecar serves the call now."""
         return self._serving is not None

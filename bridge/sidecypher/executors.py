@@ -171,6 +171,9 @@ class AsyncRunning:
         """Run a coroutine on the loop; execute its callbacks here until it is done."""
         inbox = self._state.inbox
         job = self._job = self._loop.submit(start, self._variables, inbox.put)
+        # A cancel that came before there was a job to cancel must not be lost.
+        if self._state.stopped:
+            self._loop.cancel(job)
         while True:
             try:
                 item = inbox.get(timeout=self._state.deadline.remaining())

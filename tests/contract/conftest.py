@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,12 @@ from sidecypher.transport.py4j import Py4JServer, escape, unescape
 from sidecypher.types import Limits
 
 PROCEDURES = Path(__file__).parents[1] / "procedures"
+FAULTS = Path(__file__).parent / "procedures"
+
+# Not a default context: reading the system's certificates would cost 20 ms per connection.
+TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+TLS.check_hostname = False
+TLS.verify_mode = ssl.CERT_NONE
 
 
 class FakeTransaction:
@@ -36,14 +43,18 @@ class FakeTransaction:
         return envelope.write(RunReply(["given", "one"], [[asked.params, 1]]))
 
 
+def _dial(port):
+    """Connect and shake hands, and say nothing yet."""
+    plain = socket.create_connection(("127.0.0.1", port), 10)
+    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return TLS.wrap_socket(plain)
+
+
 class Line:
     """The JVM's end of a connection, in Python: what the Java core sends, and no more."""
 
     def __init__(self, port, token, run):
-        context = ssl.create_default_context()
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        self.socket = context.wrap_socket(socket.create_connection(("127.0.0.1", port), 10))
+        self.socket = _dial(port)
         self.reader = self.socket.makefile("rb")
         self.run = run
         self.socket.sendall(b"A\n" + token + b"\n")
@@ -70,7 +81,7 @@ class Stand:
     """A dispatcher over the test procedures, with both transports in front of it."""
 
     def __init__(self, folder):
-        self.loaded = load([PROCEDURES])
+        self.loaded = load([PROCEDURES, FAULTS])
         self.telemetry = Telemetry()
         self.loop = EventLoop()
         self.resources = Resources()
@@ -91,10 +102,15 @@ class Stand:
         self.signatures = {found.name: found.entry.signature for found in self.loaded.registry}
         self.lines = []
 
-    def line(self, run=None, token=None):
-        line = Line(self.server.port, token or self.credentials.token, run or FakeTransaction())
+    def line(self, run=None, port=None):
+        token = self.credentials.token
+        line = Line(port or self.server.port, token, run or FakeTransaction())
         self.lines.append(line)
         return line
+
+    def state_of(self, name):
+        """What the module of a procedure remembers."""
+        return self.loaded.registry.get(name).body.__globals__["state"]
 
     def stop(self):
         for line in self.lines:
@@ -108,6 +124,26 @@ def stand(tmp_path_factory):
     made = Stand(tmp_path_factory.mktemp("run"))
     yield made
     made.stop()
+
+
+@pytest.fixture
+def dial():
+    """Connect to a port and shake hands, and say nothing yet."""
+    return _dial
+
+
+@pytest.fixture
+def eventually():
+    """Wait until a condition holds, and return what it gave."""
+
+    def wait(condition, seconds=10.0):
+        deadline = time.monotonic() + seconds
+        while not (answer := condition()):
+            assert time.monotonic() < deadline, "the condition never came true"
+            time.sleep(0.005)
+        return answer
+
+    return wait
 
 
 @pytest.fixture

@@ -133,6 +133,9 @@ class Connection:
         command = self._line()
         if command is None:
             return None
+        # At once: other commands have fewer lines, and nobody would send the missing ones.
+        if command != _CALL:
+            raise ProtocolError("The peer sent a Py4J command that is not allowed")
         lines = [command, *(self._line() for _ in range(4))]
         if any(line is None for line in lines):
             raise ProtocolError("The peer closed in the middle of a request")

@@ -1,0 +1,778 @@
+"""The port under attack: whatever comes in, honest callers are served afterwards."""
+
+import json
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from sidecypher import envelope
+from sidecypher.envelope import RunReply
+from sidecypher.errors import ContextExpired, SidecypherError
+from sidecypher.transport.memory import Client
+from sidecypher.transport.py4j import Py4JServer
+from sidecypher.types import Limits
+
+FATAL = b"!xsprotocol error\n"
+LIMIT = 2 * 1024 * 1024
+
+
+def connections(stand):
+    return stand.telemetry.metrics.get_sample_value("sidecypher_connections")
+
+
+@pytest.fixture(autouse=True)
+def _honest_callers_are_served(stand, eventually):
+    """After each test an honest call works, and no connection or call of the test is left."""
+    open_before, calls_before = connections(stand), stand.dispatcher.open_calls
+    yield
+    line = stand.line()
+    assert list(Client(line.send, stand.signatures).rows("test.echo", "honest")) == [["honest"]]
+    line.close()
+    eventually(lambda: connections(stand) <= open_before)
+    eventually(lambda: stand.dispatcher.open_calls <= calls_before)
+
+
+@pytest.fixture
+def state(stand):
+    """What the procedures of `faults.py` have seen in this test."""
+    found = stand.state_of("fault.loop")
+    found.reset()
+    yield found
+    found.go.set()
+
+
+@pytest.fixture
+def held():
+    """Sockets and lines that are closed at the end of the test."""
+    found = []
+    yield found
+    for each in found:
+        each.close()
+
+
+@pytest.fixture
+def tls(stand, held, dial):
+    """Open connections that have shaken hands and said nothing."""
+
+    def connect():
+        held.append(dial(stand.server.port))
+        return held[-1]
+
+    return connect
+
+
+@pytest.fixture
+def plain(stand, held):
+    """Open bare TCP connections."""
+
+    def connect():
+        held.append(socket.create_connection(("127.0.0.1", stand.server.port), 10))
+        return held[-1]
+
+    return connect
+
+
+@pytest.fixture
+def line(stand, held):
+    """Open connections with the right token, and say hello as a JVM unless told not to."""
+
+    def connect(jvm="jvm", role="call", run=None):
+        opened = stand.line(run)
+        held.append(opened)
+        assert opened.greeting == b"!yv\n"
+        if jvm is not None:
+            assert "error" not in ask(opened, "hello", v=1, jvm=jvm, role=role, catalogue="")
+        return opened
+
+    return connect
+
+
+@pytest.fixture
+def background():
+    with ThreadPoolExecutor(16) as pool:
+        yield pool.submit
+
+
+def ask(line, method, **message):
+    """Send one message and return the answer."""
+    return json.loads(line.send(method, json.dumps(message).encode()))
+
+
+def call(line, stand, call_id, name, *args, remaining_ms=30_000):
+    """Start a call over a line, with values as JSON has them."""
+    return ask(
+        line,
+        "call",
+        id=call_id,
+        name=name,
+        signature=stand.signatures.get(name, ""),
+        args=args,
+        remaining_ms=remaining_ms,
+        mode="READ",
+        database="neo4j",
+        user="ann",
+    )
+
+
+def send(connection, content):
+    """Send what can be sent; a peer that hangs up meanwhile is fine."""
+    try:
+        connection.sendall(content)
+    except OSError:
+        return
+
+
+def rest(connection):
+    """Return all that still comes until the other side closes; fail if it does not close."""
+    received = b""
+    while True:
+        try:
+            part = connection.recv(65536)
+        except TimeoutError:
+            pytest.fail("the connection was not closed")
+        except OSError:
+            return received
+        if not part:
+            return received
+        received += part
+
+
+def request(method=b"hello", text=b"{}", command=b"c", target=b"t", end=b"e"):
+    return b"\n".join((command, target, method, b"s" + text, end, b""))
+
+
+# Before the token is known
+
+
+WRONG_TOKENS = {
+    "wrong": lambda token: b"wrong",
+    "empty": lambda token: b"",
+    "no ASCII": lambda token: "ключ".encode(),
+    "no UTF-8": lambda token: b"\xff\xfe\xfd",
+    "zero bytes": lambda token: b"\0" * 64,
+    "shorter": lambda token: token[:-1],
+    "longer": lambda token: token + b"0",
+    "upper case": lambda token: token.upper(),
+    "with a space": lambda token: b" " + token,
+    "another of its length": lambda token: b"0" * len(token),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_TOKENS)
+def test_a_wrong_token_gets_no_answer(stand, tls, capfd, kind):
+    """A peer without the token is cut off without a byte, whatever follows; no log shows either."""
+    token = stand.credentials.token
+    wrong = WRONG_TOKENS[kind](token)
+    connection = tls()
+
+    send(connection, b"A\n" + wrong + b"\n" + request())
+
+    assert rest(connection) == b""
+    assert token.decode() not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize(
+    "first", [b"c\nt\nhello\ns{}\ne\n", b"s\n", b"\n\n", b"B\n", b"GET / HTTP/1.1\r\n\r\n", b"a\n"]
+)
+def test_nothing_is_understood_before_the_token(stand, tls, first):
+    """Any other first command is cut off without an answer, even when the token follows."""
+    connection = tls()
+
+    send(connection, first + stand.credentials.token + b"\n")
+
+    assert rest(connection) == b""
+
+
+@pytest.mark.parametrize("start", [b"", b"A\n"], ids=["command", "token"])
+def test_an_endless_line_before_the_token_is_cut(tls, start):
+    """A stranger cannot fill memory: the line is cut long before it ends."""
+    connection = tls()
+    send(connection, start)
+    sent = 0
+    try:
+        while sent < 64 * 1024 * 1024:
+            connection.sendall(b"x" * 65536)
+            sent += 65536
+    except OSError:
+        pass
+
+    assert sent < 16 * 1024 * 1024
+    assert rest(connection) == b""
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"A\ntoken\n",
+        b"\x16\x03\x01\xff\xff" + b"\0" * 100,
+        b"\0" * 1000,
+    ],
+    ids=["http", "py4j without TLS", "broken TLS", "zeros"],
+)
+def test_what_is_no_tls_is_closed(plain, content):
+    """Whoever does not speak TLS gets nothing of ours, and accepting goes on."""
+    connection = plain()
+
+    send(connection, content)
+
+    answer = rest(connection)
+    assert b"!y" not in answer
+    assert b"HTTP" not in answer
+
+
+def test_peers_that_say_nothing_delay_nobody_and_are_closed(stand, plain, tls, line):
+    """Silence before TLS, token or hello ends with the handshake's time; idle callers stay."""
+    idle = line()
+    silent = [plain() for _ in range(20)]
+    silent += [tls(), line(jvm=None).socket]
+    tls_half = plain()
+    send(tls_half, b"\x16\x03\x01")
+
+    for number in range(10):
+        answer = call(line(), stand, f"while silent {number}", "test.echo", "served")
+        assert answer["rows"] == [["served"]]
+
+    for connection in [*silent, tls_half]:
+        assert rest(connection) == b""
+    assert call(idle, stand, "idle", "test.echo", "served")["rows"] == [["served"]]
+
+
+def test_peers_that_go_at_once_leave_nothing(plain, tls):
+    """Connections that are opened and closed are forgotten."""
+    for _ in range(20):
+        plain().close()
+    for _ in range(5):
+        tls().close()
+
+
+# With the token
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"m\nd\no0\ne\n",
+        b"m\nd\nt\ne\n",
+        b"s\ne\n",
+        b"g\ne\n",
+        b"f\ng\nt\ndispatcher\ne\n",
+        b"f\ns\nt\ndispatcher\nsx\ne\n",
+        b"r\nu\njava.lang.System\nrj\ne\n",
+        b"r\nm\njava.lang.System\nexit\ne\n",
+        b"i\njava.lang.ProcessBuilder\nsid\ne\n",
+        b"j\ni\nrj\nsjava.lang\ne\n",
+        b"d\nf\nt\ne\n",
+        b"l\na\nt\ne\n",
+        b"a\ng\no0\ni0\ne\n",
+        b"h\no\nt\nsx\ne\n",
+        b"p\no0\ne\n",
+        b"x\nt\nhello\ne\n",
+        b"z\n",
+        b"A\ntoken\n",
+        b"\n",
+        b"\n\n\n\n\n",
+        b"C\nt\nhello\ns{}\ne\n",
+        request(target=b"o0"),
+        request(target=b"z:java.lang.System"),
+        request(target=b"p"),
+        request(end=b""),
+        request(end=b"sMore"),
+        b"c\nt\nhello\nro1\ne\n",
+        b"c\nt\nhello\ni5\ne\n",
+        b"c\nt\nhello\ne\n\n",
+        b"c\nt\nhello\nfp0;java.lang.Runnable\ne\n",
+    ],
+    ids=repr,
+)
+def test_other_commands_of_py4j_have_no_effect(stand, line, content):
+    """Memory, shutdown, fields, reflection, constructors: refused, and the connection closed."""
+    generation = stand.dispatcher.generation
+    connection = line().socket
+
+    send(connection, content)
+
+    assert rest(connection) == FATAL
+    assert stand.dispatcher.generation == generation
+    assert stand.loop.alive()
+
+
+@pytest.mark.parametrize("method", ["call", "page", "close", "cancel"])
+def test_nothing_is_answered_before_hello(line, method):
+    """The first message is `hello`; any other one closes the connection."""
+    connection = line(jvm=None).socket
+
+    send(connection, request(method.encode(), b'{"id":"1","remaining_ms":1}'))
+
+    assert rest(connection) == FATAL
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        b"",
+        b"shutdown",
+        b"getClass",
+        b"__class__",
+        b"_call",
+        b"handle",
+        b"CALL",
+        b"call ",
+        b"\xff\xfe",
+    ],
+    ids=repr,
+)
+def test_an_unknown_method_closes_the_connection(line, method):
+    """There are five methods; nothing else is looked up by name."""
+    connection = line().socket
+
+    send(connection, request(method, b'{"id":"1"}'))
+
+    assert rest(connection) == FATAL
+
+
+GARBAGE = [
+    b"",
+    b"{",
+    b"null",
+    b"[]",
+    b"5",
+    b"hello",
+    b"\xff\xfe",
+    b'{"id":5}',
+    b'{"id":"1"}x',
+    b'{"v":"1","jvm":"j","role":"call","catalogue":""}',
+    b'{"v":1,"jvm":"j","role":"admin","catalogue":""}',
+    b'{"id":"1","reason":"because"}',
+    b'{"id":"\xff","remaining_ms":1,"reason":"deadline"}',
+    b'{"id":"1","remaining_ms":NaN}',
+    b"[" * 100_000,
+    b'{"id":' * 100_000,
+    b"\x1a" * 1000,
+]
+
+
+@pytest.mark.parametrize("method", [b"hello", b"call", b"page", b"cancel"])
+def test_a_message_that_is_none_closes_the_connection(line, method):
+    """Garbage where an envelope is expected is a fatal protocol error, never a crash."""
+    for garbage in GARBAGE:
+        connection = line().socket
+        send(connection, request(method, garbage))
+        assert rest(connection) == FATAL, garbage[:60]
+
+
+def test_a_line_over_the_limit_closes_the_connection(line):
+    """More bytes in one line than the limit are never read to their end."""
+    connection = line().socket
+
+    send(connection, b"c\nt\ncall\ns" + b"x" * (LIMIT + 1))
+    answer = rest(connection)
+
+    assert answer in {FATAL, b""}
+
+
+def test_a_line_of_just_the_limit_is_served(stand, line):
+    """The limit itself is allowed."""
+    connection = line()
+    frame = json.dumps(
+        {
+            "id": "limit", "name": "test.echo", "signature": stand.signatures["test.echo"],
+            "args": ["@"], "remaining_ms": 30_000, "mode": "READ", "database": "neo4j", "user": "",
+        }
+    ).encode()  # fmt: skip
+    value = b"v" * (LIMIT - len(frame))
+    text = frame.replace(b"@", value)
+    assert len(b"s" + text) == LIMIT
+
+    answer = json.loads(connection.send("call", text))
+    ask(connection, "close", id="limit")
+
+    assert answer["rows"] == [[value.decode()]]
+
+
+@pytest.mark.parametrize(
+    "part", [b"c", b"c\n", b"c\nt\ncall\n", request(b"call")[:-1], request(b"call")[:-3]], ids=repr
+)
+def test_half_a_request_is_no_request(stand, line, eventually, part):
+    """A peer that goes in the middle of a request has asked for nothing."""
+    counted = "sidecypher_calls_total", {"procedure": "test.echo", "outcome": "ok"}
+    calls, peers = stand.telemetry.metrics.get_sample_value(*counted), connections(stand)
+    connection = line()
+
+    send(connection.socket, part)
+    connection.close()
+
+    eventually(lambda: connections(stand) <= peers)
+    assert stand.telemetry.metrics.get_sample_value(*counted) == calls
+
+
+def test_another_version_is_told_and_nothing_else_answered(line):
+    """A plugin of another protocol version is told both versions, and may not call."""
+    connection = line(jvm=None)
+
+    answer = ask(connection, "hello", v=2, jvm="new", role="call", catalogue="")
+
+    assert answer["error"]["code"] == "SC-217"
+    assert "version 2" in answer["error"]["message"]
+    assert "version 1" in answer["error"]["message"]
+    assert "sidecypher plugin build" in answer["error"]["hint"]
+    send(connection.socket, request(b"close", b'{"id":"1"}'))
+    assert rest(connection.socket) == FATAL
+
+
+def test_hello_tells_generation_and_catalogue(stand, line):
+    """A JVM learns which start of the sidecar it talks to, and what is loaded there."""
+    answer = ask(line(jvm=None), "hello", v=1, jvm="j", role="call", catalogue="")
+
+    assert answer == {
+        "v": 1,
+        "sidecar": stand.dispatcher.generation,
+        "catalogue": stand.loaded.registry.catalogue.hash,
+    }
+
+
+def test_connections_above_the_limit_are_closed_at_once(stand, eventually):
+    """There is a most of connections; whoever comes later is closed, and room is given back."""
+    server = Py4JServer(
+        stand.dispatcher,
+        tls=stand.credentials.tls,
+        token=stand.credentials.token,
+        port=0,
+        limits=Limits(connections=3),
+        open_connections=stand.telemetry.connections,
+    )
+    server.start()
+    with pytest.raises(SidecypherError, match=f"listen on port {server.port}: Addr") as caught:
+        Py4JServer(
+            stand.dispatcher,
+            tls=stand.credentials.tls,
+            token=stand.credentials.token,
+            port=server.port,
+            limits=Limits(),
+            open_connections=stand.telemetry.connections,
+        )
+    three = [stand.line(port=server.port) for _ in range(3)]
+
+    with socket.create_connection(("127.0.0.1", server.port), 10) as fourth:
+        assert rest(fourth) == b""
+    three.pop().close()
+
+    def room():
+        try:
+            return stand.line(port=server.port)
+        except OSError:
+            return None
+
+    three.append(eventually(room))
+    server.stop()
+
+    assert [rest(connection.socket) for connection in three] == [b""] * 3
+    for connection in three:
+        connection.close()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", server.port), 10)
+    assert caught.value.code == "SC-602"
+    assert "`--port`" in caught.value.hint
+
+
+def test_small_messages_are_not_held_back(stand, line):
+    """Nagle's algorithm is off on the sidecar's side as well."""
+    line()
+
+    with stand.server._lock:
+        sockets = [connection._plain for connection in stand.server._connections]
+    assert sockets
+    for each in sockets:
+        assert each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+
+
+# Calls, and whose they are
+
+
+def test_many_callers_are_served_at_once(stand, line, background):
+    """Each connection has a thread: sixteen calls that all wait for each other come back."""
+    barrier = threading.Barrier(16, timeout=20)
+
+    def meet(_request):
+        barrier.wait()
+        return envelope.write(RunReply(["one"], [[1]]))
+
+    lines = [line(run=meet) for _ in range(16)]
+    calls = [
+        background(call, each, stand, f"meet {number}", "fault.callback")
+        for number, each in enumerate(lines)
+    ]
+
+    assert [each.result(30)["rows"] for each in calls] == [[["answered"]]] * 16
+
+
+def test_a_call_inside_a_callback_is_served(stand, line):
+    """While one call waits for its callback, the callback may call another procedure."""
+    inner = line()
+
+    def nested(_request):
+        answer = call(inner, stand, "inner", "test.echo", "from inside")
+        return envelope.write(RunReply(["one"], answer["rows"]))
+
+    assert call(line(run=nested), stand, "outer", "fault.callback")["rows"] == [["answered"]]
+
+
+@pytest.mark.parametrize("name", ["test.echo", "test.closing"])
+def test_a_call_id_is_used_once(stand, line, name):
+    """While a call is open its id cannot be used again; afterwards it is forgotten."""
+    connection = line()
+    assert call(connection, stand, "once", "test.closing", "once")["more"]
+
+    answer = call(connection, stand, "once", name, "x")
+
+    assert answer["error"]["code"] == "SC-214"
+    assert ask(connection, "page", id="once", remaining_ms=1000)["rows"][0] == [16]
+    ask(connection, "close", id="once")
+
+
+@pytest.mark.parametrize("jvm", ["jvm", "another"])
+def test_pages_belong_to_their_call_and_jvm(stand, line, jvm):
+    """A page of no open call, or of a call of another JVM, is an error, and harms nobody."""
+    owner, other = line(), line(jvm=jvm)
+    assert call(owner, stand, "mine", "test.closing", "mine")["more"]
+
+    answer = ask(other, "page", id="mine" if jvm == "another" else "none", remaining_ms=1000)
+
+    assert answer["error"]["code"] == "SC-214"
+    assert ask(owner, "page", id="mine", remaining_ms=1000)["rows"][0] == [16]
+    ask(owner, "close", id="mine")
+    assert ask(owner, "page", id="mine", remaining_ms=1000)["error"]["code"] == "SC-214"
+
+
+def test_pages_of_one_call_may_come_over_any_connection_of_its_jvm(stand, line):
+    """A pool may ask for the next page over another of its connections."""
+    one, two = line(), line()
+    call(one, stand, "shared", "test.closing", "shared")
+
+    assert ask(two, "page", id="shared", remaining_ms=1000)["rows"][0] == [16]
+    assert ask(one, "page", id="shared", remaining_ms=1000)["rows"][0] == [80]
+    ask(two, "close", id="shared")
+
+
+def test_two_pages_of_a_call_at_a_time_are_a_protocol_error(stand, line, state, background):
+    """Pages of one call are asked for one after the other."""
+    first, second = line(), line()
+    serving = background(call, first, stand, "twice", "fault.loop")
+    assert state.begun.wait(10)
+
+    send(second.socket, request(b"page", b'{"id":"twice","remaining_ms":1000}'))
+
+    assert rest(second.socket) == FATAL
+    ask(line(), "cancel", id="twice", reason="terminated")
+    assert serving.result(10)["error"]["code"] == "SC-207"
+
+
+@pytest.mark.parametrize("method", ["close", "cancel"])
+def test_what_is_not_open_can_be_closed_and_cancelled(line, method):
+    """A cancel that comes too late is answered like any other."""
+    assert ask(line(), method, id="gone", reason="deadline") == {"id": "gone"}
+
+
+# Cancelling
+
+
+@pytest.mark.parametrize("name", ["fault.loop", "fault.wait"])
+@pytest.mark.parametrize(("reason", "code"), [("deadline", "SC-213"), ("terminated", "SC-207")])
+def test_a_cancel_over_the_control_connection_stops_the_body(  # noqa: PLR0917
+    stand, line, state, background, name, reason, code
+):
+    """A sync body stops at `ctx.check`, an async one where it awaits; the caller is told why."""
+    control, caller = line(role="control"), line()
+    serving = background(call, caller, stand, "cancelled", name)
+    assert state.begun.wait(10)
+
+    assert ask(control, "cancel", id="cancelled", reason=reason) == {"id": "cancelled"}
+
+    assert serving.result(10)["error"]["code"] == code
+    assert state.ended.wait(10)
+    assert call(caller, stand, "after", "test.echo", "x")["rows"] == [["x"]]
+
+
+def test_a_cancel_of_another_jvm_does_nothing(stand, line, state, background):
+    """No JVM can stop or close the calls of another."""
+    other, caller = line("other", "control"), line()
+    serving = background(call, caller, stand, "foreign", "fault.loop")
+    assert state.begun.wait(10)
+
+    ask(other, "cancel", id="foreign", reason="terminated")
+    ask(other, "close", id="foreign")
+
+    assert not state.ended.is_set()
+    ask(line(role="control"), "cancel", id="foreign", reason="terminated")
+    assert serving.result(10)["error"]["code"] == "SC-207"
+
+
+def test_an_async_body_that_cleans_up_slowly_is_waited_for_until_its_deadline(
+    stand, line, state, background
+):
+    """A caller is answered by the deadline, even when the cancelled body still cleans up."""
+    serving = background(call, line(), stand, "stubborn", "fault.stubborn", remaining_ms=300)
+
+    assert serving.result(10)["error"]["code"] == "SC-213"
+    assert not state.ended.is_set()
+    state.go.set()
+    assert state.ended.wait(10)
+
+
+@pytest.mark.parametrize("name", ["fault.loop", "fault.wait"])
+def test_the_end_of_a_jvm_stops_what_it_is_waiting_for(stand, line, state, background, name):
+    """When the control connection ends, bodies that are being served for that JVM stop."""
+    control, caller = line("dying", "control"), line("dying")
+    serving = background(call, caller, stand, "dying", name)
+    assert state.begun.wait(10)
+
+    control.close()
+
+    assert serving.result(10)["error"]["code"] == "SC-207"
+    assert state.ended.wait(10)
+
+
+def test_the_end_of_a_jvm_closes_its_streams_and_no_others(stand, line, eventually):
+    """A control connection's end closes the open generators of that JVM only."""
+    controls = {jvm: line(jvm, "control") for jvm in ("one", "two")}
+    callers = {jvm: line(jvm) for jvm in controls}
+    for jvm, caller in callers.items():
+        assert call(caller, stand, f"of {jvm}", "test.closing", f"stream of {jvm}")["more"]
+    witness = line("witness")
+
+    def closed():
+        rows = call(witness, stand, "witness", "test.closed")["rows"]
+        return [label for [label] in rows if label in {"stream of one", "stream of two"}]
+
+    assert closed() == []
+    controls["one"].close()
+
+    eventually(lambda: closed() == ["stream of one"])
+    gone = ask(callers["one"], "page", id="of one", remaining_ms=1000)
+    still = ask(callers["two"], "page", id="of two", remaining_ms=1000)
+    assert gone["error"]["code"] == "SC-214"
+    assert still["rows"][0] == [16]
+    ask(callers["two"], "close", id="of two")
+
+
+def test_the_end_of_a_calling_connection_keeps_the_jvms_streams(stand, line):
+    """A connection of the pool may go; its calls go on over the others."""
+    first = line()
+    call(first, stand, "moves", "test.closing", "moves")
+    first.close()
+    second = line()
+
+    assert ask(second, "page", id="moves", remaining_ms=1000)["rows"][0] == [16]
+    ask(second, "close", id="moves")
+
+
+# Callbacks
+
+
+@pytest.mark.parametrize("name", ["fault.callback", "fault.callbackAsync"])
+def test_a_peer_that_vanishes_in_a_callback_cancels_the_call(stand, tls, line, state, name):
+    """A body that waits for its caller's answer is told that nobody is there any more."""
+    caller = line()
+    message = envelope.write(
+        envelope.CallRequest(
+            "vanish", name, stand.signatures[name], [], 30_000, "READ", "neo4j", "ann"
+        )
+    )
+    send(caller.socket, request(b"call", message))
+    assert caller.reader.readline() == b"c\n"
+
+    caller.close()
+
+    assert state.ended.wait(10)
+    assert state.seen == ["SC-207"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (b"!xsrefused\n", "SC-214"),
+        (b"!yv\n", "SC-214"),
+        (b"\n", "SC-214"),
+        (b"!ys\n", "SC-214"),
+        (b"!ys{\n", "SC-214"),
+        (b'!ys{"columns":5}\n', "SC-214"),
+        (b"!ys" + b"[" * 100_000 + b"\n", "SC-214"),
+        (b"!ys" + b"x" * (LIMIT + 1) + b"\n", "SC-216"),
+    ],
+    ids=lambda part: repr(part[:20]),
+)
+def test_an_answer_to_a_callback_that_is_none_fails_the_call(stand, line, state, answer, code):
+    """Garbage instead of records never reaches the body as rows."""
+    caller = line()
+    message = envelope.write(
+        envelope.CallRequest(
+            "garbage", "fault.callback", stand.signatures["fault.callback"], [], 30_000, "READ",
+            "neo4j", "ann",
+        )
+    )  # fmt: skip
+    send(caller.socket, request(b"call", message))
+    for _ in range(5):
+        caller.reader.readline()
+
+    send(caller.socket, answer)
+
+    assert state.ended.wait(10)
+    assert state.seen == [code]
+
+
+def test_a_callback_above_the_limit_is_refused_before_it_is_sent(stand, line):
+    """A statement larger than a message may be fails in the body, with both sizes."""
+    asked = []
+    caller = line(run=asked.append)
+
+    answer = call(caller, stand, "big", "fault.bigCallback", LIMIT)
+
+    assert answer["error"]["code"] == "SC-216"
+    assert f"{LIMIT} are allowed" in answer["error"]["message"]
+    assert asked == []
+    assert call(caller, stand, "after", "test.echo", "x")["rows"] == [["x"]]
+
+
+def test_a_page_above_the_limit_is_an_error_with_both_sizes(stand, line):
+    """A reply larger than a message may be is replaced by an error; the connection stays."""
+    caller = line()
+
+    answer = call(caller, stand, "large", "fault.big", LIMIT)
+
+    assert answer["error"]["code"] == "SC-216"
+    assert f"{LIMIT} are allowed" in answer["error"]["message"]
+    assert call(caller, stand, "small", "fault.big", 3)["rows"] == [["xxx"]]
+
+
+def test_a_callback_from_another_thread_is_refused(stand, line, state):
+    """Only the thread that serves the call reaches the caller's transaction."""
+    asked = []
+
+    assert call(line(run=asked.append), stand, "foreign", "fault.foreign")["rows"] == [["SC-208"]]
+    assert asked == []
+
+
+def test_a_context_is_dead_after_its_call(stand, line, state):
+    """Whoever keeps a context gets an error that tells where it may be used."""
+    call(line(), stand, "kept", "fault.keep")
+
+    with pytest.raises(ContextExpired, match=r"outside of its call to `fault\.keep`") as caught:
+        state.kept[0].run("RETURN 1 AS one")
+
+    assert caught.value.code == "SC-208"
+    assert "only in the body it was given to" in caught.value.hint
+
+
+async def _use(context):
+    await context.run("RETURN 1 AS one")
+
+
+def test_an_async_context_is_dead_after_its_call(stand, line, state):
+    """A context that escaped from an async body reaches no transaction either."""
+    call(line(), stand, "kept", "fault.keepAsync")
+    [context] = state.kept
+
+    with pytest.raises(ContextExpired, match=r"fault\.keepAsync"):
+        _use(context).send(None)

@@ -1,0 +1,370 @@
+"""What a call is made of: its context, its results, shared objects, and its place in dispatch."""
+
+import asyncio
+import contextvars
+import json
+import threading
+
+import pytest
+
+from sidecypher import Context, Result, Row, procedure
+from sidecypher.context import CallState
+from sidecypher.dispatch import Dispatcher, Session
+from sidecypher.errors import (
+    ArgumentError,
+    CallCancelled,
+    ContextExpired,
+    CypherError,
+    DeadlineExceeded,
+    ProtocolError,
+)
+from sidecypher.executors import EventLoop
+from sidecypher.registry import Registry, describe
+from sidecypher.resources import Resources
+from sidecypher.telemetry import Telemetry
+from sidecypher.types import Deadline, Limits
+
+
+class Text(Row):
+    value: str
+
+
+def echo(ctx: Context, value: str) -> Text:
+    return Text(value=f"{value} for {ctx.user} in {ctx.database} by {ctx.call_id}")
+
+
+@pytest.fixture
+def loop():
+    made = EventLoop()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def dispatcher(loop):
+    registry = Registry([describe(echo, "kg.echo", "READ", 5.0)])
+    return Dispatcher(registry, loop, Resources(), Telemetry(), Limits())
+
+
+@pytest.fixture
+def ask(dispatcher):
+    """Send one message over a connection that has said hello."""
+    session = Session(run=lambda request: request)
+
+    def ask(method, **message):
+        return json.loads(dispatcher.handle(method, json.dumps(message).encode(), session))
+
+    ask("hello", v=1, jvm="jvm", role="call", catalogue="")
+    return ask
+
+
+def call(dispatcher, **changes):
+    signature = dispatcher.registry.get("kg.echo").entry.signature
+    return {
+        "id": "1", "name": "kg.echo", "signature": signature, "args": ["x"],
+        "remaining_ms": 1000, "mode": "READ", "database": "graph", "user": "ann", **changes,
+    }  # fmt: skip
+
+
+# Dispatch
+
+
+def test_a_body_knows_who_calls_and_where(dispatcher, ask):
+    """User, database and call id of the request are those of the context."""
+    answer = ask("call", **call(dispatcher, id="call-7"))
+
+    assert answer == {
+        "id": "call-7",
+        "rows": [["x for ann in graph by call-7"]],
+        "more": False,
+    }
+
+
+def test_a_stopping_sidecar_refuses_new_calls_and_may_be_asked_again(dispatcher, ask):
+    """After `refuse_new` a call is refused as retryable; it was never started."""
+    dispatcher.refuse_new()
+
+    error = ask("call", **call(dispatcher))["error"]
+
+    assert (error["code"], error["retryable"]) == ("SC-207", True)
+    assert dispatcher.open_calls == 0
+
+
+def test_a_procedure_of_another_signature_is_not_called(dispatcher, ask):
+    """A plugin that disagrees about one procedure is told how to agree again."""
+    error = ask("call", **call(dispatcher, signature="0" * 16))["error"]
+
+    assert error["code"] == "SC-217"
+    assert "sidecypher plugin build" in error["hint"]
+
+
+def test_a_method_that_does_not_exist_is_a_protocol_error(dispatcher):
+    """Methods are those of the protocol, never attributes of an object."""
+    for method in ("handle", "_call", "__init__", "refuse_new", ""):
+        with pytest.raises(ProtocolError, match="does not exist"):
+            dispatcher.handle(method, b"{}", Session(run=lambda request: request))
+
+
+def test_the_end_of_a_calling_connection_ends_nothing(dispatcher):
+    """Only a control connection stands for its JVM."""
+    dispatcher.disconnected(Session(run=lambda request: request))
+
+    assert dispatcher.open_calls == 0
+
+
+# The state of a call
+
+
+@pytest.fixture
+def state():
+    made = CallState("1", "kg.echo", "graph", "ann")
+    made.serve(lambda request: b'{"columns":["n"],"rows":[[1]]}', Deadline.after(60.0))
+    return made
+
+
+def test_a_call_with_time_left_goes_on(state):
+    """`check` says nothing while somebody waits."""
+    state.check()
+
+    assert not state.stopped
+
+
+def test_a_call_without_time_is_told(state):
+    """`check` raises once the deadline has passed."""
+    state.serve(lambda request: request, Deadline.after(0.0))
+
+    with pytest.raises(DeadlineExceeded, match=r"`kg\.echo` did not answer within its time"):
+        state.check()
+
+
+def test_the_first_reason_to_stop_is_kept(state):
+    """A call that is cancelled twice tells why it was cancelled first."""
+    first, second = CallCancelled("first"), DeadlineExceeded("second")
+    state.stop(first)
+    state.stop(second)
+
+    with pytest.raises(CallCancelled, match="first"):
+        state.check()
+    assert state.stopped
+
+
+def test_a_failed_statement_dooms_what_follows(state):
+    """After a failed statement `check` raises its error."""
+    state.failure = CypherError("Invalid input", neo4j_code="Neo.ClientError")
+
+    with pytest.raises(CypherError, match="Invalid input"):
+        state.check()
+
+
+def test_callbacks_go_through_the_serving_thread_only(state):
+    """The thread that serves may call back; another one, or none, may not."""
+    refused = []
+
+    def elsewhere():
+        try:
+            state.run_here(b"{}")
+        except ContextExpired as error:
+            refused.append(error.code)
+
+    assert state.run_here(b"{}").rows == [[1]]
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join(10)
+    assert refused == ["SC-208"]
+    state.rest()
+    assert not state.served
+    with pytest.raises(ContextExpired):
+        state.run_here(b"{}")
+
+
+# Results
+
+
+def test_a_result_is_its_records():
+    """Records are iterated as often as wanted, in order."""
+    result = Result.of([{"n": 1}, {"n": 2}])
+
+    assert list(result) == list(result) == [{"n": 1}, {"n": 2}]
+    assert len(result) == 2
+
+
+def test_the_only_record():
+    """`single` gives the one record."""
+    assert Result.of([{"n": 1}]).single() == {"n": 1}
+
+
+@pytest.mark.parametrize("records", [[], [{"n": 1}, {"n": 2}]])
+def test_no_or_several_records_are_not_single(records):
+    """`single` refuses another number than one, and tells the number."""
+    with pytest.raises(ArgumentError, match=f"gave {len(records)} records where one is expected"):
+        Result.of(records).single()
+
+
+def test_an_awaited_result_can_be_used_and_awaited_again():
+    """In an async body the records are there once the result was awaited."""
+
+    async def records():
+        return [{"n": 1}]
+
+    async def body():
+        result = Result(records())
+        return list(await result), list(await result), (await result).single()
+
+    assert asyncio.run(body()) == ([{"n": 1}], [{"n": 1}], {"n": 1})
+
+
+@pytest.mark.parametrize("use", [iter, len, Result.single])
+def test_a_result_that_was_not_awaited_tells_to_do_so(use):
+    """An async body that forgets `await` is told what to write."""
+    with pytest.raises(ContextExpired) as caught:
+        use(Result(asyncio.Future(loop=_NoLoop())))
+
+    assert caught.value.hint == "In an async body write `await ctx.run(...)`."
+
+
+class _NoLoop:
+    def get_debug(self):
+        return False
+
+
+# Shared objects
+
+
+def test_an_object_is_made_once_by_whoever_comes_first():
+    """However many threads ask at once, there is one object."""
+    barrier = threading.Barrier(8, timeout=10)
+    made, got = [], []
+
+    class Shared:
+        def __init__(self):
+            made.append(self)
+
+    resources = Resources()
+
+    def ask():
+        barrier.wait()
+        got.append(resources.get(Shared))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+
+    assert len(made) == 1
+    assert got == made * 8
+
+
+def test_objects_are_stopped_in_reverse_order():
+    """What was made last is stopped first, by a plain or an async `stop`, or not at all."""
+    stopped = []
+
+    class First:
+        def stop(self):
+            stopped.append("first")
+
+    class Second:
+        async def stop(self):
+            stopped.append("second")
+
+    class Third:
+        pass
+
+    resources = Resources()
+    for kind in (First, Second, Third):
+        resources.get(kind)
+    asyncio.run(resources.stop())
+    asyncio.run(resources.stop())
+
+    assert stopped == ["second", "first"]
+
+
+def test_an_object_may_ask_for_another_while_it_is_made():
+    """Shared objects may be built of each other."""
+    resources = Resources()
+
+    class Inner:
+        pass
+
+    class Outer:
+        def __init__(self):
+            self.inner = resources.get(Inner)
+
+    assert resources.get(Outer).inner is resources.get(Inner)
+
+
+# The event loop
+
+
+def run(loop, start, timeout=10.0):
+    return loop.run(start, contextvars.copy_context(), timeout)
+
+
+def test_coroutines_run_under_their_own_variables(loop):
+    """A coroutine sees the context variables it was submitted with."""
+    variable = contextvars.ContextVar("variable")
+    variable.set("mine")
+
+    async def body():
+        return variable.get(), threading.current_thread().name
+
+    assert run(loop, body) == ("mine", "sidecypher-loop")
+
+
+@pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt])
+def test_what_a_coroutine_raises_comes_to_its_caller(loop, error):
+    """No exception, not even SystemExit, ends the loop that all calls share."""
+
+    async def body():
+        raise error
+
+    with pytest.raises(error):
+        run(loop, body)
+    assert run(loop, lambda: asyncio.sleep(0, "alive")) == "alive"
+
+
+def test_a_coroutine_that_takes_too_long_is_cancelled(loop):
+    """After the time is up the caller has an error and the coroutine its cancellation."""
+    cancelled = threading.Event()
+
+    async def body():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    with pytest.raises(TimeoutError):
+        run(loop, body, 0.01)
+    assert cancelled.wait(10)
+
+
+def test_stopping_cancels_what_runs_then_does_the_last_things():
+    """At its end the loop cancels its tasks, awaits the last ones, and its thread is gone."""
+    loop, seen, begun = EventLoop(), [], threading.Event()
+
+    async def body():
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            seen.append("cancelled")
+
+    async def last():
+        seen.append("last")
+
+    loop.submit(body, contextvars.copy_context(), lambda job: seen.append(type(job.error).__name__))
+    assert begun.wait(10)
+    loop.stop([last])
+
+    assert seen == ["cancelled", "CancelledError", "last"]
+    assert not loop.alive()
+
+
+def test_the_decorator_leaves_async_bodies_callable():
+    """An async procedure is still an async function for its author's own tests."""
+
+    @procedure("kg.later")
+    async def later(value: str) -> Text:
+        return Text(value=value)
+
+    assert asyncio.run(later("x")) == Text(value="x")

@@ -1,0 +1,224 @@
+"""The command line: results on standard output, errors as *error / hint*, codes 0, 1 and 2."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from sidecypher.cli import main
+from sidecypher.cli.call import _statement, _value
+from sidecypher.cli.output import show_error, show_json, show_table
+from sidecypher.errors import SidecypherError
+
+SECRET = "hunter2"
+COMMANDS = ["up", "down", "status", "serve", "call", "demo", "plugin"]
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, home):
+    """Run a command in this process; give its exit code and what it printed."""
+
+    def run(*arguments, **variables):
+        for name in [name for name in os.environ if name.startswith("SIDECYPHER_")]:
+            monkeypatch.delenv(name)
+        for name, value in {"SIDECYPHER_HOME": str(home), **variables}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "argv", ["sidecypher", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capsys.readouterr()
+        return ended.value.code or 0, shown.out, shown.err
+
+    return run
+
+
+def test_help_names_every_command(run):
+    """`--help` ends with 0 and names the commands; the supervisor's own is not shown."""
+    code, out, err = run("--help")
+
+    assert (code, err) == (0, "")
+    for command in COMMANDS:
+        assert command in out
+    assert "supervise" not in out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["fly"],
+        ["status", "--wings"],
+        ["serve", "--port", "x"],
+        ["call"],
+        ["plugin"],
+        ["plugin", "fly"],
+    ],
+    ids=" ".join,
+)
+def test_a_command_that_is_not_understood_ends_with_2(run, arguments):
+    """An unknown command, option or value ends with 2, without a traceback."""
+    code, out, err = run(*arguments)
+
+    assert code == 2
+    assert "Traceback" not in out + err
+
+
+def test_nothing_running_is_status_1(run, home):
+    """`status` where nothing runs ends with 1, says so, and writes nothing."""
+    code, out, err = run("status")
+
+    assert (code, err) == (1, "")
+    assert out.splitlines()[0].split() == ["running", "False"]
+    assert not home.exists()
+
+
+def test_json_is_all_there_is_on_standard_output(run, home):
+    """`status --json` prints one JSON document with the promised names."""
+    code, out, err = run("status", "--json")
+
+    assert (code, err) == (1, "")
+    facts = json.loads(out)
+    promised = {"bolt", "http", "user", "password_file", "sidecar", "pid", "running", "home"}
+    assert promised <= set(facts)
+    assert (facts["running"], facts["pid"], facts["sidecar"]) == (False, None, None)
+    assert (facts["user"], facts["home"]) == ("neo4j", str(home))
+    assert facts["password_file"] == str(home / "neo4j-password")
+
+
+def test_the_home_may_be_given_by_flag(run, tmp_path):
+    """`--home` beats SIDECYPHER_HOME."""
+    _, out, _ = run("status", "--json", "--home", str(tmp_path / "other"))
+
+    assert json.loads(out)["home"] == str(tmp_path / "other")
+
+
+def test_down_where_nothing_runs_is_no_failure(run):
+    """`down` may be said twice."""
+    code, out, err = run("down")
+
+    assert (code, out, err) == (0, "", "Nothing was running.\n")
+
+
+@pytest.mark.parametrize("command", [["status"], ["down"], ["serve"], ["call", "kg.a"], ["up"]])
+def test_an_unknown_setting_ends_every_command_with_2(run, home, command):
+    """A mistyped SIDECYPHER_ variable is refused by name, with a hint, before anything is done."""
+    code, out, err = run(*command, SIDECYPHER_PROT=SECRET)
+
+    assert (code, out) == (2, "")
+    assert "error: There is no setting `SIDECYPHER_PROT` [SC-601]" in err
+    assert "hint: Run `sidecypher --help`" in err
+    assert SECRET not in err
+    assert not home.exists()
+
+
+def test_a_wrong_value_ends_with_2_and_is_not_shown(run):
+    """A value that cannot be used is told by its setting."""
+    code, _, err = run("status", SIDECYPHER_PORT=SECRET)
+
+    assert code == 2
+    assert "error: The setting `port` cannot be used" in err
+    assert SECRET not in err
+
+
+def test_a_call_where_nothing_runs_tells_what_to_start(run):
+    """`call` without a server ends with 1 and names the two ways out."""
+    code, out, err = run("call", "kg.score")
+
+    assert (code, out) == (1, "")
+    assert "error: There is no Neo4j to talk to [SC-" in err
+    assert "hint: Run `sidecypher up`, or set SIDECYPHER_NEO4J_URI." in err
+
+
+@pytest.mark.parametrize("name", ["score", "kg.score() RETURN 1 //", "kg.a-b", "db.labels"])
+def test_a_call_of_what_is_no_name_ends_with_1(run, name):
+    """A name that is none is refused before anything is sent."""
+    code, out, err = run("call", name, SIDECYPHER_NEO4J_URI="bolt://127.0.0.1:1")
+
+    assert (code, out) == (1, "")
+    assert f"error: `{name}` is" in err
+    assert "[SC-101]" in err
+    assert "hint: " in err
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("5", 5),
+        ("1.5", 1.5),
+        ("null", None),
+        ("true", True),
+        ('{"a": [1, "b"]}', {"a": [1, "b"]}),
+        ('"5"', "5"),
+        ("neo4j", "neo4j"),
+        ("", ""),
+        ("{a: 1}", "{a: 1}"),
+        ("2024-02-29", "2024-02-29"),
+    ],
+)
+def test_an_argument_is_json_if_it_parses_as_json(text, value):
+    """Each argument of `call` is JSON, or else the text as it stands."""
+    assert _value(text) == value
+
+
+def test_values_are_parameters_of_the_statement():
+    """The statement has the name and parameters; no value is ever written into it."""
+    assert _statement("kg.score", 0) == "CALL kg.score()"
+    assert _statement("kg.score", 3) == "CALL kg.score($a0, $a1, $a2)"
+
+
+def test_an_error_is_shown_with_its_cause_and_hint(capsys):
+    """An error is its text and code, the end of the log or the cause, and the hint; no markup."""
+    error = SidecypherError(
+        "`[bold]x` broke", code="SC-301", hint="Do [this].", details={"log_tail": ["one", "two"]}
+    )
+    plain = SidecypherError("It broke")
+    plain.__cause__ = ValueError("the reason")
+
+    show_error(error)
+    show_error(plain)
+
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.splitlines() == [
+        "error: `[bold]x` broke [SC-301]",
+        "cause: one",
+        "       two",
+        "hint: Do [this].",
+        "error: It broke [SC-000]",
+        "cause: ValueError: the reason",
+    ]
+
+
+def test_a_table_shows_values_as_they_are(capsys):
+    """Values are text, never markup: null, JSON for maps and lists, the rest as it is."""
+    show_table("kg.score", ["a", "b"], [[None, "[red]x[/]"], [{"k": ["é"]}, 1.5]])
+
+    out = capsys.readouterr().out
+    for shown in ("kg.score", "null", "[red]x[/]", '{"k": ["é"]}', "1.5"):
+        assert shown in out
+
+
+def test_json_output_takes_any_value(capsys):
+    """A value that JSON does not have is shown as text."""
+    show_json({"path": os.sep, "at": object})
+
+    assert json.loads(capsys.readouterr().out) == {"path": "/", "at": "<class 'object'>"}
+
+
+def test_the_module_is_the_command(clean_environment, home):
+    """`python -m sidecypher` is `sidecypher`, as a process with the same exit codes."""
+    command = [sys.executable, "-m", "sidecypher", "status", "--json", "--home", home]
+
+    ended = subprocess.run(
+        command, env=clean_environment, capture_output=True, timeout=60, check=False
+    )
+
+    assert (ended.returncode, ended.stderr) == (1, b"")
+    assert json.loads(ended.stdout)["running"] is False

@@ -1,0 +1,164 @@
+"""Certificate and token: made once, for the owner's eyes only."""
+
+import hashlib
+import os
+import socket
+import ssl
+import stat
+import threading
+
+import pytest
+
+from sidecypher.credentials import load_credentials, write_private
+
+pytestmark = pytest.mark.enable_socket
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.fixture
+def run_dir(tmp_path):
+    return tmp_path / "home" / "run"
+
+
+@pytest.fixture
+def open_umask():
+    """A umask that would let others read and write."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def test_files_and_folder_are_private(run_dir, open_umask):
+    """The folder has mode 0700 and each file 0600, whatever the umask says."""
+    load_credentials(run_dir)
+
+    assert mode(run_dir) == 0o700
+    assert {path.name: mode(path) for path in run_dir.iterdir()} == {
+        "certificate.pem": 0o600,
+        "key.pem": 0o600,
+        "token": 0o600,
+    }
+
+
+def test_a_folder_that_others_could_enter_is_closed(run_dir):
+    """A folder that was there with a wider mode gets 0700."""
+    run_dir.mkdir(parents=True)
+    run_dir.chmod(0o755)
+
+    load_credentials(run_dir)
+
+    assert mode(run_dir) == 0o700
+
+
+def test_a_second_start_has_the_same_credentials(run_dir):
+    """Certificate and token outlive the process, so that a JVM goes on trusting them."""
+    first, second = load_credentials(run_dir), load_credentials(run_dir)
+
+    assert (first.fingerprint, first.token) == (second.fingerprint, second.token)
+
+
+def test_two_homes_have_nothing_in_common(tmp_path):
+    """Each home has a token and a certificate of its own."""
+    first, second = load_credentials(tmp_path / "a"), load_credentials(tmp_path / "b")
+
+    assert first.token != second.token
+    assert first.fingerprint != second.fingerprint
+
+
+@pytest.mark.parametrize("missing", ["token", "certificate.pem", "key.pem"])
+def test_what_is_missing_is_made_again(run_dir, missing):
+    """A deleted file is made anew, and the rest stays usable."""
+    before = load_credentials(run_dir)
+    (run_dir / missing).unlink()
+
+    after = load_credentials(run_dir)
+
+    assert (after.token == before.token) is (missing != "token")
+    assert (after.fingerprint == before.fingerprint) is (missing == "token")
+
+
+def test_the_token_is_long_and_one_line(run_dir):
+    """The token has 256 random bits and is one line of hex."""
+    token = load_credentials(run_dir).token
+
+    assert len(bytes.fromhex(token.decode())) == 32
+    assert (run_dir / "token").read_bytes() == token + b"\n"
+
+
+def test_the_token_is_never_shown(run_dir):
+    """Neither `repr` nor `str` has the token in it."""
+    credentials = load_credentials(run_dir)
+
+    for shown in (repr(credentials), str(credentials), f"{[credentials]}"):
+        assert credentials.token.decode() not in shown
+        assert credentials.fingerprint in shown
+
+
+def test_the_fingerprint_is_that_of_the_certificate_a_peer_sees(run_dir):
+    """A peer that hashes the certificate of the handshake gets the fingerprint."""
+    credentials = load_credentials(run_dir)
+    ours, theirs = socket.socketpair()
+    ours.settimeout(5)
+    theirs.settimeout(5)
+
+    def serve():
+        with credentials.tls.wrap_socket(ours, server_side=True) as connection:
+            connection.recv(1)
+
+    server = threading.Thread(target=serve)
+    server.start()
+    trusting = ssl.create_default_context()
+    trusting.check_hostname = False
+    trusting.verify_mode = ssl.CERT_NONE
+
+    with trusting.wrap_socket(theirs) as connection:
+        seen = connection.getpeercert(binary_form=True)
+        version = connection.version()
+    server.join(5)
+
+    assert hashlib.sha256(seen).hexdigest() == credentials.fingerprint
+    assert version == "TLSv1.3"
+
+
+def test_old_versions_of_tls_are_refused(run_dir):
+    """Nothing below TLS 1.2 is spoken."""
+    assert load_credentials(run_dir).tls.minimum_version == ssl.TLSVersion.TLSv1_2
+
+
+def test_a_private_file_replaces_the_one_before(tmp_path, open_umask):
+    """A file is replaced in one step, with mode 0600, and no draft stays."""
+    path = tmp_path / "secret"
+    path.write_bytes(b"old")
+    path.chmod(0o644)
+
+    write_private(path, b"new")
+
+    assert path.read_bytes() == b"new"
+    assert mode(path) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_write_that_fails_leaves_everything_as_it_was(tmp_path):
+    """When the file cannot be replaced, the error comes through and no draft stays."""
+    path = tmp_path / "secret"
+    path.mkdir()
+
+    with pytest.raises(OSError, match="directory"):
+        write_private(path, b"new")
+
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_write_of_something_else_leaves_the_old_file(tmp_path):
+    """When the content cannot be written, the old one stays and no draft does."""
+    path = tmp_path / "secret"
+    path.write_bytes(b"old")
+
+    with pytest.raises(TypeError):
+        write_private(path, "text")
+
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,104 @@
+"""What users import is what is promised; every error has a code of its own."""
+
+import importlib
+import inspect
+import pkgutil
+import types
+
+import pytest
+
+import sidecypher
+from sidecypher import errors
+from sidecypher.errors import SidecypherError
+
+
+def test_the_public_names_are_sorted_and_complete():
+    """`__all__` is sorted and names everything the package offers, and nothing else."""
+    public = {
+        name
+        for name, value in vars(sidecypher).items()
+        if not name.startswith("_") and not isinstance(value, types.ModuleType)
+    }
+
+    assert sidecypher.__all__ == sorted(sidecypher.__all__)
+    assert set(sidecypher.__all__) == public
+
+
+@pytest.mark.parametrize("name", sidecypher.__all__)
+def test_each_public_name_is_documented(name):
+    """Whoever asks for help on a public name gets an answer."""
+    value = getattr(sidecypher, name)
+    if inspect.isclass(value) or inspect.isfunction(value):
+        assert inspect.getdoc(value)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        module.name
+        for module in pkgutil.walk_packages(sidecypher.__path__, "sidecypher.")
+        if module.name != "sidecypher.__main__"
+    ],
+)
+def test_every_module_can_be_imported_and_says_what_it_is_for(module):
+    """Each module stands for itself and begins with a docstring."""
+    assert importlib.import_module(module).__doc__
+
+
+def every_error():
+    found, open_ends = set(), [SidecypherError]
+    while open_ends:
+        below = open_ends.pop().__subclasses__()
+        open_ends += below
+        found.update(each for each in below if each.__module__ == errors.__name__)
+    return sorted(found, key=lambda each: each.__name__)
+
+
+def test_each_error_has_a_code_of_its_own():
+    """No two errors share a code; only the base classes, which nothing raises, have SC-000."""
+    codes = [each.code for each in every_error() if each is not errors.CallError]
+
+    assert len(codes) == len(set(codes))
+    assert all(len(code) == 6 and code.startswith("SC-") for code in codes)
+    assert SidecypherError.code == errors.CallError.code == "SC-000"
+    assert "SC-000" not in codes
+
+
+@pytest.mark.parametrize("kind", every_error(), ids=lambda kind: kind.__name__)
+def test_each_error_is_in_the_tree_of_the_docstring(kind):
+    """The tree that opens `errors.py` shows every error with its code and parent."""
+    line = next(line for line in errors.__doc__.splitlines() if f" {kind.__name__} " in line)
+
+    assert kind is errors.CallError or kind.code in line
+    assert ("│" in line) is (kind.__base__ is errors.CallError)
+
+
+def test_an_error_carries_what_people_and_programs_need():
+    """Message, code, hint, retryability and details are attributes; the text is the message."""
+    details = {"index": "people"}
+    error = errors.ProcedureError(
+        "No index", code="kg.no-index", hint="Make it.", retryable=True, details=details
+    )
+    details["index"] = "changed"
+
+    assert str(error) == error.message == "No index"
+    assert (error.code, error.hint, error.retryable) == ("kg.no-index", "Make it.", True)
+    assert error.details == {"index": "people"}
+
+
+def test_an_error_without_more_has_the_defaults_of_its_class():
+    """Code and hint come from the class unless they are given; an empty hint is a hint."""
+    error = errors.UnknownProcedure("No `a.b`")
+
+    assert (error.code, error.hint, error.retryable, error.details) == (
+        "SC-203", errors.UnknownProcedure.default_hint, False, {},
+    )  # fmt: skip
+    assert errors.UnknownProcedure("No `a.b`", hint="").hint == ""
+
+
+def test_a_failed_statement_keeps_neo4js_code():
+    """A `CypherError` has Neo4j's status as attribute and as detail."""
+    error = errors.CypherError("Invalid input", neo4j_code="Neo.ClientError.Statement.SyntaxError")
+
+    assert error.neo4j_code == "Neo.ClientError.Statement.SyntaxError"
+    assert error.details == {"neo4jCode": "Neo.ClientError.Statement.SyntaxError"}

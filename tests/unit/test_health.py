@@ -1,0 +1,128 @@
+"""`/livez`, `/readyz` and `/metrics`, asked over real HTTP."""
+
+import socket
+import threading
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from sidecypher.errors import SidecypherError
+from sidecypher.health import HealthServer, health_app
+from sidecypher.telemetry import Telemetry
+
+pytestmark = pytest.mark.enable_socket
+
+
+@pytest.fixture
+def wrong():
+    """What fails now: one line by name of the check."""
+    return {}
+
+
+@pytest.fixture
+def telemetry():
+    return Telemetry()
+
+
+@pytest.fixture
+def get(wrong, telemetry):
+    """Ask a health endpoint that has the checks `one` and `two`."""
+    checks = {name: lambda name=name: wrong.get(name) for name in ("one", "two")}
+    server = HealthServer(health_app(checks, telemetry.metrics), 0)
+    server.start()
+    with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", trust_env=False) as client:
+        yield client.get
+    server.stop()
+
+
+def test_live_means_that_the_process_answers(get, wrong):
+    """`/livez` is 200 whatever the checks say."""
+    wrong["one"] = "it broke"
+
+    answer = get("/livez")
+
+    assert (answer.status_code, answer.text) == (200, "ok\n")
+
+
+def test_ready_when_every_check_holds(get):
+    """`/readyz` is 200 when nothing is wrong, and lists the checks when asked."""
+    assert (get("/readyz").status_code, get("/readyz").text) == (200, "ok\n")
+    assert get("/readyz?verbose").text == "[+]one ok\n[+]two ok\nok\n"
+
+
+def test_not_ready_when_one_check_fails(get, wrong):
+    """One failed check makes `/readyz` 503; `?verbose` names it and its reason."""
+    wrong["two"] = "it broke"
+
+    short, verbose = get("/readyz"), get("/readyz?verbose")
+
+    assert (short.status_code, short.text) == (503, "not ready\n")
+    assert (verbose.status_code, verbose.text) == (
+        503,
+        "[+]one ok\n[-]two failed: it broke\nnot ready\n",
+    )
+    wrong.clear()
+    assert get("/readyz").status_code == 200
+
+
+def test_metrics_are_what_prometheus_reads(get, telemetry):
+    """`/metrics` parses as Prometheus text and has the numbers of the telemetry."""
+    telemetry.served("kg.a", "call-1", 3, 0.1)
+    telemetry.load_failures.set(2)
+
+    answer = get("/metrics")
+
+    families = {family.name: family for family in text_string_to_metric_families(answer.text)}
+    assert answer.headers["content-type"].startswith("text/plain")
+    [calls] = [
+        each for each in families["sidecypher_calls"].samples if each.name.endswith("_total")
+    ]
+    assert (calls.labels, calls.value) == ({"procedure": "kg.a", "outcome": "ok"}, 1.0)
+    assert families["sidecypher_load_failures"].samples[0].value == 2
+
+
+@pytest.mark.parametrize("path", ["/", "/livez/", "/readyz/../secret", "/docs", "/openapi.json"])
+def test_there_is_nothing_else(get, path):
+    """Any other path is not there."""
+    assert get(path, follow_redirects=True).status_code == (200 if path == "/livez/" else 404)
+
+
+def test_a_port_in_use_is_told_with_the_way_out():
+    """A taken port is an error that names it and the setting to change."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+
+        with pytest.raises(SidecypherError, match=f"listen on port {port}: Address") as caught:
+            HealthServer(health_app({}, Telemetry().metrics), port)
+
+    assert caught.value.code == "SC-602"
+    assert "`--http-port`" in caught.value.hint
+
+
+def test_it_listens_before_it_is_started(telemetry):
+    """Whoever connects early waits for the start and is not refused."""
+    server = HealthServer(health_app({}, telemetry.metrics), 0)
+    with socket.create_connection(("127.0.0.1", server.port), 5) as early:
+        server.start()
+        early.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        answer = early.makefile("rb").read()
+    server.stop()
+
+    assert answer.startswith(b"HTTP/1.1 200 OK")
+
+
+def test_stopping_ends_the_thread_and_frees_the_port(telemetry):
+    """After `stop` nothing of the server is left: no thread, no socket."""
+    threads = set(threading.enumerate())
+    server = HealthServer(health_app({}, telemetry.metrics), 0)
+    server.start()
+    httpx.get(f"http://127.0.0.1:{server.port}/livez", trust_env=False)
+    server.stop()
+
+    assert set(threading.enumerate()) <= threads
+    with socket.socket() as again:
+        again.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        again.bind(("127.0.0.1", server.port))

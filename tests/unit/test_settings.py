@@ -1,0 +1,251 @@
+"""Settings: flags over variables over the TOML file over defaults, and nothing unknown."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sidecypher.errors import SettingsError
+from sidecypher.settings import Settings, load_settings
+
+SECRET = "hunter2"
+
+
+def toml(folder, text, name="sidecypher.toml"):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def refused(flags=None, environ=None, config=None):
+    with pytest.raises(SettingsError) as caught:
+        load_settings(flags or {}, environ or {}, config)
+    assert caught.value.code == "SC-601"
+    return caught.value
+
+
+def test_without_any_setting_the_defaults_hold():
+    """Nothing given: every setting has its default."""
+    assert load_settings({}, {}) == Settings()
+
+
+def test_flags_beat_variables_beat_the_file_beat_defaults(tmp_path):
+    """A setting comes from the nearest source that gives it."""
+    config = toml(tmp_path, "port = 1\nhttp_port = 1\nbolt_port = 1\n")
+    environ = {"SIDECYPHER_PORT": "2", "SIDECYPHER_HTTP_PORT": "2"}
+
+    settings = load_settings({"port": 3, "http_port": None}, environ, config)
+
+    assert (settings.port, settings.http_port, settings.bolt_port) == (3, 2, 1)
+    assert settings.browser_port == 0
+
+
+def test_the_file_is_named_by_a_variable_or_a_flag(tmp_path):
+    """`--config` is read in place of the file that SIDECYPHER_CONFIG names."""
+    one, two = toml(tmp_path, "port = 1", "one.toml"), toml(tmp_path, "port = 2", "two.toml")
+
+    assert load_settings({}, {"SIDECYPHER_CONFIG": str(one)}).port == 1
+    assert load_settings({}, {"SIDECYPHER_CONFIG": str(one)}, two).port == 2
+
+
+@pytest.mark.parametrize(
+    "variable", ["SIDECYPHER_PROT", "SIDECYPHER_", "SIDECYPHER_HOME_FILE", "SIDECYPHER_PORT_FILE"]
+)
+def test_an_unknown_variable_is_refused_by_name(variable):
+    """A mistyped variable is told, and its value is not."""
+    error = refused(environ={variable: SECRET})
+
+    assert f"`{variable}`" in error.message
+    assert SECRET not in f"{error}{error.hint}"
+
+
+def test_variables_of_others_are_left_alone():
+    """Variables of the procedures, the tests, the plugin and other programs are not ours."""
+    environ = {
+        "SIDECYPHER_GITHUB_TOKEN": SECRET,
+        "SIDECYPHER_TEST_ANYTHING": "1",
+        "SIDECYPHER_RUN_DIR": "/somewhere",
+        "PORT": "1",
+        "sidecypher_port": "1",
+    }
+
+    assert load_settings({}, environ) == Settings()
+
+
+def test_an_unknown_name_in_the_file_is_refused(tmp_path):
+    """A mistyped name in the TOML file is told with the file's name, not its path."""
+    error = refused(config=toml(tmp_path, 'prot = "hunter2"'))
+
+    assert error.message == "The settings file `sidecypher.toml` has the unknown name `prot`"
+    assert str(tmp_path) not in f"{error}{error.hint}"
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path):
+    """A missing file is an error by its name, not a silent default."""
+    error = refused(config=tmp_path / "none.toml")
+
+    assert "`none.toml` cannot be read: No such file or directory" in error.message
+    assert "SIDECYPHER_CONFIG" in error.hint
+
+
+@pytest.mark.parametrize("content", [b"port = hunter2", b"port 5", b"= 5", b"\xff\xfe", b"[a\n"])
+def test_a_file_that_is_no_toml_is_told(tmp_path, content):
+    """What is no TOML is refused by the file's name, without its content."""
+    path = tmp_path / "bad.toml"
+    path.write_bytes(content)
+
+    error = refused(config=path)
+
+    assert error.message.startswith("The settings file `bad.toml` is no TOML")
+    assert SECRET not in error.message
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("port", "hunter2"),
+        ("port", "-1"),
+        ("http_port", "65536"),
+        ("bolt_port", "1.5"),
+        ("log_level", "hunter2"),
+        ("log_level", "debug"),
+        ("log_format", "hunter2"),
+        ("shutdown_seconds", "hunter2"),
+        ("shutdown_seconds", "-1"),
+        ("shutdown_seconds", "nan"),
+        ("shutdown_seconds", "301"),
+    ],
+)
+def test_a_value_that_cannot_be_used_names_its_setting_and_not_itself(name, value):
+    """A wrong value is told by its setting's name and all places it may come from."""
+    error = refused(environ={f"SIDECYPHER_{name.upper()}": value})
+
+    assert f"The setting `{name}` cannot be used" in error.message
+    assert f"SIDECYPHER_{name.upper()}" in error.hint
+    assert SECRET not in f"{error}{error.hint}"
+
+
+def test_the_values_a_setting_may_have_are_told_as_they_are_written():
+    """Where only a few words are allowed, the error lists them in their own case."""
+    assert "'DEBUG', 'INFO', 'WARNING' or 'ERROR'" in refused({"log_level": "loud"}).message
+
+
+def test_a_wrong_secret_is_never_shown(tmp_path):
+    """A password of a wrong type is refused without a trace of it."""
+    error = refused(config=toml(tmp_path, 'neo4j_password = ["hunter2"]'))
+
+    assert "`neo4j_password`" in error.message
+    assert SECRET not in f"{error!r}{error}{error.hint}{error.details}"
+    assert error.__suppress_context__
+
+
+def test_a_secret_comes_from_a_file(tmp_path):
+    """`SIDECYPHER_NEO4J_PASSWORD_FILE` names a file that holds the password."""
+    path = toml(tmp_path, f" {SECRET}\n", "password")
+
+    settings = load_settings({}, {"SIDECYPHER_NEO4J_PASSWORD_FILE": str(path)})
+
+    assert settings.neo4j_password.get_secret_value() == SECRET
+    assert SECRET not in f"{settings!r}{settings}"
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_secret_given_directly_beats_its_file(tmp_path, reverse):
+    """The variable wins over the one that names a file, whatever their order."""
+    path = toml(tmp_path, "from the file", "password")
+    pairs = [
+        ("SIDECYPHER_NEO4J_PASSWORD", SECRET),
+        ("SIDECYPHER_NEO4J_PASSWORD_FILE", str(path)),
+    ]
+
+    settings = load_settings({}, dict(pairs[::-1] if reverse else pairs))
+
+    assert settings.neo4j_password.get_secret_value() == SECRET
+
+
+def test_a_secret_file_that_is_not_there_is_told_by_its_variable(tmp_path):
+    """A missing secret file is told by the variable that names it, not by its path."""
+    error = refused(environ={"SIDECYPHER_NEO4J_PASSWORD_FILE": str(tmp_path / "none")})
+
+    assert "SIDECYPHER_NEO4J_PASSWORD_FILE cannot be read" in error.message
+    assert str(tmp_path) not in error.message
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("", []),
+        ("one", ["one"]),
+        ("one,two", ["one", "two"]),
+        (" one , two ,", ["one", "two"]),
+    ],
+)
+def test_a_list_of_folders_is_split_at_commas(text, names):
+    """`SIDECYPHER_PROCEDURES` holds folders with commas between them."""
+    settings = load_settings({}, {"SIDECYPHER_PROCEDURES": text})
+
+    assert settings.procedures == tuple(Path(name).absolute() for name in names)
+
+
+def test_a_list_of_folders_may_be_a_toml_list(tmp_path):
+    """In the file, folders may be a list."""
+    config = toml(tmp_path, 'procedures = ["/one", "/two"]')
+
+    assert load_settings({}, {}, config).procedures == (Path("/one"), Path("/two"))
+
+
+def test_paths_become_absolute(tmp_path, monkeypatch):
+    """Relative paths and `~` are resolved once, where the command starts."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/ann")
+
+    settings = load_settings({"home": "state", "cache_dir": "~/cache", "procedures": ["mine"]}, {})
+
+    assert settings.home == tmp_path / "state"
+    assert settings.cache_dir == Path("/home/ann/cache")
+    assert settings.procedures == (tmp_path / "mine",)
+    assert settings.run_dir == tmp_path / "state" / "run"
+    assert settings.log_dir == tmp_path / "state" / "logs"
+
+
+def test_a_child_process_gets_the_same_settings(tmp_path):
+    """`environment()` gives a child the settings it was made from, without the password."""
+    settings = load_settings(
+        {
+            "home": tmp_path / "home",
+            "cache_dir": tmp_path / "cache",
+            "procedures": [tmp_path / "a", tmp_path / "b"],
+            "port": 1,
+            "log_level": "DEBUG",
+            "log_format": "console",
+            "shutdown_seconds": 0.5,
+            "maven_url": "https://mirror.example/maven2",
+            "neo4j_password": SECRET,
+        },
+        {},
+    )
+
+    environ = settings.environment()
+
+    assert SECRET not in str(environ)
+    assert load_settings({}, environ) == settings.model_copy(update={"neo4j_password": None})
+
+
+def test_a_child_process_always_gets_the_folders():
+    """Home and cache are handed down even when they are the defaults."""
+    assert set(Settings().environment()) == {"SIDECYPHER_HOME", "SIDECYPHER_CACHE_DIR"}
+
+
+def test_settings_do_not_change():
+    """Settings are read once; nothing changes them later."""
+    with pytest.raises(ValueError, match="frozen"):
+        Settings().port = 5
+
+
+def test_without_an_environment_the_process_has_its_own(monkeypatch, tmp_path):
+    """The variables of the process are read when no others are given."""
+    for name in [name for name in os.environ if name.startswith("SIDECYPHER_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("SIDECYPHER_HOME", str(tmp_path))
+
+    assert load_settings({}).home == tmp_path
