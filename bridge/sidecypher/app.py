@@ -5,12 +5,13 @@ import signal
 import sys
 import threading
 import time
+from queue import SimpleQueue
 from types import FrameType
 from typing import Final
 
 from sidecypher.credentials import load_credentials
 from sidecypher.dispatch import Dispatcher
-from sidecypher.executors import EventLoop
+from sidecypher.executors import STOP_SECONDS, EventLoop
 from sidecypher.health import HealthServer, health_app
 from sidecypher.loading import Loaded, load
 from sidecypher.rendezvous import Endpoint, Rendezvous, remove_rendezvous
@@ -18,7 +19,7 @@ from sidecypher.resources import Resources
 from sidecypher.settings import Settings
 from sidecypher.telemetry import Telemetry, configure_logging, logger
 from sidecypher.transport.py4j import Py4JServer
-from sidecypher.types import Limits
+from sidecypher.types import Deadline, Limits
 
 SWITCH_SECONDS: Final = 0.0005
 """How long a thread may hold the interpreter when others wait.
@@ -104,14 +105,19 @@ class Sidecar:
         self._stopping.set()
         self._dispatcher.refuse_new()
         remove_rendezvous(self._settings.run_dir, self._dispatcher.generation)
-        patience = time.monotonic() + self._settings.shutdown_seconds
-        while self._dispatcher.serving_calls and time.monotonic() < patience:
-            time.sleep(0.01)
+        self._await_calls(self._settings.shutdown_seconds)
         self._dispatcher.cancel_all()
+        # What was cancelled still gets its answer, if its body lets go.
+        self._await_calls(STOP_SECONDS)
         self._py4j.stop()
         self._loop.stop([self._resources.stop])
         self._health.stop()
         logger().info("sidecar stopped")
+
+    def _await_calls(self, seconds: float) -> None:
+        patience = Deadline.after(seconds)
+        while self._dispatcher.serving_calls and not patience.expired():
+            time.sleep(0.01)
 
 
 def serve(settings: Settings) -> None:
@@ -122,15 +128,18 @@ def serve(settings: Settings) -> None:
     """
     configure_logging(settings.log_level, settings.log_format)
     sidecar = Sidecar(settings)
-    asked = threading.Event()
+    # A queue that a signal handler may use: an Event could deadlock with the thread it interrupts.
+    asked: SimpleQueue[int] = SimpleQueue()
+    seen: list[int] = []
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
-        if asked.is_set():
+        if seen:
             os._exit(128 + number)
-        asked.set()
+        seen.append(number)
+        asked.put(number)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, on_signal)
     sidecar.start()
-    asked.wait()
+    asked.get()
     sidecar.stop()

@@ -100,9 +100,7 @@ def _encode_integer(kind: CypherType) -> Coder:
     def encode(value: Any) -> Any:
         if not isinstance(value, int) or isinstance(value, bool):
             raise _unexpected(value, kind)
-        if not INTEGER_MIN <= value <= INTEGER_MAX:
-            raise ValueTypeError("is an integer outside 64 bits")
-        return int(value)
+        return int(_in_64_bits(value))
 
     return encode
 
@@ -130,7 +128,8 @@ def _encode_string(kind: CypherType) -> Coder:
             raise _unexpected(value, kind)
         if not value.isascii() and _SURROGATE.search(value):
             raise ValueTypeError("is a string with half of a surrogate pair")
-        return str(value)
+        # Not `str(value)`: a member of an enumeration would give its name.
+        return str.__str__(value)
 
     return encode
 
@@ -207,6 +206,12 @@ def _encode_any(_kind: CypherType) -> Coder:
     return encode
 
 
+def _in_64_bits(value: int) -> int:
+    if INTEGER_MIN <= value <= INTEGER_MAX:
+        return value
+    raise ValueTypeError("is an integer outside 64 bits")
+
+
 def _looks_tagged(value: dict[str, Any]) -> bool:
     return len(value) == 1 and next(iter(value)).startswith("$")
 
@@ -240,9 +245,9 @@ def _decode_boolean(kind: CypherType) -> Coder:
 
 def _decode_integer(kind: CypherType) -> Coder:
     def decode(value: Any) -> Any:
-        if isinstance(value, int) and value is not True and value is not False:
-            return value
-        raise _not_read(value, kind)
+        if not isinstance(value, int) or value is True or value is False:
+            raise _not_read(value, kind)
+        return _in_64_bits(value)
 
     return decode
 
@@ -314,6 +319,8 @@ def _decode_any(_kind: CypherType) -> Coder:
     def decode(value: Any) -> Any:
         if isinstance(value, list):
             return [decode(item) for item in value]
+        if isinstance(value, int):
+            return _in_64_bits(value)
         if not isinstance(value, dict):
             return value
         if not _looks_tagged(value):
@@ -390,9 +397,11 @@ def _in_zone(local: datetime, offset: timedelta, key: str) -> datetime:
         raise ValueTypeError("has a time zone that this Python does not know") from None
     value = local.replace(tzinfo=zone)
     # An hour that a clock change repeats is told apart by its offset.
-    if value.utcoffset() != offset and value.replace(fold=1).utcoffset() == offset:
-        return value.replace(fold=1)
-    return value
+    for candidate in (value, value.replace(fold=1)):
+        if candidate.utcoffset() == offset:
+            return candidate
+    # The JVM knows other rules for this zone than Python does: the instant matters more.
+    return local.replace(tzinfo=timezone(offset))
 
 
 _ENCODERS: Final[dict[str, Callable[[CypherType], Coder]]] = {

@@ -14,6 +14,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from sidecypher.errors import RunFolderError
+
 _VALID: Final = timedelta(days=3650)
 _NAME: Final = "sidecypher sidecar"
 
@@ -41,26 +43,48 @@ def load_credentials(folder: Path) -> Credentials:
 
     Args:
         folder: The run folder; it gets mode 0700 and its files 0600.
+
+    Raises:
+        RunFolderError: The folder cannot be used, or a file in it is damaged.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        return _load(folder)
+    except ssl.SSLError:
+        raise RunFolderError(
+            "The sidecar's certificate or key is damaged",
+            hint="Delete `certificate.pem` and `key.pem` in the run folder; they are made anew.",
+        ) from None
+    except OSError as error:
+        raise RunFolderError(
+            f"The run folder cannot be used: {error.strerror}",
+            hint="Choose another home with `--home` or SIDECYPHER_HOME.",
+        ) from None
+
+
+def _load(folder: Path) -> Credentials:
     key_file, certificate_file = folder / "key.pem", folder / "certificate.pem"
     if not (key_file.exists() and certificate_file.exists()):
         key, certificate = _make_certificate()
         write_private(key_file, key)
         write_private(certificate_file, certificate)
-    token_file = folder / "token"
-    if not token_file.exists():
-        write_private(token_file, secrets.token_hex(32).encode() + b"\n")
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.minimum_version = ssl.TLSVersion.TLSv1_2
     # Each connection shakes hands anew; unused session tickets would cost a write each.
     tls.num_tickets = 0
     tls.load_cert_chain(certificate_file, key_file)
     certificate_der = ssl.PEM_cert_to_DER_cert(certificate_file.read_text())
-    return Credentials(
-        tls, hashlib.sha256(certificate_der).hexdigest(), token_file.read_bytes().strip()
-    )
+    return Credentials(tls, hashlib.sha256(certificate_der).hexdigest(), _token(folder / "token"))
+
+
+def _token(file: Path) -> bytes:
+    token = file.read_bytes().strip() if file.exists() else b""
+    if not token:
+        # An empty file too: an empty token would open the sidecar to everybody.
+        token = secrets.token_hex(32).encode()
+        write_private(file, token + b"\n")
+    return token
 
 
 def write_private(path: Path, content: bytes) -> None:

@@ -161,9 +161,9 @@ class Dispatcher:
         return self._serve(call, session, deadline)
 
     def _admit(self, request: CallRequest, session: Session) -> Call:
+        procedure = self.registry.get(request.name)
         if self._stopping is not None:
             raise self._stopping
-        procedure = self.registry.get(request.name)
         if request.signature != procedure.entry.signature:
             raise CatalogueMismatch(f"Plugin and sidecar disagree about `{request.name}`")
         if request.id in self._calls:

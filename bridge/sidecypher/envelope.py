@@ -3,7 +3,7 @@
 `docs/wire.md` describes the protocol; the Java core implements its other half.
 """
 
-from typing import Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -12,6 +12,9 @@ from sidecypher.errors import ProtocolError, SidecypherError
 VERSION: Final = 1
 """Version of the envelope, exchanged in `hello`."""
 
+
+Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=86_400_000)]
+"""A time of at most a day."""
 
 _TEXT_LENGTH: Final = 10_000
 
@@ -44,7 +47,7 @@ class CallRequest(msgspec.Struct, frozen=True):
     name: str
     signature: str
     args: list[Any]
-    remaining_ms: int
+    remaining_ms: Milliseconds
     mode: str
     database: str
     user: str
@@ -54,7 +57,7 @@ class PageRequest(msgspec.Struct, frozen=True):
     """Answer with the next page of an open call."""
 
     id: str
-    remaining_ms: int
+    remaining_ms: Milliseconds
 
 
 class CloseRequest(msgspec.Struct, frozen=True):

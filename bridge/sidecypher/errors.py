@@ -23,7 +23,8 @@
     │   ├── MessageTooLarge SC-216   a message is larger than the limit
     │   └── CatalogueMismatch SC-217 plugin and sidecar disagree about a signature
     ├── SettingsError       SC-601   a setting is unknown or has a value that cannot be used
-    └── ListenError         SC-602   the sidecar cannot listen on a port
+    ├── ListenError         SC-602   the sidecar cannot listen on a port
+    └── RunFolderError      SC-604   the run folder or a file in it cannot be used
 
 The runtime (SC-3xx), the plugin's builder (SC-4xx) and `github` (SC-5xx) keep their errors beside
 their code. SC-210 to SC-212 (unavailable, busy, outcome unknown) come from the Java side alone,
@@ -208,3 +209,9 @@ class ListenError(SidecypherError):
     """The sidecar cannot listen on a port."""
 
     code = "SC-602"
+
+
+class RunFolderError(SidecypherError):
+    """The run folder, or a file in it, cannot be used."""
+
+    code = "SC-604"

@@ -7,6 +7,7 @@ sidecar's one event loop, while the serving thread waits and executes its callba
 import asyncio
 import contextlib
 import contextvars
+import operator
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -89,6 +90,11 @@ def rows_of(procedure: Procedure, answer: object) -> list[Any]:
     )
 
 
+def _add_all(page: Page, rows: Iterator[Any]) -> bool:
+    """Add rows until the page is full or they end; tell whether there may be more."""
+    return any(map(page.add, rows)) and operator.length_hint(rows, 1) > 0
+
+
 class ThreadRunning:
     """A plain body, on the thread that serves the call."""
 
@@ -109,7 +115,7 @@ class ThreadRunning:
     def _fill(self, page: Page) -> bool:
         if self._rows is None:
             self._rows = self._start()
-        return any(map(page.add, self._rows))
+        return _add_all(page, self._rows)
 
     def _start(self) -> Iterator[Any]:
         answer = self._procedure.body(*self._arguments)
@@ -157,7 +163,7 @@ class AsyncRunning:
         if self._listed is None:
             answer = self._await(lambda: self._procedure.body(*self._arguments))
             self._listed = iter(rows_of(self._procedure, answer))
-        return any(map(page.add, self._listed))
+        return _add_all(page, self._listed)
 
     async def _pull(self, page: Page) -> bool:
         if self._rows is None:

@@ -97,19 +97,20 @@ def _folder_sources(
     package = "sidecypher_folder_" + hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]
     parent = types.ModuleType(package)
     parent.__path__ = [str(folder)]
+    _forget_modules(package)
     sys.modules[package] = parent
+    importlib.invalidate_caches()
     for path in sorted(folder.iterdir()):
         is_package = (path / "__init__.py").is_file()
         if path.name.startswith(("_", ".")) or not (path.suffix == ".py" or is_package):
             continue
-        yield path.name, partial(_import_fresh, f"{package}.{path.stem}")
+        yield path.name, partial(importlib.import_module, f"{package}.{path.stem}")
 
 
-def _import_fresh(name: str) -> types.ModuleType:
-    for loaded in [key for key in sys.modules if key == name or key.startswith(name + ".")]:
-        del sys.modules[loaded]
-    importlib.invalidate_caches()
-    return importlib.import_module(name)
+def _forget_modules(package: str) -> None:
+    """Drop what an earlier load imported, so that changed files are read again."""
+    for name in [name for name in sys.modules if name.startswith(package + ".")]:
+        del sys.modules[name]
 
 
 def _with_submodules(module: types.ModuleType) -> list[types.ModuleType]:
@@ -125,4 +126,8 @@ def _reason(error: BaseException) -> str:
         return f"{error.message}. {error.hint}".strip()
     if isinstance(error, SyntaxError):
         return f"syntax error in line {error.lineno}: {error.msg}"
-    return f"{type(error).__name__} at import: {error}".splitlines()[0][:_REASON_LENGTH]
+    try:
+        text = f"{type(error).__name__} at import: {error}"
+    except Exception:  # noqa: BLE001 - an author's `__str__` may raise anything
+        text = f"{type(error).__name__} at import"
+    return text.splitlines()[0][:_REASON_LENGTH]

@@ -89,9 +89,9 @@ class Procedure:
             return deepcopy(parameter.default.value)
         try:
             return self._decoders[index](value)
-        except ValueTypeError as error:
+        except (ValueTypeError, RecursionError) as error:
             raise ArgumentError(
-                f"The argument `{parameter.name}` of `{self.name}` {error.message}",
+                f"The argument `{parameter.name}` of `{self.name}` {_told(error)}",
                 hint=f"Its signature is {self.usage()}.",
             ) from None
 
@@ -109,7 +109,7 @@ class Procedure:
         values = self._values_of(row)
         try:
             return [encode(value) for encode, value in zip(self._encoders, values, strict=True)]
-        except ValueTypeError:
+        except (ValueTypeError, RecursionError):
             raise self._wrong_column(values) from None
 
     def _wrong_column(self, values: Iterable[Any]) -> RowError:
@@ -118,8 +118,8 @@ class Procedure:
         ):
             try:
                 encode(value)
-            except ValueTypeError as error:
-                return RowError(f"The column `{column.name}` of `{self.name}` {error.message}")
+            except (ValueTypeError, RecursionError) as error:
+                return RowError(f"The column `{column.name}` of `{self.name}` {_told(error)}")
         return RowError(f"`{self.name}` returned a row that changed while it was read")
 
     def usage(self) -> str:
@@ -155,6 +155,10 @@ def procedure(
         ... def greet(name: str) -> Greeting:
         ...     return Greeting(text=f"Hello {name}")
     """
+    if not isinstance(name, str):
+        raise SignatureError(
+            "`@procedure` was used without a name", hint='Write `@procedure("kg.score")`, say.'
+        )
 
     def decorate(body: _Body) -> _Body:
         setattr(body, _MARK, describe(body, name, mode, timeout))
@@ -197,7 +201,7 @@ def describe(body: Callable[..., Any], name: str, mode: Mode, timeout: float) ->
         name=name,
         mode=mode,
         description=(inspect.getdoc(body) or "").partition("\n")[0],
-        timeout_ms=round(timeout * 1000),
+        timeout_ms=max(1, round(timeout * 1000)),
         signature=signature_of(name, mode, parameters, columns),
         parameters=parameters,
         columns=columns,
@@ -211,6 +215,12 @@ def describe(body: Callable[..., Any], name: str, mode: Mode, timeout: float) ->
         _encoders=tuple(encoder(column.type) for column in signature.columns),
         _values_of=_values_of([column.attribute for column in signature.columns]),
     )
+
+
+def _told(error: ValueTypeError | RecursionError) -> str:
+    if isinstance(error, ValueTypeError):
+        return error.message
+    return "nests too deeply, or holds itself"
 
 
 def _values_of(attributes: list[str]) -> Callable[[Any], tuple[Any, ...]]:

@@ -88,9 +88,12 @@ class Settings(BaseModel):
     @field_validator("home", "cache_dir", "procedures", mode="after")
     @classmethod
     def _absolute(cls, value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(path.expanduser().absolute() for path in value)
-        return value.expanduser().absolute()
+        try:
+            if isinstance(value, tuple):
+                return tuple(path.expanduser().absolute() for path in value)
+            return value.expanduser().absolute()
+        except RuntimeError:
+            raise ValueError("it names the home of an unknown user") from None
 
     @property
     def run_dir(self) -> Path:
@@ -192,6 +195,8 @@ def _secret(variable: str, path: Path) -> SecretStr:
         raise SettingsError(
             f"The file named by {variable} cannot be read: {error.strerror}"
         ) from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"The file named by {variable} is no text in UTF-8") from None
 
 
 def _text(value: object) -> str:

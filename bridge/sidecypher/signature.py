@@ -7,6 +7,7 @@ identifier in Python, Cypher and Java; a namespace must not be one that Neo4j ke
 import inspect
 import math
 import re
+import sys
 import types as pytypes
 import typing
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -203,10 +204,7 @@ class _Reader:
         self.place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
 
     def read(self) -> Signature:
-        try:
-            hints = typing.get_type_hints(self.function, include_extras=True)
-        except NameError as error:
-            self.refuse(f"uses the unknown name `{error.name}` in its annotations", "Import it.")
+        hints = self.hints(self.function)
         parameters = list(inspect.signature(self.function).parameters.values())
         takes_context = bool(parameters) and parameters[0].name == "ctx"
         if takes_context:
@@ -215,6 +213,18 @@ class _Reader:
         read = tuple(self.parameter(parameter, hints) for parameter in parameters)
         self.distinct([parameter.name for parameter in read], "parameters")
         return Signature(read, self.columns(row), takes_context, row, answer)
+
+    def hints(self, annotated: Any) -> dict[str, Any]:
+        try:
+            return typing.get_type_hints(annotated, include_extras=True)
+        except NameError as error:
+            self.refuse(f"uses the unknown name `{error.name}` in an annotation", "Import it.")
+        # An annotation may be any text or expression, so reading it may raise anything.
+        except Exception as error:  # noqa: BLE001
+            self.refuse(
+                f"has an annotation that cannot be read ({type(error).__name__})",
+                "Write types, such as `int` or `list[str]`.",
+            )
 
     def refuse(self, what: str, hint: str) -> NoReturn:
         raise SignatureError(
@@ -271,10 +281,10 @@ class _Reader:
             rows = [argument for argument in arguments if argument is not type(None)]
             if len(rows) == 1 and _is_row(rows[0]):
                 return rows[0], Answer.MAYBE
-        if origin is list and _is_row(arguments[0]):
+        if origin is list and arguments and _is_row(arguments[0]):
             return arguments[0], Answer.LIST
         streams = {AsyncIterator} if inspect.isasyncgenfunction(self.function) else {Iterator}
-        if origin in streams and _is_row(arguments[0]):
+        if origin in streams and arguments and _is_row(arguments[0]):
             return arguments[0], Answer.ITERATOR
         self.refuse(
             "has no return type that gives rows",
@@ -283,7 +293,7 @@ class _Reader:
         )
 
     def columns(self, row: type[Row]) -> tuple[Column, ...]:
-        hints = typing.get_type_hints(row, include_extras=True)
+        hints = self.hints(row)
         if not hints:
             self.refuse(f"returns `{row.__name__}`, which has no columns", "Annotate one.")
         columns = tuple(self.column(row, attribute, hint) for attribute, hint in hints.items())
@@ -326,7 +336,7 @@ class _Reader:
                 return CypherType(name, nullable=name == "ANY")
         if annotation is list or origin is list:
             return CypherType("LIST", self.type(arguments[0] if arguments else Any, where))
-        if annotation is dict or (origin is dict and arguments[0] is str):
+        if annotation is dict or (origin is dict and arguments[:1] in {(), (str,)}):
             return CypherType("MAP", self.type(arguments[1] if arguments else Any, where))
         self.refuse(
             f"has a type for {where} that is no Cypher type",
@@ -340,7 +350,11 @@ def _is_row(annotation: object) -> bool:
 
 
 def _notes(annotation: Any) -> tuple[object, ...]:
-    return getattr(annotation, "__metadata__", ())
+    """Return what is noted on an annotation, or on a part of a union."""
+    own: tuple[object, ...] = getattr(annotation, "__metadata__", ())
+    if typing.get_origin(annotation) in {typing.Union, pytypes.UnionType}:
+        return own + sum(map(_notes, typing.get_args(annotation)), ())
+    return own
 
 
 def _fits(value: object, kind: CypherType) -> bool:
@@ -353,7 +367,7 @@ def _fits(value: object, kind: CypherType) -> bool:
         case (("INTEGER" | "ANY"), int()) if not isinstance(value, bool):
             return INTEGER_MIN <= value <= INTEGER_MAX
         case "FLOAT", int() | float() if not isinstance(value, bool):
-            return math.isfinite(value)
+            return abs(value) <= sys.float_info.max
         case "ANY", float():
             return math.isfinite(value)
         case "STRING", str():

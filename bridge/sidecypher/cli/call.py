@@ -29,11 +29,15 @@ def call(
     uri, auth = bolt_address(settings)
     values = [_value(argument) for argument in arguments or []]
     try:
-        with neo4j.GraphDatabase.driver(uri, auth=auth) as driver:
+        with neo4j.GraphDatabase.driver(uri, auth=auth, max_transaction_retry_time=0) as driver:
             found = driver.execute_query(
                 _statement(name, len(values)),
                 {f"a{index}": value for index, value in enumerate(values)},
             )
+    except OverflowError:
+        raise CallError(
+            f"`{name}` was given a number that Cypher has no INTEGER for", code="SC-215"
+        ) from None
     except (DriverError, Neo4jError) as error:
         raise CallError(
             f"`{name}` gave no rows: {getattr(error, 'message', None) or type(error).__name__}",

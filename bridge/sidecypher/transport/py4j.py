@@ -25,7 +25,7 @@ from py4j import protocol
 from sidecypher.dispatch import Dispatcher, Session
 from sidecypher.errors import CallCancelled, ListenError, MessageTooLarge, ProtocolError
 from sidecypher.telemetry import logger
-from sidecypher.types import Limits
+from sidecypher.types import Deadline, Limits
 
 _AUTHENTICATE: Final = protocol.AUTH_COMMAND_NAME.encode()
 _CALL: Final = protocol.CALL_PROXY_COMMAND_NAME.encode()
@@ -39,7 +39,10 @@ _RUN: Final = b"\n".join((_CALL, _ENTRY_POINT, b"run", _STRING))
 
 _BACKLOG: Final = 128
 _READ_BUFFER: Final = 64 * 1024
-_TOKEN_LINE: Final = 512
+_GREETING_LINES: Final = 2
+_GREETING_BYTES: Final = 512
+_SHORTEST_TIMEOUT: Final = 0.001
+_PAUSE_SECONDS: Final = 0.05
 
 
 def escape(payload: bytes) -> bytes:
@@ -80,14 +83,14 @@ class Connection:
         try:
             if self._open():
                 self._answer()
-        except ProtocolError as error:
-            logger().warning("connection closed", code=error.code, reason=error.message)
-            self._send_quietly(_FATAL_REPLY)
-        except MessageTooLarge as error:
+        except (ProtocolError, MessageTooLarge) as error:
             logger().warning("connection closed", code=error.code, reason=error.message)
             self._send_quietly(_FATAL_REPLY)
         except OSError:
             logger().debug("connection lost")
+        except Exception as error:  # noqa: BLE001 - one connection must not silently lose its thread
+            logger().error("connection closed", reason=f"{type(error).__name__} in the sidecar")
+            self._send_quietly(_FATAL_REPLY)
         finally:
             self.close()
             self._dispatcher.disconnected(self._session)
@@ -102,23 +105,38 @@ class Connection:
     def _open(self) -> bool:
         """Return whether a peer with our token is at the other end."""
         self._plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._plain.settimeout(self._limits.handshake_seconds)
+        deadline = Deadline.after(self._limits.handshake_seconds)
+        self._plain.settimeout(deadline.remaining())
         try:
-            self._socket = self._tls.wrap_socket(self._plain, server_side=True)
+            self._socket = self._tls.wrap_socket(
+                self._plain, server_side=True, do_handshake_on_connect=False
+            )
+            # The TLS socket owns the descriptor from here on, so it is the one `close` must shut.
+            self._plain = self._socket
+            self._socket.do_handshake()
         except (OSError, ValueError) as error:
             logger().warning("connection refused", reason=f"TLS failed: {type(error).__name__}")
             return False
-        self._plain = self._socket
         self._reader = io.BufferedReader(
             socket.SocketIO(self._socket, "r"), buffer_size=_READ_BUFFER
         )
-        command = self._reader.readline(_TOKEN_LINE).rstrip(b"\n")
-        token = self._reader.readline(_TOKEN_LINE).rstrip(b"\n")
-        if command != _AUTHENTICATE or not hmac.compare_digest(token, self._token):
+        expected = _AUTHENTICATE + b"\n" + self._token + b"\n"
+        if not hmac.compare_digest(self._greeting(deadline), expected):
             logger().warning("connection refused", reason="wrong token")
             return False
         self._socket.sendall(_VOID_REPLY)
         return True
+
+    def _greeting(self, deadline: Deadline) -> bytes:
+        """Return the peer's first two lines, however it slices them, within the deadline."""
+        text = b""
+        while text.count(b"\n") < _GREETING_LINES and len(text) <= _GREETING_BYTES:
+            self._socket.settimeout(max(deadline.remaining(), _SHORTEST_TIMEOUT))
+            chunk = self._reader.read1(_GREETING_BYTES)
+            if not chunk or deadline.expired():
+                break
+            text += chunk
+        return text
 
     def _answer(self) -> None:
         while (request := self._request()) is not None:
@@ -166,6 +184,10 @@ class Connection:
         try:
             self._socket.sendall(_RUN + escape(request) + b"\n" + _END + b"\n")
             answer = self._line()
+        except MessageTooLarge:
+            # The rest of the answer is still on its way: the connection cannot be used again.
+            self.close()
+            raise
         except OSError:
             answer = None
         if answer is None:
@@ -207,6 +229,7 @@ class Py4JServer:
         self._limits = limits
         self._gauge = open_connections
         self._lock = threading.Lock()
+        self._stopped = threading.Event()
         self._connections: set[Connection] = set()
         self._listener = _listen(port)
         self.port: Final[int] = self._listener.getsockname()[1]
@@ -217,35 +240,49 @@ class Py4JServer:
 
     def _accept(self) -> None:
         # Nothing but accepting happens here: one silent client must not keep others waiting.
-        while True:
+        while not self._stopped.is_set():
             try:
                 plain, _ = self._listener.accept()
-            except OSError:
-                return
-            with self._lock:
-                room = len(self._connections) < self._limits.connections
-                connection = self._connect(plain)
-                if room:
-                    self._connections.add(connection)
-            if not room:
-                logger().warning("connection refused", reason="too many connections")
-                connection.close()
-                continue
-            self._gauge.inc()
-            threading.Thread(
-                target=self._serve, args=(connection,), name="sidecypher-connection", daemon=True
-            ).start()
+                self._admit(self._connect(plain))
+            except (OSError, RuntimeError) as error:
+                # Out of descriptors or threads: others will end, so wait for them and go on.
+                if not self._stopped.wait(_PAUSE_SECONDS):
+                    logger().error("cannot accept", reason=type(error).__name__)
+
+    def _admit(self, connection: Connection) -> None:
+        with self._lock:
+            room = len(self._connections) < self._limits.connections
+            if room:
+                self._connections.add(connection)
+                self._gauge.set(len(self._connections))
+        if not room:
+            logger().warning("connection refused", reason="too many connections")
+            connection.close()
+            return
+        thread = threading.Thread(
+            target=self._serve, args=(connection,), name="sidecypher-connection", daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError:
+            connection.close()
+            self._forget(connection)
+            raise
 
     def _serve(self, connection: Connection) -> None:
         try:
             connection.serve()
         finally:
-            with self._lock:
-                self._connections.discard(connection)
-            self._gauge.dec()
+            self._forget(connection)
+
+    def _forget(self, connection: Connection) -> None:
+        with self._lock:
+            self._connections.discard(connection)
+            self._gauge.set(len(self._connections))
 
     def stop(self) -> None:
         """Close the listener and every connection."""
+        self._stopped.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()

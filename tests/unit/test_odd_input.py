@@ -1,0 +1,348 @@
+"""What authors, operators and strangers get wrong in ways nobody expects."""
+
+import contextlib
+import enum
+import socket
+import ssl
+import threading
+import typing
+
+import pytest
+
+from sidecypher import Description, Row, envelope, procedure
+from sidecypher.codec import decoder, encoder
+from sidecypher.credentials import load_credentials
+from sidecypher.dispatch import Dispatcher, Session
+from sidecypher.errors import (
+    ArgumentError,
+    CallError,
+    RunFolderError,
+    SettingsError,
+    SidecypherError,
+    SignatureError,
+    ValueTypeError,
+)
+from sidecypher.executors import EventLoop
+from sidecypher.loading import load
+from sidecypher.registry import Registry, describe
+from sidecypher.resources import Resources
+from sidecypher.settings import load_settings
+from sidecypher.signature import CypherType, read_signature
+from sidecypher.telemetry import Telemetry
+from sidecypher.testing import ProcedureEnvironment
+from sidecypher.transport.py4j import Py4JServer
+from sidecypher.types import Limits
+
+
+class Number(Row):
+    value: int
+
+
+class Text(Row):
+    value: str
+
+
+class Anything(Row):
+    value: typing.Any
+
+
+class Unknown(Row):
+    value: "Nope"  # noqa: F821
+
+
+@pytest.fixture
+def dispatcher():
+    """A dispatcher whose only procedure takes any value."""
+
+    def body(x: typing.Any) -> Number: ...
+
+    loop = EventLoop()
+    registry = Registry([describe(body, "kg.any", "READ", 1)])
+    yield Dispatcher(registry, loop, Resources(), Telemetry(), Limits())
+    loop.stop()
+
+
+def test_an_argument_that_nests_too_deeply_is_an_argument_error():
+    """A list nested deeper than Python recurses is refused by the argument's name."""
+
+    def body(x: typing.Any) -> Number: ...
+
+    nested = []
+    for _ in range(900):
+        nested = [nested]
+
+    with pytest.raises(ArgumentError, match="`x` of `kg.any` nests too deeply"):
+        describe(body, "kg.any", "READ", 1).arguments([nested])
+
+
+def test_a_message_that_nests_too_deeply_is_answered(dispatcher):
+    """A deep message gets an error as its answer, or ends its connection; no thread dies of it."""
+    signature = dispatcher.registry.get("kg.any").entry.signature
+    request = (
+        f'{{"id":"1","name":"kg.any","signature":"{signature}","args":[{"[" * 600}{"]" * 600}],'
+        '"remaining_ms":1000,"mode":"READ","database":"","user":""}'
+    )
+
+    with contextlib.suppress(SidecypherError):
+        assert b"SC-204" in dispatcher.handle("call", request.encode(), Session(run, jvm="j"))
+
+
+def run(request):
+    return request
+
+
+def test_a_row_that_holds_itself_names_its_column():
+    """A cyclic value is an error of its column, not a crash."""
+    cycle = []
+    cycle.append(cycle)
+
+    @procedure("kg.cycle")
+    def body() -> Anything:
+        return Anything(value=cycle)
+
+    with ProcedureEnvironment(body) as environment, pytest.raises(CallError) as caught:
+        environment.call("kg.cycle")
+
+    assert caught.value.code == "SC-205"
+    assert "`value`" in caught.value.message
+
+
+@pytest.mark.parametrize("kind", ["INTEGER", "ANY"])
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**30])
+def test_integers_outside_64_bits_are_not_read(kind, value):
+    """An integer that Cypher cannot hold is refused on its way in as well."""
+    with pytest.raises(ValueTypeError, match="outside 64 bits"):
+        decoder(CypherType(kind))(value)
+
+
+def test_a_time_that_no_clock_holds_is_a_protocol_error():
+    """Milliseconds beyond a day are no time a peer may send."""
+    with pytest.raises(SidecypherError):
+        envelope.read(b'{"id":"1","remaining_ms":' + b"9" * 400 + b"}", envelope.PageRequest)
+
+
+def test_a_member_of_a_text_enumeration_is_its_value():
+    """Enumerations that are strings are written as their value, not their name."""
+
+    class Colour(str, enum.Enum):
+        RED = "red"
+
+    assert encoder(CypherType("STRING"))(Colour.RED) == "red"
+
+
+def bare_dict(x: typing.Dict) -> Number: ...  # noqa: UP006
+def bare_list() -> typing.List: ...  # noqa: UP006
+def bare_iterator() -> typing.Iterator: ...
+def huge_default(x: float = 10**400) -> Number: ...
+def unknown_in_row() -> Unknown: ...
+def no_expression(x: "int int") -> Number: ...  # noqa: F722
+def no_attribute(x: "enum.nope") -> Number: ...
+
+
+@pytest.mark.parametrize(
+    "function",
+    [bare_list, bare_iterator, huge_default, unknown_in_row, no_expression, no_attribute],
+)
+def test_odd_annotations_are_signature_errors(function):
+    """Whatever an annotation holds, reading it gives an error that names the function."""
+    with pytest.raises(SignatureError, match=f"`{function.__name__}`"):
+        read_signature(function)
+
+
+def test_a_bare_dict_is_a_map():
+    """`typing.Dict` without parameters is a MAP of anything."""
+    assert str(read_signature(bare_dict).parameters[0].type) == "MAP"
+
+
+def test_a_description_inside_a_union_is_kept():
+    """`Annotated[float, Description(...)] | None` describes its column."""
+
+    class Scored(Row):
+        value: typing.Annotated[float, Description("0..1")] | None
+
+    def body() -> Scored: ...
+
+    assert read_signature(body).columns[0].description == "0..1"
+
+
+def test_the_decorator_without_a_name_is_refused():
+    """`@procedure` without parentheses says how it is written."""
+    with pytest.raises(SignatureError, match="without a name"):
+
+        @procedure
+        def body() -> Number: ...
+
+
+def test_a_tiny_timeout_is_not_none():
+    """A timeout below a millisecond counts as one; 0 would mean the default."""
+
+    def body() -> Number: ...
+
+    assert describe(body, "kg.a", "READ", 0.0001).entry.timeout_ms == 1
+
+
+def test_an_exception_without_a_text_leaves_its_module_out(tmp_path):
+    """An exception at import whose text cannot be had is told by its type."""
+    (tmp_path / "bad.py").write_text(
+        "class Odd(Exception):\n    def __str__(self):\n        raise ValueError\nraise Odd\n"
+    )
+
+    [failure] = load([tmp_path]).failures
+
+    assert (failure.module, failure.reason) == ("bad.py", "Odd at import")
+
+
+def test_a_module_may_import_a_later_one(tmp_path):
+    """Procedures that one module imports from another are loaded once."""
+    source = (
+        "from sidecypher import Row, procedure\nclass R(Row):\n    v: int\n"
+        "@procedure('kg.{0}')\ndef {0}() -> R:\n    return R(v=1)\n"
+    )
+    (tmp_path / "z.py").write_text(source.format("z"))
+    (tmp_path / "a.py").write_text("from .z import z\n" + source.format("a"))
+
+    loaded = load([tmp_path])
+
+    assert loaded.failures == ()
+    assert {found.name for found in loaded.registry} >= {"kg.a", "kg.z"}
+
+
+def test_the_home_of_nobody_is_a_settings_error():
+    """A home below an unknown user's is refused by the setting's name."""
+    with pytest.raises(SettingsError, match="`home`"):
+        load_settings({}, {"SIDECYPHER_HOME": "~nobody-there/x"})
+
+
+def test_a_secret_file_that_is_no_text_is_named_by_its_variable(tmp_path):
+    """A binary secret file is refused, naming the variable and not the path."""
+    (tmp_path / "secret").write_bytes(b"\xff\xfe")
+
+    with pytest.raises(SettingsError, match="SIDECYPHER_NEO4J_PASSWORD_FILE"):
+        load_settings({}, {"SIDECYPHER_NEO4J_PASSWORD_FILE": str(tmp_path / "secret")})
+
+
+def test_a_home_that_cannot_be_made_is_a_named_error(tmp_path):
+    """A run folder below a file is an error that says what to change."""
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(RunFolderError, match="run folder cannot be used"):
+        load_credentials(tmp_path / "file" / "run")
+
+
+def test_a_damaged_certificate_says_what_to_delete(tmp_path):
+    """A certificate that cannot be read is an error with the way out."""
+    load_credentials(tmp_path)
+    (tmp_path / "certificate.pem").write_text("broken")
+
+    with pytest.raises(RunFolderError) as caught:
+        load_credentials(tmp_path)
+
+    assert "`certificate.pem`" in caught.value.hint
+
+
+def test_an_empty_token_file_opens_nothing(tmp_path):
+    """An empty token is replaced; it would let everybody in."""
+    load_credentials(tmp_path)
+    (tmp_path / "token").write_bytes(b"\n")
+
+    assert len(load_credentials(tmp_path).token) == 64
+
+
+def test_invented_names_make_no_series_while_stopping(dispatcher):
+    """Names that do not exist never become labels, also when calls are refused."""
+    telemetry = dispatcher._telemetry
+    dispatcher.refuse_new()
+    request = (
+        b'{"id":"1","name":"made.up","signature":"","args":[],'
+        b'"remaining_ms":1,"mode":"","database":"","user":""}'
+    )
+
+    dispatcher.handle("call", request, Session(run, jvm="j"))
+
+    samples = [each.labels for family in telemetry.metrics.collect() for each in family.samples]
+    assert "made.up" not in str(samples)
+
+
+def test_a_single_large_row_needs_one_message():
+    """A row of a megabyte that is the only one is not followed by an empty page."""
+
+    @procedure("kg.big")
+    def body() -> Text:
+        return Text(value="x" * (1024 * 1024))
+
+    sent = []
+    with ProcedureEnvironment(body) as environment:
+        send = environment._client._send
+        environment._client._send = lambda method, payload: (
+            sent.append(method),
+            send(method, payload),
+        )[1]
+        environment.call("kg.big")
+
+    assert sent == ["call"]
+
+
+@pytest.fixture
+def serving(tmp_path):
+    """Start a server with given limits; stop it afterwards."""
+    with contextlib.ExitStack() as stack:
+
+        def start(limits):
+            loop, telemetry = EventLoop(), Telemetry()
+            credentials = load_credentials(tmp_path)
+            server = Py4JServer(
+                Dispatcher(Registry([]), loop, Resources(), telemetry, limits),
+                tls=credentials.tls,
+                token=credentials.token,
+                port=0,
+                limits=limits,
+                open_connections=telemetry.connections,
+            )
+            stack.callback(loop.stop)
+            stack.callback(server.stop)
+            return server
+
+        yield start
+
+
+def test_a_stranger_who_dribbles_is_closed_after_the_handshakes_time(serving):
+    """One byte now and then does not keep a connection without a token open."""
+    server = serving(Limits(handshake_seconds=0.3))
+    server.start()
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    tls.check_hostname = False
+    tls.verify_mode = ssl.CERT_NONE
+    pause = threading.Event()
+    sent = 0
+
+    with tls.wrap_socket(socket.create_connection(("127.0.0.1", server.port), 5)) as peer:
+        with contextlib.suppress(OSError):
+            for _ in range(40):
+                peer.sendall(b"x")
+                sent += 1
+                pause.wait(0.05)
+
+    assert sent < 40
+
+
+def test_accepting_goes_on_after_accept_has_failed(serving, eventually):
+    """An error of `accept`, such as too many open files, does not end accepting."""
+    server = serving(Limits())
+    listener, failed = server._listener, threading.Event()
+
+    class Flaky:
+        def accept(self):
+            if not failed.is_set():
+                failed.set()
+                raise OSError(24, "Too many open files")
+            return listener.accept()
+
+        def __getattr__(self, name):
+            return getattr(listener, name)
+
+    server._listener = Flaky()
+    server.start()
+    assert failed.wait(5)
+
+    with socket.create_connection(("127.0.0.1", server.port), 5):
+        eventually(lambda: server._connections)
