@@ -71,7 +71,7 @@ def test_an_argument_that_nests_too_deeply_is_an_argument_error():
     for _ in range(900):
         nested = [nested]
 
-    with pytest.raises(ArgumentError, match="`x` of `kg.any` nests too deeply"):
+    with pytest.raises(ArgumentError, match=r"`x` of `kg\.any` nests too deeply"):
         describe(body, "kg.any", "READ", 1).arguments([nested])
 
 
@@ -124,7 +124,7 @@ def test_a_time_that_no_clock_holds_is_a_protocol_error():
 def test_a_member_of_a_text_enumeration_is_its_value():
     """Enumerations that are strings are written as their value, not their name."""
 
-    class Colour(str, enum.Enum):
+    class Colour(str, enum.Enum):  # noqa: UP042 - `str()` of its members is not their value
         RED = "red"
 
     assert encoder(CypherType("STRING"))(Colour.RED) == "red"
@@ -315,12 +315,12 @@ def test_a_stranger_who_dribbles_is_closed_after_the_handshakes_time(serving):
     pause = threading.Event()
     sent = 0
 
-    with tls.wrap_socket(socket.create_connection(("127.0.0.1", server.port), 5)) as peer:
-        with contextlib.suppress(OSError):
-            for _ in range(40):
-                peer.sendall(b"x")
-                sent += 1
-                pause.wait(0.05)
+    peer = tls.wrap_socket(socket.create_connection(("127.0.0.1", server.port), 5))
+    with peer, contextlib.suppress(OSError):
+        for _ in range(40):
+            peer.sendall(b"x")
+            sent += 1
+            pause.wait(0.05)
 
     assert sent < 40
 
