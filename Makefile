@@ -6,31 +6,39 @@ BIN := $(VENV)/bin
 CORE := plugin-build/sidecypher_plugin/core.jar
 MVN := mvn --batch-mode --quiet --file plugin-build/core/pom.xml
 
-.PHONY: default demo test lint format core bench lock clean
+.PHONY: default check demo test lint format core bench lock clean
 
 .DELETE_ON_ERROR:
 
 default: lint test
 
-# The virtual environment is made under another name and renamed last, so that an interrupted
-# first run is never taken for a finished one.
-$(VENV)/ready: requirements.lock pyproject.toml
+# The stamp is written last, so that an interrupted first run is never taken for a finished one.
+$(VENV)/ready: requirements.lock pyproject.toml | check
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $@
 
+check:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "error: Python 3.11 or newer is needed; name one with PYTHON=/path/to/python3" >&2; exit 1; }
+	@for tool in javac:"a JDK 17 or newer" mvn:"Maven 3.8 or newer"; do \
+		command -v "$${tool%%:*}" >/dev/null || { \
+			echo "error: $${tool#*:} is needed; install it and put $${tool%%:*} on the PATH" >&2; exit 1; }; \
+	done
+
 CORE_SOURCES := $(shell find plugin-build/core/src/main -type f) plugin-build/core/pom.xml
 
-$(CORE): $(CORE_SOURCES)
+$(CORE): $(CORE_SOURCES) | check
 	$(MVN) package -DskipTests
 
 core: $(CORE)
 
 # The demo has a home of its own, so that its graph never mixes with yours.
-demo: export SIDECYPHER_HOME ?= $(CURDIR)/.demo
+demo: export SIDECYPHER_HOME := $(CURDIR)/.demo
 demo: $(VENV)/ready $(CORE)
+	@$(BIN)/sidecypher down 2>/dev/null
 	@$(BIN)/sidecypher demo $(if $(KEEP),--keep)
 
 test: $(VENV)/ready $(CORE)

@@ -1,3 +1,3 @@
 """Fixtures that all folders share, one file per concern."""
 
-pytest_plugins = ["fix_jars", "fix_server"]
+pytest_plugins = ["fix_jars", "fix_server", "fix_waiting"]

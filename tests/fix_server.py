@@ -3,7 +3,7 @@
 import contextlib
 import json
 import os
-import signal
+import socket
 import subprocess
 import sys
 import time
@@ -72,17 +72,37 @@ class Server:
     def sidecar_down(self):
         """Kill the sidecar and keep it down while the block runs."""
         supervisor = psutil.Process(read_state(self.home).pid)
-        sidecar = self.process("sidecar")
-        before = self.rendezvous.generation
         supervisor.suspend()
         try:
-            os.kill(sidecar.pid, signal.SIGKILL)
-            # A killed child stays a zombie while its parent is suspended.
-            wait_until(lambda: sidecar.status() == psutil.STATUS_ZOMBIE)
+            port = self.rendezvous.endpoints[0].port
+            self.process("sidecar").kill()
+            # Threads of a killed process may hold its sockets for a moment.
+            wait_until(lambda: not _listens(port))
             yield
         finally:
             supervisor.resume()
-        wait_until(lambda: self.rendezvous and self.rendezvous.generation != before)
+
+    def await_sidecar(self):
+        """Wait until a sidecar that a test has killed is replaced."""
+        wait_until(self._sidecar_serves)
+
+    def _sidecar_serves(self):
+        state = next(each for each in read_state(self.home).processes if each.name == "sidecar")
+        written = self.rendezvous
+        return (
+            state.alive
+            and written is not None
+            and written.pid == state.pid
+            and _listens(written.endpoints[0].port)
+        )
+
+
+def _listens(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), 5).close()
+    except ConnectionRefusedError:
+        return False
+    return True
 
 
 @pytest.fixture(scope="session")
@@ -124,8 +144,9 @@ def driver(server):
 
 
 @pytest.fixture
-def session(driver):
-    """A session on an empty graph."""
+def session(server, driver):
+    """A session on an empty graph, with a sidecar that serves."""
+    server.await_sidecar()
     with driver.session() as session:
         session.run("MATCH (n) DETACH DELETE n").consume()
         yield session

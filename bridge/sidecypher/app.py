@@ -48,21 +48,22 @@ class Sidecar:
             SidecypherError: A port is taken or the home cannot be written.
         """
         self._settings = settings
-        credentials = load_credentials(settings.run_dir)
+        credentials = load_credentials(settings.run_folder)
         self._telemetry = Telemetry()
         self._loop = EventLoop()
         self._resources = Resources()
         self.loaded: Final[Loaded] = load(settings.procedures)
         self._stopping = threading.Event()
+        limits = Limits(message_bytes=settings.max_line_bytes)
         self._dispatcher = Dispatcher(
-            self.loaded.registry, self._loop, self._resources, self._telemetry, Limits()
+            self.loaded.registry, self._loop, self._resources, self._telemetry, limits
         )
         self._py4j = Py4JServer(
             self._dispatcher,
             tls=credentials.tls,
             token=credentials.token,
             port=settings.port,
-            limits=Limits(),
+            limits=limits,
             open_connections=self._telemetry.connections,
         )
         checks = {
@@ -92,7 +93,7 @@ class Sidecar:
             http=self._health.port,
             procedures=len(self.loaded.registry),
             left_out={failure.module: failure.reason for failure in self.loaded.failures},
-        ).write(self._settings.run_dir)
+        ).write(self._settings.run_folder)
         log.info(
             "sidecar ready",
             procedures=len(self.loaded.registry),
@@ -104,7 +105,7 @@ class Sidecar:
         """Refuse new calls, let those in flight end within the grace, cancel the rest."""
         self._stopping.set()
         self._dispatcher.refuse_new()
-        remove_rendezvous(self._settings.run_dir, self._dispatcher.generation)
+        remove_rendezvous(self._settings.run_folder, self._dispatcher.generation)
         self._await_calls(self._settings.shutdown_seconds)
         self._dispatcher.cancel_all()
         # What was cancelled still gets its answer, if its body lets go.

@@ -363,7 +363,8 @@ class EventLoop:
         """Cancel all tasks, await `last` one by one, and end the thread."""
         self._loop.call_soon_threadsafe(self._cancel_all)
         for start in last:
-            self.run(start, contextvars.copy_context(), STOP_SECONDS * 4)
+            with contextlib.suppress(TimeoutError):
+                self.run(start, contextvars.copy_context(), STOP_SECONDS * 4)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(STOP_SECONDS * 4)
 

@@ -4,6 +4,8 @@ import inspect
 import threading
 from typing import Any, TypeVar
 
+from sidecypher.telemetry import logger
+
 _Resource = TypeVar("_Resource")
 
 
@@ -32,10 +34,15 @@ class Resources:
         return made
 
     async def stop(self) -> None:
-        """Stop all objects that can be stopped, the latest first."""
+        """Stop all objects that can be stopped, the latest first; one that fails stops no other."""
         while self._made:
-            _, made = self._made.popitem()
-            stop = getattr(made, "stop", None)
-            stopped = stop() if stop is not None else None
-            if inspect.isawaitable(stopped):
-                await stopped
+            kind, made = self._made.popitem()
+            try:
+                stop = getattr(made, "stop", None)
+                stopped = stop() if stop is not None else None
+                if inspect.isawaitable(stopped):
+                    await stopped
+            except Exception as error:  # noqa: BLE001 - an author's `stop` may raise anything
+                logger().error(
+                    "resource not stopped", resource=kind.__name__, type=type(error).__name__
+                )

@@ -14,6 +14,7 @@ from platformdirs import user_cache_path, user_data_path
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from sidecypher.errors import SettingsError
+from sidecypher.types import Limits
 
 PREFIX: Final = "SIDECYPHER_"
 
@@ -53,6 +54,8 @@ class Settings(BaseModel):
         maven_url: Mirror to fetch jars from; empty means Maven Central.
         log_level: Least severe level that is logged.
         log_format: `json` or `console`.
+        run_dir: Folder where sidecar and plugin meet; empty means `run` in the home.
+        max_line_bytes: Longest message, either way; the plugin reads the same variable.
         shutdown_seconds: How long calls in flight may take to end when the sidecar stops.
         neo4j_uri: Server that `sidecypher call` talks to; empty means the embedded one.
         neo4j_user: User at that server.
@@ -72,6 +75,8 @@ class Settings(BaseModel):
     maven_url: str = ""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "console"] = "json"
+    run_dir: Path | None = None
+    max_line_bytes: Annotated[int, Field(ge=1024, le=2**30)] = Limits.message_bytes
     shutdown_seconds: Annotated[float, Field(ge=0, le=300)] = 5.0
     neo4j_uri: str = ""
     neo4j_user: str = "neo4j"
@@ -85,20 +90,20 @@ class Settings(BaseModel):
             return [part.strip() for part in value.split(",") if part.strip()]
         return value
 
-    @field_validator("home", "cache_dir", "procedures", mode="after")
+    @field_validator("home", "cache_dir", "procedures", "run_dir", mode="after")
     @classmethod
     def _absolute(cls, value: Any) -> Any:
         try:
             if isinstance(value, tuple):
                 return tuple(path.expanduser().absolute() for path in value)
-            return value.expanduser().absolute()
+            return value and value.expanduser().absolute()
         except RuntimeError:
             raise ValueError("it names the home of an unknown user") from None
 
     @property
-    def run_dir(self) -> Path:
-        """Folder of `sidecar.json`, credentials and process state."""
-        return self.home / "run"
+    def run_folder(self) -> Path:
+        """Folder of `sidecar.json` and credentials."""
+        return self.run_dir or self.home / "run"
 
     @property
     def log_dir(self) -> Path:
@@ -154,9 +159,10 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     for variable, value in environ.items():
         if not variable.startswith(PREFIX) or variable.startswith(_OWN_PREFIXES):
             continue
-        if variable in PLUGIN_VARIABLES or variable == PREFIX + "CONFIG":
-            continue
         name = variable.removeprefix(PREFIX).lower()
+        plugin_only = variable in PLUGIN_VARIABLES and name not in Settings.model_fields
+        if plugin_only or variable == PREFIX + "CONFIG":
+            continue
         if name.endswith("_file") and name.removesuffix("_file") == "neo4j_password":
             found.setdefault("neo4j_password", _secret(variable, Path(value)))
         elif name in Settings.model_fields:

@@ -135,7 +135,7 @@ class Deadline:
         return self.clock() >= self.at
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Limits:
     """What one sidecar accepts.
 

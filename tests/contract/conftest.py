@@ -2,7 +2,6 @@
 
 import socket
 import ssl
-import time
 from pathlib import Path
 
 import pytest
@@ -130,20 +129,6 @@ def stand(tmp_path_factory):
 def dial():
     """Connect to a port and shake hands, and say nothing yet."""
     return _dial
-
-
-@pytest.fixture
-def eventually():
-    """Wait until a condition holds, and return what it gave."""
-
-    def wait(condition, seconds=10.0):
-        deadline = time.monotonic() + seconds
-        while not (answer := condition()):
-            assert time.monotonic() < deadline, "the condition never came true"
-            time.sleep(0.005)
-        return answer
-
-    return wait
 
 
 @pytest.fixture

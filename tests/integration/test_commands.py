@@ -81,11 +81,11 @@ def test_health_and_metrics_count_calls(server, session):
 
 def test_a_sidecar_that_dies_is_restarted(server, session):
     """The supervisor replaces a sidecar that was killed, and calls work again."""
-    before = server.rendezvous.generation
+    killed = server.process("sidecar")
+    killed.kill()
+    wait_until(lambda: not killed.is_running())
 
-    server.process("sidecar").kill()
-
-    wait_until(lambda: server.rendezvous and server.rendezvous.generation != before)
+    server.await_sidecar()
     assert session.run("CALL test.echo('again')").single()["value"] == "again"
 
 

@@ -36,12 +36,13 @@ class Caller(threading.Thread):
 
 
 def transaction_of(session, procedure):
-    """Return the id of the transaction that runs a procedure."""
+    """Return the id of the only other transaction, once the body of its procedure runs."""
+    wait_until(lambda: procedure in session.run("CALL test.running()").value())
     query = (
         "SHOW TRANSACTIONS YIELD transactionId, currentQuery "
-        "WHERE currentQuery STARTS WITH $start RETURN transactionId"
+        "WHERE NOT currentQuery STARTS WITH 'SHOW' RETURN transactionId"
     )
-    return wait_until(lambda: session.run(query, start=f"CALL {procedure}").value())[0]
+    return session.run(query).single(strict=True).value()
 
 
 @pytest.mark.parametrize("procedure", ["test.hang", "test.hangAsync"])
@@ -110,6 +111,7 @@ def test_without_a_sidecar_calls_fail_at_once_and_recover(server, driver, sessio
         assert time.monotonic() - begun < 0.5
         assert session.run("RETURN 1 AS one").single()["one"] == 1
 
+    server.await_sidecar()
     assert session.run("CALL test.echo('back')").single()["value"] == "back"
 
 
@@ -117,7 +119,6 @@ def test_a_sidecar_killed_in_a_call_is_an_unknown_outcome(server, driver, sessio
     """kill -9 in a call: the caller hears at once, and nobody repeats the call for it."""
     caller = Caller(driver, "CALL test.hang(20)")
     transaction_of(session, "test.hang")
-    before = server.rendezvous.generation
 
     begun = time.monotonic()
     server.process("sidecar").kill()
@@ -125,7 +126,7 @@ def test_a_sidecar_killed_in_a_call_is_an_unknown_outcome(server, driver, sessio
 
     assert caller.ended - begun < 1.0
     assert "SC-212" in caller.error.message
-    wait_until(lambda: server.rendezvous and server.rendezvous.generation != before)
+    server.await_sidecar()
     assert session.run("CALL test.echo('back')").single()["value"] == "back"
 
 

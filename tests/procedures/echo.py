@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -46,6 +47,19 @@ class Facts(Row):
     user: str
     seconds_left: float
     thread: str
+
+
+_running: list[str] = []
+
+
+@contextlib.contextmanager
+def running(name: str) -> Iterator[None]:
+    """Note that a body runs: a transaction is there before its procedure is."""
+    _running.append(name)
+    try:
+        yield
+    finally:
+        _running.remove(name)
 
 
 @procedure("test.echo")
@@ -153,8 +167,9 @@ def maybe(there: bool) -> Text | None:
 @procedure("test.run", mode="WRITE")
 def run(ctx: Context, cypher: str, params: dict[str, Any] = {}) -> Iterator[Anything]:  # noqa: B006
     """Run a statement in the caller's transaction and return its records."""
-    for record in ctx.run(cypher, **params):  # type: ignore[arg-type]
-        yield Anything(value=record)
+    with running("test.run"):
+        for record in ctx.run(cypher, **params):  # type: ignore[arg-type]
+            yield Anything(value=record)
 
 
 @procedure("test.runAsync", mode="WRITE")
@@ -259,14 +274,16 @@ def fail_late(after: int) -> Iterator[Number]:
 @procedure("test.hang", timeout=60.0)
 def hang(seconds: float) -> Text:
     """Answer only after a while, and never look at the deadline."""
-    time.sleep(seconds)
+    with running("test.hang"):
+        time.sleep(seconds)
     return Text(value="late")
 
 
 @procedure("test.hangAsync", timeout=60.0)
 async def hang_async(seconds: float) -> Text:
     """Answer only after a while."""
-    await asyncio.sleep(seconds)
+    with running("test.hangAsync"):
+        await asyncio.sleep(seconds)
     return Text(value="late")
 
 
@@ -302,13 +319,18 @@ _closed: list[str] = []
 @procedure("test.closing")
 def closing(label: str) -> Iterator[Number]:
     """Count for ever; remember when the generator is closed."""
-    value = 0
     try:
-        while True:
-            yield Number(value=value)
-            value += 1
+        with running("test.closing"):
+            for value in itertools.count():
+                yield Number(value=value)
     finally:
         _closed.append(label)
+
+
+@procedure("test.running")
+def running_now() -> list[Text]:
+    """Return which of the procedures that may take long have begun and not ended."""
+    return [Text(value=name) for name in _running]
 
 
 @procedure("test.closed")

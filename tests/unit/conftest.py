@@ -1,26 +1,12 @@
-"""What unit tests of several modules need."""
-
-import os
-import time
+"""Unit tests use no sockets but those an event loop wakes itself with."""
 
 import pytest
+import pytest_socket
 
 
-@pytest.fixture
-def eventually():
-    """Wait until a condition holds, and return what it gave."""
-
-    def wait(condition, seconds=10.0):
-        deadline = time.monotonic() + seconds
-        while not (answer := condition()):
-            assert time.monotonic() < deadline, "the condition never came true"
-            time.sleep(0.005)
-        return answer
-
-    return wait
-
-
-@pytest.fixture
-def clean_environment():
-    """The environment of whoever runs the tests, without settings of theirs."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("SIDECYPHER_")}
+@pytest.fixture(autouse=True)
+def no_sockets():
+    """Refuse every socket that could leave the process."""
+    pytest_socket.disable_socket(allow_unix_socket=True)
+    yield
+    pytest_socket.enable_socket()

@@ -11,8 +11,6 @@ import pytest
 
 from sidecypher.credentials import load_credentials, write_private
 
-pytestmark = pytest.mark.enable_socket
-
 
 def mode(path):
     return stat.S_IMODE(path.stat().st_mode)

@@ -64,7 +64,7 @@ def test_variables_of_others_are_left_alone():
     environ = {
         "SIDECYPHER_GITHUB_TOKEN": SECRET,
         "SIDECYPHER_TEST_ANYTHING": "1",
-        "SIDECYPHER_RUN_DIR": "/somewhere",
+        "SIDECYPHER_POOL_SIZE": "4",
         "PORT": "1",
         "sidecypher_port": "1",
     }
@@ -204,7 +204,7 @@ def test_paths_become_absolute(tmp_path, monkeypatch):
     assert settings.home == tmp_path / "state"
     assert settings.cache_dir == Path("/home/ann/cache")
     assert settings.procedures == (tmp_path / "mine",)
-    assert settings.run_dir == tmp_path / "state" / "run"
+    assert settings.run_folder == tmp_path / "state" / "run"
     assert settings.log_dir == tmp_path / "state" / "logs"
 
 

@@ -3,6 +3,7 @@
 Exit codes: 0 done, 1 it failed, 2 it was called in a way it does not understand.
 """
 
+import signal
 import sys
 
 import typer
@@ -29,6 +30,9 @@ app.add_typer(plugin, name="plugin")
 
 def main() -> None:
     """Run the command line; show errors as *error / cause / hint*."""
+    # As an exception, so that what a command has started is ended; `serve` has handlers of its own.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _frame: sys.exit(128 + number))
     try:
         app()
     except SidecypherError as error:

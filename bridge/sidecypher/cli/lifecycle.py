@@ -13,18 +13,25 @@ import typer
 from sidecypher.app import serve as run_sidecar
 from sidecypher.cli.options import AsJson, Check, Config, Home, Procedures
 from sidecypher.cli.output import notes, results, show_json
-from sidecypher.cli.prepare import PLUGIN_FILE, build_plugin, fetch_jars, java_for, load_procedures
+from sidecypher.cli.prepare import PLUGIN_FILE, build_plugin, fetch_jars, find_jdk, load_procedures
 from sidecypher.rendezvous import FILE, read_rendezvous
-from sidecypher.runtime.errors import NotRunning
-from sidecypher.runtime.installation import Installation
-from sidecypher.runtime.lockfile import load_lock
-from sidecypher.runtime.neo4j import USER, Neo4jServer
-from sidecypher.runtime.ports import choose_ports, read_ports
-from sidecypher.runtime.process.detached import launch_supervisor
-from sidecypher.runtime.process.spec import ProcessSpec, file_names_pid
-from sidecypher.runtime.process.state import read_state
-from sidecypher.runtime.process.stop import stop
-from sidecypher.runtime.process.supervisor import Supervisor
+from sidecypher.runtime import (
+    USER,
+    AlreadyRunning,
+    Installation,
+    Neo4jServer,
+    NotRunning,
+    ProcessSpec,
+    Supervisor,
+    choose_ports,
+    file_names_pid,
+    find_java,
+    launch_supervisor,
+    load_lock,
+    read_ports,
+    read_state,
+    stop,
+)
 from sidecypher.settings import Settings, load_settings
 
 
@@ -60,15 +67,18 @@ def bring_up(
         SidecypherError: Something needed is missing, or a process does not start.
     """
     running = read_state(settings.home)
+    if running is not None and running.alive and running.status != "ready":
+        raise AlreadyRunning("Another `up` or `down` is at work on this home", hint="Wait for it.")
     if running is not None and running.alive:
         notes.print("Already up. To load changed procedures: `sidecypher down`, then `up`.")
         return
+    # Asked first: without a JDK there is no use in fetching 140 MB.
+    jdk = find_jdk()
     installation = fetch_jars(settings)
-    java = java_for(installation)
     loaded = load_procedures(settings)
     plugins = settings.home / "neo4j" / "plugins"
     plugins.mkdir(parents=True, exist_ok=True)
-    build_plugin(loaded, installation, java, plugins / PLUGIN_FILE, check=check)
+    build_plugin(loaded, installation, jdk, plugins / PLUGIN_FILE, check=check)
     notes.print("Starting Neo4j and the sidecar")
     command = [sys.executable, "-m", "sidecypher", "supervise", *replay]
     launch_supervisor(settings.home, command, {**environ, **settings.environment()})
@@ -88,7 +98,7 @@ def supervise(
             bolt=settings.bolt_port or None,
             http=settings.browser_port or None,
         )
-        server = Neo4jServer(settings.home, installation, java_for(installation), ports)
+        server = Neo4jServer(settings.home, installation, find_java(installation.lock.java), ports)
         server.prepare()
         companions = []
         if replay_payloads is not None:
@@ -102,10 +112,11 @@ def _sidecar(settings: Settings) -> ProcessSpec:
     return ProcessSpec(
         name="sidecar",
         argv=(sys.executable, "-m", "sidecypher", "serve"),
-        env=dict(os.environ),
+        # The plugin looks here, whatever run folder the environment names for another sidecar.
+        env={**os.environ, "SIDECYPHER_RUN_DIR": str(settings.home / "run")},
         log_file=settings.log_dir / "sidecar.log",
         restart=True,
-        ready=file_names_pid(settings.run_dir / FILE),
+        ready=file_names_pid(settings.home / "run" / FILE),
         stop_grace=settings.shutdown_seconds + 5.0,
     )
 
@@ -194,7 +205,7 @@ def read_status(settings: Settings) -> dict[str, Any]:
     """Return what `status --json` prints."""
     state = read_state(settings.home)
     ports = read_ports(settings.home / "ports.json")
-    sidecar = read_rendezvous(settings.run_dir)
+    sidecar = read_rendezvous(settings.home / "run")
     alive = {} if state is None else {each.name: each.alive for each in state.processes}
     running = state is not None and state.alive and bool(alive) and all(alive.values())
     return {
@@ -223,7 +234,9 @@ def read_status(settings: Settings) -> dict[str, Any]:
 
 def _is_ready(port: int) -> bool:
     try:
-        return httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=2).is_success
+        # No proxy reaches what listens on this machine only.
+        url = f"http://127.0.0.1:{port}/readyz"
+        return httpx.get(url, timeout=2, trust_env=False).is_success
     except httpx.HTTPError:
         return False
 

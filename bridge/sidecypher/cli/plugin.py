@@ -7,7 +7,7 @@ import typer
 
 from sidecypher.cli.options import Check, Config, Home, Procedures
 from sidecypher.cli.output import results
-from sidecypher.cli.prepare import PLUGIN_FILE, build_plugin, fetch_jars, java_for, load_procedures
+from sidecypher.cli.prepare import PLUGIN_FILE, build_plugin, fetch_jars, find_jdk, load_procedures
 from sidecypher.errors import ModuleLoadError
 from sidecypher.settings import load_settings
 
@@ -38,11 +38,11 @@ def build(
             f"`{first.module}` cannot be loaded: {first.reason}",
             hint="Correct it, or take it out of the folder.",
         )
+    jdk = find_jdk()
     installation = fetch_jars(settings)
     destination = output or settings.home / "neo4j" / "plugins" / PLUGIN_FILE
     destination.parent.mkdir(parents=True, exist_ok=True)
-    java = java_for(installation)
-    built = build_plugin(loaded, installation, java, destination, check=check)
+    built = build_plugin(loaded, installation, jdk, destination, check=check)
     results.print(
         f"{destination}: {len(loaded.registry)} procedures, {'built' if built else 'up to date'}",
         markup=False,

@@ -2,16 +2,22 @@
 
 import contextlib
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sidecypher.cli.output import download_bar, notes
 from sidecypher.loading import Loaded, load
-from sidecypher.runtime.bootcheck import boot_check
-from sidecypher.runtime.download import MAVEN_CENTRAL, fetch
-from sidecypher.runtime.installation import Installation
-from sidecypher.runtime.java import Java, find_java, find_javac
-from sidecypher.runtime.lockfile import load_lock
+from sidecypher.runtime import (
+    MAVEN_CENTRAL,
+    Installation,
+    Java,
+    boot_check,
+    fetch,
+    find_java,
+    find_javac,
+    load_lock,
+)
 from sidecypher.settings import Settings
 from sidecypher_plugin.builder import CORE_JAR, build, is_current, read_inputs
 
@@ -28,14 +34,22 @@ def fetch_jars(settings: Settings) -> Installation:
         return fetch(load_lock(), settings.cache_dir, settings.maven_url or MAVEN_CENTRAL, on_bytes)
 
 
-def java_for(installation: Installation) -> Java:
-    """Return a Java that runs these jars.
+@dataclass(frozen=True, slots=True)
+class Jdk:
+    """What of Java is needed: one that runs Neo4j, and a compiler for the plugin."""
+
+    java: Java
+    javac: Path
+
+
+def find_jdk() -> Jdk:
+    """Find Java before anything is fetched for it.
 
     Raises:
         JavaNotFound: There is none.
         WrongJava: There are only others.
     """
-    return find_java(installation.lock.java)
+    return Jdk(find_java(load_lock().java), find_javac())
 
 
 def load_procedures(settings: Settings) -> Loaded:
@@ -48,14 +62,14 @@ def load_procedures(settings: Settings) -> Loaded:
 
 
 def build_plugin(
-    loaded: Loaded, installation: Installation, java: Java, destination: Path, *, check: bool
+    loaded: Loaded, installation: Installation, jdk: Jdk, destination: Path, *, check: bool
 ) -> bool:
     """Build the plugin unless the one that is there fits.
 
     Args:
         loaded: The procedures it shall offer.
         installation: The jars to compile against.
-        java: The Java of the throw-away server.
+        jdk: The compiler, and the Java of the throw-away server.
         destination: The jar; replaced only by one that Neo4j has started with.
         check: Whether to start a throw-away Neo4j with the new jar first.
 
@@ -65,9 +79,8 @@ def build_plugin(
     Raises:
         SidecypherError: It cannot be compiled, or Neo4j does not start with it.
     """
-    javac = find_javac()
     catalogue = loaded.registry.catalogue
-    inputs = read_inputs(catalogue, core_jar=CORE_JAR, javac=javac)
+    inputs = read_inputs(catalogue, core_jar=CORE_JAR, javac=jdk.javac)
     if is_current(destination, inputs):
         return False
     notes.print(f"Building the plugin for {len(loaded.registry)} procedures")
@@ -78,12 +91,12 @@ def build_plugin(
             catalogue,
             core_jar=CORE_JAR,
             classpath=installation.jars("lib"),
-            javac=javac,
+            javac=jdk.javac,
             destination=draft,
         )
         if check:
             notes.print("Starting a throw-away Neo4j with it")
             names = {entry.name for entry in catalogue.procedures}
-            boot_check(draft, names, installation=installation, java=java)
+            boot_check(draft, names, installation=installation, java=jdk.java)
         draft.replace(destination)
     return True

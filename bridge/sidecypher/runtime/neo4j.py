@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sidecypher.credentials import write_private
 from sidecypher.runtime.errors import ServerFailed
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java
@@ -214,8 +215,9 @@ class Neo4jServer:
 
     def _link_plugins(self) -> None:
         """Show the server the plugins of the lane, and take away those of an older lock file."""
+        # All links are ours, also those into another cache folder: plugins of the user are files.
         for link in self.plugin_folder.iterdir():
-            if link.is_symlink() and link.readlink().parent == self.installation.jar_folder:
+            if link.is_symlink():
                 link.unlink()
         for jar in self.installation.jars("plugins"):
             (self.plugin_folder / jar.name).symlink_to(jar)
@@ -250,9 +252,6 @@ class Neo4jServer:
             )
 
     def _write_password(self) -> None:
-        try:
-            descriptor = os.open(self.password_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            return
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(secrets.token_hex(16) + "\n")
+        # An empty file is what an interrupted start may have left.
+        if not self.password_file.exists() or not self.password_file.stat().st_size:
+            write_private(self.password_file, secrets.token_hex(16).encode() + b"\n")

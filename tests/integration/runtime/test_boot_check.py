@@ -7,7 +7,7 @@ import pytest
 
 from sidecypher.runtime import PluginRefused, boot_check, find_javac
 
-pytestmark = [pytest.mark.enable_socket, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 SOURCE = """\
 package example;

@@ -23,7 +23,7 @@ from sidecypher.runtime import (
     stop,
 )
 
-pytestmark = [pytest.mark.enable_socket, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 UP = """
 import os, sys

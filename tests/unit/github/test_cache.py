@@ -3,12 +3,7 @@
 import asyncio
 from datetime import UTC, datetime
 
-import pytest
-
 from sidecypher_procedures.github.cache import EntityCache, Entry, SingleFlight
-
-# An event loop wakes itself through a socket pair.
-pytestmark = pytest.mark.enable_socket
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

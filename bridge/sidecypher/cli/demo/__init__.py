@@ -12,10 +12,7 @@ from sidecypher.cli.demo.source import choose_source
 from sidecypher.cli.lifecycle import bolt_address, bring_up, read_status
 from sidecypher.cli.options import Config, Home
 from sidecypher.cli.output import notes, results, show_table
-from sidecypher.runtime.errors import AlreadyRunning
-from sidecypher.runtime.neo4j import USER
-from sidecypher.runtime.process.state import read_state
-from sidecypher.runtime.process.stop import stop
+from sidecypher.runtime import USER, AlreadyRunning, read_state, stop
 from sidecypher.settings import load_settings
 from sidecypher_schema.scripts import apply_schema, statements
 
@@ -38,7 +35,10 @@ def demo(
     settings = load_settings({"home": home}, config=config)
     running = read_state(settings.home)
     if running is not None and running.alive:
-        raise AlreadyRunning("The demo wants a home where nothing runs")
+        raise AlreadyRunning(
+            "The demo wants a home where nothing runs",
+            hint="Name another one with `--home`, or run `sidecypher down` on this one.",
+        )
     source = choose_source(settings.cache_dir)
     notes.print(source.told)
     try:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from subprocess import Popen
 
 from sidecypher.runtime.errors import AlreadyRunning, RuntimeFailure, ServerFailed
 from sidecypher.runtime.process.spec import ProcessSpec, launch_process, log_size, log_tail
@@ -36,24 +37,41 @@ def launch_supervisor(
     mark = log_size(log_file)
     spec = ProcessSpec("supervisor", tuple(argv), env, log_file, restart=False, ready=bool)
     supervisor = launch_process(spec)
+    try:
+        state = _await_ready(home, supervisor, timeout)
+    except BaseException:
+        # Also when somebody presses Ctrl-C: nothing may come up that nobody waits for.
+        supervisor.terminate()
+        supervisor.wait()
+        raise
+    if state is None:
+        ended = supervisor.poll() is not None
+        what = (
+            "ended before its processes were ready" if ended else f"was not ready in {timeout:g} s"
+        )
+        supervisor.terminate()
+        supervisor.wait()
+        raise _failed(what, log_tail(log_file, mark))
+    # It outlives this program: a code keeps Popen from warning about that.
+    supervisor.returncode = 0
+    return state
+
+
+def _await_ready(home: Path, supervisor: Popen[bytes], timeout: float) -> State | None:
+    """Return the state once everything is ready; None if that never comes."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         ended = supervisor.poll() is not None
         state = read_state(home)
         if state is not None and state.pid == supervisor.pid:
             if state.failure is not None:
-                supervisor.wait()
                 raise _raised(state.failure)
             if state.status == "ready":
-                # It outlives this program: a code keeps Popen from warning about that.
-                supervisor.returncode = 0
                 return state
         if ended:
-            raise _failed("ended before its processes were ready", log_tail(log_file, mark))
+            return None
         time.sleep(_POLL)
-    supervisor.terminate()
-    supervisor.wait()
-    raise _failed(f"was not ready within {timeout:g} s", log_tail(log_file, mark))
+    return None
 
 
 def _raised(failure: Failure) -> RuntimeFailure:

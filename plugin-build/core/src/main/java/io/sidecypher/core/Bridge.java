@@ -88,7 +88,12 @@ final class Bridge {
         if (future == null || isOver(future)) {
             CompletableFuture<Sidecar> fresh = new CompletableFuture<>();
             if (current.compareAndSet(future, fresh)) {
-                Sidecar.connect(settings, watchdog, log, fresh);
+                try {
+                    Sidecar.connect(settings, watchdog, log, fresh);
+                } catch (Throwable noThread) {
+                    // Published already: left open, it would keep every later call waiting.
+                    fresh.completeExceptionally(noThread);
+                }
             }
             future = current.get();
         }

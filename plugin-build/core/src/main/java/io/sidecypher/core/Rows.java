@@ -109,6 +109,10 @@ final class Rows<R> implements Spliterator<R> {
             page = reply.rows().iterator();
             more = reply.more();
         } catch (WireFailure failure) {
+            if (call.sidecar() != null) {
+                // What is refused here may still be open there, with its generator.
+                abandon();
+            }
             call.throwIfFailed();
             throw explained(failure, started);
         } finally {

@@ -57,8 +57,8 @@ final class Sidecar {
     }
 
     private void listen() {
-        start("sidecypher-cancel", this::sendCancels);
         try {
+            start("sidecypher-cancel", this::sendCancels);
             while (control.receive() != null) {
                 // Replies to cancel say nothing of use.
             }

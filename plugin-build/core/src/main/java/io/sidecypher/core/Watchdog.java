@@ -61,8 +61,8 @@ final class Watchdog implements Runnable {
     private static void tick(Watched watched, long now) {
         try {
             watched.tick(now);
-        } catch (RuntimeException broken) {
-            // Whatever is wrong with one call, the others are still watched.
+        } catch (Throwable broken) {
+            // Whatever is wrong with one call, also an Error, the others are still watched.
         }
     }
 }

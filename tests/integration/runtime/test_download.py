@@ -11,8 +11,6 @@ from sidecypher.runtime.download import Retry, fetch
 from sidecypher.runtime.errors import CorruptJar, DownloadFailed
 from sidecypher.runtime.lockfile import Jar, Lock
 
-pytestmark = pytest.mark.enable_socket
-
 AT_ONCE = Retry(attempts=3, first_delay=0)
 CONTENT = {f"g.h:part{number}:1.{number}": bytes([number]) * 300_000 for number in range(5)}
 

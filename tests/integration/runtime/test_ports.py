@@ -5,8 +5,6 @@ import pytest
 from sidecypher.runtime.errors import PortInUse
 from sidecypher.runtime.ports import Ports, choose_ports, read_ports
 
-pytestmark = pytest.mark.enable_socket
-
 
 @pytest.fixture(name="memory")
 def memory_file(tmp_path):

@@ -11,8 +11,6 @@ from sidecypher.errors import SidecypherError
 from sidecypher.health import HealthServer, health_app
 from sidecypher.telemetry import Telemetry
 
-pytestmark = pytest.mark.enable_socket
-
 
 @pytest.fixture
 def wrong():

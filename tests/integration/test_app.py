@@ -20,8 +20,6 @@ from sidecypher.rendezvous import read_rendezvous
 from sidecypher.transport.memory import Client
 from sidecypher.transport.py4j import escape, unescape
 
-pytestmark = pytest.mark.enable_socket
-
 PROCEDURES = """
     import asyncio
     from collections.abc import Iterator

@@ -17,8 +17,6 @@ from sidecypher.runtime.process.spec import file_names_pid
 from sidecypher.runtime.process.state import State, read_state, state_file, write_state
 from sidecypher.runtime.process.stop import stop
 
-pytestmark = pytest.mark.enable_socket
-
 SUPERVISOR = """
     import json, os, sys
     from pathlib import Path

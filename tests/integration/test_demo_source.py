@@ -1,0 +1,102 @@
+"""Where the demo gets its GitHub data from."""
+
+import json
+import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from sidecypher.cli.demo import source
+from sidecypher.cli.demo.source import choose_source
+
+
+@pytest.fixture(autouse=True)
+def recorded(monkeypatch, tmp_path):
+    """Leave the recordings where they are; that they can be fetched is tested elsewhere."""
+    monkeypatch.setattr(source, "_recordings", lambda _cache: tmp_path)
+
+
+@pytest.fixture
+def answering(monkeypatch):
+    """Put an API in place of GitHub's that tells how many calls are left."""
+    servers = []
+
+    def start(body):
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                assert self.path == "/rate_limit"
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_arguments):
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        servers.append(server)
+        url = f"http://127.0.0.1:{server.server_port}"
+        monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", url)
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def left(calls):
+    return json.dumps({"resources": {"core": {"remaining": calls}}}).encode()
+
+
+def test_an_api_that_answers_is_used_live(answering, tmp_path):
+    """GitHub answers and has calls left: the demo says `live` and runs no stand-in."""
+    answering(left(60))
+
+    chosen = choose_source(tmp_path)
+
+    assert chosen.told == "GitHub data: live, from 127.0.0.1"
+    assert (chosen.environ, chosen.replay) == ({}, ())
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (left(3), "the live API's rate limit is used up"),
+        (b"<html>", "the live API gives no usable answer"),
+        (b"[]", "the live API gives no usable answer"),
+    ],
+)
+def test_an_api_that_cannot_serve_is_replaced(answering, tmp_path, body, reason):
+    """GitHub has no calls left or says nonsense: recordings are replayed, and the reason told."""
+    answering(body)
+
+    chosen = choose_source(tmp_path)
+
+    assert chosen.told == f"GitHub data: replayed from recordings of the real API ({reason})"
+    assert chosen.replay[:2] == ("--replay-payloads", str(tmp_path))
+
+
+def test_a_silent_api_is_given_up_within_three_seconds(monkeypatch, tmp_path):
+    """An address that accepts and never answers costs at most the 3 s that the demo promises."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", address)
+        begun = time.monotonic()
+        chosen = choose_source(tmp_path)
+
+    assert time.monotonic() - begun < 3.0
+    assert "does not answer from here" in chosen.told
+
+
+def test_a_token_is_never_sent_to_the_stand_in(monkeypatch, tmp_path):
+    """The replay gets an empty token, whatever token the user has set."""
+    monkeypatch.setenv("SIDECYPHER_GITHUB_TOKEN", "secret")
+    monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", "http://127.0.0.1:1")
+
+    chosen = choose_source(tmp_path)
+
+    assert chosen.environ["SIDECYPHER_GITHUB_TOKEN"] == ""
+    assert chosen.environ["SIDECYPHER_GITHUB_TOKEN_FILE"] == ""
