@@ -67,20 +67,15 @@ def decoder(kind: CypherType) -> Coder:
 
 
 def _nullable(kind: CypherType, coder: Coder) -> Coder:
-    if kind.name == "ANY":
+    # No coder but that of ANY takes None, so only a nullable type needs a step before it.
+    if kind.name == "ANY" or not kind.nullable:
         return coder
-
-    def code(value: Any) -> Any:
-        if value is None:
-            if kind.nullable:
-                return None
-            raise ValueTypeError(f"is null where {kind} is expected")
-        return coder(value)
-
-    return code
+    return lambda value: None if value is None else coder(value)
 
 
 def _unexpected(value: object, kind: CypherType) -> ValueTypeError:
+    if value is None:
+        return ValueTypeError(f"is null where {kind} is expected")
     return ValueTypeError(f"is a Python {type(value).__name__} where {kind} is expected")
 
 
@@ -98,6 +93,8 @@ def _encode_boolean(kind: CypherType) -> Coder:
 
 def _encode_integer(kind: CypherType) -> Coder:
     def encode(value: Any) -> Any:
+        if type(value) is int and INTEGER_MIN <= value <= INTEGER_MAX:
+            return value
         if not isinstance(value, int) or isinstance(value, bool):
             raise _unexpected(value, kind)
         return int(_in_64_bits(value))
@@ -107,6 +104,8 @@ def _encode_integer(kind: CypherType) -> Coder:
 
 def _encode_float(kind: CypherType) -> Coder:
     def encode(value: Any) -> Any:
+        if type(value) is float and math.isfinite(value):
+            return value
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise _unexpected(value, kind)
         try:
@@ -124,6 +123,8 @@ def _encode_float(kind: CypherType) -> Coder:
 
 def _encode_string(kind: CypherType) -> Coder:
     def encode(value: Any) -> Any:
+        if type(value) is str and value.isascii():
+            return value
         if not isinstance(value, str):
             raise _unexpected(value, kind)
         if not value.isascii() and _SURROGATE.search(value):
@@ -334,6 +335,8 @@ def _decode_any(_kind: CypherType) -> Coder:
 
 
 def _not_read(value: object, kind: CypherType) -> ValueTypeError:
+    if value is None:
+        return ValueTypeError(f"is null where {kind} is expected")
     told = _TYPE_NAMES.get(type(value), "value")
     if isinstance(value, dict) and _looks_tagged(value):
         told = _TAGS.get(next(iter(value)), "value")

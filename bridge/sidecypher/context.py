@@ -34,6 +34,7 @@ Record = dict[str, Any]
 """One record of a statement: values by column name."""
 
 _Resource = TypeVar("_Resource")
+_NO_TIME: Final = Deadline(0.0)
 _encode_any: Final = encoder(CypherType("ANY", nullable=True))
 _decode_any: Final = decoder(CypherType("ANY", nullable=True))
 
@@ -64,7 +65,7 @@ class CallState:
         self.name = name
         self.database = database
         self.user = user
-        self.deadline = Deadline.after(0.0)
+        self.deadline = _NO_TIME
         self.failure: CypherError | None = None
         self.inbox: SimpleQueue[Any] = SimpleQueue()
         self._stopped: CallError | None = None
