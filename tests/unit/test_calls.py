@@ -255,6 +255,27 @@ def test_an_object_is_made_once_by_whoever_comes_first():
     assert got == made * 8
 
 
+def test_an_object_that_cannot_be_stopped_stops_no_other(capsys):
+    """A `stop` that raises is logged by type, without its text, and the others are stopped."""
+    stopped = []
+
+    class First:
+        def stop(self):
+            stopped.append("first")
+
+    class Broken:
+        def stop(self):
+            raise ValueError("payload")
+
+    resources = Resources()
+    resources.get(First)
+    resources.get(Broken)
+    asyncio.run(resources.stop())
+
+    assert stopped == ["first"]
+    assert "payload" not in "".join(capsys.readouterr())
+
+
 def test_objects_are_stopped_in_reverse_order():
     """What was made last is stopped first, by a plain or an async `stop`, or not at all."""
     stopped = []

@@ -11,6 +11,7 @@ import pytest
 
 from sidecypher.runtime import (
     USER,
+    Installation,
     Neo4jServer,
     Ports,
     RuntimeFailure,
@@ -213,3 +214,30 @@ def test_plugins_of_an_older_lock_file_are_taken_away(installation, java, tmp_pa
 
     names = {jar.name for jar in server.plugin_folder.iterdir()}
     assert names == {jar.name for jar in installation.jars("plugins")} | {"own.jar"}
+
+
+def test_another_cache_folder_gives_new_links(installation, java, tmp_path):
+    """A home whose jar cache has moved links the plugins of the new one."""
+    ports = choose_ports(tmp_path / "ports.json")
+    for folder in (tmp_path / "old", tmp_path / "new"):
+        moved = Installation(installation.lock, folder)
+        server = Neo4jServer(tmp_path / "home", moved, java, ports, auth=False)
+        server.prepare()
+
+    links = [link for link in server.plugin_folder.iterdir() if link.is_symlink()]
+
+    assert {link.readlink().parent for link in links} == {moved.jar_folder}
+    assert len(links) == len(moved.jars("plugins"))
+
+
+def test_an_empty_password_file_is_written_anew(installation, java, tmp_path):
+    """A first start that was interrupted between making and writing the file is repeated."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "neo4j-password").touch(mode=0o600)
+    ports = choose_ports(tmp_path / "ports.json")
+
+    Neo4jServer(home, installation, java, ports).prepare()
+
+    assert len((home / "neo4j-password").read_text().strip()) == 32
+    assert (home / "neo4j" / "data" / "dbms" / "auth.ini").exists()

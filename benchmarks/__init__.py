@@ -1,0 +1,1 @@
+"""What a call costs: `python -m benchmarks` from the repository's root; see docs/benchmarks.md."""

@@ -1,0 +1,225 @@
+"""One Neo4j, one sidecar and one bare sidecar in a folder that goes away with them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import httpx
+import neo4j
+import psutil
+
+from benchmarks.plugin import build_jar
+from sidecypher.cli.prepare import fetch_jars
+from sidecypher.rendezvous import read_rendezvous
+from sidecypher.runtime import read_state
+from sidecypher.settings import load_settings
+
+_HERE = Path(__file__).parent
+_KEPT = ("SIDECYPHER_CACHE_DIR", "SIDECYPHER_MAVEN_URL")
+_IDLE_SECONDS = 1.0
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True)
+class Load:
+    """What callers at the same time saw; times in seconds."""
+
+    calls: int
+    seconds: float
+    p50: float
+    p99: float
+
+    @property
+    def rate(self) -> float:
+        """Calls per second."""
+        return self.calls / self.seconds
+
+
+@dataclass(frozen=True)
+class Start:
+    """What one start of a sidecar took.
+
+    Attributes:
+        seconds: From the start of its process until `/readyz` says yes.
+        idle_bytes: Its resident memory when nobody calls.
+    """
+
+    seconds: float
+    idle_bytes: int
+
+
+class Installation:
+    """A whole installation that is up.
+
+    Attributes:
+        driver: Reaches its Neo4j.
+    """
+
+    def __init__(self, home: Path, environ: dict[str, str], driver: neo4j.Driver) -> None:
+        self._home = home
+        self._environ = environ
+        self.driver = driver
+
+    def rows(self, query: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """Run a statement and return its records."""
+        with self.driver.session() as session:
+            return session.run(query, parameters).data()
+
+    def seconds(self, query: str, repeats: int = 1, /, **parameters: Any) -> list[float]:
+        """Return how long each run of a statement took inside the server."""
+        found = self.rows(
+            "CALL bench.time($query, $parameters, $repeats) YIELD nanos",
+            query=query,
+            parameters=parameters,
+            repeats=repeats,
+        )
+        return [row["nanos"] / 1e9 for row in found]
+
+    def load(self, query: str, *, callers: int, seconds: float = 50.0, calls: int = 2**40) -> Load:
+        """Let callers inside the server read rows of a statement at once."""
+        (found,) = self.rows(
+            "CALL bench.load($query, $callers, $calls, $millis)",
+            query=query,
+            callers=callers,
+            calls=calls,
+            millis=int(seconds * 1000),
+        )
+        return Load(found["calls"], found["nanos"] / 1e9, found["p50"] / 1e9, found["p99"] / 1e9)
+
+    def restart_sidecar(self) -> None:
+        """End the sidecar and wait until the supervisor has put another one in its place."""
+        state = read_state(self._home)
+        run_folder = self._home / "run"
+        before = read_rendezvous(run_folder)
+        sidecar = next(each for each in state.processes if each.name == "sidecar")
+        os.kill(sidecar.pid, signal.SIGTERM)
+
+        def replaced() -> bool:
+            found = read_rendezvous(run_folder)
+            return found is not None and found.generation != before.generation
+
+        wait_until(replaced)
+
+    def start_another_sidecar(self) -> Start:
+        """Start a sidecar of its own that no plugin knows, and end it."""
+        home = self._home.parent / "another"
+        command = [sys.executable, "-m", "sidecypher", "serve", "--home", str(home)]
+        begun = time.monotonic()
+        with ended(subprocess.Popen(command, env=self._environ, **_DETACHED)) as process:
+            port = wait_until(lambda: _http_port(home / "run", process.pid))
+            wait_until(lambda: httpx.get(f"http://127.0.0.1:{port}/readyz").is_success)
+            seconds = time.monotonic() - begun
+            time.sleep(_IDLE_SECONDS)
+            return Start(seconds, psutil.Process(process.pid).memory_info().rss)
+
+
+_DETACHED: dict[str, Any] = {
+    "stdin": subprocess.DEVNULL,
+    "stdout": subprocess.DEVNULL,
+    "stderr": subprocess.DEVNULL,
+    # Ctrl-C is for this process alone: it ends the others in their order.
+    "start_new_session": True,
+}
+
+
+@contextmanager
+def installed() -> Iterator[Installation]:
+    """Start everything; when the body ends, be it by Ctrl-C, stop everything and remove it."""
+    with TemporaryDirectory(prefix="sidecypher-bench-") as folder, _bare_sidecar() as bare_port:
+        home = Path(folder, "home")
+        environ = _environ(home)
+        plugins = home / "neo4j" / "plugins"
+        plugins.mkdir(parents=True)
+        build_jar(fetch_jars(load_settings({}, environ)), plugins / "bench.jar")
+        try:
+            facts = _command(environ, "up", "--json", "--no-check")
+            password = Path(facts["password_file"]).read_text(encoding="utf-8").strip()
+            with neo4j.GraphDatabase.driver(facts["bolt"], auth=("neo4j", password)) as driver:
+                installation = Installation(home, environ, driver)
+                installation.rows("CALL bench.bareConnect($port)", port=bare_port)
+                yield installation
+        finally:
+            with undisturbed():
+                _command(environ, "down")
+
+
+@contextmanager
+def _bare_sidecar() -> Iterator[int]:
+    command = [sys.executable, str(_HERE / "bare_sidecar.py")]
+    pipes = _DETACHED | {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with ended(subprocess.Popen(command, text=True, **pipes)) as process:
+        yield int(process.stdout.readline())
+
+
+@contextmanager
+def ended(process: subprocess.Popen) -> Iterator[subprocess.Popen]:
+    """End a process when the body ends."""
+    try:
+        yield process
+    finally:
+        with undisturbed():
+            process.terminate()
+            process.communicate()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let no second Ctrl-C leave a process behind."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def wait_until(condition: Callable[[], _Value], seconds: float = 30.0) -> _Value:
+    """Ask every 2 ms until the condition holds; return its value."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise SystemExit("error: a sidecar did not start")
+        time.sleep(0.002)
+    return value
+
+
+def _environ(home: Path) -> dict[str, str]:
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("SIDECYPHER_") or name in _KEPT
+    }
+    procedures = str(_HERE / "procedures")
+    return kept | {"SIDECYPHER_HOME": str(home), "SIDECYPHER_PROCEDURES": procedures}
+
+
+def _command(environ: dict[str, str], *arguments: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "sidecypher", *arguments],
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"`sidecypher {arguments[0]}` failed:\n{done.stderr}")
+    return json.loads(done.stdout) if "--json" in arguments else {}
+
+
+def _http_port(run_folder: Path, pid: int) -> int:
+    found = read_rendezvous(run_folder)
+    return found.http if found is not None and found.pid == pid else 0

@@ -1,0 +1,177 @@
+"""What is measured.
+
+One run takes every sample once. What is compared is measured in turns, so that a busy moment of the
+machine hits both.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from statistics import median
+
+from benchmarks.installation import Installation, wait_until
+
+Samples = dict[str, float]
+"""Figures of one run by name; times in seconds, memory in bytes."""
+
+ROW_PROCEDURES = {
+    "native_row": "bench.native",
+    "bare_row": "bench.bareEcho",
+    "echo_row": "bench.echo",
+    "async_row": "bench.echoAsync",
+}
+CALLBACK_PROCEDURES = {"bare_callback": "bench.bareCallback()", "callback": "bench.callback()"}
+_LONG = "x" * 9_000
+_MEBIBYTE = "x" * 2**20
+_ESCAPES = '"\\' * 2**19
+_ONE_BY_ONE = "UNWIND range(1, 1000000000) AS n CALL bench.echo('x') YIELD value RETURN value"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is measured.
+
+    Attributes:
+        rows: Calls of one statement that is timed as a whole.
+        callbacks: The same for calls with a callback.
+        turns: How often such statements take turns within one run.
+        generated: Rows of the generator.
+        repeats: How often a long text goes there and back.
+        load_seconds: How long callers at once go on.
+        warm_up: Rounds that are thrown away before the first run.
+    """
+
+    rows: int = 20_000
+    callbacks: int = 5_000
+    turns: int = 3
+    generated: int = 100_000
+    repeats: int = 20
+    load_seconds: float = 3.0
+    warm_up: int = 3
+
+
+QUICK = Scale(
+    rows=2_000,
+    callbacks=500,
+    turns=1,
+    generated=20_000,
+    repeats=3,
+    load_seconds=0.5,
+    warm_up=1,
+)
+
+
+def take(installation: Installation, scale: Scale) -> Samples:
+    """Take every sample once."""
+    samples: Samples = {}
+    for measure in _MEASURES:
+        samples |= measure(installation, scale)
+    return samples
+
+
+def warm_up(installation: Installation, scale: Scale) -> None:
+    """Let the JVM compile what is measured, and Neo4j plan it."""
+    for _ in range(scale.warm_up):
+        take(installation, scale)
+
+
+def _rows(installation: Installation, scale: Scale) -> Samples:
+    calls = {name: f"{procedure}('x')" for name, procedure in ROW_PROCEDURES.items()}
+    return _in_turns(installation, calls, scale.rows, scale.turns)
+
+
+def _callbacks(installation: Installation, scale: Scale) -> Samples:
+    return _in_turns(installation, CALLBACK_PROCEDURES, scale.callbacks, scale.turns)
+
+
+def _in_turns(
+    installation: Installation, calls: Mapping[str, str], rows: int, turns: int
+) -> Samples:
+    """Return the seconds per row of each call: the median of its turns."""
+    taken: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(turns):
+        for name, call in calls.items():
+            query = f"UNWIND range(1, $rows) AS n CALL {call} YIELD value RETURN count(*) AS rows"
+            taken[name] += installation.seconds(query, rows=rows)
+    return {name: median(seconds) / rows for name, seconds in taken.items()}
+
+
+def _texts(installation: Installation, scale: Scale) -> Samples:
+    def there_and_back(procedure: str, text: str, repeats: int) -> float:
+        query = f"CALL {procedure}($text) YIELD value RETURN size(value) AS size"
+        return median(installation.seconds(query, repeats, text=text))
+
+    return {
+        "bare_9000": there_and_back("bench.bareEcho", _LONG, scale.repeats * 10),
+        "echo_9000": there_and_back("bench.echo", _LONG, scale.repeats * 10),
+        "echo_mebibyte": there_and_back("bench.echo", _MEBIBYTE, scale.repeats),
+        "echo_escapes": there_and_back("bench.echo", _ESCAPES, scale.repeats),
+    }
+
+
+def _generator(installation: Installation, scale: Scale) -> Samples:
+    query = "CALL bench.generate($rows) YIELD number, text, score RETURN count(*) AS rows"
+    (seconds,) = installation.seconds(query, rows=scale.generated)
+    return {"generator_rate": scale.generated / seconds}
+
+
+def _callers(installation: Installation, scale: Scale) -> Samples:
+    single = installation.load(_ONE_BY_ONE, callers=1, seconds=scale.load_seconds)
+    many = installation.load(_ONE_BY_ONE, callers=64, seconds=scale.load_seconds)
+    return {
+        "single_rate": single.rate,
+        "single_p50": single.p50,
+        "single_p99": single.p99,
+        "many_rate": many.rate,
+        "many_p50": many.p50,
+        "many_p99": many.p99,
+    }
+
+
+def _beside_busy_body(installation: Installation, scale: Scale) -> Samples:
+    with _spinning(installation):
+        found = installation.load(_ONE_BY_ONE, callers=8, seconds=scale.load_seconds)
+    return {"busy_rate": found.rate, "busy_p50": found.p50, "busy_p99": found.p99}
+
+
+@contextmanager
+def _spinning(installation: Installation) -> Iterator[None]:
+    def ask(procedure: str) -> bool:
+        (row,) = installation.rows(f"CALL bench.{procedure}() YIELD spinning")
+        return row["spinning"]
+
+    busy = threading.Thread(target=ask, args=("spin",))
+    busy.start()
+    try:
+        wait_until(lambda: ask("spinning"))
+        yield
+        if not ask("spinning"):
+            raise SystemExit("error: the busy body ended too early")
+    finally:
+        ask("rest")
+        busy.join()
+
+
+def _start(installation: Installation, _scale: Scale) -> Samples:
+    start = installation.start_another_sidecar()
+    return {"ready": start.seconds, "idle_memory": float(start.idle_bytes)}
+
+
+def _first_calls(installation: Installation, _scale: Scale) -> Samples:
+    installation.restart_sidecar()
+    found = installation.load(_ONE_BY_ONE, callers=16, calls=1)
+    return {"first_calls": found.seconds}
+
+
+# The restart comes first, so that the sidecar is warm again for all the others.
+_MEASURES: tuple[Callable[[Installation, Scale], Samples], ...] = (
+    _first_calls,
+    _start,
+    _rows,
+    _callbacks,
+    _texts,
+    _generator,
+    _callers,
+    _beside_busy_body,
+)

@@ -1,0 +1,76 @@
+"""The Python procedures that are measured."""  # noqa: INP001 - the sidecar loads it by its path
+
+import threading
+from collections.abc import Iterator
+
+from sidecypher import Context, Row, procedure
+
+_spinning = threading.Event()
+
+
+class Text(Row):
+    value: str
+
+
+class Answer(Row):
+    value: int
+
+
+class State(Row):
+    spinning: bool
+
+
+class Scored(Row):
+    number: int
+    text: str
+    score: float
+
+
+@procedure("bench.echo")
+def echo(value: str) -> Text:
+    """Return the text."""
+    return Text(value=value)
+
+
+@procedure("bench.echoAsync")
+async def echo_async(value: str) -> Text:
+    """Return the text, from the event loop, awaiting nothing."""
+    return Text(value=value)
+
+
+@procedure("bench.callback")
+def callback(ctx: Context) -> Answer:
+    """Ask the caller's transaction for a number."""
+    return Answer(value=ctx.run("RETURN 1 AS one").single()["one"])
+
+
+@procedure("bench.generate")
+def generate(to: int) -> Iterator[Scored]:
+    """Yield rows of three columns."""
+    for number in range(to):
+        yield Scored(number=number, text="text", score=0.5)
+
+
+@procedure("bench.spin", timeout=60.0)
+def spin(ctx: Context) -> State:
+    """Keep a thread busy in pure Python until `bench.rest`."""
+    _spinning.set()
+    total = 0
+    while _spinning.is_set():
+        for number in range(1000):
+            total += number
+        ctx.check()
+    return State(spinning=False)
+
+
+@procedure("bench.spinning")
+def spinning() -> State:
+    """Tell whether `bench.spin` is at it."""
+    return State(spinning=_spinning.is_set())
+
+
+@procedure("bench.rest")
+def rest() -> State:
+    """End `bench.spin`."""
+    _spinning.clear()
+    return State(spinning=False)

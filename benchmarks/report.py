@@ -1,0 +1,92 @@
+"""The table, and the JSON."""
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from benchmarks.figures import Result
+from benchmarks.installation import Installation
+from benchmarks.measures import Samples, Scale
+
+_HEADER = ("measure", "figure", "least to most", "bar", "met")
+
+
+def number(value: float) -> str:
+    """Return a number with three digits that count."""
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}".replace(",", " ")
+
+
+def table(results: Sequence[Result]) -> str:
+    """Return the results as a Markdown table."""
+    lines = [_HEADER, *map(_line, results)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    rows = [
+        "| " + " | ".join(map(str.ljust, line, widths)) + " |"
+        for line in (lines[0], ["-" * width for width in widths], *lines[1:])
+    ]
+    return "\n".join(rows)
+
+
+def _line(result: Result) -> tuple[str, ...]:
+    bar = result.figure.bar
+    met = {True: "yes", False: "NO", None: ""}[result.met]
+    limit = "" if bar is None else f"{'>=' if bar.at_least else '<='} {number(bar.limit)}"
+    unit = result.figure.unit
+    return (
+        result.figure.title,
+        f"{number(result.value)} {unit}",
+        f"{number(result.least)} to {number(result.most)}",
+        limit,
+        met,
+    )
+
+
+def machine(installation: Installation) -> dict[str, Any]:
+    """Return what the figures depend on; nothing in it names a machine or a folder."""
+    (component,) = installation.rows("CALL dbms.components() YIELD versions, edition")
+    (java,) = installation.rows("CALL bench.machine()")
+    return {
+        "system": platform.system(),
+        "architecture": platform.machine(),
+        "cores": os.cpu_count(),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "jvm": java["jvm"],
+        "neo4j": f"{component['versions'][0]} {component['edition']}",
+        "py4j": version("py4j"),
+        "sidecypher": version("sidecypher"),
+    }
+
+
+def write_json(
+    file: Path,
+    *,
+    facts: dict[str, Any],
+    scale: Scale,
+    results: Sequence[Result],
+    runs: Sequence[Samples],
+) -> None:
+    """Write the figures, the samples they were made of, and what they depend on."""
+    document = {
+        "machine": facts,
+        "scale": asdict(scale),
+        "figures": {
+            result.figure.name: {
+                "title": result.figure.title,
+                "unit": result.figure.unit,
+                "median": round(result.value, 4),
+                "least": round(result.least, 4),
+                "most": round(result.most, 4),
+                "bar": None if result.figure.bar is None else asdict(result.figure.bar),
+                "met": result.met,
+            }
+            for result in results
+        },
+        "runs": [{name: round(value, 9) for name, value in run.items()} for run in runs],
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,31 @@
+"""The benchmark runs; what it measures is not judged here, since machines are noisy."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.timeout(300)
+def test_a_quick_benchmark_measures_every_figure(installation, tmp_path):
+    """A small run ends well, writes every figure and a picture, and leaves nothing running."""
+    figures, picture = tmp_path / "figures.json", tmp_path / "picture.svg"
+    command = [sys.executable, "-m", "benchmarks", "--quick"]
+
+    done = subprocess.run(
+        [*command, "--json", str(figures), "--svg", str(picture)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    measured = json.loads(figures.read_text())["figures"]
+    assert {"echo_to_bare", "callback_to_bare", "generator", "callers_p99"} <= measured.keys()
+    assert all(figure["median"] > 0 for figure in measured.values())
+    assert picture.read_text().startswith("<svg")
