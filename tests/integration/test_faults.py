@@ -35,9 +35,14 @@ class Caller(threading.Thread):
         self.ended = time.monotonic()
 
 
-def transaction_of(session, procedure):
-    """Return the id of the only other transaction, once the body of its procedure runs."""
-    wait_until(lambda: procedure in session.run("CALL test.running()").value())
+def new_mark():
+    """Return a mark that no body has; one that cannot be stopped may still run for a while."""
+    return f"mark {time.monotonic_ns()}"
+
+
+def transaction_of(session, mark):
+    """Return the id of the only other transaction, once the body with this mark runs."""
+    wait_until(lambda: mark in session.run("CALL test.running()").value())
     query = (
         "SHOW TRANSACTIONS YIELD transactionId, currentQuery "
         "WHERE NOT currentQuery STARTS WITH 'SHOW' RETURN transactionId"
@@ -48,8 +53,9 @@ def transaction_of(session, procedure):
 @pytest.mark.parametrize("procedure", ["test.hang", "test.hangAsync"])
 def test_terminating_a_transaction_frees_its_caller(driver, session, procedure):
     """TERMINATE TRANSACTION frees a caller that waits for Python within a second."""
-    caller = Caller(driver, f"CALL {procedure}(20)")
-    transaction = transaction_of(session, procedure)
+    mark = new_mark()
+    caller = Caller(driver, f"CALL {procedure}(20, $mark)", mark=mark)
+    transaction = transaction_of(session, mark)
 
     begun = time.monotonic()
     session.run("TERMINATE TRANSACTION $id", id=transaction).consume()
@@ -75,10 +81,10 @@ def test_terminating_a_transaction_stops_the_cypher_of_a_body(driver, session):
 
 def test_terminating_a_transaction_ends_its_stream(driver, session):
     """TERMINATE TRANSACTION ends an endless stream, and the generator is closed."""
-    label = f"terminated {time.monotonic_ns()}"
+    label = new_mark()
     query = "CALL test.closing($label) YIELD value RETURN max(value)"
     caller = Caller(driver, query, label=label)
-    transaction = transaction_of(session, "test.closing")
+    transaction = transaction_of(session, label)
 
     begun = time.monotonic()
     session.run("TERMINATE TRANSACTION $id", id=transaction).consume()
@@ -117,8 +123,9 @@ def test_without_a_sidecar_calls_fail_at_once_and_recover(server, driver, sessio
 
 def test_a_sidecar_killed_in_a_call_is_an_unknown_outcome(server, driver, session):
     """kill -9 in a call: the caller hears at once, and nobody repeats the call for it."""
-    caller = Caller(driver, "CALL test.hang(20)")
-    transaction_of(session, "test.hang")
+    mark = new_mark()
+    caller = Caller(driver, "CALL test.hang(20, $mark)", mark=mark)
+    transaction_of(session, mark)
 
     begun = time.monotonic()
     server.process("sidecar").kill()

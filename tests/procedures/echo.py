@@ -53,13 +53,13 @@ _running: list[str] = []
 
 
 @contextlib.contextmanager
-def running(name: str) -> Iterator[None]:
+def running(mark: str) -> Iterator[None]:
     """Note that a body runs: a transaction is there before its procedure is."""
-    _running.append(name)
+    _running.append(mark)
     try:
         yield
     finally:
-        _running.remove(name)
+        _running.remove(mark)
 
 
 @procedure("test.echo")
@@ -272,17 +272,17 @@ def fail_late(after: int) -> Iterator[Number]:
 
 
 @procedure("test.hang", timeout=60.0)
-def hang(seconds: float) -> Text:
+def hang(seconds: float, mark: str = "") -> Text:
     """Answer only after a while, and never look at the deadline."""
-    with running("test.hang"):
+    with running(mark):
         time.sleep(seconds)
     return Text(value="late")
 
 
 @procedure("test.hangAsync", timeout=60.0)
-async def hang_async(seconds: float) -> Text:
+async def hang_async(seconds: float, mark: str = "") -> Text:
     """Answer only after a while."""
-    with running("test.hangAsync"):
+    with running(mark):
         await asyncio.sleep(seconds)
     return Text(value="late")
 
@@ -320,7 +320,7 @@ _closed: list[str] = []
 def closing(label: str) -> Iterator[Number]:
     """Count for ever; remember when the generator is closed."""
     try:
-        with running("test.closing"):
+        with running(label):
             for value in itertools.count():
                 yield Number(value=value)
     finally:
@@ -329,8 +329,8 @@ def closing(label: str) -> Iterator[Number]:
 
 @procedure("test.running")
 def running_now() -> list[Text]:
-    """Return which of the procedures that may take long have begun and not ended."""
-    return [Text(value=name) for name in _running]
+    """Return the marks of the bodies that have begun and not ended."""
+    return [Text(value=mark) for mark in _running]
 
 
 @procedure("test.closed")
