@@ -15,6 +15,7 @@ import pytest
 
 from sidecypher.rendezvous import read_rendezvous
 from sidecypher.runtime.process.state import read_state
+from sidecypher.settings import load_settings
 from sidecypher_procedures.github.recorded import Recordings, fetch
 from sidecypher_procedures.github.replay import serving
 from sidecypher_schema.scripts import apply_schema
@@ -108,8 +109,7 @@ def _listens(port):
 @pytest.fixture(scope="session")
 def github():
     """A GitHub that answers with recorded data."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "sidecypher"
-    with serving(Recordings.load(fetch(cache))) as replay:
+    with serving(Recordings.load(fetch(load_settings({}).cache_dir))) as replay:
         yield replay
 
 
