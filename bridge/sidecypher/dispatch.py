@@ -214,6 +214,9 @@ class Dispatcher:
             call.lock.release()
         if not more:
             self._forget(call)
+        elif call.state.stopped:
+            # Cancelled after the page was made: nobody will ask for the next one.
+            self._abandon(call, cancelled(call.procedure.name))
         self._telemetry.served(
             call.procedure.name, call.state.call_id, len(page.rows), time.perf_counter() - begun
         )
@@ -264,7 +267,11 @@ class Dispatcher:
         if call is not None and call.jvm == session.jvm:
             name = call.procedure.name
             late = request.reason == "deadline"
-            self._abandon(call, deadline_exceeded(name) if late else cancelled(name))
+            reason = deadline_exceeded(name) if late else cancelled(name)
+            # An author's `finally` may take long, and other cancels come by the same connection.
+            threading.Thread(
+                target=self._abandon, args=(call, reason), name="sidecypher-cancel", daemon=True
+            ).start()
         return envelope.write(Done(request.id))
 
     def disconnected(self, session: Session) -> None:

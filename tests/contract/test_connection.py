@@ -595,6 +595,20 @@ def test_a_cancel_over_the_control_connection_stops_the_body(  # noqa: PLR0917
     assert call(caller, stand, "after", "test.echo", "x")["rows"] == [["x"]]
 
 
+def test_a_generator_that_lingers_holds_up_no_other_cancel(stand, line, state):
+    """A slow `finally` of one abandoned stream leaves the control connection free."""
+    control, caller = line(role="control"), line()
+    assert call(caller, stand, "lingers", "fault.lingering")["more"]
+
+    assert ask(control, "cancel", id="lingers", reason="terminated") == {"id": "lingers"}
+    assert state.begun.wait(10)
+    assert ask(control, "cancel", id="another", reason="terminated") == {"id": "another"}
+    assert not state.ended.is_set()
+
+    state.go.set()
+    assert state.ended.wait(10)
+
+
 def test_a_cancel_of_another_jvm_does_nothing(stand, line, state, background):
     """No JVM can stop or close the calls of another."""
     other, caller = line("other", "control"), line()

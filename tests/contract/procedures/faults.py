@@ -41,6 +41,18 @@ def loop(ctx: Context) -> Text:
         state.ended.set()
 
 
+@procedure("fault.lingering")
+def lingering() -> Iterator[Text]:
+    """Stream for ever, and take its time to be closed."""
+    try:
+        while True:
+            yield Text(value="more")
+    finally:
+        state.begun.set()
+        state.go.wait(30)
+        state.ended.set()
+
+
 @procedure("fault.wait", timeout=60.0)
 async def wait(ctx: Context) -> Text:
     """Wait until the call is cancelled."""
