@@ -38,7 +38,7 @@ core: $(CORE)
 # The demo has a home of its own, so that its graph never mixes with yours.
 demo: export SIDECYPHER_HOME := $(CURDIR)/.demo
 demo: $(VENV)/ready $(CORE)
-	@$(BIN)/sidecypher down 2>/dev/null
+	@$(BIN)/sidecypher down
 	@$(BIN)/sidecypher demo $(if $(KEEP),--keep)
 
 test: $(VENV)/ready $(CORE)

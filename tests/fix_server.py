@@ -6,12 +6,12 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import neo4j
 import psutil
 import pytest
+from fix_waiting import wait_until
 
 from sidecypher.rendezvous import read_rendezvous
 from sidecypher.runtime.process.state import read_state
@@ -21,17 +21,6 @@ from sidecypher_procedures.github.replay import serving
 from sidecypher_schema.scripts import apply_schema
 
 PROCEDURES = Path(__file__).parent / "procedures"
-
-
-def wait_until(condition, seconds=20.0):
-    """Ask again and again until the condition holds; return its value."""
-    deadline = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value:
-            return value
-        assert time.monotonic() < deadline, "the condition never held"
-        time.sleep(0.02)
 
 
 class Server:

@@ -1,4 +1,4 @@
-"""Wait for conditions, never for a time."""
+"""Wait for conditions, never for a time; and an environment without settings."""
 
 import os
 import time
@@ -6,18 +6,13 @@ import time
 import pytest
 
 
-@pytest.fixture
-def eventually():
-    """Wait until a condition holds, and return what it gave."""
-
-    def wait(condition, seconds=10.0):
-        deadline = time.monotonic() + seconds
-        while not (answer := condition()):
-            assert time.monotonic() < deadline, "the condition never came true"
-            time.sleep(0.005)
-        return answer
-
-    return wait
+def wait_until(condition, seconds=30.0):
+    """Ask again and again until the condition holds; return what it gave."""
+    deadline = time.monotonic() + seconds
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, "the condition never held"
+        time.sleep(0.01)
+    return answer
 
 
 @pytest.fixture

@@ -142,7 +142,8 @@ class Limits:
     Attributes:
         message_bytes: Longest line, either way, in bytes. The Java side has the same default.
         connections: Most sockets accepted at a time; further ones are closed at once.
-        handshake_seconds: Time a new connection has for TLS, token and hello.
+        handshake_seconds: Time a new connection has for TLS and token together, and again for each
+            read of its hello.
         page_bytes: A page of rows is sent when its rows are estimated to exceed this.
     """
 

@@ -6,6 +6,7 @@ import ssl
 import threading
 
 import pytest
+from fix_waiting import wait_until
 
 from sidecypher.credentials import load_credentials
 from sidecypher.dispatch import Dispatcher
@@ -60,7 +61,7 @@ def test_a_stranger_who_dribbles_is_closed_after_the_handshakes_time(serving):
     assert sent < 40
 
 
-def test_accepting_goes_on_after_accept_has_failed(serving, eventually):
+def test_accepting_goes_on_after_accept_has_failed(serving):
     """An error of `accept`, such as too many open files, does not end accepting."""
     server = serving(Limits())
     listener, failed = server._listener, threading.Event()
@@ -80,4 +81,4 @@ def test_accepting_goes_on_after_accept_has_failed(serving, eventually):
     assert failed.wait(5)
 
     with socket.create_connection(("127.0.0.1", server.port), 5):
-        eventually(lambda: server._connections)
+        wait_until(lambda: server._connections)

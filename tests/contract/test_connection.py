@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from fix_waiting import wait_until
 
 from sidecypher import envelope
 from sidecypher.envelope import RunReply
@@ -23,15 +24,15 @@ def connections(stand):
 
 
 @pytest.fixture(autouse=True)
-def _honest_callers_are_served(stand, eventually):
+def _honest_callers_are_served(stand):
     """After each test an honest call works, and no connection or call of the test is left."""
     open_before, calls_before = connections(stand), stand.dispatcher.open_calls
     yield
     line = stand.line()
     assert list(Client(line.send, stand.signatures).rows("test.echo", "honest")) == [["honest"]]
     line.close()
-    eventually(lambda: connections(stand) <= open_before)
-    eventually(lambda: stand.dispatcher.open_calls <= calls_before)
+    wait_until(lambda: connections(stand) <= open_before)
+    wait_until(lambda: stand.dispatcher.open_calls <= calls_before)
 
 
 @pytest.fixture
@@ -395,7 +396,7 @@ def test_a_line_of_just_the_limit_is_served(stand, line):
 @pytest.mark.parametrize(
     "part", [b"c", b"c\n", b"c\nt\ncall\n", request(b"call")[:-1], request(b"call")[:-3]], ids=repr
 )
-def test_half_a_request_is_no_request(stand, line, eventually, part):
+def test_half_a_request_is_no_request(stand, line, part):
     """A peer that goes in the middle of a request has asked for nothing."""
     counted = "sidecypher_calls_total", {"procedure": "test.echo", "outcome": "ok"}
     calls, peers = stand.telemetry.metrics.get_sample_value(*counted), connections(stand)
@@ -404,7 +405,7 @@ def test_half_a_request_is_no_request(stand, line, eventually, part):
     send(connection.socket, part)
     connection.close()
 
-    eventually(lambda: connections(stand) <= peers)
+    wait_until(lambda: connections(stand) <= peers)
     assert stand.telemetry.metrics.get_sample_value(*counted) == calls
 
 
@@ -433,7 +434,7 @@ def test_hello_tells_generation_and_catalogue(stand, line):
     }
 
 
-def test_connections_above_the_limit_are_closed_at_once(stand, eventually):
+def test_connections_above_the_limit_are_closed_at_once(stand):
     """There is a most of connections; whoever comes later is closed, and room is given back."""
     server = Py4JServer(
         stand.dispatcher,
@@ -465,7 +466,7 @@ def test_connections_above_the_limit_are_closed_at_once(stand, eventually):
         except OSError:
             return None
 
-    three.append(eventually(room))
+    three.append(wait_until(room))
     server.stop()
 
     assert [rest(connection.socket) for connection in three] == [b""] * 3
@@ -648,7 +649,7 @@ def test_the_end_of_a_jvm_stops_what_it_is_waiting_for(stand, line, state, backg
     assert state.ended.wait(10)
 
 
-def test_the_end_of_a_jvm_closes_its_streams_and_no_others(stand, line, eventually):
+def test_the_end_of_a_jvm_closes_its_streams_and_no_others(stand, line):
     """A control connection's end closes the open generators of that JVM only."""
     controls = {jvm: line(jvm, "control") for jvm in ("one", "two")}
     callers = {jvm: line(jvm) for jvm in controls}
@@ -663,7 +664,7 @@ def test_the_end_of_a_jvm_closes_its_streams_and_no_others(stand, line, eventual
     assert closed() == []
     controls["one"].close()
 
-    eventually(lambda: closed() == ["stream of one"])
+    wait_until(lambda: closed() == ["stream of one"])
     gone = ask(callers["one"], "page", id="of one", remaining_ms=1000)
     still = ask(callers["two"], "page", id="of two", remaining_ms=1000)
     assert gone["error"]["code"] == "SC-214"

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+from fix_waiting import wait_until
 
 from sidecypher.errors import CallError
 from sidecypher.loading import load
@@ -106,7 +107,7 @@ class Running:
 
 
 @pytest.fixture
-def sidecar(tmp_path, clean_environment, eventually):
+def sidecar(tmp_path, clean_environment):
     """Start sidecars on one home; each is ready when it is returned, and killed at the end."""
     started = []
 
@@ -114,7 +115,7 @@ def sidecar(tmp_path, clean_environment, eventually):
         found = Running(tmp_path / "home", clean_environment | variables, *arguments)
         started.append(found)
         if wait:
-            eventually(found.rendezvous, 30)
+            wait_until(found.rendezvous, 30)
         return found
 
     yield start
@@ -170,9 +171,7 @@ def test_a_sidecar_is_there_once_its_file_is_and_gone_with_it(sidecar):
     assert (running.run_dir / "token").read_text().strip() not in running.log.read_text()
 
 
-def test_a_call_in_flight_ends_within_the_grace_and_new_ones_are_refused(
-    sidecar, pipe, caller, eventually
-):
+def test_a_call_in_flight_ends_within_the_grace_and_new_ones_are_refused(sidecar, pipe, caller):
     """After SIGTERM the call that runs gets its rows, and no other one is started."""
     running = sidecar()
     http = running.rendezvous().http
@@ -184,7 +183,7 @@ def test_a_call_in_flight_ends_within_the_grace_and_new_ones_are_refused(
 
     with pipe.open("w") as writer:
         running.process.send_signal(signal.SIGTERM)
-        eventually(lambda: not (running.run_dir / "sidecar.json").exists())
+        wait_until(lambda: not (running.run_dir / "sidecar.json").exists())
         answer = running.ready(http)
         with pytest.raises(CallError, match="The sidecar is stopping") as caught:
             list(free.rows("test.echo", "late"))
@@ -217,7 +216,7 @@ def test_calls_that_do_not_end_are_given_up_after_the_grace(sidecar, pipe, calle
     close(*held_one, *held_two)
 
 
-def test_a_second_signal_ends_at_once(sidecar, pipe, caller, eventually):
+def test_a_second_signal_ends_at_once(sidecar, pipe, caller):
     """Whoever asks twice does not wait for the grace."""
     running = sidecar(SIDECYPHER_SHUTDOWN_SECONDS="300")
     client, held = running.client()
@@ -225,7 +224,7 @@ def test_a_second_signal_ends_at_once(sidecar, pipe, caller, eventually):
 
     with pipe.open("w"):
         running.process.send_signal(signal.SIGTERM)
-        eventually(lambda: not (running.run_dir / "sidecar.json").exists())
+        wait_until(lambda: not (running.run_dir / "sidecar.json").exists())
         running.process.send_signal(signal.SIGTERM)
         assert running.process.wait(10) == 128 + signal.SIGTERM
 

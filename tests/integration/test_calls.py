@@ -5,7 +5,7 @@ import time
 from datetime import date, datetime, timedelta, timezone
 
 import pytest
-from fix_server import wait_until
+from fix_waiting import wait_until
 from neo4j.exceptions import ClientError
 from neo4j.time import Date, DateTime
 

@@ -9,7 +9,7 @@ import sys
 import httpx
 import psutil
 import pytest
-from fix_server import wait_until
+from fix_waiting import wait_until
 
 from sidecypher.runtime.process.state import read_state
 

@@ -7,7 +7,7 @@ import time
 
 import psutil
 import pytest
-from fix_server import wait_until
+from fix_waiting import wait_until
 from neo4j.exceptions import ClientError, Neo4jError
 
 from sidecypher.credentials import load_credentials

@@ -2,12 +2,12 @@ import os
 import signal
 import stat
 import sys
-import time
 
 import httpx
 import neo4j
 import psutil
 import pytest
+from fix_waiting import wait_until
 
 from sidecypher.runtime import (
     USER,
@@ -76,14 +76,6 @@ def java_of(server):
     return psutil.Process(read_state(server.home).processes[0].pid)
 
 
-def eventually(condition, seconds=60.0):
-    deadline = time.monotonic() + seconds
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, "the condition never came true"
-        time.sleep(0.02)
-    return answer
-
-
 def test_it_answers_over_bolt_with_its_password(server):
     """A started server answers a query, for the password in the home and APOC included."""
     assert query(server, "RETURN apoc.version() AS apoc")[0]["apoc"] == "5.26.19"
@@ -149,8 +141,8 @@ def test_a_killed_server_comes_back_with_its_data(server):
 
     before.kill()
 
-    eventually(lambda: read_state(server.home).processes[0].restarts > 0)
-    eventually(lambda: read_state(server.home).processes[0].status == "ready")
+    wait_until(lambda: read_state(server.home).processes[0].restarts > 0)
+    wait_until(lambda: read_state(server.home).processes[0].status == "ready")
     assert len(query(server, "MATCH (kept:Kept {name: 'killed'}) RETURN kept")) == 1
 
 
@@ -160,7 +152,7 @@ def test_up_works_after_supervisor_and_server_were_killed(server, installation):
     process = java_of(server)
     os.kill(state.pid, signal.SIGKILL)
     process.kill()
-    eventually(lambda: not read_state(server.home).alive)
+    wait_until(lambda: not read_state(server.home).alive)
 
     up(server.home, installation)
 

@@ -5,10 +5,10 @@ import stat
 import subprocess
 import sys
 import textwrap
-import time
 
 import psutil
 import pytest
+from fix_waiting import wait_until
 
 from sidecypher.runtime.errors import AlreadyRunning, RuntimeFailure, ServerFailed
 from sidecypher.runtime.process.child import Backoff
@@ -71,14 +71,6 @@ def command(home, *children, fails=False):
     return [sys.executable, "-c", code, str(home), json.dumps(children), *(["fails"] * fails)]
 
 
-def eventually(condition, seconds=10.0):
-    deadline = time.monotonic() + seconds
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, "the condition never came true"
-        time.sleep(0.01)
-    return answer
-
-
 @pytest.fixture(name="home")
 def home_that_is_stopped(tmp_path):
     yield tmp_path
@@ -137,8 +129,8 @@ def test_a_dead_process_comes_back(home):
 
     os.kill(fragile.pid, signal.SIGKILL)
 
-    eventually(lambda: one(home, "fragile").restarts == 1)
-    again = eventually(lambda: (now := one(home, "fragile")).status == "ready" and now)
+    wait_until(lambda: one(home, "fragile").restarts == 1)
+    again = wait_until(lambda: (now := one(home, "fragile")).status == "ready" and now)
     assert again.pid != fragile.pid
     assert one(home, "steady").pid == steady.pid
 
@@ -149,11 +141,11 @@ def test_a_process_that_keeps_dying_is_started_again_and_again(home):
     launch(home, child("loop", before=f"if pathlib.Path({str(mark)!r}).exists(): sys.exit(3)"))
     mark.touch()
     os.kill(one(home, "loop").pid, signal.SIGKILL)
-    eventually(lambda: one(home, "loop").restarts >= 2)
+    wait_until(lambda: one(home, "loop").restarts >= 2)
 
     mark.unlink()
 
-    assert eventually(lambda: one(home, "loop").status == "ready")
+    assert wait_until(lambda: one(home, "loop").status == "ready")
 
 
 def test_the_end_of_a_process_without_restart_ends_all(home):
@@ -163,7 +155,7 @@ def test_the_end_of_a_process_without_restart_ends_all(home):
 
     os.kill(one(home, "vital").pid, signal.SIGKILL)
 
-    eventually(lambda: not read_state(home).alive)
+    wait_until(lambda: not read_state(home).alive)
     state = read_state(home)
     assert state.status == "failed"
     assert "`vital` ended with exit code -9" in state.failure.message
@@ -241,7 +233,7 @@ def test_stop_cleans_up_after_a_killed_supervisor(home):
     """The orphans of a supervisor that was killed are found and stopped, last first."""
     state = launch(home, child("first"), child("second"))
     os.kill(state.pid, signal.SIGKILL)
-    eventually(lambda: not read_state(home).alive)
+    wait_until(lambda: not read_state(home).alive)
     assert [entry.name for entry in read_state(home).orphans] == ["first", "second"]
 
     assert stop(home)
@@ -254,7 +246,7 @@ def test_a_new_supervisor_stops_the_orphans_of_a_killed_one(home):
     """A launch after a killed supervisor starts from nothing left running."""
     before = launch(home, child("first"))
     os.kill(before.pid, signal.SIGKILL)
-    eventually(lambda: not read_state(home).alive)
+    wait_until(lambda: not read_state(home).alive)
 
     after = launch(home, child("first"))
 
@@ -299,7 +291,7 @@ def test_workers_of_a_dead_process_do_not_stay(home):
 
     os.kill(one(home, "parent").pid, signal.SIGKILL)
 
-    eventually(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE)
+    wait_until(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE)
 
 
 def test_ctrl_c_in_the_terminal_reaches_the_supervisor_only(home):
@@ -308,7 +300,7 @@ def test_ctrl_c_in_the_terminal_reaches_the_supervisor_only(home):
 
     assert all(os.getsid(entry.pid) == entry.pid for entry in state.processes)
     os.kill(state.pid, signal.SIGINT)
-    eventually(lambda: not read_state(home).alive)
+    wait_until(lambda: not read_state(home).alive)
     assert (home / "order").read_text().split() == ["second", "first"]
 
 
