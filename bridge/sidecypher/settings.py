@@ -33,6 +33,9 @@ PLUGIN_VARIABLES: Final = frozenset(
         "GRACE_MS",
         "MAX_LINE_BYTES",
         "NESTED_DEPTH",
+        "CIRCUIT_MS",
+        "AVAILABILITY",
+        "TRACE",
     )
 )
 """Variables that the plugin reads in the JVM of Neo4j."""
@@ -57,6 +60,13 @@ class Settings(BaseModel):
         run_dir: Folder where sidecar and plugin meet; empty means `run` in the home.
         max_line_bytes: Longest message, either way; the plugin reads the same variable.
         shutdown_seconds: How long calls in flight may take to end when the sidecar stops.
+        worker_processes: Processes for `executor="process"` bodies; 0 refuses such procedures.
+        worker_memory_mb: Memory one worker process may use, in MiB.
+        stream_lease_seconds: How long an open stream may wait for its next page to be asked for.
+        stuck_calls_limit: With more calls that will not stop than this, the sidecar is not ready.
+        http_calls: Calls by HTTP that run at once; further ones are refused as busy.
+        record_dir: Folder for recordings of failing calls; none are made without it.
+        lane: Which embedded Neo4j runs: `lts` or `current`.
         neo4j_uri: Server that `sidecypher call` talks to; empty means the embedded one.
         neo4j_user: User at that server.
         neo4j_password: Password at that server; `SIDECYPHER_NEO4J_PASSWORD_FILE` names a file.
@@ -78,6 +88,13 @@ class Settings(BaseModel):
     run_dir: Path | None = None
     max_line_bytes: Annotated[int, Field(ge=1024, le=2**30)] = Limits.message_bytes
     shutdown_seconds: Annotated[float, Field(ge=0, le=300)] = 5.0
+    worker_processes: Annotated[int, Field(ge=0, le=256)] = 2
+    worker_memory_mb: Annotated[int, Field(ge=64, le=2**20)] = 1024
+    stream_lease_seconds: Annotated[float, Field(ge=0.1, le=86_400)] = 60.0
+    stuck_calls_limit: Annotated[int, Field(ge=0, le=10_000)] = 8
+    http_calls: Annotated[int, Field(ge=1, le=1024)] = 16
+    record_dir: Path | None = None
+    lane: Literal["lts", "current"] = "lts"
     neo4j_uri: str = ""
     neo4j_user: str = "neo4j"
     neo4j_password: SecretStr | None = None
@@ -90,7 +107,7 @@ class Settings(BaseModel):
             return [part.strip() for part in value.split(",") if part.strip()]
         return value
 
-    @field_validator("home", "cache_dir", "procedures", "run_dir", mode="after")
+    @field_validator("home", "cache_dir", "procedures", "run_dir", "record_dir", mode="after")
     @classmethod
     def _absolute(cls, value: Any) -> Any:
         try:

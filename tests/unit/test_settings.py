@@ -114,6 +114,13 @@ def test_a_file_that_is_no_toml_is_told(tmp_path, content):
         ("shutdown_seconds", "-1"),
         ("shutdown_seconds", "nan"),
         ("shutdown_seconds", "301"),
+        ("worker_processes", "-1"),
+        ("worker_memory_mb", "63"),
+        ("stream_lease_seconds", "0"),
+        ("stream_lease_seconds", "inf"),
+        ("stuck_calls_limit", "-1"),
+        ("http_calls", "0"),
+        ("lane", "LTS"),
     ],
 )
 def test_a_value_that_cannot_be_used_names_its_setting_and_not_itself(name, value):
