@@ -41,6 +41,8 @@ class CallRequest(msgspec.Struct, frozen=True):
     Attributes:
         signature: Signature hash the plugin was built with.
         remaining_ms: Milliseconds left for this message.
+        kind: What `name` names; a procedure and a function may share a name.
+        traceparent: W3C trace context of the caller, empty when there is none.
     """
 
     id: str
@@ -51,6 +53,8 @@ class CallRequest(msgspec.Struct, frozen=True):
     mode: str
     database: str
     user: str
+    kind: Literal["procedure", "function"] = "procedure"
+    traceparent: str = ""
 
 
 class PageRequest(msgspec.Struct, frozen=True):

@@ -2,9 +2,16 @@ package io.sidecypher.core;
 
 import java.time.LocalDate;
 import java.time.LocalDateTime;
+import java.time.LocalTime;
+import java.time.OffsetTime;
 import java.time.ZonedDateTime;
+import java.time.temporal.TemporalAmount;
 import java.util.List;
 import java.util.Map;
+import org.neo4j.graphdb.Node;
+import org.neo4j.graphdb.Path;
+import org.neo4j.graphdb.Relationship;
+import org.neo4j.graphdb.spatial.Point;
 
 /** A Cypher type as the catalogue writes it, for example {@code LIST<INTEGER>}. */
 final class DeclaredType {
@@ -13,10 +20,18 @@ final class DeclaredType {
         INTEGER(Long.class),
         FLOAT(Double.class),
         STRING(String.class),
+        BYTES(byte[].class),
         MAP(Map.class),
         DATE(LocalDate.class),
+        LOCAL_TIME(LocalTime.class),
+        ZONED_TIME(OffsetTime.class),
         LOCAL_DATETIME(LocalDateTime.class),
         ZONED_DATETIME(ZonedDateTime.class),
+        DURATION(TemporalAmount.class),
+        POINT(Point.class),
+        NODE(Node.class),
+        RELATIONSHIP(Relationship.class),
+        PATH(Path.class),
         LIST(List.class),
         ANY(Object.class);
 

@@ -1,5 +1,6 @@
 package io.sidecypher.core;
 
+import java.util.Iterator;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.neo4j.graphdb.GraphDatabaseService;
@@ -10,7 +11,7 @@ import org.neo4j.procedure.Context;
 import org.neo4j.procedure.TerminationGuard;
 
 /**
- * The base of every generated stub class: the fields Neo4j injects, and the one way to call Python.
+ * The base of every generated stub class: the fields Neo4j injects, and the ways to call Python.
  *
  * <p>Neo4j makes a new instance for each call, so the fields belong to the calling transaction.
  */
@@ -31,8 +32,31 @@ public abstract class PythonNamespace {
      */
     protected final <R> Stream<R> call(
             PythonProcedure procedure, Function<Object[], R> row, Object... arguments) {
-        Caller caller = new Caller(database.databaseName(), user.subject().executingUser());
+        Caller caller = new Caller(database.databaseName(), user.subject().executingUser(), "");
         return bridge(procedure).call(procedure, caller, tx, guard, log, row, arguments);
+    }
+
+    /** Calls a Python procedure without columns, and returns when it has ended. */
+    protected final void run(PythonProcedure procedure, Object... arguments) {
+        try (Stream<Object[]> rows = call(procedure, Function.identity(), arguments)) {
+            rows.forEach(row -> {});
+        }
+    }
+
+    /** Calls a Python function; its value has the Java class of the stub's one column. */
+    protected final Object evaluate(PythonProcedure function, Object... arguments) {
+        return onlyValue(function, call(function, Function.identity(), arguments));
+    }
+
+    static Object onlyValue(PythonProcedure function, Stream<Object[]> stream) {
+        try (stream) {
+            Iterator<Object[]> rows = stream.iterator();
+            Object[] row = rows.hasNext() ? rows.next() : null;
+            if (row == null || rows.hasNext()) {
+                throw Failures.protocol(function, "a function gives one value");
+            }
+            return row[0];
+        }
     }
 
     private static Bridge bridge(PythonProcedure procedure) {

@@ -4,16 +4,29 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 
-/** What a generated stub knows about the Python procedure it stands for. */
+/** What a generated stub knows about the Python procedure or function it stands for. */
 public final class PythonProcedure {
     record Parameter(String name, DeclaredType type, boolean nullable) {}
 
     record Column(String name, DeclaredType type) {}
 
+    /** What becomes of a call that cannot be started. */
+    enum Availability {
+        /** It is not even tried, and gives what OPTIONAL gives. */
+        OFF,
+        /** It gives nulls or no rows. */
+        OPTIONAL,
+        /** It fails. */
+        REQUIRED
+    }
+
     private final String name;
     private final String signature;
     private final String mode;
     private final long timeoutMillis;
+    private final boolean function;
+    private final boolean singleRow;
+    private final Availability availability;
     private final List<Parameter> parameters;
     private final List<Column> columns;
 
@@ -22,12 +35,15 @@ public final class PythonProcedure {
         signature = Objects.requireNonNull(builder.signature, "signature");
         mode = Objects.requireNonNull(builder.mode, "mode");
         timeoutMillis = builder.timeoutMillis;
+        function = builder.function;
+        singleRow = builder.singleRow;
+        availability = builder.availability;
         parameters = List.copyOf(builder.parameters);
         columns = List.copyOf(builder.columns);
     }
 
     /**
-     * Starts the description of one procedure.
+     * Starts the description of one procedure or function.
      *
      * @param name the full Cypher name, for example {@code github.getIssue}
      */
@@ -52,6 +68,20 @@ public final class PythonProcedure {
         return timeoutMillis;
     }
 
+    /** Either {@code procedure} or {@code function}; one of each may have the same name. */
+    String kind() {
+        return function ? "function" : "procedure";
+    }
+
+    /** Whether every call gives exactly one row. */
+    boolean isSingleRow() {
+        return singleRow;
+    }
+
+    Availability availability() {
+        return availability;
+    }
+
     List<Parameter> parameters() {
         return parameters;
     }
@@ -66,8 +96,11 @@ public final class PythonProcedure {
         private final List<Parameter> parameters = new ArrayList<>();
         private final List<Column> columns = new ArrayList<>();
         private String signature;
-        private String mode;
+        private String mode = "READ";
         private long timeoutMillis;
+        private boolean function;
+        private boolean singleRow;
+        private Availability availability = Availability.REQUIRED;
 
         private Builder(String name) {
             this.name = name;
@@ -78,7 +111,7 @@ public final class PythonProcedure {
             return this;
         }
 
-        /** One of READ, WRITE and SCHEMA. */
+        /** One of READ, WRITE and SCHEMA; without this, READ. */
         public Builder mode(String value) {
             mode = value;
             return this;
@@ -96,6 +129,24 @@ public final class PythonProcedure {
 
         public Builder column(String column, String type) {
             columns.add(new Column(column, DeclaredType.parse(type)));
+            return this;
+        }
+
+        /** A function, with the one column {@code value}, instead of a procedure. */
+        public Builder function() {
+            function = true;
+            return singleRow();
+        }
+
+        /** Every call gives exactly one row. */
+        public Builder singleRow() {
+            singleRow = true;
+            return this;
+        }
+
+        /** One of OFF, OPTIONAL and REQUIRED; without this, REQUIRED. */
+        public Builder availability(String value) {
+            availability = Availability.valueOf(value);
             return this;
         }
 

@@ -28,6 +28,7 @@ final class Requests {
                 json.writeNumberField("v", VERSION);
                 json.writeStringField("id", call.id());
                 json.writeStringField("name", procedure.name());
+                json.writeStringField("kind", procedure.kind());
                 json.writeStringField("signature", procedure.signature());
                 json.writeArrayFieldStart("args");
                 writeArguments(json, procedure, arguments);
@@ -36,6 +37,7 @@ final class Requests {
                 json.writeStringField("mode", procedure.mode());
                 json.writeStringField("database", caller.database());
                 json.writeStringField("user", caller.user());
+                json.writeStringField("traceparent", caller.traceparent());
                 json.writeEndObject();
             }));
         } catch (LimitedText.TooLong tooLong) {

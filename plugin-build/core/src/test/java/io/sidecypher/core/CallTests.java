@@ -2,6 +2,7 @@ package io.sidecypher.core;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
@@ -53,8 +54,34 @@ class CallTests {
         try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
             assertEquals(List.of(), new Harness(runDir).rows(Harness.ECHO, "a"));
             assertTrue(seen.get().matches("\\{\"v\":1,\"id\":\"[0-9a-f-]+-\\d+\",\"name\":\"test.echo\","
-                    + "\"signature\":\"00\",\"args\":\\[\"a\"],\"remaining_ms\":\\d+,\"mode\":\"READ\","
-                    + "\"database\":\"neo4j\",\"user\":\"tester\"}"), seen.get());
+                    + "\"kind\":\"procedure\",\"signature\":\"00\",\"args\":\\[\"a\"],\"remaining_ms\":\\d+,\"mode\":\"READ\","
+                    + "\"database\":\"neo4j\",\"user\":\"tester\",\"traceparent\":\"\"}"), seen.get());
+        }
+    }
+
+    @Test
+    void aFunctionIsCalledAsOneAndGivesItsOneValue() throws Exception {
+        PythonProcedure function = Harness.procedure("test.half")
+                .parameter("x", "ANY", true)
+                .column("value", "FLOAT")
+                .function()
+                .build();
+        AtomicReference<String> seen = new AtomicReference<>();
+        AtomicReference<String> rows = new AtomicReference<>("[[2.5]]");
+        FakeSidecar.Script script = (peer, method, json) -> {
+            seen.set(json);
+            peer.rows(json, rows.get(), false);
+        };
+        try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
+            Harness harness = new Harness(runDir);
+            assertEquals(2.5, PythonNamespace.onlyValue(function, harness.stream(function, 5L)));
+            assertTrue(seen.get().contains("\"kind\":\"function\""), seen.get());
+            for (String wrong : List.of("[]", "[[1.0],[2.0]]")) {
+                rows.set(wrong);
+                SidecypherException failure = assertThrows(SidecypherException.class,
+                        () -> PythonNamespace.onlyValue(function, harness.stream(function, 5L)));
+                assertTrue(failure.text().startsWith("[SC-214]"), failure.text());
+            }
         }
     }
 

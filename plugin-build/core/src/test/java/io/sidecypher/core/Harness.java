@@ -42,7 +42,7 @@ final class Harness {
     }
 
     Stream<Object[]> stream(PythonProcedure procedure, Object... arguments) {
-        return bridge.call(procedure, new Caller("neo4j", "tester"), tx, guard, NullLog.getInstance(),
+        return bridge.call(procedure, new Caller("neo4j", "tester", ""), tx, guard, NullLog.getInstance(),
                 Function.identity(), arguments);
     }
 
@@ -121,11 +121,11 @@ final class Harness {
         });
     }
 
-    private interface Answer {
+    interface Answer {
         Object to(String name, Object[] arguments);
     }
 
-    private static <T> T proxy(Class<T> type, Answer answer) {
+    static <T> T proxy(Class<T> type, Answer answer) {
         return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type},
                 (self, method, arguments) -> answer.to(method.getName(), arguments)));
     }
