@@ -1,23 +1,25 @@
-"""The catalogue: every procedure's signature as data, with one hash over all of it.
+"""The catalogue: the signature of every procedure and function as data, with one hash over all.
 
 Plugin and sidecar each hold a catalogue. Equal hashes mean that they agree about everything; when
-the hashes differ, the signature of the one procedure that is called decides.
+the hashes differ, the signature of the one procedure or function that is called decides.
 """
 
 import hashlib
 from collections.abc import Iterable
-from itertools import pairwise
-from typing import Literal, Self
+from itertools import chain, pairwise
+from typing import Literal, Self, TypeVar
 
 import msgspec
 
 from sidecypher.errors import DuplicateProcedure, SidecypherError
 
 __all__ = [
+    "Availability",
     "Catalogue",
     "CatalogueError",
     "ColumnEntry",
     "DefaultEntry",
+    "FunctionEntry",
     "Mode",
     "ParameterEntry",
     "ProcedureEntry",
@@ -25,6 +27,7 @@ __all__ = [
 ]
 
 Mode = Literal["READ", "WRITE", "SCHEMA"]
+Availability = Literal["OFF", "OPTIONAL", "REQUIRED"]
 
 _SIGNATURE_DIGITS = 16
 
@@ -73,6 +76,14 @@ class ProcedureEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         name: Full Cypher name, such as ``github.getIssue``.
         timeout_ms: The longest a call may take, in milliseconds.
         signature: What `signature_of` gives for name, mode, parameters and columns.
+        columns: None of them makes a void procedure.
+        single: Whether a call always gives exactly one row; without a sidecar that is one row of
+            nulls when ``availability`` is OPTIONAL.
+        availability: What a call gives without a sidecar: an error when REQUIRED, else nulls.
+        eager: Whether Neo4j finishes what comes before the call first, and reads all its rows
+            before it goes on.
+        admin: Whether only administrators may call it.
+        deprecated_by: What to call instead, ``""`` for nothing; None when it is not deprecated.
     """
 
     name: str
@@ -82,37 +93,75 @@ class ProcedureEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     signature: str
     parameters: tuple[ParameterEntry, ...]
     columns: tuple[ColumnEntry, ...]
+    single: bool = False
+    availability: Availability = "REQUIRED"
+    eager: bool = False
+    admin: bool = False
+    deprecated_by: str | None = None
+
+    def true_signature(self) -> str:
+        """Give what `signature` must be."""
+        return signature_of(self.name, self.mode, self.parameters, self.columns)
+
+
+class FunctionEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One function that Cypher expressions can use; the fields mean what a procedure's do.
+
+    Attributes:
+        signature: What `signature_of` gives for the mode FUNCTION and one column ``value``.
+        result: Type of the value.
+    """
+
+    name: str
+    description: str
+    timeout_ms: int
+    signature: str
+    parameters: tuple[ParameterEntry, ...]
+    result: str
+    availability: Availability = "REQUIRED"
+    deprecated_by: str | None = None
+
+    def true_signature(self) -> str:
+        """Give what `signature` must be."""
+        return signature_of(
+            self.name, "FUNCTION", self.parameters, [ColumnEntry("value", self.result)]
+        )
+
+
+_Entry = TypeVar("_Entry", ProcedureEntry, FunctionEntry)
 
 
 class Catalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All procedures, sorted by name, and the hash of them.
+    """All procedures and all functions, each sorted by name, and the hash of them.
+
+    A procedure and a function may have one name.
 
     Attributes:
         version: Version of this format.
-        hash: SHA-256, in hex, of the procedures' canonical JSON.
+        hash: SHA-256, in hex, of the canonical JSON of procedures and functions.
 
     Example:
         >>> Catalogue.build([]).procedures
         ()
     """
 
-    version: Literal[1]
+    version: Literal[2]
     hash: str
     procedures: tuple[ProcedureEntry, ...]
+    functions: tuple[FunctionEntry, ...]
 
     @classmethod
-    def build(cls, entries: Iterable[ProcedureEntry]) -> Self:
+    def build(
+        cls, procedures: Iterable[ProcedureEntry], functions: Iterable[FunctionEntry] = ()
+    ) -> Self:
         """Sort the entries by name and hash them.
 
         Raises:
-            DuplicateProcedure: Two entries have one name.
+            DuplicateProcedure: Two procedures, or two functions, have one name.
             CatalogueError: A text cannot be written as UTF-8.
         """
-        procedures = tuple(sorted(entries, key=lambda entry: entry.name))
-        for before, entry in pairwise(procedures):
-            if before.name == entry.name:
-                raise DuplicateProcedure(f"Two procedures are called `{entry.name}`")
-        return cls(version=1, hash=_sha256(procedures), procedures=procedures)
+        content = (_sorted(procedures, "procedures"), _sorted(functions, "functions"))
+        return cls(2, _sha256(content), *content)
 
     def to_json(self) -> bytes:
         """Give the catalogue as JSON, always the same bytes for an equal catalogue."""
@@ -129,25 +178,24 @@ class Catalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             read = msgspec.json.decode(text, type=cls)
         except (msgspec.DecodeError, UnicodeError) as error:
             raise CatalogueError(f"This is no catalogue: {error}") from error
-        for entry in read.procedures:
-            if entry.signature != signature_of(
-                entry.name, entry.mode, entry.parameters, entry.columns
-            ):
+        for entry in chain[ProcedureEntry | FunctionEntry](read.procedures, read.functions):
+            if entry.signature != entry.true_signature():
                 raise CatalogueError(f"The signature of `{entry.name}` is not the one it states")
-        if read != cls.build(read.procedures):
-            raise CatalogueError("The catalogue's hash or order does not fit its procedures")
+        if read != cls.build(read.procedures, read.functions):
+            raise CatalogueError("The catalogue's hash or order does not fit its entries")
         return read
 
 
 def signature_of(
     name: str,
-    mode: Mode,
+    mode: Mode | Literal["FUNCTION"],
     parameters: Iterable[ParameterEntry],
     columns: Iterable[ColumnEntry],
 ) -> str:
-    """Hash what a plugin and a sidecar must agree on to call one procedure.
+    """Hash what a plugin and a sidecar must agree on to call one procedure or function.
 
-    Descriptions and the timeout are left out: a plugin that holds older ones can still call.
+    All else, such as descriptions and the timeout, is left out: a plugin that holds an older one
+    can still call.
 
     Returns:
         The first 16 hex digits of a SHA-256.
@@ -161,6 +209,14 @@ def signature_of(
     """
     shape = (name, mode, tuple(parameters), [(column.name, column.type) for column in columns])
     return _sha256(shape)[:_SIGNATURE_DIGITS]
+
+
+def _sorted(entries: Iterable[_Entry], kind: str) -> tuple[_Entry, ...]:
+    ordered = tuple(sorted(entries, key=lambda entry: entry.name))
+    for before, entry in pairwise(ordered):
+        if before.name == entry.name:
+            raise DuplicateProcedure(f"Two {kind} are called `{entry.name}`")
+    return ordered
 
 
 def _sha256(value: object) -> str:

@@ -46,9 +46,9 @@ def check_catalogue(catalogue: Catalogue) -> None:
         _check_facts(procedure)
         _check_parameters(procedure)
         _check_columns(procedure)
-    if catalogue != Catalogue.build(catalogue.procedures):
+    if catalogue != Catalogue.build(catalogue.procedures, catalogue.functions):
         raise UnfitProcedure(
-            "The catalogue's hash or order does not fit its procedures",
+            "The catalogue's hash or order does not fit its entries",
             hint="Make catalogues with `Catalogue.build`.",
         )
 

@@ -11,6 +11,7 @@ from sidecypher.catalogue import (
     CatalogueError,
     ColumnEntry,
     DefaultEntry,
+    FunctionEntry,
     ParameterEntry,
     ProcedureEntry,
     signature_of,
@@ -33,6 +34,16 @@ def entry(name: str = "kg.score", **changes: object) -> ProcedureEntry:
     )
 
 
+def function(name: str = "kg.score", **changes: object) -> FunctionEntry:
+    facts = {"parameters": (ParameterEntry("node", "STRING"),), "result": "FLOAT", **changes}
+    columns = [ColumnEntry("value", facts["result"])]
+    return FunctionEntry(
+        name=name,
+        signature=signature_of(name, "FUNCTION", facts["parameters"], columns),
+        **{"description": "Score a node.", "timeout_ms": 30_000, **facts},
+    )
+
+
 def test_build_sorts_by_name() -> None:
     """The order in which procedures are found changes neither the hash nor the bytes."""
     one, two = entry("kg.a"), entry("kg.b")
@@ -42,12 +53,20 @@ def test_build_sorts_by_name() -> None:
     assert Catalogue.build([two, one]).procedures == (one, two)
 
 
+def test_functions_are_sorted_too() -> None:
+    """The order in which functions are found changes nothing either."""
+    one, two = function("kg.a"), function("kg.b")
+
+    assert Catalogue.build([], [two, one]) == Catalogue.build([], [one, two])
+    assert Catalogue.build([], [two, one]).functions == (one, two)
+
+
 def test_json_has_the_agreed_shape() -> None:
     """The JSON has the fields that plugin and sidecar agreed on, and the hash is a SHA-256."""
-    read = json.loads(Catalogue.build([entry()]).to_json())
+    read = json.loads(Catalogue.build([entry()], [function()]).to_json())
 
-    assert list(read) == ["version", "hash", "procedures"]
-    assert read["version"] == 1
+    assert list(read) == ["version", "hash", "procedures", "functions"]
+    assert read["version"] == 2
     assert len(bytes.fromhex(read["hash"])) == 32
     [procedure] = read["procedures"]
     assert len(bytes.fromhex(procedure.pop("signature"))) == 8
@@ -66,12 +85,31 @@ def test_json_has_the_agreed_shape() -> None:
             },
         ],
         "columns": [{"name": "score", "type": "FLOAT", "description": "0 to 1"}],
+        "single": False,
+        "availability": "REQUIRED",
+        "eager": False,
+        "admin": False,
+        "deprecated_by": None,
+    }
+    [of_function] = read["functions"]
+    assert len(bytes.fromhex(of_function.pop("signature"))) == 8
+    assert of_function == {
+        "name": "kg.score",
+        "description": "Score a node.",
+        "timeout_ms": 30_000,
+        "parameters": [{"name": "node", "type": "STRING", "nullable": False, "default": None}],
+        "result": "FLOAT",
+        "availability": "REQUIRED",
+        "deprecated_by": None,
     }
 
 
 def test_json_round_trips() -> None:
     """What `to_json` wrote, `from_json` reads back as an equal catalogue."""
-    catalogue = Catalogue.build([entry("kg.a"), entry("kg.b", description="é 😀 \0 \\u0022 */")])
+    catalogue = Catalogue.build(
+        [entry("kg.a", columns=()), entry("kg.b", description="é 😀 \0 \\u0022 */")],
+        [function("kg.a", deprecated_by=""), function("kg.c", availability="OFF")],
+    )
 
     assert Catalogue.from_json(catalogue.to_json()) == catalogue
 
@@ -80,6 +118,22 @@ def test_equal_names_are_refused() -> None:
     """Two procedures cannot share a name, and the error tells which one."""
     with pytest.raises(DuplicateProcedure, match=r"kg\.score"):
         Catalogue.build([entry(), entry(mode="WRITE")])
+    with pytest.raises(DuplicateProcedure, match=r"functions.*kg\.score"):
+        Catalogue.build([], [function(), function(result="STRING")])
+
+
+def test_a_procedure_and_a_function_may_share_a_name() -> None:
+    """Cypher tells procedures from functions by where they stand, so the catalogue holds both."""
+    catalogue = Catalogue.build([entry()], [function()])
+
+    assert catalogue.procedures[0].name == catalogue.functions[0].name
+    assert catalogue.procedures[0].signature != catalogue.functions[0].signature
+
+
+@pytest.mark.parametrize("changes", [{"result": "INTEGER"}, {"parameters": ()}])
+def test_a_functions_signature_covers_its_shape(changes: dict[str, object]) -> None:
+    """Parameters and result of a function are what plugin and sidecar must agree on."""
+    assert function(**changes).signature != function().signature
 
 
 @pytest.mark.parametrize(
@@ -104,10 +158,15 @@ def test_signature_covers_the_shape(changes: dict[str, object]) -> None:
         {"description": "Another text."},
         {"timeout_ms": 1},
         {"columns": (ColumnEntry("score", "FLOAT", "another text"),)},
+        {"single": True},
+        {"availability": "OPTIONAL"},
+        {"eager": True},
+        {"admin": True},
+        {"deprecated_by": ""},
     ],
 )
-def test_signature_leaves_out_texts_and_timeout(changes: dict[str, object]) -> None:
-    """Texts and the timeout change the catalogue's hash, but not the signature."""
+def test_signature_leaves_out_the_rest(changes: dict[str, object]) -> None:
+    """What no call depends on changes the catalogue's hash, but not the signature."""
     assert entry(**changes).signature == entry().signature
     assert Catalogue.build([entry(**changes)]).hash != Catalogue.build([entry()]).hash
 
@@ -122,20 +181,25 @@ def test_signature_is_stable() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ('"version":1', '"version":2'),
+        ('"version":2', '"version":1'),
         ('"mode":"READ"', '"mode":"ADMIN"'),
         ('"timeout_ms":30000', '"timeout_ms":"30000"'),
         ('"timeout_ms":30000', '"timeout_ms":30001'),
         ('"type":"FLOAT"', '"type":"STRING"'),
         ('"nullable":false', '"nullable":true'),
-        ('"version":1', '"version":1,"more":1'),
+        ('"version":2', '"version":2,"more":1'),
+        ('"availability":"REQUIRED"', '"availability":"SOMETIMES"'),
+        ('"admin":false', '"admin":true'),
+        ('"deprecated_by":null', '"deprecated_by":"kg.x"'),
+        ('"result":"FLOAT"', '"result":"STRING"'),
+        (',"functions"', ',"more"'),
         ('"description":"Score a node."', '"description":"\\ud800"'),
         ("{", ""),
     ],
 )
 def test_changed_json_is_refused(old: str, new: str) -> None:
     """A catalogue that was changed by hand, or is of another version, is refused."""
-    text = Catalogue.build([entry()]).to_json().decode()
+    text = Catalogue.build([entry()], [function()]).to_json().decode()
     assert old in text
 
     with pytest.raises(CatalogueError) as caught:

@@ -155,9 +155,9 @@ def test_facts_outside_their_range_are_refused(entry: Make, changes: dict[str, o
 def test_a_catalogue_not_made_by_build_is_refused(entry: Make) -> None:
     """A catalogue whose hash is not that of its procedures would make plugin and sidecar differ."""
     with pytest.raises(UnfitProcedure, match="hash"):
-        render(Catalogue(version=1, hash="0" * 64, procedures=(entry(),)))
+        render(Catalogue(2, "0" * 64, (entry(),), ()))
     with pytest.raises(DuplicateProcedure):
-        render(Catalogue(version=1, hash="0" * 64, procedures=(entry(), entry())))
+        render(Catalogue(2, "0" * 64, (entry(), entry()), ()))
 
 
 def test_half_a_surrogate_pair_is_refused(entry: Make) -> None:
@@ -165,4 +165,4 @@ def test_half_a_surrogate_pair_is_refused(entry: Make) -> None:
     broken = msgspec.structs.replace(entry(), description="\ud800")
 
     with pytest.raises(CatalogueError, match="surrogate"):
-        render(Catalogue(version=1, hash="0" * 64, procedures=(broken,)))
+        render(Catalogue(2, "0" * 64, (broken,), ()))
