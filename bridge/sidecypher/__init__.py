@@ -13,18 +13,39 @@ from sidecypher.context import Context, Record, Result
 from sidecypher.errors import ProcedureError, SidecypherError
 from sidecypher.registry import procedure
 from sidecypher.rows import Row
-from sidecypher.types import DateTime, Deadline, Description, LocalDateTime
+from sidecypher.types import (
+    DateTime,
+    Deadline,
+    Description,
+    Duration,
+    LocalDateTime,
+    LocalTime,
+    Node,
+    OpaqueTemporal,
+    Path,
+    Point,
+    Relationship,
+    Time,
+)
 
 __all__ = [
     "Context",
     "DateTime",
     "Deadline",
     "Description",
+    "Duration",
     "LocalDateTime",
+    "LocalTime",
+    "Node",
+    "OpaqueTemporal",
+    "Path",
+    "Point",
     "ProcedureError",
     "Record",
+    "Relationship",
     "Result",
     "Row",
     "SidecypherError",
+    "Time",
     "procedure",
 ]

@@ -21,14 +21,18 @@
     │   ├── ProtocolError   SC-214   a peer broke the wire format
     │   ├── ValueTypeError  SC-215   a value has no Cypher type that the bridge carries
     │   ├── MessageTooLarge SC-216   a message is larger than the limit
-    │   └── CatalogueMismatch SC-217 plugin and sidecar disagree about a signature
+    │   ├── CatalogueMismatch SC-217 plugin and sidecar disagree about a signature
+    │   ├── ModeError       SC-219   a statement of `ctx.run` needs a higher mode
+    │   ├── WorkerLost      SC-220   a worker process died or used too much memory
+    │   └── StreamExpired   SC-221   nobody asked for the next page in time
     ├── SettingsError       SC-601   a setting is unknown or has a value that cannot be used
     ├── ListenError         SC-602   the sidecar cannot listen on a port
     └── RunFolderError      SC-604   the run folder or a file in it cannot be used
 
 The runtime (SC-3xx), the plugin's builder (SC-4xx) and `github` (SC-5xx) keep their errors beside
 their code. SC-210 to SC-212 (unavailable, busy, outcome unknown) come from the Java side alone,
-because Python is what could not be reached. `docs/errors.md` explains every code to its reader.
+because Python is what could not be reached, and so does SC-218 (an entity that is not there).
+`docs/errors.md` explains every code to its reader.
 """
 
 from collections.abc import Mapping
@@ -197,6 +201,27 @@ class CatalogueMismatch(CallError):
 
     code = "SC-217"
     default_hint = "Rebuild the plugin with `sidecypher plugin build`, then restart Neo4j."
+
+
+class ModeError(CallError):
+    """A statement of `ctx.run` needs a higher mode than the procedure's; the call is doomed."""
+
+    code = "SC-219"
+    default_hint = 'Declare the procedure with `mode="WRITE"` or `mode="SCHEMA"`.'
+
+
+class WorkerLost(CallError):
+    """A worker process died or used too much memory; another takes its place."""
+
+    code = "SC-220"
+    default_hint = "Let each call do less, or give workers more memory by `worker_memory_mb`."
+
+
+class StreamExpired(CallError):
+    """Nobody asked for a stream's next page within its lease; the generator was closed."""
+
+    code = "SC-221"
+    default_hint = "Read the rows faster, or raise `stream_lease_seconds`."
 
 
 class SettingsError(SidecypherError):

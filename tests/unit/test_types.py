@@ -1,13 +1,14 @@
-"""`DateTime` keeps nanoseconds; `Deadline` follows the clock it was given."""
+"""`DateTime` and `Time` keep nanoseconds; `Deadline` follows the clock it was given."""
 
 import copy
+import itertools
 import pickle
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from sidecypher import DateTime, Deadline
+from sidecypher import DateTime, Deadline, Duration, Node, Path, Point, Relationship, Time
 from sidecypher.types import Limits
 
 PLAIN = datetime(2024, 2, 29, 10, 11, 12, 123456, UTC)
@@ -95,6 +96,105 @@ def test_arithmetic_and_replace_give_microseconds():
     assert (VALUE + timedelta(0)).nanosecond == 123_456_000
     assert VALUE.replace(microsecond=5).nanosecond == 5_000
     assert not PLAIN - VALUE
+
+
+ORDERED = [
+    [DateTime.of(PLAIN, extra) for extra in (1, 2, 999)] + [PLAIN + timedelta(microseconds=1)],
+    [PLAIN - timedelta(microseconds=1), DateTime.of(PLAIN, 0), VALUE],
+    [PLAIN, VALUE],
+    [time(10, 11), Time.of(time(10, 11), 1), Time.of(time(10, 11), 2), time(10, 12)],
+    [Time.of(time(9, tzinfo=UTC), 5), time(9, tzinfo=timezone(-timedelta(hours=1)))],
+]
+
+
+@pytest.mark.parametrize("values", ORDERED, ids=str)
+def test_order_looks_at_the_nanoseconds(values):
+    """Times are ordered by their nanoseconds too, beside those that have none as well."""
+    assert sorted([*values[1:], values[0]]) == values
+    for before, after in itertools.pairwise(values):
+        assert before < after
+        assert before <= after
+        assert after > before
+        assert after >= before
+        assert not after < before
+        assert not before >= after
+        assert before != after
+
+
+def test_values_that_are_equal_are_neither_before_nor_after():
+    """`<=` and `>=` hold for equal times, `<` and `>` do not."""
+    one, other = DateTime.of(PLAIN, 789), VALUE
+
+    assert one <= other
+    assert one >= other
+    assert not one < other
+    assert not one > other
+
+
+def test_what_cannot_be_ordered_is_a_type_error():
+    """A time without a zone is neither before nor after one that has it."""
+    naive = VALUE.replace(tzinfo=None)
+
+    with pytest.raises(TypeError):
+        assert naive > VALUE
+    with pytest.raises(TypeError):
+        assert Time.of(time(1), 1) < "text"  # type: ignore[operator]
+
+
+AT = Time.of(time(2, 30, 12, 123456, tzinfo=UTC, fold=1), 789)
+
+
+def test_a_time_is_a_time_with_nanoseconds():
+    """A `Time` is a `time` with the same fields, zone and fold, and compares by nanoseconds."""
+    assert isinstance(AT, time)
+    assert (AT.nanosecond, AT.tzinfo, AT.fold) == (123_456_789, UTC, 1)
+    assert Time.of(AT, 789) == AT
+    assert Time.of(AT, 788) != AT
+    assert Time.of(AT, 0) == time(2, 30, 12, 123456, UTC)
+    assert hash(AT) == hash(Time.of(AT, 1))
+    assert AT.replace(microsecond=5).nanosecond == 5_000
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))]
+)
+def test_copies_of_a_time_keep_everything(duplicate):
+    """Copied and pickled, a `Time` has nanoseconds, zone and fold."""
+    back = duplicate(AT)
+
+    assert (back, type(back), back.tzinfo, back.fold) == (AT, Time, UTC, 1)
+
+
+def test_nanoseconds_of_a_duration_are_within_the_second():
+    """What exceeds a second is carried over, so that equal durations are equal values."""
+    assert Duration(seconds=1, nanoseconds=-1) == Duration(nanoseconds=999_999_999)
+    assert Duration(nanoseconds=-1) == Duration(seconds=-1, nanoseconds=999_999_999)
+    assert Duration(1, 2, 3, 2_000_000_004) == Duration(1, 2, 5, 4)
+    assert Duration(months=1) != Duration(days=30)
+
+
+def test_entities_are_equal_as_in_cypher():
+    """Two snapshots of one entity are equal and hash alike; of two entities they are not."""
+    node = Node("4:a:1", frozenset({"A"}), {"a": []})
+
+    assert len({node, Node("4:a:1"), Node("4:a:2")}) == 2
+    assert Relationship("5:a:1", "T", {}, "4:a:1", "4:a:2") == Relationship("5:a:1")
+    assert Node("1") != Relationship("1")
+    assert Path((node,)) == Path((Node("4:a:1"),))
+    assert Path((node,)) != Path((node, node), (Relationship("5:a:1"),))
+
+
+@pytest.mark.parametrize(
+    "value", [Node("1"), Relationship("1"), Path(()), Point(7203, 1, 2), Duration()], ids=repr
+)
+def test_values_cannot_be_changed(value):
+    """The bridge's own values are frozen, take no other attribute, and can be copied."""
+    with pytest.raises(AttributeError):
+        setattr(value, next(iter(value.__slots__)), 1)
+    with pytest.raises((AttributeError, TypeError)):
+        value.other = 1
+    assert copy.deepcopy(value) == value
+    assert pickle.loads(pickle.dumps(value)) == value
 
 
 class Clock:

@@ -1,0 +1,52 @@
+"""What bounds a call and a sidecar: time, sizes, numbers."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Self
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A point on the monotonic clock by which a call must have answered.
+
+    A change of the wall clock moves no deadline.
+
+    Example:
+        >>> Deadline.after(5.0).remaining() > 4.0
+        True
+    """
+
+    at: float
+    clock: Callable[[], float] = field(default=time.monotonic, repr=False)
+
+    @classmethod
+    def after(cls, seconds: float, clock: Callable[[], float] = time.monotonic) -> Self:
+        """Return the deadline that lies `seconds` from now."""
+        return cls(clock() + seconds, clock)
+
+    def remaining(self) -> float:
+        """Return the seconds left, 0.0 when none are."""
+        return max(0.0, self.at - self.clock())
+
+    def expired(self) -> bool:
+        """Tell whether no time is left."""
+        return self.clock() >= self.at
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one sidecar accepts.
+
+    Attributes:
+        message_bytes: Longest line, either way, in bytes. The Java side has the same default.
+        connections: Most sockets accepted at a time; further ones are closed at once.
+        handshake_seconds: Time a new connection has for TLS and token together, and again for each
+            read of its hello.
+        page_bytes: A page of rows is sent when its rows are estimated to exceed this.
+    """
+
+    message_bytes: int = 16 * 1024 * 1024
+    connections: int = 256
+    handshake_seconds: float = 5.0
+    page_bytes: int = 1024 * 1024

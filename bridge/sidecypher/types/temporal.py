@@ -1,0 +1,199 @@
+"""Times as Neo4j stores them: to the nanosecond, and in years Python's own types do not have."""
+
+from dataclasses import dataclass
+from datetime import datetime, time, tzinfo
+from typing import Any, Literal, Self, SupportsIndex
+
+_SECOND = 1_000_000_000
+
+
+class _Nanoseconds:
+    """Adds the nanoseconds below the microsecond to a `datetime` or `time`.
+
+    What the two classes have in common: `of`, comparing, hashing and pickling.
+    """
+
+    __slots__ = ()
+    _extra: int
+    microsecond: int
+
+    @property
+    def nanosecond(self) -> int:
+        """Nanoseconds within the second, 0 to 999 999 999."""
+        return self.microsecond * 1000 + self._extra
+
+    def __eq__(self, other: object) -> bool:
+        """Compare as Python's own class does, and by the nanoseconds below the microsecond."""
+        same = super().__eq__(other)
+        return same if same is not True else self._extra == _extra_of(other)
+
+    def __ne__(self, other: object) -> bool:
+        """Be the opposite of `==`; the inherited one leaves out the nanoseconds."""
+        same = self.__eq__(other)
+        return same if same is NotImplemented else not same
+
+    def __lt__(self, other: Any) -> bool:
+        return self._ordered("__lt__", other)
+
+    def __le__(self, other: Any) -> bool:
+        return self._ordered("__le__", other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self._ordered("__gt__", other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self._ordered("__ge__", other)
+
+    def _ordered(self, name: str, other: Any) -> bool:
+        """Compare as Python's own class does; where that sees no difference, by nanoseconds."""
+        if super().__eq__(other) is True:
+            ordered: bool = getattr(self._extra, name)(_extra_of(other))
+        else:
+            ordered = getattr(super(), name)(other)
+        return ordered
+
+    # Equal values have equal hashes, since the inherited one leaves out the nanoseconds.
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+
+def _extra_of(value: object) -> int:
+    return value._extra if isinstance(value, _Nanoseconds) else 0  # noqa: SLF001 - of this module
+
+
+class DateTime(_Nanoseconds, datetime):
+    """A `datetime` that keeps the nanoseconds Neo4j stores.
+
+    Arithmetic and `replace` give microsecond precision, as `datetime` itself does.
+
+    Attributes:
+        nanosecond: Nanoseconds within the second, 0 to 999 999 999.
+
+    Example:
+        >>> DateTime.of(datetime(2024, 2, 29, 10, 11, 12, 123456), 789).nanosecond
+        123456789
+    """
+
+    _extra = 0
+
+    @classmethod
+    def of(cls, value: datetime, extra: int) -> Self:
+        """Return `value` with `extra` nanoseconds (0 to 999) below its microsecond."""
+        made = cls(
+            value.year,
+            value.month,
+            value.day,
+            value.hour,
+            value.minute,
+            value.second,
+            value.microsecond,
+            value.tzinfo,
+            fold=value.fold,
+        )
+        made._extra = extra
+        return made
+
+    def astimezone(self, tz: tzinfo | None = None) -> Self:
+        """Return the same instant in zone `tz`, nanoseconds kept."""
+        return type(self).of(super().astimezone(tz), self._extra)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[object, ...]:
+        """Pickle and copy with the nanoseconds."""
+        plain = datetime(
+            self.year,
+            self.month,
+            self.day,
+            self.hour,
+            self.minute,
+            self.second,
+            self.microsecond,
+            self.tzinfo,
+            fold=self.fold,
+        )
+        return (type(self).of, (plain, self._extra))
+
+
+class Time(_Nanoseconds, time):
+    """A `time` that keeps the nanoseconds Neo4j stores.
+
+    `replace` gives microsecond precision, as `time` itself does.
+
+    Attributes:
+        nanosecond: Nanoseconds within the second, 0 to 999 999 999.
+
+    Example:
+        >>> Time.of(time(10, 11, 12, 123456), 789).nanosecond
+        123456789
+    """
+
+    _extra = 0
+
+    @classmethod
+    def of(cls, value: time, extra: int) -> Self:
+        """Return `value` with `extra` nanoseconds (0 to 999) below its microsecond."""
+        made = cls(
+            value.hour,
+            value.minute,
+            value.second,
+            value.microsecond,
+            value.tzinfo,
+            fold=value.fold,
+        )
+        made._extra = extra
+        return made
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[object, ...]:
+        """Pickle and copy with the nanoseconds."""
+        plain = time(
+            self.hour, self.minute, self.second, self.microsecond, self.tzinfo, fold=self.fold
+        )
+        return (type(self).of, (plain, self._extra))
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A DURATION: months, days and seconds, which have no fixed length in each other.
+
+    Nanoseconds beyond a second are carried over to the seconds, as Neo4j does, so that equal
+    durations are equal values.
+
+    Attributes:
+        months: Years are 12 months.
+        days: Weeks are 7 days.
+        seconds: Hours and minutes are in here.
+        nanoseconds: 0 to 999 999 999, also when `seconds` is negative.
+
+    Example:
+        >>> Duration(months=14, seconds=1, nanoseconds=-1)
+        Duration(months=14, days=0, seconds=0, nanoseconds=999999999)
+    """
+
+    months: int = 0
+    days: int = 0
+    seconds: int = 0
+    nanoseconds: int = 0
+
+    def __post_init__(self) -> None:
+        """Carry nanoseconds over to the seconds."""
+        carried, nanoseconds = divmod(self.nanoseconds, _SECOND)
+        object.__setattr__(self, "seconds", self.seconds + carried)
+        object.__setattr__(self, "nanoseconds", nanoseconds)
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueTemporal:
+    """A date or date and time outside the years 1 to 9999, which Python's own types do not have.
+
+    It goes back to Cypher unchanged.
+
+    Attributes:
+        type: Its Cypher type.
+        text: As ISO 8601 writes it, the year with a sign.
+
+    Example:
+        >>> OpaqueTemporal("DATE", "-0044-03-15").text
+        '-0044-03-15'
+    """
+
+    type: Literal["DATE", "LOCAL DATETIME", "ZONED DATETIME"]
+    text: str
