@@ -10,8 +10,8 @@ Example:
 """
 
 from sidecypher.context import Context, Record, Result
+from sidecypher.decorators import function, procedure
 from sidecypher.errors import ProcedureError, SidecypherError
-from sidecypher.registry import procedure
 from sidecypher.rows import Row
 from sidecypher.types import (
     DateTime,
@@ -47,5 +47,6 @@ __all__ = [
     "Row",
     "SidecypherError",
     "Time",
+    "function",
     "procedure",
 ]

@@ -78,8 +78,10 @@ def rows_of(procedure: Procedure, answer: object) -> list[Any]:
         RowError: The body answered with something else than its annotation says.
     """
     match procedure.signature.answer:
-        case Answer.ROW:
+        case Answer.ROW | Answer.VALUE:
             return [answer]
+        case Answer.VOID if answer is None:
+            return []
         case Answer.MAYBE:
             return [] if answer is None else [answer]
     if isinstance(answer, list):

@@ -53,7 +53,7 @@ def load(folders: Iterable[Path]) -> Loaded:
     Returns:
         The registry, and one failure per module or folder that could not be used.
     """
-    procedures: dict[str, Procedure] = {}
+    procedures: dict[tuple[str, str], Procedure] = {}
     failures: list[LoadFailure] = []
     for name, import_module in _sources(folders):
         try:
@@ -67,11 +67,12 @@ def load(folders: Iterable[Path]) -> Loaded:
     return Loaded(Registry(procedures.values()), tuple(failures))
 
 
-def _claim(found: list[Procedure], procedures: dict[str, Procedure]) -> None:
+def _claim(found: list[Procedure], procedures: dict[tuple[str, str], Procedure]) -> None:
     claimed = dict(procedures)
     for candidate in found:
-        if claimed.setdefault(candidate.name, candidate) is not candidate:
-            raise SidecypherError(f"another procedure already has the name `{candidate.name}`")
+        kind, name = candidate.kind, candidate.name
+        if claimed.setdefault((kind, name), candidate) is not candidate:
+            raise SidecypherError(f"another {kind} already has the name `{name}`")
     procedures.update(claimed)
 
 

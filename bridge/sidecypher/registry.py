@@ -1,4 +1,4 @@
-"""`@procedure`, and the registry of every procedure a sidecar knows."""
+"""Procedures and functions as the sidecar runs them, and the registry of all it knows."""
 
 import inspect
 import operator
@@ -6,60 +6,94 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal
 
-from sidecypher.catalogue import (
-    Catalogue,
-    ColumnEntry,
-    DefaultEntry,
-    Mode,
-    ParameterEntry,
-    ProcedureEntry,
-    signature_of,
-)
+from sidecypher.catalogue import Catalogue, FunctionEntry, ProcedureEntry
 from sidecypher.codec import Coder, decoder, encoder
 from sidecypher.errors import (
     ArgumentError,
     DuplicateProcedure,
     RowError,
-    SignatureError,
     UnknownProcedure,
     ValueTypeError,
 )
-from sidecypher.signature import Signature, check_procedure_name, read_signature
+from sidecypher.signature import Answer, Signature
 
-DEFAULT_TIMEOUT: Final = 30.0
-"""Seconds a call may take when its procedure names no timeout."""
+Kind = Literal["procedure", "function"]
+Executor = Literal["thread", "async", "process"]
 
-LONGEST_TIMEOUT: Final = 86_400.0
-"""Seconds in a day; what takes longer is no call."""
+MARK: Final = "__sidecypher_procedure__"
+"""Attribute of an author's function that holds its `Procedure`."""
 
-_MARK: Final = "__sidecypher_procedure__"
-_Body = TypeVar("_Body", bound=Callable[..., Any])
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a body is run; what else the decorators take is in the catalogue's entry.
+
+    Attributes:
+        executor: Where it runs: on the thread that serves the call, on the event loop, or in a
+            worker process.
+        batch: Whether there is a `NAME.batch` too; or the author's own body for it.
+    """
+
+    executor: Executor = "thread"
+    batch: bool | Callable[..., Any] = False
 
 
 @dataclass(frozen=True, eq=False)
 class Procedure:
-    """One Python function that Cypher can call.
+    """One Python function that Cypher can call, as a procedure or as a function.
 
     Attributes:
         body: The author's function.
-        is_async: Whether the body is `async def`, with or without `yield`.
         entry: What the catalogue says about it.
+        options: How the body is run.
     """
 
     body: Callable[..., Any]
     signature: Signature
-    entry: ProcedureEntry
-    is_async: bool
-    _decoders: tuple[Coder, ...] = field(repr=False)
-    _encoders: tuple[Coder, ...] = field(repr=False)
-    _values_of: Callable[[Any], tuple[Any, ...]] = field(repr=False)
+    entry: ProcedureEntry | FunctionEntry
+    options: Options = Options()
+    is_async: bool = field(init=False)
+    """Whether the body is `async def`, with or without `yield`."""
+    _decoders: tuple[Coder, ...] = field(init=False, repr=False)
+    _encoders: tuple[Coder, ...] = field(init=False, repr=False)
+    _values_of: Callable[[Any], tuple[Any, ...]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Make the coders, once for all calls."""
+        is_async = inspect.iscoroutinefunction(self.body) or inspect.isasyncgenfunction(self.body)
+        columns = self.signature.columns
+        prepared = {
+            "is_async": is_async,
+            "_decoders": tuple(decoder(parameter.type) for parameter in self.signature.parameters),
+            "_encoders": tuple(encoder(column.type) for column in columns),
+            "_values_of": _alone
+            if self.signature.answer is Answer.VALUE
+            else _values_of([column.attribute for column in columns]),
+        }
+        for name, value in prepared.items():
+            object.__setattr__(self, name, value)
 
     @property
     def name(self) -> str:
         """Full Cypher name, such as `github.getIssue`."""
         return self.entry.name
+
+    @property
+    def kind(self) -> Kind:
+        """Whether Cypher calls it as a procedure or as a function."""
+        return "function" if isinstance(self.entry, FunctionEntry) else "procedure"
+
+    def resolve(self, sent: list[Any], registry: "Registry") -> "tuple[Procedure, list[Any]]":  # noqa: ARG002
+        """Return what a call of this procedure runs, and the Python arguments for it.
+
+        It is this procedure itself, but for one that forwards to another of `registry`.
+
+        Raises:
+            ArgumentError: As `arguments` does.
+        """
+        return self, self.arguments(sent)
 
     def arguments(self, sent: Sequence[Any]) -> list[Any]:
         """Return the Python arguments for the JSON values `sent`; defaults fill up the rest.
@@ -96,7 +130,7 @@ class Procedure:
             ) from None
 
     def encode_row(self, row: object) -> list[Any]:
-        """Return the JSON values of one row, in column order.
+        """Return the JSON values of one row, in column order; for a function, of its value.
 
         Raises:
             RowError: It is no row of this procedure, or a value has another type than its column.
@@ -119,7 +153,8 @@ class Procedure:
             try:
                 encode(value)
             except (ValueTypeError, RecursionError) as error:
-                return RowError(f"The column `{column.name}` of `{self.name}` {_told(error)}")
+                named = "result" if self.kind == "function" else f"column `{column.name}`"
+                return RowError(f"The {named} of `{self.name}` {_told(error)}")
         return RowError(f"`{self.name}` returned a row that changed while it was read")
 
     def usage(self) -> str:
@@ -128,93 +163,9 @@ class Procedure:
             f"{parameter.name} :: {parameter.type}" for parameter in self.signature.parameters
         )
         columns = ", ".join(f"{column.name} :: {column.type}" for column in self.signature.columns)
-        return f"{self.name}({arguments}) :: ({columns})"
-
-
-def procedure(
-    name: str, *, mode: Mode = "READ", timeout: float = DEFAULT_TIMEOUT
-) -> Callable[[_Body], _Body]:
-    """Make a typed Python function a Cypher procedure.
-
-    The function stays callable as it is. Its annotations give the Cypher signature and the first
-    line of its docstring the description.
-
-    Args:
-        name: Cypher name with a namespace, such as `kg.similar`.
-        mode: What the body may do by `ctx.run`: READ, WRITE or SCHEMA.
-        timeout: Seconds a call may spend inside Python and callbacks.
-
-    Raises:
-        SignatureError: At import, naming file, line and what to write.
-
-    Example:
-        >>> from sidecypher import Row
-        >>> class Greeting(Row):
-        ...     text: str
-        >>> @procedure("demo.greet")
-        ... def greet(name: str) -> Greeting:
-        ...     return Greeting(text=f"Hello {name}")
-    """
-    if not isinstance(name, str):
-        raise SignatureError(
-            "`@procedure` was used without a name", hint='Write `@procedure("kg.score")`, say.'
-        )
-
-    def decorate(body: _Body) -> _Body:
-        setattr(body, _MARK, describe(body, name, mode, timeout))
-        return body
-
-    return decorate
-
-
-def describe(body: Callable[..., Any], name: str, mode: Mode, timeout: float) -> Procedure:
-    """Return the `Procedure` that `@procedure` attaches to `body`.
-
-    Raises:
-        SignatureError: The name, mode, timeout or annotations cannot be used.
-    """
-    check_procedure_name(name)
-    if mode not in ("READ", "WRITE", "SCHEMA"):
-        raise SignatureError(f"`{name}` has no mode `{mode}`", hint="Use READ, WRITE or SCHEMA.")
-    if not 0 < timeout <= LONGEST_TIMEOUT:
-        raise SignatureError(
-            f"`{name}` has a timeout that cannot be kept",
-            hint="Give seconds above 0 and up to 86 400 (a day).",
-        )
-    signature = read_signature(body)
-    parameters = tuple(
-        ParameterEntry(
-            name=parameter.name,
-            type=str(parameter.type),
-            nullable=parameter.type.nullable,
-            default=None
-            if parameter.default is None
-            else DefaultEntry(text=parameter.default.text, any=parameter.default.by_null),
-        )
-        for parameter in signature.parameters
-    )
-    columns = tuple(
-        ColumnEntry(name=column.name, type=str(column.type), description=column.description)
-        for column in signature.columns
-    )
-    entry = ProcedureEntry(
-        name=name,
-        mode=mode,
-        description=(inspect.getdoc(body) or "").partition("\n")[0],
-        timeout_ms=max(1, round(timeout * 1000)),
-        signature=signature_of(name, mode, parameters, columns),
-        parameters=parameters,
-        columns=columns,
-    )
-    return Procedure(
-        body=body,
-        signature=signature,
-        entry=entry,
-        is_async=inspect.iscoroutinefunction(body) or inspect.isasyncgenfunction(body),
-        _decoders=tuple(decoder(parameter.type) for parameter in signature.parameters),
-        _encoders=tuple(encoder(column.type) for column in signature.columns),
-        _values_of=_values_of([column.attribute for column in signature.columns]),
-    )
+        if isinstance(self.entry, FunctionEntry):
+            return f"{self.name}({arguments}) :: {self.entry.result}"
+        return f"{self.name}({arguments})" + (f" :: ({columns})" if columns else "")
 
 
 def _told(error: ValueTypeError | RecursionError) -> str:
@@ -223,7 +174,13 @@ def _told(error: ValueTypeError | RecursionError) -> str:
     return "nests too deeply, or holds itself"
 
 
+def _alone(value: Any) -> tuple[Any, ...]:
+    return (value,)
+
+
 def _values_of(attributes: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+    if not attributes:
+        return lambda _row: ()
     if len(attributes) == 1:
         get = operator.attrgetter(attributes[0])
         return lambda row: (get(row),)
@@ -231,18 +188,18 @@ def _values_of(attributes: list[str]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def procedures_in(modules: Iterable[ModuleType]) -> Iterator[Procedure]:
-    """Yield the procedures that `modules` define or import, each once."""
+    """Yield the procedures and functions that `modules` define or import, each once."""
     seen: set[int] = set()
     for module in modules:
         for value in list(vars(module).values()):
-            found = getattr(value, _MARK, None) if callable(value) else None
+            found = getattr(value, MARK, None) if callable(value) else None
             if isinstance(found, Procedure) and id(found) not in seen:
                 seen.add(id(found))
                 yield found
 
 
 class Registry:
-    """Every procedure of one sidecar, by its Cypher name.
+    """Every procedure and function of one sidecar, by its Cypher name.
 
     Example:
         >>> Registry([]).catalogue.procedures
@@ -250,28 +207,32 @@ class Registry:
     """
 
     def __init__(self, procedures: Iterable[Procedure]) -> None:
-        self._procedures: dict[str, Procedure] = {}
+        self._procedures: dict[tuple[Kind, str], Procedure] = {}
         for found in procedures:
-            if found.name in self._procedures:
-                raise DuplicateProcedure(f"Two procedures are called `{found.name}`")
-            self._procedures[found.name] = found
-        self.catalogue: Final = Catalogue.build(found.entry for found in self._procedures.values())
+            if (found.kind, found.name) in self._procedures:
+                raise DuplicateProcedure(f"Two {found.kind}s are called `{found.name}`")
+            self._procedures[found.kind, found.name] = found
+        entries = [found.entry for found in self]
+        self.catalogue: Final = Catalogue.build(
+            (entry for entry in entries if isinstance(entry, ProcedureEntry)),
+            (entry for entry in entries if isinstance(entry, FunctionEntry)),
+        )
 
     def __len__(self) -> int:
-        """Return how many procedures there are."""
+        """Return how many procedures and functions there are."""
         return len(self._procedures)
 
     def __iter__(self) -> Iterator[Procedure]:
-        """Iterate over the procedures."""
+        """Iterate over the procedures and functions."""
         return iter(self._procedures.values())
 
-    def get(self, name: str) -> Procedure:
-        """Return the procedure called `name`.
+    def get(self, name: str, kind: Kind = "procedure") -> Procedure:
+        """Return the procedure or function called `name`.
 
         Raises:
             UnknownProcedure: There is none.
         """
         try:
-            return self._procedures[name]
+            return self._procedures[kind, name]
         except KeyError:
-            raise UnknownProcedure(f"The sidecar has no procedure `{name}`") from None
+            raise UnknownProcedure(f"The sidecar has no {kind} `{name}`") from None

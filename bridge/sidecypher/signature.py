@@ -52,6 +52,7 @@ _SCALARS: Final[tuple[tuple[object, str], ...]] = (
     (Any, "ANY"),
     (object, "ANY"),
 )
+_NOTHING: Final = object()
 _TEMPORAL: Final = frozenset({"DATE", "LOCAL DATETIME", "ZONED DATETIME"})
 
 
@@ -117,6 +118,8 @@ class Answer(Enum):
     MAYBE = "one row or none"
     LIST = "a list of rows"
     ITERATOR = "an iterator of rows"
+    VOID = "None"
+    VALUE = "a value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +128,15 @@ class Signature:
 
     Attributes:
         takes_context: Whether the first Python parameter is the `Context`.
-        row: The Row class whose attributes are the columns.
+        row: The class whose attributes are the columns; `NoneType` of a void procedure, `object` of
+            a function.
         answer: How the body hands over its rows.
     """
 
     parameters: tuple[Parameter, ...]
     columns: tuple[Column, ...]
     takes_context: bool
-    row: type[Row]
+    row: type[Any]
     answer: Answer
 
 
@@ -195,24 +199,65 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     return _Reader(function).read()
 
 
+def read_function_signature(function: Callable[..., Any]) -> Signature:
+    """Return the Cypher signature of `function`, which gives one value; its column is `value`.
+
+    Raises:
+        SignatureError: With file, line, and what to write instead.
+
+    Example:
+        >>> def double(value: int) -> int: ...
+        >>> read_function_signature(double).answer
+        <Answer.VALUE: 'a value'>
+    """
+    return _Reader(function).read_function()
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """Return where a function is written, such as `similar.py:12`.
+
+    Raises:
+        SignatureError: It is no function.
+    """
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        raise SignatureError(
+            f"A {type(function).__name__} cannot be a procedure",
+            hint="Decorate a function, `def` or `async def`.",
+        )
+    return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+
+
 class _Reader:
     """Reads one function; knows its place in the source for the errors."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        code = inspect.unwrap(function).__code__
-        self.place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+        self.place = place_of(function)
 
     def read(self) -> Signature:
         hints = self.hints(self.function)
+        takes_context, parameters = self.parameters(hints)
+        row, answer = self.answer(hints.get("return", _NOTHING))
+        columns = () if answer is Answer.VOID else self.columns(row)
+        return Signature(parameters, columns, takes_context, row, answer)
+
+    def read_function(self) -> Signature:
+        hints = self.hints(self.function)
+        takes_context, parameters = self.parameters(hints)
+        if "return" not in hints:
+            self.refuse("has no return type", "Write the type of its value, `-> str`, say.")
+        if _is_generator(self.function):
+            self.refuse("is a generator, and a function gives one value", "Return a `list[...]`.")
+        column = Column("value", "value", self.type(hints["return"], "the result"), "")
+        return Signature(parameters, (column,), takes_context, object, Answer.VALUE)
+
+    def parameters(self, hints: dict[str, Any]) -> tuple[bool, tuple[Parameter, ...]]:
         parameters = list(inspect.signature(self.function).parameters.values())
         takes_context = bool(parameters) and parameters[0].name == "ctx"
-        if takes_context:
-            parameters = parameters[1:]
-        row, answer = self.answer(hints.get("return", None))
-        read = tuple(self.parameter(parameter, hints) for parameter in parameters)
+        read = tuple(self.parameter(each, hints) for each in parameters[takes_context:])
         self.distinct([parameter.name for parameter in read], "parameters")
-        return Signature(read, self.columns(row), takes_context, row, answer)
+        return takes_context, read
 
     def hints(self, annotated: Any) -> dict[str, Any]:
         try:
@@ -272,7 +317,11 @@ class _Reader:
         text = value if kind.name == "STRING" else _literal(value, kind)
         return Default(value, text, by_null=False)
 
-    def answer(self, annotation: Any) -> tuple[type[Row], Answer]:
+    def answer(self, annotation: Any) -> tuple[type[Any], Answer]:
+        if annotation is type(None):
+            if _is_generator(self.function):
+                self.refuse("is a generator that gives no rows", "Return `Iterator[MyRow]`.")
+            return type(None), Answer.VOID
         plain = annotation.__origin__ if typing.get_origin(annotation) is Annotated else annotation
         origin, arguments = typing.get_origin(plain), typing.get_args(plain)
         if _is_row(plain):
@@ -289,7 +338,7 @@ class _Reader:
         self.refuse(
             "has no return type that gives rows",
             "Return a Row class, `MyRow | None`, `list[MyRow]`, or `Iterator[MyRow]` "
-            "(`AsyncIterator[MyRow]` from an async generator).",
+            "(`AsyncIterator[MyRow]` from an async generator); or None for no rows.",
         )
 
     def columns(self, row: type[Row]) -> tuple[Column, ...]:
@@ -343,6 +392,10 @@ class _Reader:
             "Use bool, int, float, str, date, datetime, LocalDateTime, list[T], dict[str, T], "
             "Any, or one of these with `| None`.",
         )
+
+
+def _is_generator(function: Callable[..., Any]) -> bool:
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
 
 
 def _is_row(annotation: object) -> bool:

@@ -9,6 +9,7 @@ import pytest
 
 from sidecypher import Context, Result, Row, procedure
 from sidecypher.context import CallState
+from sidecypher.decorators import describe
 from sidecypher.dispatch import Dispatcher, Session
 from sidecypher.errors import (
     ArgumentError,
@@ -19,7 +20,7 @@ from sidecypher.errors import (
     ProtocolError,
 )
 from sidecypher.executors import EventLoop
-from sidecypher.registry import Registry, describe
+from sidecypher.registry import Registry
 from sidecypher.resources import Resources
 from sidecypher.telemetry import Telemetry
 from sidecypher.types import Deadline, Limits

@@ -10,6 +10,7 @@ import pytest
 from sidecypher import Description, Row, envelope, procedure
 from sidecypher.codec import decoder, encoder
 from sidecypher.credentials import load_credentials
+from sidecypher.decorators import describe
 from sidecypher.dispatch import Dispatcher, Session
 from sidecypher.errors import (
     ArgumentError,
@@ -22,7 +23,7 @@ from sidecypher.errors import (
 )
 from sidecypher.executors import EventLoop
 from sidecypher.loading import load
-from sidecypher.registry import Registry, describe
+from sidecypher.registry import Registry
 from sidecypher.resources import Resources
 from sidecypher.settings import load_settings
 from sidecypher.signature import CypherType, read_signature

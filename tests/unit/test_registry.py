@@ -8,6 +8,7 @@ import pytest
 
 from sidecypher import Context, Row, procedure
 from sidecypher.catalogue import ColumnEntry, DefaultEntry, ParameterEntry
+from sidecypher.decorators import DEFAULT_TIMEOUT, describe, describe_function
 from sidecypher.errors import (
     ArgumentError,
     DuplicateProcedure,
@@ -15,7 +16,7 @@ from sidecypher.errors import (
     SignatureError,
     UnknownProcedure,
 )
-from sidecypher.registry import DEFAULT_TIMEOUT, Registry, describe, procedures_in
+from sidecypher.registry import Registry, procedures_in
 
 
 class Pair(Row):
@@ -94,7 +95,7 @@ def test_async_bodies_are_told_apart():
 @pytest.mark.parametrize("mode", ["read", "ADMIN", "", None])
 def test_another_mode_is_refused(mode):
     """Only READ, WRITE and SCHEMA are modes."""
-    with pytest.raises(SignatureError, match=r"`kg\.x` has no mode") as caught:
+    with pytest.raises(SignatureError, match=r"`kg\.x` .* has no mode") as caught:
         described(pair, mode=mode)
 
     assert caught.value.hint == "Use READ, WRITE or SCHEMA."
@@ -104,7 +105,7 @@ def test_another_mode_is_refused(mode):
 def test_a_timeout_that_cannot_be_kept_is_refused(timeout):
     """A timeout is more than no time and at most a day."""
     with pytest.raises(
-        SignatureError, match=r"`kg\.x` has a timeout that cannot be kept"
+        SignatureError, match=r"`kg\.x` .* has a timeout that cannot be kept"
     ) as caught:
         described(pair, timeout=timeout)
 
@@ -233,6 +234,53 @@ def test_two_procedures_of_one_name_are_refused():
     """One name is one procedure."""
     with pytest.raises(DuplicateProcedure, match=r"Two procedures are called `kg\.pair`"):
         Registry([PAIR, described(pair, "kg.pair")])
+
+
+def double(value: int) -> int:
+    """Return twice the number."""
+    return 2 * value
+
+
+DOUBLE = describe_function(double, "kg.pair")
+
+
+def test_a_procedure_and_a_function_may_share_a_name():
+    """Cypher keeps them apart, and so does the registry; two functions of one name are refused."""
+    registry = Registry([PAIR, DOUBLE])
+
+    assert registry.get("kg.pair") is PAIR
+    assert registry.get("kg.pair", "function") is DOUBLE
+    assert (PAIR.kind, DOUBLE.kind) == ("procedure", "function")
+    assert [entry.name for entry in registry.catalogue.functions] == ["kg.pair"]
+    with pytest.raises(DuplicateProcedure, match=r"Two functions are called `kg\.pair`"):
+        Registry([DOUBLE, describe_function(double, "kg.pair")])
+    with pytest.raises(UnknownProcedure, match=r"no function `kg\.none`"):
+        registry.get("kg.none", "function")
+
+
+def test_a_function_encodes_its_value():
+    """A function's value is its one column; an error speaks of the result."""
+    assert DOUBLE.encode_row(4) == [4]
+    assert DOUBLE.usage() == "kg.pair(value :: INTEGER) :: INTEGER"
+    with pytest.raises(RowError) as caught:
+        DOUBLE.encode_row("hunter2")
+    assert str(caught.value) == (
+        "The result of `kg.pair` is a Python str where INTEGER is expected"
+    )
+
+
+def test_a_void_procedure_has_a_usage_without_columns():
+    """Cypher shows no columns of a void procedure."""
+
+    def body(value: int) -> None:
+        raise NotImplementedError
+
+    assert described(body).usage() == "kg.x(value :: INTEGER)"
+
+
+def test_a_procedure_resolves_to_itself():
+    """A call runs the procedure it names, with its decoded arguments."""
+    assert PAIR.resolve([1], Registry([])) == (PAIR, [1, None, [1]])
 
 
 def test_each_procedure_of_the_modules_is_found_once():

@@ -17,6 +17,7 @@ from sidecypher.signature import (
     CypherType,
     camel_case,
     check_procedure_name,
+    read_function_signature,
     read_signature,
 )
 
@@ -192,7 +193,6 @@ async def _iterator_from_async() -> Iterator[Found]:
 @pytest.mark.parametrize(
     "body",
     [
-        giving(None),
         giving(int),
         giving(dict[str, int]),
         giving(Row),
@@ -220,6 +220,70 @@ def test_a_body_without_return_type_is_refused():
         raise NotImplementedError
 
     assert "has no return type that gives rows" in refused(body).message
+
+
+def test_a_body_that_returns_none_has_no_columns():
+    """`-> None` makes a void procedure: no rows and no columns."""
+    signature = read_signature(giving(None))
+
+    assert (signature.answer, signature.columns) == (Answer.VOID, ())
+
+
+def test_a_generator_cannot_return_none():
+    """A generator that is annotated with None would lose its rows."""
+
+    def body() -> None:
+        yield
+
+    async def later() -> None:
+        yield
+
+    for generator in (body, later):
+        error = refused(generator)
+        assert "is a generator that gives no rows" in error.message
+        assert error.hint == "Return `Iterator[MyRow]`."
+
+
+def test_a_function_gives_one_value():
+    """A function's return annotation is the type of its one value."""
+
+    def body(ctx: Context, text: str = "") -> list[int] | None:
+        raise NotImplementedError
+
+    signature = read_function_signature(body)
+
+    assert (signature.answer, signature.takes_context) == (Answer.VALUE, True)
+    assert [(each.name, str(each.type), each.type.nullable) for each in signature.columns] == [
+        ("value", "LIST<INTEGER>", True)
+    ]
+    assert [parameter.name for parameter in signature.parameters] == ["text"]
+
+
+def test_what_gives_no_one_value_is_no_function():
+    """A function without a result type, with rows, or as a generator is refused."""
+
+    def untyped(x: int):
+        raise NotImplementedError
+
+    def rows() -> Found:
+        raise NotImplementedError
+
+    def void() -> None:
+        raise NotImplementedError
+
+    def generator() -> list[int]:
+        yield 1
+
+    for body, told in [
+        (untyped, "has no return type"),
+        (rows, "has a type for the result that is no Cypher type"),
+        (void, "has a type for the result that is no Cypher type"),
+        (generator, "is a generator, and a function gives one value"),
+    ]:
+        with pytest.raises(SignatureError) as caught:
+            read_function_signature(body)
+        assert told in caught.value.message
+        assert caught.value.hint
 
 
 def test_a_row_without_columns_is_refused():

@@ -1,0 +1,178 @@
+"""What the decorators are told reaches catalogue and executor, or the import fails."""
+
+import functools
+from collections.abc import AsyncIterator
+
+import pytest
+
+from sidecypher import Context, Row, function, procedure
+from sidecypher.decorators import describe, describe_function
+from sidecypher.errors import SignatureError
+from sidecypher.registry import Options
+
+
+class Number(Row):
+    value: int
+
+
+class Indexed(Row):
+    index: int
+
+
+def plain() -> Number:
+    """Give a number."""
+    raise NotImplementedError
+
+
+async def later() -> Number:
+    raise NotImplementedError
+
+
+async def stream() -> AsyncIterator[Number]:
+    yield Number(value=1)
+
+
+def maybe() -> Number | None:
+    raise NotImplementedError
+
+
+def indexed() -> Indexed:
+    raise NotImplementedError
+
+
+def many(ctx: Context, rows: list[tuple[()]]) -> list[Number]:
+    raise NotImplementedError
+
+
+def refused(body, **options):
+    with pytest.raises(SignatureError) as caught:
+        describe(body, "kg.x", **options)
+    error = caught.value
+    assert error.hint
+    assert f"`kg.x` (test_decorators.py:{body.__code__.co_firstlineno})" in error.message
+    return error
+
+
+def test_every_option_reaches_the_catalogue():
+    """What Neo4j must know is in the entry."""
+    entry = describe(
+        plain, "kg.x", availability="OPTIONAL", deprecated_by="kg.y", admin=True, eager=True
+    ).entry
+
+    assert (entry.availability, entry.deprecated_by, entry.admin, entry.eager, entry.single) == (
+        "OPTIONAL", "kg.y", True, True, True,
+    )  # fmt: skip
+
+
+def test_options_have_defaults():
+    """A procedure is required, current, for everybody and lazy unless it says otherwise."""
+    entry = describe(maybe, "kg.x").entry
+
+    assert (entry.availability, entry.deprecated_by, entry.admin, entry.eager, entry.single) == (
+        "REQUIRED", None, False, False, False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "executor", "chosen"),
+    [
+        (plain, None, "thread"),
+        (later, None, "async"),
+        (stream, None, "async"),
+        (plain, "thread", "thread"),
+        (plain, "process", "process"),
+        (later, "async", "async"),
+    ],
+)
+def test_the_executor_follows_the_body(body, executor, chosen):
+    """A plain body runs on a thread unless it asks for a process; an async one on the loop."""
+    assert describe(body, "kg.x", executor=executor).options == Options(chosen)
+
+
+@pytest.mark.parametrize("batch", [True, many])
+def test_a_batch_is_an_option(batch):
+    """A batch is asked for, or given as a body."""
+    assert describe(plain, "kg.x", batch=batch).options.batch is batch
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "told"),
+    [
+        (plain, {"executor": "async"}, "is a plain function with the executor `async`"),
+        (later, {"executor": "thread"}, "is an async function with the executor `thread`"),
+        (stream, {"executor": "process"}, "is an async function with the executor `process`"),
+        (plain, {"executor": "gpu"}, "has no executor `gpu`"),
+        (plain, {"availability": "SOMETIMES"}, "has no availability `SOMETIMES`"),
+        (plain, {"availability": ["REQUIRED"]}, "has no availability"),
+        (plain, {"mode": "DBMS"}, "has no mode `DBMS`"),
+        (plain, {"timeout": 0}, "has a timeout that cannot be kept"),
+        (plain, {"timeout": "5s"}, "has a timeout that cannot be kept"),
+        (plain, {"timeout": None}, "has a timeout that cannot be kept"),
+        (plain, {"batch": "yes"}, "has a batch that is neither a boolean nor a function"),
+        (indexed, {"batch": True}, "has a batch and a column `index`"),
+        (plain, {"deprecated_by": True}, "has a `deprecated_by` that is no text"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(body, options, told):
+    """An option that cannot be kept is refused with name, file, line and what to write."""
+    assert told in refused(body, **options).message
+
+
+def test_a_column_index_is_fine_without_a_batch():
+    """Only a batch adds a column `index`."""
+    assert describe(indexed, "kg.x").signature.columns[0].name == "index"
+
+
+@pytest.mark.parametrize("decorate", [procedure("kg.x"), function("kg.x")])
+@pytest.mark.parametrize("thing", [functools.partial(plain), len, Number, 5], ids=repr)
+def test_only_functions_are_decorated(decorate, thing):
+    """What is no Python function has no place in a file and no annotations."""
+    with pytest.raises(SignatureError, match="cannot be a procedure") as caught:
+        decorate(thing)
+
+    assert "Decorate a function" in caught.value.hint
+
+
+def test_the_decorators_leave_the_function_as_it_is():
+    """A decorated function is called as before."""
+
+    @function("kg.twice")
+    def double(value: int) -> int:
+        return 2 * value
+
+    assert double(2) == 4
+
+
+def test_a_functions_entry_says_what_the_function_says():
+    """Name, timeout, description, result and options of a function are in the catalogue."""
+
+    async def double(value: int | None = None) -> int | None:
+        """Give twice the number.
+
+        Not part of the description.
+        """
+
+    found = describe_function(double, "kg.twice", 1.5, availability="OFF", deprecated_by="")
+    entry = found.entry
+
+    assert (entry.name, entry.timeout_ms, entry.description, entry.result) == (
+        "kg.twice", 1500, "Give twice the number.", "INTEGER",
+    )  # fmt: skip
+    assert (entry.availability, entry.deprecated_by) == ("OFF", "")
+    assert entry.signature == entry.true_signature()
+    assert found.options == Options("async")
+
+
+def test_a_function_needs_a_name():
+    """`@function` without parentheses says how it is written."""
+    with pytest.raises(SignatureError, match="`@function` was used without a name"):
+
+        @function
+        def double(value: int) -> int: ...
+
+
+def test_options_of_a_function_are_checked():
+    """A function's options are refused as a procedure's are."""
+    for options in ({"timeout": -1}, {"availability": "NO"}, {"deprecated_by": 5}):
+        with pytest.raises(SignatureError, match=r"`kg\.f` \(test_decorators\.py"):
+            describe_function(plain, "kg.f", **options)
