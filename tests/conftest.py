@@ -1,3 +1,3 @@
 """Fixtures that all folders share, one file per concern."""
 
-pytest_plugins = ["fix_waiting", "fix_jars", "fix_server"]
+pytest_plugins = ["fix_waiting", "fix_jars", "fix_server", "fix_proxy", "fix_evidence"]

@@ -49,10 +49,16 @@ class Server:
         state = next(each for each in read_state(self.home).processes if each.name == name)
         return psutil.Process(state.pid)
 
-    def logs(self):
+    def log_files(self):
         folders = (self.home / "logs", self.home / "neo4j" / "logs")
-        files = [path for folder in folders for path in folder.glob("*.log")]
-        return "\n".join(path.read_text(errors="replace") for path in files)
+        return [path for folder in folders for path in folder.glob("*.log")]
+
+    def logs(self):
+        return "\n".join(path.read_text(errors="replace") for path in self.log_files())
+
+    @property
+    def token(self):
+        return (self.home / "run" / "token").read_text().strip()
 
     @property
     def rendezvous(self):

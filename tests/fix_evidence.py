@@ -1,0 +1,144 @@
+"""What a fault leaves: a clear error, a line in a log, a number; and never a secret."""
+
+import json
+import secrets
+import threading
+import time
+
+import httpx
+import pytest
+from fix_waiting import wait_until
+from neo4j.exceptions import Neo4jError
+from prometheus_client.parser import text_string_to_metric_families
+
+
+class Caller(threading.Thread):
+    """Runs a query on a thread of its own and keeps what came of it."""
+
+    def __init__(self, driver, query, parameters):
+        super().__init__(daemon=True)
+        self.driver = driver
+        self.query = query
+        self.parameters = parameters
+        self.rows = None
+        self.error = None
+        self.ended = None
+        self.start()
+
+    def run(self):
+        try:
+            with self.driver.session() as session:
+                self.rows = session.run(self.query, self.parameters).data()
+        except Neo4jError as error:
+            self.error = error
+        self.ended = time.monotonic()
+
+
+class Evidence:
+    """Everything that one test makes the shared server say, from its start on.
+
+    Attributes:
+        payload: A text to pass as an argument; it must show up nowhere.
+    """
+
+    def __init__(self, server, driver, session):
+        self.payload = f"payload {secrets.token_hex(12)}"
+        self._server = server
+        self._driver = driver
+        self._session = session
+        self._callers = []
+        self._errors = []
+        self._sizes = {path: path.stat().st_size for path in server.log_files()}
+        self._metrics = self._read_metrics()
+
+    def mark(self):
+        """Return a mark for a body that no other body has."""
+        return f"mark {secrets.token_hex(8)}"
+
+    def call(self, query, **parameters):
+        """Run a query in the background."""
+        self._callers.append(Caller(self._driver, query, parameters))
+        return self._callers[-1]
+
+    def error(self, query, **parameters):
+        """Run a query that must fail and return its error."""
+        with pytest.raises(Neo4jError) as caught:
+            self._session.run(query, parameters).consume()
+        self._errors.append(caught.value)
+        return caught.value
+
+    def transaction_of(self, mark):
+        """Return the id of the only other transaction, once the body with this mark runs."""
+        wait_until(lambda: mark in self._session.run("CALL test.running()").value())
+        query = (
+            "SHOW TRANSACTIONS YIELD transactionId, currentQuery "
+            "WHERE NOT currentQuery STARTS WITH 'SHOW' RETURN transactionId"
+        )
+        return self._session.run(query).single(strict=True).value()
+
+    def logged(self, event, **facts):
+        """Wait until the sidecar has logged an event with these facts, and return its line."""
+        wanted = {"event": event, **facts}.items()
+        return wait_until(
+            lambda: next((line for line in self._sidecar_lines() if wanted <= line.items()), None)
+        )
+
+    def counted(self, name, **labels):
+        """Wait until a metric of the sidecar has grown."""
+        key = (name, frozenset(labels.items()))
+        wait_until(lambda: self._read_metrics().get(key, 0) > self._metrics.get(key, 0))
+
+    def told_by_plugin(self, code):
+        """Wait until the plugin has logged an error with this code."""
+        wait_until(lambda: any(f"Sidecypher: [{code}]" in text for text in self._texts()))
+
+    def check(self):
+        """Nothing is left behind: no transaction, no secret in any output; the next call works."""
+        for caller in self._callers:
+            caller.join(30)
+            assert not caller.is_alive(), "a caller still waits"
+        self._server.await_sidecar()
+        assert self._session.run("CALL test.echo('works')").single()["value"] == "works"
+        others = "SHOW TRANSACTIONS YIELD currentQuery WHERE NOT currentQuery STARTS WITH 'SHOW'"
+        wait_until(lambda: not self._session.run(others).values())
+        self._check_secrets()
+
+    def _check_secrets(self):
+        errors = [*self._errors, *(caller.error for caller in self._callers)]
+        outputs = [*self._texts(), *map(str, errors), *map(repr, errors)]
+        for secret in (self.payload, self._server.token, self._server.password):
+            assert not any(secret in output for output in outputs)
+
+    def _texts(self):
+        for path in self._server.log_files():
+            with path.open(errors="replace") as file:
+                file.seek(self._sizes.get(path, 0))
+                yield file.read()
+
+    def _sidecar_lines(self):
+        for text in self._texts():
+            for line in text.splitlines():
+                if line.startswith('{"'):
+                    yield json.loads(line)
+
+    def _read_metrics(self):
+        sidecar = self._server.rendezvous
+        if sidecar is None:
+            return {}
+        try:
+            answer = httpx.get(f"http://127.0.0.1:{sidecar.http}/metrics", trust_env=False)
+        except httpx.HTTPError:
+            return {}
+        return {
+            (sample.name, frozenset(sample.labels.items())): sample.value
+            for family in text_string_to_metric_families(answer.text)
+            for sample in family.samples
+        }
+
+
+@pytest.fixture
+def evidence(server, driver, session):
+    """What the test makes the server say; afterwards nothing may be left behind."""
+    found = Evidence(server, driver, session)
+    yield found
+    found.check()
