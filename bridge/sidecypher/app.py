@@ -82,6 +82,8 @@ class Sidecar:
         log = logger()
         for failure in self.loaded.failures:
             log.error("module left out", module=failure.module, reason=failure.reason)
+        for warning in self.loaded.warnings:
+            log.warning("module misbehaved", module=warning.module, what=warning.what)
         self._py4j.start()
         self._health.start()
         Rendezvous(

@@ -2,40 +2,11 @@
 
 import json
 import sys
-import textwrap
 
 import pytest
+from fix_modules import answer, good, names, write
 
 from sidecypher.loading import load
-
-
-def good(name, value="", body="body"):
-    """Return a module with one procedure, which answers `value`."""
-    return textwrap.dedent(f"""
-        from sidecypher import Row, procedure
-
-        class Text(Row):
-            value: str
-
-        @procedure("{name}")
-        def {body}() -> Text:
-            return Text(value="{value}")
-    """)
-
-
-def write(folder, file, content):
-    path = folder / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content)
-
-
-def names(loaded):
-    """The names of the folder's procedures, without those of installed packages."""
-    return sorted(found.name for found in loaded.registry if not found.name.startswith("github."))
-
-
-def answer(loaded, name):
-    return loaded.registry.get(name).body().value
 
 
 @pytest.fixture
@@ -205,17 +176,6 @@ def test_folders_with_equal_file_names_stay_apart(tmp_path):
     assert (answer(loaded, "kg.one"), answer(loaded, "kg.two")) == ("1", "2")
 
 
-def test_a_module_that_prints_is_loaded(folder, capsys):
-    """Printing at import is no fault."""
-    write(folder, "loud.py", "print('loud')" + good("kg.loud"))
-
-    loaded = load([folder])
-
-    assert names(loaded) == ["kg.good", "kg.loud"]
-    assert loaded.failures == ()
-    assert capsys.readouterr().out == "loud\n"
-
-
 def test_loading_again_sees_what_has_changed(folder):
     """A second load gives the present content: changed, new and removed files."""
     write(folder, "shop/__init__.py", "from .orders import *\n")
@@ -235,11 +195,3 @@ def test_loading_again_sees_what_has_changed(folder):
     assert answer(second, "kg.good") == "changed since"
     assert answer(second, "kg.orders") == "changed too"
     assert answer(first, "kg.good") == "there"
-
-
-def test_ctrl_c_at_import_is_not_swallowed(folder):
-    """A person who interrupts the loading ends it."""
-    (folder / "bad.py").write_text("raise KeyboardInterrupt\n")
-
-    with pytest.raises(KeyboardInterrupt):
-        load([folder])

@@ -1,7 +1,5 @@
 """What must be there before Neo4j starts: its jars, and a plugin that fits the procedures."""
 
-import contextlib
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -53,11 +51,12 @@ def find_jdk() -> Jdk:
 
 
 def load_procedures(settings: Settings) -> Loaded:
-    """Load all procedures; what their modules print goes to standard error."""
-    with contextlib.redirect_stdout(sys.stderr):
-        loaded = load(settings.procedures)
+    """Load all procedures, and tell what is wrong with their modules."""
+    loaded = load(settings.procedures)
     for failure in loaded.failures:
         notes.print(f"warning: `{failure.module}` is left out: {failure.reason}", markup=False)
+    for warning in loaded.warnings:
+        notes.print(f"warning: `{warning.module}`: {warning.what}", markup=False)
     return loaded
 
 

@@ -1,0 +1,283 @@
+"""Find procedures: installed packages by entry point, an author's own files by folder.
+
+A module that cannot be imported never keeps the others from loading; it is reported by name and
+reason. What has changed can be loaded again while the code before it goes on.
+"""
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from sidecypher.errors import SidecypherError
+from sidecypher.loading.files import Stamp, changed_files, forget_bytecode
+from sidecypher.loading.guard import guarded
+from sidecypher.loading.sources import Source, find_sources, modules_of
+from sidecypher.registry import Kind, Procedure, Registry, procedures_in
+
+__all__ = [
+    "IMPORT_SECONDS",
+    "Key",
+    "LoadFailure",
+    "LoadWarning",
+    "Loaded",
+    "Part",
+    "Unit",
+    "key_of",
+    "load",
+]
+
+IMPORT_SECONDS: Final = 15.0
+"""How long a module may take to be imported.
+
+Each one that does not end halves this for those after it, so that any number of them holds up a
+start for half a minute at most.
+"""
+
+_REASON_LENGTH: Final = 300
+
+Key = tuple[Kind, str]
+"""What a procedure or function is known by."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadFailure:
+    """A module that is left out, and why.
+
+    Attributes:
+        module: Entry point or file name.
+        reason: One line for a person.
+    """
+
+    module: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadWarning:
+    """A module that is loaded, but did something at its import that a module must not do.
+
+    Attributes:
+        module: Entry point or file name.
+        what: One line for a person.
+    """
+
+    module: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unit:
+    """One module of a source, as it was loaded.
+
+    Attributes:
+        name: Entry point or file name.
+        procedures: What is in service of it: of an earlier load, if it has a failure now.
+        failure: Why it could not be imported, or None.
+        warnings: What its import did to the process.
+    """
+
+    name: str
+    procedures: tuple[Procedure, ...] = ()
+    failure: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """One source, as it was loaded.
+
+    Attributes:
+        kept: Modules of earlier loads that are in service, since their successors failed.
+        replaced: Modules that went out of service with this load.
+        changed: Files that had changed; empty at a first load.
+    """
+
+    source: Source
+    stamp: Stamp
+    units: tuple[Unit, ...]
+    kept: tuple[ModuleType, ...] = ()
+    replaced: tuple[ModuleType, ...] = ()
+    changed: frozenset[str] = frozenset()
+
+    def failed(self) -> bool:
+        """Tell whether a module of it could not be imported."""
+        return any(unit.failure is not None for unit in self.units)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loaded:
+    """What was found.
+
+    Attributes:
+        registry: Every procedure in service.
+        parts: By source.
+    """
+
+    registry: Registry
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+    @property
+    def failures(self) -> tuple[LoadFailure, ...]:
+        """Modules that could not be imported."""
+        return tuple(
+            LoadFailure(unit.name, unit.failure)
+            for unit in self._units()
+            if unit.failure is not None
+        )
+
+    @property
+    def warnings(self) -> tuple[LoadWarning, ...]:
+        """What imports did that was undone."""
+        return tuple(
+            LoadWarning(unit.name, what) for unit in self._units() for what in unit.warnings
+        )
+
+    def _units(self) -> Iterator[Unit]:
+        for part in self.parts.values():
+            yield from part.units
+
+
+def load(
+    folders: Iterable[Path], before: Loaded | None = None, *, seconds: float = IMPORT_SECONDS
+) -> Loaded:
+    """Load every procedure of the installed packages and of `folders`.
+
+    Args:
+        folders: Folders of an author's own modules; each `*.py` file and package in them.
+        before: What was loaded earlier. A source none of whose files has changed since is taken
+            from there as it is; so are the procedures of a module that cannot be imported now.
+        seconds: How long the first module may take.
+
+    Returns:
+        The registry, and one failure per module or folder that could not be used.
+    """
+    loader = _Loader(before, seconds)
+    for source in find_sources(folders):
+        loader.load(source)
+    return loader.loaded()
+
+
+class _Loader:
+    """One load of all sources, which claim the names of their procedures in order."""
+
+    def __init__(self, before: Loaded | None, seconds: float) -> None:
+        self._before = before.parts if before is not None else {}
+        self._seconds = seconds
+        self._shortest = seconds / 16
+        self._claimed: dict[Key, Procedure] = {}
+        self._parts: dict[str, Part] = {}
+
+    def load(self, source: Source) -> None:
+        """Load a source, or take it over if nothing in it has changed."""
+        before = self._before.get(source.name)
+        # Taken first: what changes while it is imported is imported again the next time.
+        stamp = source.stamp()
+        if before is None:
+            part = Part(source, stamp, tuple(self._import(source)))
+        elif stamp == before.stamp and not before.failed():
+            part = self._take_over(before)
+        else:
+            part = self._replace(before, source, stamp)
+        self._parts[source.name] = part
+
+    def loaded(self) -> Loaded:
+        """Return what was loaded, failed modules with the procedures they had before.
+
+        These come last: a procedure that has moved to another module is that one's.
+        """
+        for name, part in self._parts.items():
+            if name in self._before:
+                self._parts[name] = self._with_kept(part, self._before[name])
+        return Loaded(Registry(self._claimed.values()), self._parts)
+
+    def _take_over(self, before: Part) -> Part:
+        units = []
+        for unit in before.units:
+            try:
+                self._claim(unit.procedures)
+            except SidecypherError as error:
+                units.append(Unit(unit.name, failure=_reason(error)))
+            else:
+                units.append(unit)
+        return replace(before, units=tuple(units), replaced=(), changed=frozenset())
+
+    def _replace(self, before: Part, source: Source, stamp: Stamp) -> Part:
+        changed = changed_files(before.stamp, stamp)
+        old = (*before.source.modules(), *before.kept)
+        forget_bytecode(changed)
+        source.forget(old)
+        units = tuple(self._import(source))
+        source.restore(old)
+        return Part(source, stamp, units, replaced=old, changed=changed)
+
+    def _with_kept(self, part: Part, before: Part) -> Part:
+        earlier = {unit.name: unit.procedures for unit in before.units}
+        units = []
+        for unit in part.units:
+            kept = earlier.get(unit.name, ()) if unit.failure is not None else ()
+            free = [found for found in kept if key_of(found) not in self._claimed]
+            self._claimed.update((key_of(found), found) for found in free)
+            units.append(replace(unit, procedures=tuple(free)) if free else unit)
+        part = replace(part, units=tuple(units))
+        if any(unit.failure is not None and unit.procedures for unit in units):
+            return replace(part, kept=part.replaced, replaced=())
+        return part
+
+    def _import(self, source: Source) -> Iterator[Unit]:
+        importlib.invalidate_caches()
+        for name, import_module in source.imports():
+            yield self._unit(name, import_module)
+
+    def _unit(self, name: str, import_module: Callable[[], ModuleType]) -> Unit:
+        seconds = self._seconds
+        done = guarded(lambda: _procedures_of(import_module()), seconds)
+        if done.error is not None:
+            failure = _reason(done.error)
+        elif done.value is None:
+            self._seconds = max(self._shortest, seconds / 2)
+            failure = f"its import did not end within {seconds:g} s"
+        else:
+            try:
+                return Unit(name, self._claim(done.value), warnings=done.warnings)
+            except SidecypherError as error:
+                failure = _reason(error)
+        return Unit(name, failure=failure, warnings=done.warnings)
+
+    def _claim(self, found: Iterable[Procedure]) -> tuple[Procedure, ...]:
+        """Claim the names of all that were found, or of none; return what is new."""
+        claimed: dict[Key, Procedure] = {}
+        for candidate in found:
+            key = key_of(candidate)
+            # The same one: imported from another module that offers it already.
+            if self._claimed.get(key) is candidate:
+                continue
+            if key in self._claimed or key in claimed:
+                kind, name = key
+                raise SidecypherError(f"another {kind} already has the name `{name}`")
+            claimed[key] = candidate
+        self._claimed.update(claimed)
+        return tuple(claimed.values())
+
+
+def key_of(procedure: Procedure) -> Key:
+    """Return what a procedure or function is known by."""
+    return procedure.kind, procedure.name
+
+
+def _procedures_of(module: ModuleType) -> list[Procedure]:
+    return list(procedures_in([module, *modules_of(module.__name__)[1:]]))
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, SidecypherError):
+        return f"{error.message}. {error.hint}".strip()
+    if isinstance(error, SyntaxError):
+        return f"syntax error in line {error.lineno}: {error.msg}"
+    try:
+        text = f"{type(error).__name__} at import: {error}"
+    except Exception:  # noqa: BLE001 - an author's `__str__` may raise anything
+        text = f"{type(error).__name__} at import"
+    return text.splitlines()[0][:_REASON_LENGTH]

@@ -1,0 +1,86 @@
+"""What a reload has changed, procedure by procedure."""
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+from typing import Final, Literal
+
+from sidecypher.loading import Key, Loaded, Part, Unit, key_of
+from sidecypher.registry import Procedure
+
+State = Literal["added", "changed", "signature changed", "removed", "failed"]
+
+_REBUILD: Final = (
+    "Rebuild the plugin and restart Neo4j to call it by its name; `sidecypher.call` reaches it now"
+)
+_IN_SERVICE: Final = "the code before it goes on"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What has happened to one procedure or function, or to a module that has none.
+
+    Attributes:
+        module: Entry point or file name.
+        name: The procedure or function; None for a module that failed and has none in service.
+        detail: What to do or to know, for a person; empty when there is nothing.
+    """
+
+    module: str
+    name: str | None
+    state: State
+    detail: str = ""
+
+
+def changes_between(before: Loaded, after: Loaded) -> tuple[Change, ...]:
+    """Return the changes by source and name; what is as it was is left out."""
+    found: list[Change] = []
+    known = {key_of(each): each for each in before.registry}
+    for source, part in after.parts.items():
+        earlier = before.parts.get(source)
+        shared = _has_shared_change(part, earlier)
+        for unit in part.units:
+            found += _changes_of(unit, known, part.changed, shared=shared)
+    present = {key_of(each) for each in after.registry}
+    for part in before.parts.values():
+        for unit in part.units:
+            found += [
+                Change(unit.name, each.name, "removed", "The plugin offers it until it is rebuilt")
+                for each in unit.procedures
+                if key_of(each) not in present
+            ]
+    return tuple(found)
+
+
+def _changes_of(
+    unit: Unit, known: dict[Key, Procedure], changed: frozenset[str], *, shared: bool
+) -> Iterator[Change]:
+    if unit.failure is not None:
+        for kept in unit.procedures:
+            yield Change(unit.name, kept.name, "failed", f"{unit.failure}; {_IN_SERVICE}")
+        if not unit.procedures:
+            yield Change(unit.name, None, "failed", unit.failure)
+        return
+    for procedure in unit.procedures:
+        earlier = known.get(key_of(procedure))
+        if earlier is None:
+            yield Change(unit.name, procedure.name, "added", _REBUILD)
+        elif earlier.entry.signature != procedure.entry.signature:
+            yield Change(unit.name, procedure.name, "signature changed", _REBUILD)
+        elif earlier is not procedure and (shared or _file_of(procedure) in changed):
+            yield Change(unit.name, procedure.name, "changed")
+
+
+def _has_shared_change(part: Part, before: Part | None) -> bool:
+    """Tell whether a file has changed that is no module of procedures: any of them may use it."""
+    units = (*part.units, *(before.units if before is not None else ()))
+    files = {_file_of(each) for unit in units for each in unit.procedures}
+    names = {unit.name for unit in units}
+    return any(path not in files and Path(path).name not in names for path in part.changed)
+
+
+def _file_of(procedure: Procedure) -> str:
+    code: CodeType = inspect.unwrap(procedure.body).__code__
+    return code.co_filename

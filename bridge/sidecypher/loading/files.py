@@ -1,0 +1,53 @@
+"""Tell which files of a folder have changed since they were imported."""
+
+import contextlib
+import importlib.util
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+Stamp = Mapping[str, tuple[int, int]]
+"""Time of change in nanoseconds and size of each file, by its path."""
+
+
+def stamp_of(root: Path) -> Stamp:
+    """Return the stamp of a file, or of all files below a folder but hidden ones and bytecode."""
+    found: dict[str, tuple[int, int]] = {}
+    for path in [str(root)] if root.is_file() else _files(root):
+        # A file may go away while one looks.
+        with contextlib.suppress(OSError):
+            facts = os.stat(path)  # noqa: PTH116 - thousands of files, and the path is a text
+            found[path] = (facts.st_mtime_ns, facts.st_size)
+    return found
+
+
+def _files(root: Path) -> Iterable[str]:
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]
+        for name in files:
+            if not name.startswith("."):
+                yield os.path.join(folder, name)  # noqa: PTH118 - equals `co_filename` as it is
+
+
+def changed_files(before: Stamp, after: Stamp) -> frozenset[str]:
+    """Return the files that are new, gone or different.
+
+    Example:
+        >>> changed_files({"a": (1, 1), "b": (1, 1)}, {"a": (2, 1), "b": (1, 1)})
+        frozenset({'a'})
+    """
+    return frozenset(
+        path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
+    )
+
+
+def forget_bytecode(files: Iterable[str]) -> None:
+    """Remove the bytecode of changed files.
+
+    Python takes bytecode for current when the source's size and whole second are the same; a file
+    that is saved twice within a second would keep its first code.
+    """
+    for path in files:
+        if path.endswith(".py"):
+            with contextlib.suppress(OSError, NotImplementedError):
+                Path(importlib.util.cache_from_source(path)).unlink()
