@@ -19,7 +19,7 @@ import psutil
 
 from benchmarks.plugin import build_jar
 from sidecypher.cli.prepare import fetch_jars
-from sidecypher.rendezvous import read_rendezvous
+from sidecypher.rendezvous import running_sidecars
 from sidecypher.runtime import read_state
 from sidecypher.settings import load_settings
 
@@ -100,13 +100,12 @@ class Installation:
         """End the sidecar and wait until the supervisor has put another one in its place."""
         state = read_state(self._home)
         run_folder = self._home / "run"
-        before = read_rendezvous(run_folder)
+        before = running_sidecars(run_folder)
         sidecar = next(each for each in state.processes if each.name == "sidecar")
         os.kill(sidecar.pid, signal.SIGTERM)
 
         def replaced() -> bool:
-            found = read_rendezvous(run_folder)
-            return found is not None and found.generation != before.generation
+            return any(each not in before for each in running_sidecars(run_folder))
 
         wait_until(replaced)
 
@@ -221,5 +220,4 @@ def _command(environ: dict[str, str], *arguments: str) -> dict[str, Any]:
 
 
 def _http_port(run_folder: Path, pid: int) -> int:
-    found = read_rendezvous(run_folder)
-    return found.http if found is not None and found.pid == pid else 0
+    return next((each.http for each in running_sidecars(run_folder) if each.pid == pid), 0)

@@ -122,7 +122,7 @@ class Evidence:
                     yield json.loads(line)
 
     def _read_metrics(self):
-        sidecar = self._server.rendezvous
+        sidecar = self._server.sidecar
         if sidecar is None:
             return {}
         try:

@@ -13,7 +13,7 @@ import psutil
 import pytest
 from fix_waiting import wait_until
 
-from sidecypher.rendezvous import read_rendezvous
+from sidecypher.rendezvous import running_sidecars
 from sidecypher.runtime.process.state import read_state
 from sidecypher.settings import load_settings
 from sidecypher_procedures.github.recorded import Recordings, fetch
@@ -46,8 +46,10 @@ class Server:
         return neo4j.GraphDatabase.driver(self.facts["bolt"], auth=("neo4j", self.password))
 
     def process(self, name):
-        state = next(each for each in read_state(self.home).processes if each.name == name)
-        return psutil.Process(state.pid)
+        return psutil.Process(self._state(name).pid)
+
+    def _state(self, name):
+        return next(each for each in read_state(self.home).processes if each.name == name)
 
     def log_files(self):
         folders = (self.home / "logs", self.home / "neo4j" / "logs")
@@ -61,8 +63,11 @@ class Server:
         return (self.home / "run" / "token").read_text().strip()
 
     @property
-    def rendezvous(self):
-        return read_rendezvous(self.home / "run")
+    def sidecar(self):
+        """What the supervised sidecar tells of itself; None while it does not run."""
+        pid = self._state("sidecar").pid
+        found = running_sidecars(self.home / "run")
+        return next((each for each in found if each.pid == pid), None)
 
     @contextlib.contextmanager
     def sidecar_down(self):
@@ -70,7 +75,7 @@ class Server:
         supervisor = psutil.Process(read_state(self.home).pid)
         supervisor.suspend()
         try:
-            port = self.rendezvous.endpoints[0].port
+            port = self.sidecar.port
             self.process("sidecar").kill()
             # Threads of a killed process may hold its sockets for a moment.
             wait_until(lambda: not _listens(port))
@@ -83,14 +88,8 @@ class Server:
         wait_until(self._sidecar_serves)
 
     def _sidecar_serves(self):
-        state = next(each for each in read_state(self.home).processes if each.name == "sidecar")
-        written = self.rendezvous
-        return (
-            state.alive
-            and written is not None
-            and written.pid == state.pid
-            and _listens(written.endpoints[0].port)
-        )
+        found = self.sidecar
+        return self._state("sidecar").alive and found is not None and _listens(found.port)
 
 
 def _listens(port):

@@ -14,7 +14,7 @@ from sidecypher.dispatch import Dispatcher
 from sidecypher.executors import STOP_SECONDS, EventLoop
 from sidecypher.health import HealthServer, health_app
 from sidecypher.loading import Loaded, load
-from sidecypher.rendezvous import Endpoint, Rendezvous, remove_rendezvous
+from sidecypher.rendezvous import Announcement, Membership
 from sidecypher.resources import Resources
 from sidecypher.settings import Settings
 from sidecypher.telemetry import Telemetry, configure_logging, logger
@@ -75,6 +75,7 @@ class Sidecar:
         self._telemetry.load_failures.set(len(self.loaded.failures))
         self._telemetry.open_calls.set_function(lambda: self._dispatcher.open_calls)
         self._fingerprint = credentials.fingerprint
+        self._membership: Membership | None = None
 
     def start(self) -> None:
         """Accept connections and tell plugins where."""
@@ -86,16 +87,16 @@ class Sidecar:
             log.warning("module misbehaved", module=warning.module, what=warning.what)
         self._py4j.start()
         self._health.start()
-        Rendezvous(
-            v=1,
+        announcement = Announcement(
             generation=self._dispatcher.generation,
             pid=os.getpid(),
-            endpoints=[Endpoint("127.0.0.1", self._py4j.port)],
-            fingerprint=self._fingerprint,
+            host="127.0.0.1",
+            port=self._py4j.port,
             http=self._health.port,
             procedures=len(self.loaded.registry),
             left_out={failure.module: failure.reason for failure in self.loaded.failures},
-        ).write(self._settings.run_folder)
+        )
+        self._membership = Membership(self._settings.run_folder, self._fingerprint, announcement)
         log.info(
             "sidecar ready",
             procedures=len(self.loaded.registry),
@@ -107,7 +108,8 @@ class Sidecar:
         """Refuse new calls, let those in flight end within the grace, cancel the rest."""
         self._stopping.set()
         self._dispatcher.refuse_new()
-        remove_rendezvous(self._settings.run_folder, self._dispatcher.generation)
+        if self._membership is not None:
+            self._membership.leave()
         self._await_calls(self._settings.shutdown_seconds)
         self._dispatcher.cancel_all()
         # What was cancelled still gets its answer, if its body lets go.

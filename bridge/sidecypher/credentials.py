@@ -4,6 +4,7 @@ import hashlib
 import os
 import secrets
 import ssl
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from sidecypher.errors import RunFolderError
+from sidecypher.filelock import file_lock
 
 _VALID: Final = timedelta(days=3650)
 _NAME: Final = "sidecypher sidecar"
@@ -50,7 +52,9 @@ def load_credentials(folder: Path) -> Credentials:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
-        return _load(folder)
+        # Several sidecars may start at once, and all of them must show the same certificate.
+        with run_folder_lock(folder):
+            return _load(folder)
     except ssl.SSLError:
         raise RunFolderError(
             "The sidecar's certificate or key is damaged",
@@ -61,6 +65,11 @@ def load_credentials(folder: Path) -> Credentials:
             f"The run folder cannot be used: {error.strerror}",
             hint="Choose another home with `--home` or SIDECYPHER_HOME.",
         ) from None
+
+
+def run_folder_lock(folder: Path) -> AbstractContextManager[None]:
+    """Keep other sidecars from changing what all of one run folder share."""
+    return file_lock(folder / "sidecars.lock", wait=True)
 
 
 def _load(folder: Path) -> Credentials:

@@ -1,58 +1,136 @@
-"""`sidecar.json`: where a plugin finds the sidecar, and how it knows that it is the right one."""
+"""`sidecar.json`: where plugins find the sidecars of a run folder, and how they recognise them.
 
-import os
+All sidecars of one run folder share its certificate and token. Each adds itself when it is ready
+and takes itself out when it stops. One that was killed cannot do that: the next one that comes or
+goes drops it, since the lock that says that it runs has gone with its process.
+"""
+
+import contextlib
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
-from sidecypher.credentials import write_private
+from sidecypher.credentials import run_folder_lock, write_private
+from sidecypher.filelock import file_lock
 
 FILE: Final = "sidecar.json"
 
 
-class Endpoint(msgspec.Struct, frozen=True):
-    """An address calls may be sent to."""
+class Announcement(msgspec.Struct, frozen=True):
+    """One sidecar, as it tells others of itself.
 
+    Attributes:
+        generation: Identity of this start of the sidecar.
+        pid: Its process.
+        host: Where plugins reach it, with `port`.
+        http: Port of `/livez`, `/readyz` and `/metrics`.
+        procedures: How many procedures are loaded.
+        left_out: Modules that could not be loaded, with the reason.
+    """
+
+    generation: str
+    pid: int
     host: str
     port: int
+    http: int
+    procedures: int
+    left_out: dict[str, str]
 
 
 class Rendezvous(msgspec.Struct, frozen=True):
     """The content of `sidecar.json`.
 
     Attributes:
-        generation: Identity of this start of the sidecar.
-        fingerprint: SHA-256 of its certificate, in hex.
-        http: Port of `/livez`, `/readyz` and `/metrics`.
-        procedures: How many procedures are loaded.
-        left_out: Modules that could not be loaded, with the reason.
+        fingerprint: SHA-256 of the certificate that all of them have, in hex.
+        sidecars: In the order in which they came; one that was killed may still be among them.
     """
 
-    v: int
-    generation: str
-    pid: int
-    endpoints: list[Endpoint]
     fingerprint: str
-    http: int
-    procedures: int
-    left_out: dict[str, str]
+    sidecars: list[Announcement]
+    v: Literal[2] = 2
 
-    def write(self, folder: Path) -> None:
-        """Put this rendezvous into the run folder, atomically."""
-        write_private(folder / FILE, msgspec.json.encode(self))
+
+class Membership:
+    """The place of a sidecar in `sidecar.json`, until it leaves or its process ends.
+
+    Example:
+        >>> import tempfile
+        >>> own = Announcement("5f0c", 4711, "127.0.0.1", 40001, 40002, 3, {})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     membership = Membership(Path(folder), "ab" * 32, own)
+        ...     print([each.port for each in running_sidecars(Path(folder))])
+        ...     membership.leave()
+        ...     print(running_sidecars(Path(folder)))
+        [40001]
+        []
+    """
+
+    def __init__(self, folder: Path, fingerprint: str, own: Announcement) -> None:
+        """Add a sidecar that is ready to be called."""
+        self._folder = folder
+        self._own = own
+        self._alive = contextlib.ExitStack()
+        with run_folder_lock(folder):
+            self._alive.enter_context(file_lock(_sign_of_life(folder, own), wait=False))
+            found = read_rendezvous(folder)
+            # A sidecar with another certificate is one that nobody could recognise any more.
+            fits = found is not None and found.fingerprint == fingerprint
+            others = _living(folder, found) if found is not None and fits else []
+            _write(folder, Rendezvous(fingerprint, [*others, own]))
+
+    def leave(self) -> None:
+        """Take the sidecar out, so that plugins send it no further calls."""
+        with run_folder_lock(self._folder):
+            found = read_rendezvous(self._folder)
+            if found is not None and self._own in found.sidecars:
+                others = [each for each in _living(self._folder, found) if each != self._own]
+                _write(self._folder, Rendezvous(found.fingerprint, others))
+            self._alive.close()
+            _sign_of_life(self._folder, self._own).unlink(missing_ok=True)
 
 
 def read_rendezvous(folder: Path) -> Rendezvous | None:
-    """Return what the sidecar of this run folder has written, or None."""
+    """Return what the sidecars of this run folder have written, or None."""
     try:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=Rendezvous)
     except (OSError, UnicodeError, msgspec.MsgspecError):
         return None
 
 
-def remove_rendezvous(folder: Path, generation: str) -> None:
-    """Remove the file, unless a later sidecar has replaced it."""
-    written = read_rendezvous(folder)
-    if written is not None and written.generation == generation and written.pid == os.getpid():
+def running_sidecars(folder: Path) -> list[Announcement]:
+    """Return the sidecars of this run folder whose processes run, the oldest first."""
+    found = read_rendezvous(folder)
+    return [each for each in found.sidecars if _runs(folder, each)] if found is not None else []
+
+
+def _living(folder: Path, found: Rendezvous) -> list[Announcement]:
+    """Return the sidecars that run, and clean up after the others."""
+    living = [each for each in found.sidecars if _runs(folder, each)]
+    for each in found.sidecars:
+        if each not in living:
+            _sign_of_life(folder, each).unlink(missing_ok=True)
+    return living
+
+
+def _runs(folder: Path, sidecar: Announcement) -> bool:
+    sign = _sign_of_life(folder, sidecar)
+    if not sign.exists():
+        return False
+    try:
+        with file_lock(sign, wait=False):
+            return False
+    except BlockingIOError:
+        return True
+
+
+def _sign_of_life(folder: Path, sidecar: Announcement) -> Path:
+    """Where a sidecar holds a lock; a process id would not do, since another may get it."""
+    return folder / f"{sidecar.generation}.alive"
+
+
+def _write(folder: Path, rendezvous: Rendezvous) -> None:
+    if rendezvous.sidecars:
+        write_private(folder / FILE, msgspec.json.encode(rendezvous))
+    else:
         (folder / FILE).unlink(missing_ok=True)

@@ -52,6 +52,7 @@ class Settings(BaseModel):
         procedures: Folders of an author's own procedures.
         port: Port of the sidecar for the plugin; 0 takes a free one.
         http_port: Port of `/livez`, `/readyz` and `/metrics`; 0 takes a free one.
+        sidecars: How many sidecars `up` starts.
         bolt_port: Bolt port of the embedded Neo4j; 0 takes a free one and keeps it.
         browser_port: HTTP port of the embedded Neo4j; 0 takes a free one and keeps it.
         maven_url: Mirror to fetch jars from; empty means Maven Central.
@@ -80,6 +81,7 @@ class Settings(BaseModel):
     procedures: tuple[Path, ...] = ()
     port: Port = 0
     http_port: Port = 0
+    sidecars: Annotated[int, Field(ge=1, le=64)] = 1
     bolt_port: Port = 0
     browser_port: Port = 0
     maven_url: str = ""

@@ -11,7 +11,7 @@ from sidecypher.credentials import load_credentials
 
 def test_a_squatter_on_the_port_gets_neither_token_nor_calls(server, evidence, tmp_path):
     """Who listens on a dead sidecar's port sees a handshake that fails, and not one byte more."""
-    port = server.rendezvous.endpoints[0].port
+    port = server.sidecar.port
     heard = []
 
     with server.sidecar_down(), socket.create_server(("127.0.0.1", port)) as squatter:

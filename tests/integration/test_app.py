@@ -17,7 +17,7 @@ from fix_waiting import wait_until
 
 from sidecypher.errors import CallError
 from sidecypher.loading import load
-from sidecypher.rendezvous import read_rendezvous
+from sidecypher.rendezvous import read_rendezvous, running_sidecars
 from sidecypher.transport.memory import Client
 from sidecypher.transport.py4j import escape, unescape
 
@@ -73,19 +73,19 @@ class Running:
                 stderr=log,
             )
 
-    def rendezvous(self):
-        """The rendezvous of this process, None until it has written one."""
+    def announcement(self):
+        """What this process tells of itself, None until it does."""
         assert self.process.poll() is None, self.log.read_text()
-        found = read_rendezvous(self.run_dir)
-        return found if found and found.pid == self.process.pid else None
+        found = running_sidecars(self.run_dir)
+        return next((each for each in found if each.pid == self.process.pid), None)
 
     def client(self):
         """A caller over a connection of its own."""
-        found = read_rendezvous(self.run_dir)
+        found = self.announcement()
         tls = ssl.create_default_context()
         tls.check_hostname = False
         tls.verify_mode = ssl.CERT_NONE
-        plain = socket.create_connection((found.endpoints[0].host, found.endpoints[0].port), 10)
+        plain = socket.create_connection((found.host, found.port), 10)
         connection = tls.wrap_socket(plain)
         lines = connection.makefile("rb")
         connection.sendall(b"A\n" + (self.run_dir / "token").read_bytes())
@@ -115,7 +115,7 @@ def sidecar(tmp_path, clean_environment):
         found = Running(tmp_path / "home", clean_environment | variables, *arguments)
         started.append(found)
         if wait:
-            wait_until(found.rendezvous, 30)
+            wait_until(found.announcement, 30)
         return found
 
     yield start
@@ -146,11 +146,11 @@ def close(*held):
 def test_a_sidecar_is_there_once_its_file_is_and_gone_with_it(sidecar):
     """`sidecar.json` is private and tells the truth; SIGTERM ends with 0 and takes it away."""
     running = sidecar()
-    found = running.rendezvous()
+    found = running.announcement()
 
     assert stat.S_IMODE((running.run_dir / "sidecar.json").stat().st_mode) == 0o600
-    assert len(bytes.fromhex(found.fingerprint)) == 32
-    assert [endpoint.host for endpoint in found.endpoints] == ["127.0.0.1"]
+    assert len(bytes.fromhex(read_rendezvous(running.run_dir).fingerprint)) == 32
+    assert found.host == "127.0.0.1"
     answer = running.ready(found.http)
     assert answer.text == "[+]event loop ok\n[+]procedures ok\n[+]not stopping ok\nok\n"
     client, held = running.client()
@@ -174,7 +174,7 @@ def test_a_sidecar_is_there_once_its_file_is_and_gone_with_it(sidecar):
 def test_a_call_in_flight_ends_within_the_grace_and_new_ones_are_refused(sidecar, pipe, caller):
     """After SIGTERM the call that runs gets its rows, and no other one is started."""
     running = sidecar()
-    http = running.rendezvous().http
+    http = running.announcement().http
     busy, held_busy = running.client()
     free, held_free = running.client()
     page = free.rows("test.count")
@@ -232,20 +232,37 @@ def test_a_second_signal_ends_at_once(sidecar, pipe, caller):
     close(*held)
 
 
+def test_a_second_sidecar_joins_the_first_one(sidecar):
+    """Sidecars of one run folder serve side by side, and any of them may leave."""
+    first, second = sidecar(), sidecar()
+    own = [each.announcement() for each in (first, second)]
+
+    assert read_rendezvous(first.run_dir).sidecars == own
+    for each in (first, second):
+        client, held = each.client()
+        assert list(client.rows("test.echo", "there")) == [["there"]]
+        close(*held)
+    first.process.send_signal(signal.SIGTERM)
+    assert first.process.wait(10) == 0
+    assert read_rendezvous(first.run_dir).sidecars == own[1:]
+
+
 def test_a_killed_sidecar_is_followed_by_one_with_the_same_credentials(sidecar, tmp_path):
     """What `kill -9` leaves behind is replaced; a module broken since is named and left out."""
     first = sidecar()
-    before = first.rendezvous()
+    before = read_rendezvous(first.run_dir)
     first.process.kill()
     first.process.wait()
     assert read_rendezvous(first.run_dir) == before
+    assert running_sidecars(first.run_dir) == []
 
     (tmp_path / "procedures" / "bad.py").write_text("def f(:\n")
     second = sidecar()
-    after = second.rendezvous()
+    after = second.announcement()
 
-    assert after.generation != before.generation
-    assert after.fingerprint == before.fingerprint
+    assert read_rendezvous(second.run_dir).sidecars == [after]
+    assert after.generation != before.sidecars[0].generation
+    assert read_rendezvous(second.run_dir).fingerprint == before.fingerprint
     assert second.ready(after.http).status_code == 200
     [left_out] = [line for line in second.logged() if line["event"] == "module left out"]
     assert (left_out["module"], left_out["level"]) == ("bad.py", "error")

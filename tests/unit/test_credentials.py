@@ -37,6 +37,7 @@ def test_files_and_folder_are_private(run_dir, open_umask):
     assert {path.name: mode(path) for path in run_dir.iterdir()} == {
         "certificate.pem": 0o600,
         "key.pem": 0o600,
+        "sidecars.lock": 0o600,
         "token": 0o600,
     }
 

@@ -1,60 +1,158 @@
-"""`sidecar.json`: written whole, read by whoever looks for the sidecar, removed by its writer."""
+"""`sidecar.json`: written whole by the sidecars of a run folder, read by whoever looks for them."""
 
 import json
-import os
 import stat
+import subprocess
+import sys
+import textwrap
+import threading
 
 import pytest
 
-from sidecypher.rendezvous import FILE, Endpoint, Rendezvous, read_rendezvous, remove_rendezvous
+from sidecypher.rendezvous import (
+    FILE,
+    Announcement,
+    Membership,
+    Rendezvous,
+    read_rendezvous,
+    running_sidecars,
+)
+
+FINGERPRINT = "ab" * 32
 
 
-def rendezvous(generation="g1", pid=None):
-    return Rendezvous(
-        v=1,
+def announcement(generation="g1", pid=4711):
+    return Announcement(
         generation=generation,
-        pid=os.getpid() if pid is None else pid,
-        endpoints=[Endpoint("127.0.0.1", 40001)],
-        fingerprint="ab" * 32,
+        pid=pid,
+        host="127.0.0.1",
+        port=40001,
         http=40002,
         procedures=3,
         left_out={"bad.py": "syntax error in line 1"},
     )
 
 
+def join(folder, generation="g1", fingerprint=FINGERPRINT):
+    return Membership(folder, fingerprint, announcement(generation))
+
+
+def generations(folder):
+    return [each.generation for each in read_rendezvous(folder).sidecars]
+
+
+def killed(folder, generation):
+    """Let a process join that cannot leave any more."""
+    code = f"""
+        import os, pathlib
+        from sidecypher.rendezvous import Announcement, Membership
+        own = Announcement({generation!r}, os.getpid(), "127.0.0.1", 1, 2, 3, {{}})
+        membership = Membership(pathlib.Path({str(folder)!r}), {FINGERPRINT!r}, own)
+        os._exit(0)
+        """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+
+
 def test_what_was_written_is_read(tmp_path):
-    """A rendezvous comes back equal, from a private file that is alone in its folder."""
-    written = rendezvous()
+    """A rendezvous comes back equal, from a file that its owner alone can read."""
+    membership = join(tmp_path)
 
-    written.write(tmp_path)
-
-    assert read_rendezvous(tmp_path) == written
-    assert [path.name for path in tmp_path.iterdir()] == [FILE]
-    assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
+    assert read_rendezvous(tmp_path) == Rendezvous(FINGERPRINT, [announcement()])
+    assert running_sidecars(tmp_path) == [announcement()]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
+    membership.leave()
 
 
 def test_the_file_has_the_agreed_shape(tmp_path):
     """The JVM finds the names it was promised."""
-    rendezvous(pid=123).write(tmp_path)
+    membership = join(tmp_path)
 
     assert json.loads((tmp_path / FILE).read_bytes()) == {
-        "v": 1,
-        "generation": "g1",
-        "pid": 123,
-        "endpoints": [{"host": "127.0.0.1", "port": 40001}],
+        "v": 2,
         "fingerprint": "ab" * 32,
-        "http": 40002,
-        "procedures": 3,
-        "left_out": {"bad.py": "syntax error in line 1"},
+        "sidecars": [
+            {
+                "generation": "g1",
+                "pid": 4711,
+                "host": "127.0.0.1",
+                "port": 40001,
+                "http": 40002,
+                "procedures": 3,
+                "left_out": {"bad.py": "syntax error in line 1"},
+            }
+        ],
     }
+    membership.leave()
 
 
-def test_a_later_sidecar_replaces_the_file(tmp_path):
-    """The file is that of the sidecar which wrote last."""
-    rendezvous("g1").write(tmp_path)
-    rendezvous("g2").write(tmp_path)
+def test_sidecars_come_and_go_beside_each_other(tmp_path):
+    """Each sidecar adds and removes itself alone; the last one takes the file away."""
+    first, second, third = (join(tmp_path, name) for name in ("g1", "g2", "g3"))
 
-    assert read_rendezvous(tmp_path).generation == "g2"
+    assert generations(tmp_path) == ["g1", "g2", "g3"]
+    second.leave()
+    assert generations(tmp_path) == ["g1", "g3"]
+    first.leave()
+    third.leave()
+    assert [path.name for path in tmp_path.iterdir()] == ["sidecars.lock"]
+
+
+def test_a_sidecar_may_leave_twice(tmp_path):
+    """What is gone already is not missed, and nobody else's entry is touched."""
+    membership = join(tmp_path)
+    membership.leave()
+    other = join(tmp_path, "g2")
+
+    membership.leave()
+
+    assert generations(tmp_path) == ["g2"]
+    other.leave()
+
+
+def test_many_sidecars_may_come_at_once(tmp_path):
+    """No entry is lost when sidecars write at the same time."""
+    names = [f"g{number}" for number in range(16)]
+    joined = []
+    threads = [
+        threading.Thread(target=lambda name=name: joined.append(join(tmp_path, name)))
+        for name in names
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(generations(tmp_path)) == sorted(names)
+    for membership in joined:
+        membership.leave()
+
+
+def test_a_killed_sidecar_does_not_count_and_is_dropped_by_the_next(tmp_path):
+    """An entry whose process is gone is known to be dead, and the next change drops it."""
+    first = join(tmp_path)
+    killed(tmp_path, "killed")
+
+    assert generations(tmp_path) == ["g1", "killed"]
+    assert running_sidecars(tmp_path) == [announcement()]
+    second = join(tmp_path, "g2")
+    assert generations(tmp_path) == ["g1", "g2"]
+    killed(tmp_path, "killed too")
+    first.leave()
+    assert generations(tmp_path) == ["g2"]
+    second.leave()
+    assert [path.name for path in tmp_path.iterdir()] == ["sidecars.lock"]
+
+
+def test_a_new_certificate_leaves_no_old_sidecars(tmp_path):
+    """Sidecars with another certificate than the newest one's are dropped."""
+    old = join(tmp_path)
+
+    new = join(tmp_path, "g2", "cd" * 32)
+
+    assert read_rendezvous(tmp_path) == Rendezvous("cd" * 32, [announcement("g2")])
+    old.leave()
+    assert generations(tmp_path) == ["g2"]
+    new.leave()
 
 
 @pytest.mark.parametrize(
@@ -65,41 +163,26 @@ def test_a_later_sidecar_replaces_the_file(tmp_path):
         b"[]",
         b"null",
         b"\xff",
-        b'{"v":1}',
-        b'{"v":1,"generation":"\xff"}',
-        b'{"v":1,"generation":"g","pid":"x"}',
+        b'{"v":2}',
+        b'{"v":1,"fingerprint":"ab","sidecars":[]}',
+        b'{"v":2,"fingerprint":"\xff","sidecars":[]}',
+        b'{"v":2,"fingerprint":"ab","sidecars":[{"pid":"x"}]}',
         b"[" * 100_000,
     ],
     ids=lambda content: repr(content[:40]),
 )
-def test_a_file_that_is_no_rendezvous_is_none(tmp_path, content):
-    """Half a file, or somebody else's, counts as no sidecar."""
+def test_a_file_that_is_no_rendezvous_is_none_and_replaced(tmp_path, content):
+    """Half a file, an old one, or somebody else's counts as no sidecar."""
     (tmp_path / FILE).write_bytes(content)
 
     assert read_rendezvous(tmp_path) is None
+    assert running_sidecars(tmp_path) == []
+    membership = join(tmp_path)
+    assert generations(tmp_path) == ["g1"]
+    membership.leave()
 
 
 def test_a_missing_file_or_folder_is_none(tmp_path):
     """Where no sidecar has ever run there is no rendezvous."""
     assert read_rendezvous(tmp_path) is None
-    assert read_rendezvous(tmp_path / "nowhere") is None
-
-
-def test_a_sidecar_removes_its_own_file(tmp_path):
-    """At its end a sidecar takes its rendezvous away, and may do so twice."""
-    rendezvous("g1").write(tmp_path)
-
-    remove_rendezvous(tmp_path, "g1")
-    remove_rendezvous(tmp_path, "g1")
-
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("other", [rendezvous("g2"), rendezvous("g1", pid=1)])
-def test_a_sidecar_leaves_the_file_of_another(tmp_path, other):
-    """The file of another generation or process stays."""
-    other.write(tmp_path)
-
-    remove_rendezvous(tmp_path, "g1")
-
-    assert read_rendezvous(tmp_path) == other
+    assert running_sidecars(tmp_path / "nowhere") == []

@@ -14,7 +14,7 @@ from sidecypher.app import serve as run_sidecar
 from sidecypher.cli.options import AsJson, Check, Config, Home, Procedures
 from sidecypher.cli.output import notes, results, show_json
 from sidecypher.cli.prepare import PLUGIN_FILE, build_plugin, fetch_jars, find_jdk, load_procedures
-from sidecypher.rendezvous import FILE, read_rendezvous
+from sidecypher.rendezvous import running_sidecars
 from sidecypher.runtime import (
     USER,
     AlreadyRunning,
@@ -24,7 +24,6 @@ from sidecypher.runtime import (
     ProcessSpec,
     Supervisor,
     choose_ports,
-    file_names_pid,
     find_java,
     launch_supervisor,
     load_lock,
@@ -103,20 +102,25 @@ def supervise(
         companions = []
         if replay_payloads is not None:
             companions.append(_replay(settings, replay_payloads, replay_port))
-        return [*companions, _sidecar(settings), server.process(restart=True)]
+        sidecars = [_sidecar(settings, number) for number in range(settings.sidecars)]
+        return [*companions, *sidecars, server.process(restart=True)]
 
     Supervisor(settings.home, plan).run()
 
 
-def _sidecar(settings: Settings) -> ProcessSpec:
+def _sidecar(settings: Settings, number: int) -> ProcessSpec:
+    run_folder = settings.home / "run"
+    name = f"sidecar-{number + 1}" if number else "sidecar"
+    # Only the first one can have the ports that were asked for.
+    ports = ("--port", "0", "--http-port", "0") if number else ()
     return ProcessSpec(
-        name="sidecar",
-        argv=(sys.executable, "-m", "sidecypher", "serve"),
+        name=name,
+        argv=(sys.executable, "-m", "sidecypher", "serve", *ports),
         # The plugin looks here, whatever run folder the environment names for another sidecar.
-        env={**os.environ, "SIDECYPHER_RUN_DIR": str(settings.home / "run")},
-        log_file=settings.log_dir / "sidecar.log",
+        env={**os.environ, "SIDECYPHER_RUN_DIR": str(run_folder)},
+        log_file=settings.log_dir / f"{name}.log",
         restart=True,
-        ready=file_names_pid(settings.home / "run" / FILE),
+        ready=lambda pid: pid in {each.pid for each in running_sidecars(run_folder)},
         stop_grace=settings.shutdown_seconds + 5.0,
     )
 
@@ -205,20 +209,22 @@ def read_status(settings: Settings) -> dict[str, Any]:
     """Return what `status --json` prints."""
     state = read_state(settings.home)
     ports = read_ports(settings.home / "ports.json")
-    sidecar = read_rendezvous(settings.home / "run")
+    sidecars = running_sidecars(settings.home / "run")
+    first = sidecars[0] if sidecars else None
     alive = {} if state is None else {each.name: each.alive for each in state.processes}
     running = state is not None and state.alive and bool(alive) and all(alive.values())
     return {
         "running": running,
-        "ready": running and sidecar is not None and _is_ready(sidecar.http),
+        "ready": running and bool(sidecars) and all(_is_ready(each.http) for each in sidecars),
         "bolt": f"bolt://127.0.0.1:{ports.bolt}" if ports.bolt else None,
         "http": f"http://127.0.0.1:{ports.http}" if ports.http else None,
         "browser": f"http://127.0.0.1:{ports.http}/browser/" if ports.http else None,
         "user": USER,
         "password_file": str(settings.home / "neo4j-password"),
-        "sidecar": f"http://127.0.0.1:{sidecar.http}" if sidecar else None,
-        "procedures": sidecar.procedures if sidecar else None,
-        "left_out": sidecar.left_out if sidecar else {},
+        "sidecar": f"http://127.0.0.1:{first.http}" if first else None,
+        "sidecars": [f"http://127.0.0.1:{each.http}" for each in sidecars],
+        "procedures": first.procedures if first else None,
+        "left_out": first.left_out if first else {},
         "pid": state.pid if state is not None and state.alive else None,
         "home": str(settings.home),
         "processes": {

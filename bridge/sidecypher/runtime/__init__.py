@@ -21,7 +21,7 @@ from sidecypher.runtime.neo4j import USER, Neo4jServer
 from sidecypher.runtime.ports import Ports, choose_ports, read_ports
 from sidecypher.runtime.process.child import Backoff
 from sidecypher.runtime.process.detached import launch_supervisor
-from sidecypher.runtime.process.spec import ProcessSpec, file_names_pid
+from sidecypher.runtime.process.spec import ProcessSpec
 from sidecypher.runtime.process.state import ProcessState, State, read_state
 from sidecypher.runtime.process.stop import stop
 from sidecypher.runtime.process.supervisor import Supervisor
@@ -55,7 +55,6 @@ __all__ = [
     "boot_check",
     "choose_ports",
     "fetch",
-    "file_names_pid",
     "find_java",
     "find_javac",
     "launch_supervisor",

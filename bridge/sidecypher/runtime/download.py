@@ -16,8 +16,8 @@ from threading import Lock as Mutex
 
 import httpx
 
+from sidecypher.filelock import file_lock
 from sidecypher.runtime.errors import CorruptJar, DownloadFailed, RuntimeFailure
-from sidecypher.runtime.filelock import file_lock
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.lockfile import Jar, Lock
 

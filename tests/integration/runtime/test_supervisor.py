@@ -13,16 +13,18 @@ from fix_waiting import wait_until
 from sidecypher.runtime.errors import AlreadyRunning, RuntimeFailure, ServerFailed
 from sidecypher.runtime.process.child import Backoff
 from sidecypher.runtime.process.detached import launch_supervisor
-from sidecypher.runtime.process.spec import file_names_pid
 from sidecypher.runtime.process.state import State, read_state, state_file, write_state
 from sidecypher.runtime.process.stop import stop
 
 SUPERVISOR = """
-    import json, os, sys
+    import functools, json, os, sys
     from pathlib import Path
-    from sidecypher.runtime import Backoff, PortInUse, ProcessSpec, Supervisor, file_names_pid
+    from sidecypher.runtime import Backoff, PortInUse, ProcessSpec, Supervisor
 
     home = Path(sys.argv[1])
+
+    def names(file, pid):
+        return file.exists() and json.loads(file.read_text())["pid"] == pid
 
     def plan():
         for child in json.loads(sys.argv[2]):
@@ -33,7 +35,7 @@ SUPERVISOR = """
                 env=dict(os.environ),
                 log_file=home / "logs" / (child["name"] + ".log"),
                 restart=child["restart"],
-                ready=file_names_pid(ready),
+                ready=functools.partial(names, ready),
                 ready_timeout=child.get("ready_timeout", 20),
                 stop_grace=child.get("stop_grace", 5),
             )
@@ -313,15 +315,3 @@ def test_waits_double_up_to_a_limit_and_are_forgotten():
 
     assert waits[1:] == [0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
     assert backoff.next(5.0, lived=30.0) == 0.2
-
-
-def test_a_ready_file_must_name_the_very_process(tmp_path):
-    """A file that an earlier process left behind does not make a new one ready."""
-    file = tmp_path / "ready.json"
-    ready = file_names_pid(file)
-
-    assert not ready(7)
-    file.write_text('{"pid": 6, "more": []}')
-    assert not ready(7)
-    file.write_text('{"pid": 7, "more": []}')
-    assert ready(7)

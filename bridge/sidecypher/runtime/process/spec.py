@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 import psutil
 
 _POLL = 0.02  # seconds
@@ -119,24 +118,3 @@ def log_tail(log_file: Path, mark: int = 0) -> list[str]:
     with log_file.open("rb") as file:
         file.seek(max(mark, size - _TAIL_BYTES))
         return file.read().decode(errors="replace").splitlines()[-_TAIL_LINES:]
-
-
-class _NamesPid(msgspec.Struct, frozen=True):
-    pid: int
-
-
-def file_names_pid(path: Path) -> Callable[[int], bool]:
-    """Make a `ready` for a process that writes a JSON file with its own `pid` when it is ready.
-
-    Example:
-        >>> file_names_pid(Path("/nonexistent.json"))(1)
-        False
-    """
-
-    def ready(pid: int) -> bool:
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=_NamesPid).pid == pid
-        except (FileNotFoundError, msgspec.DecodeError):
-            return False
-
-    return ready

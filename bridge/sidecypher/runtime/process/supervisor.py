@@ -7,8 +7,8 @@ from pathlib import Path
 import psutil
 
 from sidecypher.errors import SidecypherError
+from sidecypher.filelock import file_lock
 from sidecypher.runtime.errors import AlreadyRunning
-from sidecypher.runtime.filelock import file_lock
 from sidecypher.runtime.process.child import Backoff, Child
 from sidecypher.runtime.process.spec import ProcessSpec
 from sidecypher.runtime.process.state import Failure, State, Status, read_state, write_state

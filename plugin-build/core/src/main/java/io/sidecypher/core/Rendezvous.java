@@ -12,43 +12,46 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Pattern;
 
-/**
- * Where the sidecar that runs now is found and how it is recognised, as it wrote it into the run folder.
- *
- * <p>Only the first endpoint is used: one sidecar process has one.
- */
+/** Where one sidecar is found and how it is recognised, as it wrote it into the run folder. */
 record Rendezvous(String generation, String host, int port, String fingerprint, String token) {
     private static final int MOST_BYTES = 64 * 1024;
     private static final Pattern FINGERPRINT = Pattern.compile("[0-9a-f]{64}");
     private static final Pattern TOKEN = Pattern.compile("[!-~]{16,512}");
 
-    static Rendezvous read(Path runDir) {
+    /** The sidecars of a run folder, in the order in which they came; one that was killed may be listed. */
+    static List<Rendezvous> read(Path runDir) {
         if (runDir == null) {
             throw refused("no run folder is set (SIDECYPHER_RUN_DIR, or run_dir in sidecypher.conf)");
         }
         if (!Files.exists(runDir.resolve("sidecar.json"))) {
             throw refused("no sidecar has left its address in the run folder");
         }
-        Map<String, Object> sidecar = readJson(readSmall(runDir.resolve("sidecar.json")));
+        Map<String, Object> file = readJson(readSmall(runDir.resolve("sidecar.json")));
         String token = readSmall(runDir.resolve("token")).strip();
-        if (!Long.valueOf(1).equals(sidecar.get("v"))) {
+        if (!Long.valueOf(2).equals(file.get("v"))) {
             throw refused("sidecar.json in the run folder is of another version");
         }
-        if (sidecar.get("generation") instanceof String generation
-                && sidecar.get("fingerprint") instanceof String fingerprint
+        if (file.get("fingerprint") instanceof String fingerprint
                 && FINGERPRINT.matcher(fingerprint.toLowerCase(Locale.ROOT)).matches()
-                && sidecar.get("endpoints") instanceof List<?> endpoints
-                && !endpoints.isEmpty()
-                && endpoints.get(0) instanceof Map<?, ?> endpoint
-                && endpoint.get("host") instanceof String host
-                && endpoint.get("port") instanceof Long port
-                && port > 0
-                && port < 65536
+                && file.get("sidecars") instanceof List<?> sidecars
+                && !sidecars.isEmpty()
                 && TOKEN.matcher(token).matches()) {
-            return new Rendezvous(
-                    generation, host, port.intValue(), fingerprint.toLowerCase(Locale.ROOT), token);
+            String lower = fingerprint.toLowerCase(Locale.ROOT);
+            return sidecars.stream().map(sidecar -> of(sidecar, lower, token)).toList();
         }
-        throw refused("sidecar.json or the token in the run folder is not as it must be");
+        throw malformed();
+    }
+
+    private static Rendezvous of(Object sidecar, String fingerprint, String token) {
+        if (sidecar instanceof Map<?, ?> members
+                && members.get("generation") instanceof String generation
+                && members.get("host") instanceof String host
+                && members.get("port") instanceof Long port
+                && port > 0
+                && port < 65536) {
+            return new Rendezvous(generation, host, port.intValue(), fingerprint, token);
+        }
+        throw malformed();
     }
 
     /** Records print their members; this one holds the token. */
@@ -74,6 +77,10 @@ record Rendezvous(String generation, String host, int port, String fingerprint, 
         } catch (IOException unreadable) {
             throw refused(file.getFileName() + " in the run folder cannot be read");
         }
+    }
+
+    private static WireFailure malformed() {
+        return refused("sidecar.json or the token in the run folder is not as it must be");
     }
 
     private static WireFailure refused(String reason) {

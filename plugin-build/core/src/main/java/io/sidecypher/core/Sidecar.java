@@ -1,5 +1,6 @@
 package io.sidecypher.core;
 
+import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -30,7 +31,8 @@ final class Sidecar {
     static void connect(Settings settings, Watchdog watchdog, Log log, CompletableFuture<Sidecar> promise) {
         start("sidecypher-control", () -> {
             try {
-                Rendezvous rendezvous = Rendezvous.read(settings.runDir());
+                List<Rendezvous> found = Rendezvous.read(settings.runDir());
+                Rendezvous rendezvous = found.get(found.size() - 1);
                 ConnectionPool pool = new ConnectionPool(settings, rendezvous, watchdog);
                 long atMost = TimeUnit.MILLISECONDS.toNanos(settings.handshakeMillis());
                 Connection control = pool.connect("control", atMost, () -> false);

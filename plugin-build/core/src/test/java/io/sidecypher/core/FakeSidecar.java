@@ -143,8 +143,8 @@ final class FakeSidecar implements AutoCloseable {
     void announce(Path runDir, String fingerprint, String token) throws IOException {
         Files.writeString(runDir.resolve("token"), token + "\n");
         Files.writeString(runDir.resolve("sidecar.json"),
-                "{\"v\":1,\"generation\":\"" + generation + "\",\"pid\":1,\"endpoints\":[{\"host\":\"127.0.0.1\","
-                        + "\"port\":" + port() + "}],\"fingerprint\":\"" + fingerprint + "\"}");
+                "{\"v\":2,\"fingerprint\":\"" + fingerprint + "\",\"sidecars\":[{\"generation\":\"" + generation
+                        + "\",\"pid\":1,\"host\":\"127.0.0.1\",\"port\":" + port() + "}]}");
     }
 
     static String fingerprint() throws Exception {
