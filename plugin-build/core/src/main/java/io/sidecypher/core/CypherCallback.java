@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.neo4j.graphdb.Result;
@@ -61,7 +62,7 @@ final class CypherCallback {
                 try {
                     ValueWriter.write(json, row.get(column));
                 } catch (ValueProblem problem) {
-                    throw Failures.query(call.procedure(), "result column `" + column + "`", problem.getMessage());
+                    throw Failures.query(call.procedure(), "result column `" + column + "`", problem);
                 }
             }
             json.writeEndArray();
@@ -72,7 +73,7 @@ final class CypherCallback {
     private static Query parse(Call call, String request) {
         String id = null;
         String cypher = null;
-        Map<String, Object> parameters = Map.of();
+        Map<String, Object> parameters = new LinkedHashMap<>();
         try (JsonParser json = Json.FACTORY.createParser(request)) {
             if (json.nextToken() != JsonToken.START_OBJECT) {
                 throw malformed();
@@ -84,20 +85,33 @@ final class CypherCallback {
                 } else if (key.equals("cypher") && value == JsonToken.VALUE_STRING) {
                     cypher = json.getText();
                 } else if (key.equals("params") && value == JsonToken.START_OBJECT) {
-                    parameters = ValueReader.readMap(json);
+                    readParameters(json, call, parameters);
                 } else {
                     json.skipChildren();
                 }
             }
-        } catch (ValueProblem problem) {
-            throw Failures.query(call.procedure(), "parameters", problem.getMessage());
-        } catch (IOException broken) {
+        } catch (ValueProblem | IOException broken) {
             throw malformed();
         }
         if (cypher == null || !call.id().equals(id)) {
             throw malformed();
         }
         return new Query(cypher, parameters);
+    }
+
+    private static void readParameters(JsonParser json, Call call, Map<String, Object> parameters)
+            throws IOException {
+        ValueReader values = new ValueReader(json, new Entities(call.tx()));
+        for (String name = json.nextFieldName(); name != null; name = json.nextFieldName()) {
+            json.nextToken();
+            Object value;
+            try {
+                value = values.read();
+            } catch (ValueProblem problem) {
+                throw Failures.query(call.procedure(), "parameter `" + name + "`", problem);
+            }
+            Json.put(parameters, name, value);
+        }
     }
 
     private static WireFailure malformed() {

@@ -45,13 +45,14 @@ final class Failures {
                 + ". Use the same version of the plugin and the sidecar.");
     }
 
-    static SidecypherException argument(PythonProcedure procedure, String parameter, String problem) {
-        return failed("SC-215", procedure, "was not started: parameter `" + parameter + "` " + problem + ".");
+    static SidecypherException argument(PythonProcedure procedure, String parameter, ValueProblem problem) {
+        return failed(problem.code(), procedure,
+                "was not started: parameter `" + parameter + "` " + problem.getMessage() + ".");
     }
 
-    static SidecypherException column(PythonProcedure procedure, String column, String problem) {
-        return failed("SC-215", procedure, "returned a wrong row: column `" + column + "` " + problem
-                + ". Correct the procedure's rows or its declared columns.");
+    static SidecypherException column(PythonProcedure procedure, String column, ValueProblem problem) {
+        return failed(problem.code(), procedure, "returned a wrong row: column `" + column + "` "
+                + problem.getMessage() + ". Correct the procedure's rows or its declared columns.");
     }
 
     static SidecypherException width(PythonProcedure procedure, int columns) {
@@ -59,8 +60,8 @@ final class Failures {
                 + columns + " declared columns. Rebuild the plugin, restart Neo4j.");
     }
 
-    static SidecypherException query(PythonProcedure procedure, String what, String problem) {
-        return failed("SC-215", procedure, "ran a query whose " + what + " " + problem + ".");
+    static SidecypherException query(PythonProcedure procedure, String what, ValueProblem problem) {
+        return failed(problem.code(), procedure, "ran a query whose " + what + " " + problem.getMessage() + ".");
     }
 
     static SidecypherException tooLarge(PythonProcedure procedure, String what, int limit) {

@@ -41,7 +41,7 @@ final class Hello {
     private static Map<String, Object> members(String reply) {
         try (JsonParser json = Json.FACTORY.createParser(reply)) {
             if (json.nextToken() == JsonToken.START_OBJECT) {
-                return ValueReader.readMap(json);
+                return Json.readObject(json);
             }
         } catch (IOException | ValueProblem malformed) {
             // Told below.
@@ -60,7 +60,7 @@ final class Hello {
             }
             try (JsonParser json = Json.FACTORY.createParser(in)) {
                 json.nextToken();
-                Object hash = ValueReader.readMap(json).get("hash");
+                Object hash = Json.readObject(json).get("hash");
                 return hash instanceof String text && Pattern.matches("[0-9a-f]{0,64}", text) ? text : "";
             }
         } catch (IOException | ValueProblem unreadable) {

@@ -1,8 +1,15 @@
 package io.sidecypher.core;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamWriteConstraints;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 
 /** The JSON dialect of the envelopes: bounded in depth, unbounded in length (a line is bounded already). */
 final class Json {
@@ -22,6 +29,54 @@ final class Json {
 
     private Json() {}
 
+    /** Reads what begins at the parser's current token as it is, without a meaning for tags. */
+    static Object read(JsonParser json) throws IOException {
+        return switch (json.currentToken()) {
+            case START_OBJECT -> readObject(json);
+            case START_ARRAY -> readArray(json);
+            default -> scalar(json);
+        };
+    }
+
+    /** Reads the object that begins at the parser's current token. */
+    static Map<String, Object> readObject(JsonParser json) throws IOException {
+        Map<String, Object> map = new LinkedHashMap<>();
+        for (String key = json.nextFieldName(); key != null; key = json.nextFieldName()) {
+            json.nextToken();
+            put(map, key, read(json));
+        }
+        return map;
+    }
+
+    private static List<Object> readArray(JsonParser json) throws IOException {
+        List<Object> list = new ArrayList<>();
+        while (json.nextToken() != JsonToken.END_ARRAY) {
+            list.add(read(json));
+        }
+        return list;
+    }
+
+    static Object scalar(JsonParser json) throws IOException {
+        return switch (json.currentToken()) {
+            case VALUE_STRING -> wellFormed(json.getText());
+            case VALUE_NUMBER_INT -> integer(json);
+            case VALUE_NUMBER_FLOAT -> finite(json.getDoubleValue());
+            case VALUE_TRUE -> Boolean.TRUE;
+            case VALUE_FALSE -> Boolean.FALSE;
+            case VALUE_NULL -> null;
+            default -> throw new ValueProblem("is not a JSON value");
+        };
+    }
+
+    /** Adds a member of an object; JSON itself would allow the same key twice. */
+    static void put(Map<String, Object> map, String key, Object value) {
+        int size = map.size();
+        map.put(wellFormed(key), value);
+        if (map.size() == size) {
+            throw new ValueProblem("holds a map with the same key twice");
+        }
+    }
+
     /** Returns the text, or refuses it when UTF-8 cannot carry it. */
     static String wellFormed(String text) {
         for (int i = 0; i < text.length(); i++) {
@@ -33,5 +88,23 @@ final class Json {
             }
         }
         return text;
+    }
+
+    static ValueProblem tooDeep() {
+        return new ValueProblem("is nested deeper than " + MAX_DEPTH + " levels");
+    }
+
+    private static Long integer(JsonParser json) throws IOException {
+        if (json.getNumberType() == JsonParser.NumberType.BIG_INTEGER) {
+            throw new ValueProblem("holds an INTEGER outside 64 bits");
+        }
+        return json.getLongValue();
+    }
+
+    private static Double finite(double number) {
+        if (Double.isInfinite(number)) {
+            throw new ValueProblem("holds a FLOAT outside 64 bits");
+        }
+        return number;
     }
 }

@@ -39,7 +39,7 @@ final class LimitedText extends Writer {
             json.disable(JsonGenerator.Feature.AUTO_CLOSE_JSON_CONTENT);
             content.writeTo(json);
         } catch (StreamConstraintsException tooDeep) {
-            throw new ValueProblem("is nested deeper than " + Json.MAX_DEPTH + " levels");
+            throw Json.tooDeep();
         } catch (IOException impossible) {
             throw new IllegalStateException("writing to memory failed", impossible);
         }

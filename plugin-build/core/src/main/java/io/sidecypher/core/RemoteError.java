@@ -8,7 +8,7 @@ import java.util.Map;
 record RemoteError(String code, String message, String hint) {
     /** Reads the object that begins at the parser's current token. */
     static RemoteError read(JsonParser json) throws IOException {
-        Map<String, Object> members = ValueReader.readMap(json);
+        Map<String, Object> members = Json.readObject(json);
         if (members.get("code") instanceof String code && members.get("message") instanceof String message) {
             return new RemoteError(code, message, members.get("hint") instanceof String hint ? hint : "");
         }

@@ -63,7 +63,7 @@ record Rendezvous(String generation, String host, int port, String fingerprint, 
     private static Map<String, Object> readJson(String text) {
         try (JsonParser json = Json.FACTORY.createParser(text)) {
             if (json.nextToken() == JsonToken.START_OBJECT) {
-                return ValueReader.readMap(json);
+                return Json.readObject(json);
             }
         } catch (IOException | ValueProblem malformed) {
             // Told below.

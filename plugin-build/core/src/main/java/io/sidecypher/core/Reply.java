@@ -15,9 +15,9 @@ import java.util.List;
  * @param error why there are no rows; null when there are
  */
 record Reply(List<Object[]> rows, boolean more, RemoteError error) {
-    static Reply parse(String text, String id, PythonProcedure procedure) {
+    static Reply parse(String text, Call call) {
         try (JsonParser json = Json.FACTORY.createParser(text)) {
-            return new Parser(json, procedure).parse(id);
+            return new Parser(json, call).parse(call.id());
         } catch (ValueProblem problem) {
             throw new WireFailure(WireFailure.Kind.PROTOCOL, "the envelope " + problem.getMessage());
         } catch (JsonProcessingException malformed) {
@@ -29,15 +29,17 @@ record Reply(List<Object[]> rows, boolean more, RemoteError error) {
 
     private static final class Parser {
         private final JsonParser json;
+        private final ValueReader values;
         private final PythonProcedure procedure;
         private String id;
         private List<Object[]> rows;
         private Boolean more;
         private RemoteError error;
 
-        Parser(JsonParser json, PythonProcedure procedure) {
+        Parser(JsonParser json, Call call) {
             this.json = json;
-            this.procedure = procedure;
+            values = new ValueReader(json, new Entities(call.tx()));
+            procedure = call.procedure();
         }
 
         Reply parse(String expectedId) throws IOException {
@@ -103,17 +105,16 @@ record Reply(List<Object[]> rows, boolean more, RemoteError error) {
         }
 
         private Object readColumn(PythonProcedure.Column column) throws IOException {
-            Object value;
             try {
-                value = ValueReader.read(json);
+                Object value = values.read();
+                if (!column.type().accepts(value)) {
+                    throw new ValueProblem(
+                            "must be of type " + column.type() + ", not " + ValueWriter.typeName(value));
+                }
+                return value;
             } catch (ValueProblem problem) {
-                throw Failures.column(procedure, column.name(), problem.getMessage());
+                throw Failures.column(procedure, column.name(), problem);
             }
-            if (!column.type().accepts(value)) {
-                throw Failures.column(procedure, column.name(),
-                        "must be of type " + column.type() + ", not " + ValueWriter.typeName(value));
-            }
-            return value;
         }
 
         private static void expect(boolean condition) {

@@ -70,10 +70,9 @@ final class Requests {
             try {
                 ValueWriter.write(json, checked(parameter, arguments[i]));
             } catch (ValueProblem problem) {
-                throw Failures.argument(procedure, parameter.name(), problem.getMessage());
+                throw Failures.argument(procedure, parameter.name(), problem);
             } catch (StreamConstraintsException tooDeep) {
-                throw Failures.argument(
-                        procedure, parameter.name(), "is nested deeper than " + Json.MAX_DEPTH + " levels");
+                throw Failures.argument(procedure, parameter.name(), Json.tooDeep());
             }
         }
     }

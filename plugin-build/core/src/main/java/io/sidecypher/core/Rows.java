@@ -86,8 +86,11 @@ final class Rows<R> implements Spliterator<R> {
 
     private Reply read(String text) {
         try {
-            return Reply.parse(text, call.id(), call.procedure());
-        } catch (SidecypherException wrongRow) {
+            return Reply.parse(text, call);
+        } catch (WireFailure broken) {
+            throw broken;
+        } catch (RuntimeException wrongRow) {
+            // Neo4j's own too: an entity is looked up in a transaction that may have been terminated.
             abandon();
             throw wrongRow;
         }

@@ -4,7 +4,24 @@ package io.sidecypher.core;
 final class ValueProblem extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
+    private final String code;
+
     ValueProblem(String message) {
+        this("SC-215", message);
+    }
+
+    private ValueProblem(String code, String message) {
         super(message, null, false, false);
+        this.code = code;
+    }
+
+    /** An entity that is not, or no longer, in the caller's transaction. */
+    static ValueProblem missingEntity(String message) {
+        return new ValueProblem("SC-218", message);
+    }
+
+    /** The error code of a call that ends with this problem. */
+    String code() {
+        return code;
     }
 }

@@ -12,6 +12,7 @@ import java.time.format.DateTimeFormatter;
 import java.time.temporal.TemporalAmount;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -40,14 +41,36 @@ final class ValueWriter {
             writeList(json, list);
         } else if (value instanceof Map<?, ?> map) {
             writeMap(json, map);
-        } else if (value instanceof LocalDate date) {
+        } else if (value instanceof Node node) {
+            Entities.write(json, node);
+        } else if (value instanceof Relationship relationship) {
+            Entities.write(json, relationship);
+        } else if (value instanceof Path path) {
+            Entities.write(json, path);
+        } else {
+            writeOther(json, value);
+        }
+    }
+
+    private static void writeOther(JsonGenerator json, Object value) throws IOException {
+        if (value instanceof LocalDate date) {
             writeTag(json, "$date", DateTimeFormatter.ISO_LOCAL_DATE.format(date));
         } else if (value instanceof LocalDateTime time) {
             writeTag(json, "$localdatetime", DateTimeFormatter.ISO_LOCAL_DATE_TIME.format(time));
         } else if (value instanceof ZonedDateTime time) {
             writeTag(json, "$datetime", DateTimeFormatter.ISO_ZONED_DATE_TIME.format(time));
+        } else if (value instanceof LocalTime time) {
+            writeTag(json, "$localtime", DateTimeFormatter.ISO_LOCAL_TIME.format(time));
+        } else if (value instanceof OffsetTime time) {
+            writeTag(json, "$time", DateTimeFormatter.ISO_OFFSET_TIME.format(time));
+        } else if (value instanceof TemporalAmount amount) {
+            writeDuration(json, CypherDuration.of(amount));
+        } else if (value instanceof Point point) {
+            writePoint(json, point);
+        } else if (value instanceof byte[] bytes) {
+            writeTag(json, "$bytes", Base64.getEncoder().encodeToString(bytes));
         } else {
-            throw new ValueProblem("holds a value of type " + typeName(value) + ", which Python cannot be given yet");
+            throw new ValueProblem("holds a value of type " + typeName(value) + ", which Python cannot be given");
         }
     }
 
@@ -136,6 +159,28 @@ final class ValueWriter {
         if (looksLikeTag) {
             json.writeEndObject();
         }
+        json.writeEndObject();
+    }
+
+    private static void writeDuration(JsonGenerator json, CypherDuration duration) throws IOException {
+        json.writeStartObject();
+        json.writeArrayFieldStart("$duration");
+        json.writeNumber(duration.months());
+        json.writeNumber(duration.days());
+        json.writeNumber(duration.seconds());
+        json.writeNumber(duration.nanoseconds());
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private static void writePoint(JsonGenerator json, Point point) throws IOException {
+        json.writeStartObject();
+        json.writeArrayFieldStart("$point");
+        json.writeNumber(point.getCRS().getCode());
+        for (double coordinate : point.getCoordinate().getCoordinateCopy()) {
+            json.writeNumber(coordinate);
+        }
+        json.writeEndArray();
         json.writeEndObject();
     }
 

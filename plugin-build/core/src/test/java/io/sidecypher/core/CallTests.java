@@ -6,14 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
-import java.time.LocalTime;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.neo4j.graphdb.Node;
 import org.neo4j.kernel.api.exceptions.Status;
 
 /** A call, its pages and its callbacks, as the wire contract describes them. */
@@ -136,7 +137,7 @@ class CallTests {
                 harness.error(strict, null, null));
         assertTrue(harness.error(strict, "1", null).contains("`count` must be of type INTEGER, not STRING"));
         assertTrue(harness.error(strict, 1L, List.of(1L)).contains("`names` must be of type LIST<STRING>, not LIST"));
-        assertTrue(harness.error(Harness.ECHO, LocalTime.NOON).contains("`x` holds a value of type LOCAL TIME"));
+        assertTrue(harness.error(Harness.ECHO, new StringBuilder()).contains("`x` holds a value of type StringB"));
         assertTrue(harness.error(Harness.ECHO, "\uD83D").contains("`x` holds text with a lone surrogate"));
         assertTrue(harness.error(Harness.ECHO, "x".repeat(17 << 20)).startsWith("[SC-216]"));
         assertTrue(harness.error(Harness.ECHO, "\u20ac".repeat(6 << 20)).startsWith("[SC-216]"));
@@ -226,8 +227,38 @@ class CallTests {
         };
         try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
             Harness harness = new Harness(runDir);
-            harness.tx = Harness.transaction((cypher, parameters) -> List.of(Map.of("t", LocalTime.NOON)), () -> {});
-            assertTrue(harness.error(Harness.ECHO, 1L).contains("result column `t` holds a value of type LOCAL TIME"));
+            harness.tx = Harness.transaction((cypher, parameters) -> List.of(Map.of("t", Optional.empty())), () -> {});
+            assertTrue(harness.error(Harness.ECHO, 1L).contains("result column `t` holds a value of type Optional"));
+        }
+    }
+
+    @Test
+    void aParameterPythonCannotSendNamesItself() throws Exception {
+        FakeSidecar.Script script = (peer, method, json) -> {
+            peer.run(json, "RETURN", "{\"a\":1,\"b\":[{\"$date\":\"tomorrow\"}]}");
+            peer.rows(json, "[]", false);
+        };
+        try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
+            String error = new Harness(runDir).error(Harness.ECHO, 1L);
+            assertTrue(error.contains("ran a query whose parameter `b` holds a malformed date."), error);
+        }
+    }
+
+    @Test
+    void anEntityThatIsNotThereNamesItsParameterOrColumn() throws Exception {
+        FakeGraph graph = new FakeGraph();
+        Node node = graph.node("4:a:1", Map.of());
+        graph.delete(node);
+        try (FakeSidecar sidecar = new FakeSidecar((peer, method, json) ->
+                peer.rows(json, "[[[{\"$node\":[\"4:a:1\",[],{}]}]]]", true)).announce(runDir)) {
+            Harness harness = new Harness(runDir);
+            harness.tx = graph.transaction();
+            assertEquals("[SC-218] Python procedure `test.echo` was not started: parameter `x` holds a NODE that"
+                    + " this transaction has deleted.", harness.error(Harness.ECHO, node));
+            String error = harness.error(Harness.ECHO, 1L);
+            assertTrue(error.startsWith("[SC-218] Python procedure `test.echo` returned a wrong row: column `x` holds"
+                    + " a NODE that is deleted or not of this database"), error);
+            Harness.await(() -> sidecar.controlRequests.size() == 1);
         }
     }
 
