@@ -8,7 +8,15 @@ import re
 from collections.abc import Iterable
 from typing import Final, get_args
 
-from sidecypher.catalogue import Catalogue, DefaultEntry, Mode, ParameterEntry, ProcedureEntry
+from sidecypher.catalogue import (
+    Availability,
+    Catalogue,
+    DefaultEntry,
+    FunctionEntry,
+    Mode,
+    ParameterEntry,
+    ProcedureEntry,
+)
 from sidecypher_plugin.defaults import is_default
 from sidecypher_plugin.errors import UnfitProcedure
 from sidecypher_plugin.java import MAX_TEXT_BYTES, RESERVED_COMPONENTS, cut, java_type
@@ -22,6 +30,7 @@ MAX_WIDTH: Final = 254
 """Most parameters and most columns: Java has 255 slots for arguments, and one is `this`."""
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_Entry = ProcedureEntry | FunctionEntry
 _SIGNATURE: Final = re.compile(r"[0-9a-f]{16}")
 _LONGEST_TIMEOUT: Final = 2**63 - 1
 
@@ -34,18 +43,25 @@ _RESERVED_NAMESPACES: Final = frozenset(
 
 
 def check_catalogue(catalogue: Catalogue) -> None:
-    """Check that every entry of a catalogue can become a procedure that Neo4j loads.
+    """Check that every entry of a catalogue can become a procedure or function that Neo4j loads.
 
     Raises:
         UnfitProcedure: The first entry that cannot, with its name and the reason.
         CatalogueError: A text cannot be written as UTF-8.
-        DuplicateProcedure: Two entries have one name.
+        DuplicateProcedure: Two procedures, or two functions, have one name.
     """
     for procedure in catalogue.procedures:
-        _check_name(procedure.name)
+        _check_name(procedure)
+        if procedure.mode not in get_args(Mode):
+            raise _unfit(procedure, f"has the mode {_shown(procedure.mode)}")
         _check_facts(procedure)
         _check_parameters(procedure)
         _check_columns(procedure)
+    for function in catalogue.functions:
+        _check_name(function)
+        _check_facts(function)
+        _check_parameters(function)
+        _check_type(function, "result", function.result)
     if catalogue != Catalogue.build(catalogue.procedures, catalogue.functions):
         raise UnfitProcedure(
             "The catalogue's hash or order does not fit its entries",
@@ -53,101 +69,99 @@ def check_catalogue(catalogue: Catalogue) -> None:
         )
 
 
-def _check_name(name: str) -> None:
+def _check_name(entry: _Entry) -> None:
+    name, kind = entry.name, _kind(entry)
     parts = name.split(".")
     if not all(_IDENTIFIER.fullmatch(part) for part in parts) or len(name) > MAX_NAME:
         raise UnfitProcedure(
-            f"A procedure cannot be called {_shown(name)}",
+            f"A {kind} cannot be called {_shown(name)}",
             hint=f"Use ASCII letters, digits and `_`, in parts that start with a letter and are "
             f"joined by dots; {MAX_NAME} characters at most.",
         )
     if len(parts) == 1:
         raise UnfitProcedure(
-            f"The procedure `{name}` has no namespace", hint=f"Call it `my.{name}`, for example."
+            f"The {kind} `{name}` has no namespace", hint=f"Call it `my.{name}`, for example."
         )
     if parts[0] in _RESERVED_NAMESPACES:
         raise UnfitProcedure(
-            f"The procedure `{name}` is in the namespace `{parts[0]}`, which Neo4j reserves",
+            f"The {kind} `{name}` is in the namespace `{parts[0]}`, which Neo4j reserves",
             hint="Choose another first part of the name.",
         )
 
 
-def _check_facts(procedure: ProcedureEntry) -> None:
-    if procedure.mode not in get_args(Mode):
-        raise _unfit(procedure, f"has the mode {_shown(procedure.mode)}")
-    if not 0 < procedure.timeout_ms <= _LONGEST_TIMEOUT:
-        raise _unfit(procedure, f"has a timeout of {procedure.timeout_ms} ms")
-    if not _SIGNATURE.fullmatch(procedure.signature):
-        raise _unfit(procedure, f"has the signature {_shown(procedure.signature)}")
+def _check_facts(entry: _Entry) -> None:
+    if entry.availability not in get_args(Availability):
+        raise _unfit(entry, f"has the availability {_shown(entry.availability)}")
+    if not 0 < entry.timeout_ms <= _LONGEST_TIMEOUT:
+        raise _unfit(entry, f"has a timeout of {entry.timeout_ms} ms")
+    if not _SIGNATURE.fullmatch(entry.signature):
+        raise _unfit(entry, f"has the signature {_shown(entry.signature)}")
 
 
-def _check_parameters(procedure: ProcedureEntry) -> None:
-    _check_names(procedure, "parameter", [entry.name for entry in procedure.parameters])
+def _check_parameters(entry: _Entry) -> None:
+    _check_names(entry, "parameter", [parameter.name for parameter in entry.parameters])
     with_default = ""
-    for parameter in procedure.parameters:
-        _check_type(procedure, f"parameter `{parameter.name}`", parameter.type)
+    for parameter in entry.parameters:
+        _check_type(entry, f"parameter `{parameter.name}`", parameter.type)
         if parameter.default is not None:
             with_default = parameter.name
-            _check_default(procedure, parameter, parameter.default)
+            _check_default(entry, parameter, parameter.default)
         elif with_default:
             raise _unfit(
-                procedure,
+                entry,
                 f"requires `{parameter.name}` after `{with_default}`, which has a default",
             )
 
 
-def _check_default(
-    procedure: ProcedureEntry, parameter: ParameterEntry, default: DefaultEntry
-) -> None:
+def _check_default(entry: _Entry, parameter: ParameterEntry, default: DefaultEntry) -> None:
     fits = default.text == "null" if default.any else is_default(default.text, parameter.type)
     if not fits:
         raise _unfit(
-            procedure,
+            entry,
             f"has a default for `{parameter.name}` that Neo4j cannot read as {parameter.type}",
         )
     if cut(default.text) != default.text:
         raise _unfit(
-            procedure,
-            f"has a default for `{parameter.name}` of more than {MAX_TEXT_BYTES} bytes",
+            entry, f"has a default for `{parameter.name}` of more than {MAX_TEXT_BYTES} bytes"
         )
 
 
 def _check_columns(procedure: ProcedureEntry) -> None:
-    if not procedure.columns:
-        raise _unfit(procedure, "has no columns")
-    _check_names(procedure, "column", [entry.name for entry in procedure.columns])
+    _check_names(procedure, "column", [column.name for column in procedure.columns])
     for column in procedure.columns:
         _check_type(procedure, f"column `{column.name}`", column.type)
         if column.name in RESERVED_COMPONENTS:
             raise _unfit(procedure, f"has a column `{column.name}`, a name that Java keeps")
 
 
-def _check_names(procedure: ProcedureEntry, kind: str, names: Iterable[str]) -> None:
+def _check_names(entry: _Entry, kind: str, names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if not _IDENTIFIER.fullmatch(name) or len(name) > MAX_NAME:
-            raise _unfit(procedure, f"has a {kind} called {_shown(name)}")
+            raise _unfit(entry, f"has a {kind} called {_shown(name)}")
         if name in seen:
-            raise _unfit(procedure, f"has two {kind}s called `{name}`")
+            raise _unfit(entry, f"has two {kind}s called `{name}`")
         seen.add(name)
     if len(seen) > MAX_WIDTH:
-        raise _unfit(procedure, f"has {len(seen)} {kind}s; Java allows {MAX_WIDTH}")
+        raise _unfit(entry, f"has {len(seen)} {kind}s; Java allows {MAX_WIDTH}")
 
 
-def _check_type(procedure: ProcedureEntry, owner: str, cypher_type: str) -> None:
+def _check_type(entry: _Entry, owner: str, cypher_type: str) -> None:
     try:
         java_type(cypher_type)
     except ValueError as error:
-        raise _unfit(
-            procedure, f"has a {owner} of the unknown type {_shown(cypher_type)}"
-        ) from error
+        raise _unfit(entry, f"has a {owner} of the unknown type {_shown(cypher_type)}") from error
 
 
-def _unfit(procedure: ProcedureEntry, reason: str) -> UnfitProcedure:
+def _unfit(entry: _Entry, reason: str) -> UnfitProcedure:
     return UnfitProcedure(
-        f"The procedure `{procedure.name}` {reason}",
+        f"The {_kind(entry)} `{entry.name}` {reason}",
         hint="Change the Python function's signature, then build the plugin again.",
     )
+
+
+def _kind(entry: _Entry) -> str:
+    return "procedure" if isinstance(entry, ProcedureEntry) else "function"
 
 
 def _shown(text: str) -> str:

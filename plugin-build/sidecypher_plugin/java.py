@@ -4,7 +4,15 @@ import json
 import re
 from typing import Final
 
-__all__ = ["MAX_TEXT_BYTES", "RESERVED_COMPONENTS", "cut", "java_type", "string_literal"]
+__all__ = [
+    "MAX_TEXT_BYTES",
+    "RESERVED_COMPONENTS",
+    "annotation",
+    "cut",
+    "expression",
+    "java_type",
+    "string_literal",
+]
 
 MAX_TEXT_BYTES: Final = 60_000
 """A class file holds texts of up to 65 535 bytes of modified UTF-8; the rest is margin."""
@@ -26,13 +34,21 @@ RESERVED_COMPONENTS: Final = _KEYWORDS | frozenset(
 _SCALARS: Final = {
     "ANY": "Object",
     "BOOLEAN": "Boolean",
+    "BYTES": "byte[]",
     "DATE": "LocalDate",
+    "DURATION": "TemporalAmount",
     "FLOAT": "Double",
     "INTEGER": "Long",
     "LOCAL DATETIME": "LocalDateTime",
+    "LOCAL TIME": "LocalTime",
     "MAP": "Map<String, Object>",
+    "NODE": "Node",
+    "PATH": "Path",
+    "POINT": "Point",
+    "RELATIONSHIP": "Relationship",
     "STRING": "String",
     "ZONED DATETIME": "ZonedDateTime",
+    "ZONED TIME": "OffsetTime",
 }
 _LIST: Final = re.compile(r"(?P<open>(?:LIST<)*)(?P<scalar>[A-Z ]+)(?P<close>>*)")
 _BYTES_BELOW: Final = ((0x80, 1), (0x800, 2), (0x10000, 3), (0x110000, 6))
@@ -95,3 +111,27 @@ def string_literal(text: str) -> str:
         "say \"\\u0022\""
     """
     return json.dumps(cut(text), ensure_ascii=True)
+
+
+def expression(value: str | int) -> str:
+    """Write a text, a truth or a whole number as Java does.
+
+    Example:
+        >>> expression("a"), expression(True), expression(5)
+        ('"a"', 'true', '5L')
+    """
+    if isinstance(value, str):
+        return string_literal(value)
+    return str(value).lower() if isinstance(value, bool) else f"{value}L"
+
+
+def annotation(kind: str, **elements: str) -> str:
+    """Write an annotation whose elements have these expressions as values.
+
+    Example:
+        >>> annotation("Name", value=expression("limit"), defaultValue=expression("10"))
+        '@Name(value = "limit", defaultValue = "10")'
+    """
+    if elements.keys() == {"value"}:
+        return f"@{kind}({elements['value']})"
+    return f"@{kind}({', '.join(f'{name} = {text}' for name, text in elements.items())})"

@@ -95,7 +95,12 @@ def build_plugin(
         )
         if check:
             notes.print("Starting a throw-away Neo4j with it")
-            names = {entry.name for entry in catalogue.procedures}
-            boot_check(draft, names, installation=installation, java=jdk.java)
+            boot_check(
+                draft,
+                {entry.name for entry in catalogue.procedures},
+                {entry.name for entry in catalogue.functions},
+                installation=installation,
+                java=jdk.java,
+            )
         draft.replace(destination)
     return True

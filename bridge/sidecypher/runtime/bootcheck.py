@@ -8,7 +8,7 @@ from sidecypher.runtime.errors import PluginRefused, ServerFailed
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java
 from sidecypher.runtime.neo4j import Neo4jServer
-from sidecypher.runtime.throwaway import procedure_names, running, throwaway_server
+from sidecypher.runtime.throwaway import offered_names, running, throwaway_server
 
 _NAMED = 3
 _REASON_LINES = 20
@@ -19,6 +19,7 @@ _REASONS = ("ERROR", "WARN", "Exception", "Caused by", "Error:")
 def boot_check(
     plugin_jar: Path | None,
     expected_procedures: Collection[str],
+    expected_functions: Collection[str] = (),
     *,
     installation: Installation,
     java: Java,
@@ -31,11 +32,12 @@ def boot_check(
     Args:
         plugin_jar: The plugin; None checks Neo4j alone.
         expected_procedures: Full names that `SHOW PROCEDURES` must give.
+        expected_functions: Full names that `SHOW FUNCTIONS` must give.
         installation: Neo4j's jars.
         java: The Java to run on.
 
     Raises:
-        PluginRefused: If Neo4j does not start, or a procedure is missing;
+        PluginRefused: If Neo4j does not start, or a procedure or function is missing;
             `details["log_tail"]` has the log lines that tell why.
 
     Example:
@@ -46,10 +48,11 @@ def boot_check(
             (server.plugin_folder / plugin_jar.name).symlink_to(plugin_jar.resolve())
         try:
             with running(server.process(restart=False)):
-                offered = procedure_names(server)
+                procedures, functions = offered_names(server)
         except ServerFailed as error:
             raise _refused("Neo4j does not start with this plugin", plugin_jar, server) from error
-        missing = sorted(set(expected_procedures) - offered)
+        lacking = (set(expected_procedures) - procedures, set(expected_functions) - functions)
+        missing = [*sorted(lacking[0]), *(f"{name}()" for name in sorted(lacking[1]))]
         if missing:
             names = ", ".join(f"`{name}`" for name in missing[:_NAMED])
             more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""

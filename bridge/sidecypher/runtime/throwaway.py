@@ -68,8 +68,9 @@ def running(spec: ProcessSpec) -> Iterator[None]:
             process.wait()
 
 
-def procedure_names(server: Neo4jServer) -> set[str]:
-    """Ask a running server without a password which procedures it offers."""
+def offered_names(server: Neo4jServer) -> tuple[set[str], set[str]]:
+    """Ask a running server without a password which procedures and functions it offers."""
     with neo4j.GraphDatabase.driver(server.bolt_uri) as driver:
-        records, _summary, _keys = driver.execute_query("SHOW PROCEDURES YIELD name RETURN name")
-    return {record["name"] for record in records}
+        procedures = driver.execute_query("SHOW PROCEDURES YIELD name").records
+        functions = driver.execute_query("SHOW FUNCTIONS YIELD name").records
+    return {record["name"] for record in procedures}, {record["name"] for record in functions}

@@ -15,6 +15,7 @@ package example;
 import java.util.stream.Stream;
 import org.neo4j.procedure.Name;
 import org.neo4j.procedure.Procedure;
+import org.neo4j.procedure.UserFunction;
 
 public class Echo {
     public record Row(TYPE value) {}
@@ -23,13 +24,18 @@ public class Echo {
     public Stream<Row> echo(@Name("value") TYPE value) {
         return Stream.of(new Row(value));
     }
+
+    @UserFunction(name = "example.same")
+    public String same(@Name("value") String value) {
+        return value;
+    }
 }
 """
 
 
 @pytest.fixture(name="build")
 def jar_builder(installation, tmp_path):
-    """Build a plugin with one procedure whose parameter has the given Java type."""
+    """Build a plugin with a procedure, whose parameter has the given Java type, and a function."""
 
     def build(java_type):
         source = tmp_path / "Echo.java"
@@ -53,9 +59,9 @@ def checker(installation, java, monkeypatch, tmp_path):
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
 
-    def check(jar, expected):
+    def check(jar, procedures, functions=()):
         try:
-            boot_check(jar, expected, installation=installation, java=java)
+            boot_check(jar, procedures, functions, installation=installation, java=java)
         finally:
             assert list(scratch.iterdir()) == []
 
@@ -63,14 +69,16 @@ def checker(installation, java, monkeypatch, tmp_path):
 
 
 def test_a_good_plugin_passes(check, build):
-    """A plugin that Neo4j loads, with every procedure it should offer, raises nothing."""
-    check(build("String"), {"example.echo", "apoc.trigger.install"})
+    """A plugin that Neo4j loads, with all that it should offer, raises nothing."""
+    check(build("String"), {"example.echo", "apoc.trigger.install"}, {"example.same"})
 
 
-def test_a_missing_procedure_is_named(check, build):
-    """A procedure that the plugin should offer and does not is named, with the log's reasons."""
-    with pytest.raises(PluginRefused, match=r"does not offer `example\.lost` \(`example\.jar`\)"):
-        check(build("String"), {"example.echo", "example.lost"})
+def test_a_missing_procedure_or_function_is_named(check, build):
+    """What the plugin should offer and does not is named, functions with their brackets."""
+    missing = r"does not offer `example\.lost`, `example\.echo\(\)` \(`example\.jar`\)"
+
+    with pytest.raises(PluginRefused, match=missing):
+        check(build("String"), {"example.echo", "example.lost"}, {"example.echo"})
 
 
 def test_a_procedure_that_neo4j_refuses_is_told_with_the_reason(check, build):

@@ -7,18 +7,22 @@ import base64
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
-from itertools import starmap
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, starmap
 from pathlib import Path
+from typing import TypeVar, get_args
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sidecypher.catalogue import (
+    Availability,
     Catalogue,
     ColumnEntry,
     DefaultEntry,
+    FunctionEntry,
+    Mode,
     ParameterEntry,
     ProcedureEntry,
     signature_of,
@@ -46,12 +50,17 @@ texts = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=5), max_size=6).map
 
 words = st.sampled_from(
     "Object String Long List Map Stream Row0 P0 p0 a0 tx log call row record yield var of java "
-    "describe0 Name Mode kg KG k_g k__g github Github a b A x1 sealed when module value".split()
+    "describeP0 F0 f0 Name Mode Node Path run evaluate kg KG k_g k__g github Github a b A x1 "
+    "sealed when module value".split()
 )
 letters = st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,7}", fullmatch=True)
-scalars = ("BOOLEAN", "INTEGER", "FLOAT", "STRING", "MAP", "DATE", "ANY")
+scalars = (
+    *("ANY", "BOOLEAN", "BYTES", "DATE", "DURATION", "FLOAT", "INTEGER", "LOCAL DATETIME"),
+    *("LOCAL TIME", "MAP", "NODE", "PATH", "POINT", "RELATIONSHIP", "STRING", "ZONED DATETIME"),
+    "ZONED TIME",
+)
 types = st.recursive(
-    st.sampled_from((*scalars, "LOCAL DATETIME", "ZONED DATETIME")),
+    st.sampled_from(scalars),
     lambda inner: inner.map("LIST<{}>".format),
     max_leaves=4,
 )
@@ -64,9 +73,19 @@ literals = {
 }
 
 
-def fits(entry: ProcedureEntry) -> bool:
+names = st.lists(words | letters, min_size=2, max_size=4).map(".".join)
+timeouts = st.integers(1, 2**63 - 1)
+availabilities = st.sampled_from(get_args(Availability))
+successors = st.none() | texts
+
+
+def fits(entry: ProcedureEntry | FunctionEntry) -> bool:
     try:
-        render(Catalogue.build([entry]))
+        render(
+            Catalogue.build([entry])
+            if isinstance(entry, ProcedureEntry)
+            else Catalogue.build([], [entry])
+        )
     except UnfitProcedure:
         return False
     return True
@@ -82,9 +101,7 @@ def defaults(draw: st.DrawFn, cypher_type: str) -> DefaultEntry:
 
 
 @st.composite
-def entries(draw: st.DrawFn) -> ProcedureEntry:
-    name = ".".join(draw(st.lists(words | letters, min_size=2, max_size=4)))
-    mode = draw(st.sampled_from(("READ", "WRITE", "SCHEMA")))
+def parameter_lists(draw: st.DrawFn) -> tuple[ParameterEntry, ...]:
     names = draw(st.lists(words | letters | st.just("class"), max_size=6, unique=True))
     required = draw(st.integers(0, len(names)))
     parameters = []
@@ -92,18 +109,51 @@ def entries(draw: st.DrawFn) -> ProcedureEntry:
         cypher_type = draw(types)
         default = draw(defaults(cypher_type)) if index >= required else None
         parameters.append(ParameterEntry(parameter, cypher_type, draw(st.booleans()), default))
+    return tuple(parameters)
+
+
+@st.composite
+def procedures(draw: st.DrawFn) -> ProcedureEntry:
+    name, mode = draw(names), draw(st.sampled_from(get_args(Mode)))
+    parameters = draw(parameter_lists())
     columns = tuple(
-        ColumnEntry(column, draw(types))
-        for column in draw(st.lists(words | letters, min_size=1, max_size=6, unique=True))
+        ColumnEntry(column, draw(types), draw(texts))
+        for column in draw(st.lists(words | letters, max_size=6, unique=True))
     )
-    signature = signature_of(name, mode, parameters, columns)
-    timeout = draw(st.integers(1, 2**63 - 1))
-    return ProcedureEntry(name, mode, draw(texts), timeout, signature, tuple(parameters), columns)
+    return ProcedureEntry(
+        *(name, mode, draw(texts), draw(timeouts)),
+        signature_of(name, mode, parameters, columns),
+        *(parameters, columns),
+        single=draw(st.booleans()),
+        availability=draw(availabilities),
+        eager=draw(st.booleans()),
+        admin=draw(st.booleans()),
+        deprecated_by=draw(successors),
+    )
 
 
-catalogues = st.lists(
-    entries().filter(fits), min_size=1, max_size=25, unique_by=lambda entry: entry.name
-).map(Catalogue.build)
+@st.composite
+def functions(draw: st.DrawFn) -> FunctionEntry:
+    name, parameters, result = draw(names), draw(parameter_lists()), draw(types)
+    return FunctionEntry(
+        *(name, draw(texts), draw(timeouts)),
+        signature_of(name, "FUNCTION", parameters, [ColumnEntry("value", result)]),
+        *(parameters, result),
+        availability=draw(availabilities),
+        deprecated_by=draw(successors),
+    )
+
+
+Entry = TypeVar("Entry", ProcedureEntry, FunctionEntry)
+
+
+def loadable(entries: st.SearchStrategy[Entry]) -> st.SearchStrategy[list[Entry]]:
+    return st.lists(entries.filter(fits), max_size=20, unique_by=lambda entry: entry.name)
+
+
+catalogues = st.builds(Catalogue.build, loadable(procedures()), loadable(functions())).filter(
+    lambda catalogue: catalogue.procedures or catalogue.functions
+)
 
 
 @pytest.fixture(scope="module")
@@ -127,35 +177,44 @@ def java(javac: Path) -> Callable[..., list[str]]:
 
 
 def written(catalogue: Catalogue) -> list[list[tuple[str, str]]]:
-    """What an author wrote, one list of facts per procedure."""
-    procedures = []
+    """What an author wrote, one list of facts per procedure and function."""
+    facts = [[("function", entry.name), *method(entry)] for entry in catalogue.functions]
     for entry in catalogue.procedures:
-        facts = [("procedure", entry.name), ("mode", entry.mode)]
-        facts.append(("description", entry.description))
-        for parameter in entry.parameters:
-            facts.append(("parameter", parameter.name))
-            if parameter.default is not None:
-                facts.append(("default", parameter.default.text))
-        facts += [("column", column.name) for column in entry.columns]
-        procedures.append(facts)
-    return procedures
+        marks = [("eager", str(entry.eager).lower()), ("admin", str(entry.admin).lower())]
+        columns = [(("column", each.name), ("says", each.description)) for each in entry.columns]
+        start = [("procedure", entry.name), ("mode", entry.mode), *marks]
+        facts.append([*start, *method(entry), *chain.from_iterable(columns)])
+    return sorted(facts)
+
+
+def method(entry: ProcedureEntry | FunctionEntry) -> Iterator[tuple[str, str]]:
+    """What both kinds have."""
+    if entry.deprecated_by is not None:
+        yield "deprecated", entry.deprecated_by
+    yield "description", entry.description
+    for parameter in entry.parameters:
+        yield "parameter", parameter.name
+        if parameter.default is not None:
+            yield "default", parameter.default.text
 
 
 def read_back(lines: list[str]) -> list[list[tuple[str, str]]]:
     """What Java read, in the order of `written`."""
-    procedures: list[list[tuple[str, str]]] = []
+    stubs: list[list[tuple[str, str]]] = []
     for kind, encoded in (line.split(" ") for line in lines):
-        if kind == "procedure":
-            procedures.append([])
-        procedures[-1].append((kind, base64.b64decode(encoded).decode()))
-    return sorted(procedures)
+        if kind in {"procedure", "function"}:
+            stubs.append([])
+        stubs[-1].append((kind, base64.b64decode(encoded).decode()))
+    return sorted(stubs)
 
 
 def with_text(index: int, text: str) -> ProcedureEntry:
     parameters = (ParameterEntry("text", "STRING", default=DefaultEntry(text)),)
-    columns = (ColumnEntry("value", "ANY"),)
+    columns = (ColumnEntry("value", "ANY", text),)
     signature = signature_of(f"kg.p{index}", "READ", parameters, columns)
-    return ProcedureEntry(f"kg.p{index}", "READ", text, 1, signature, parameters, columns)
+    return ProcedureEntry(
+        f"kg.p{index}", "READ", text, 1, signature, parameters, columns, deprecated_by=text
+    )
 
 
 @jvm_sized
@@ -168,7 +227,7 @@ def test_java_reads_back_what_was_written(
     neo4j_classpath: list[Path],
     catalogue: Catalogue,
 ) -> None:
-    """Any valid catalogue compiles; names, texts, defaults and columns reach Java unchanged."""
+    """Any valid catalogue compiles; names, texts, defaults and marks reach Java unchanged."""
     sources = render(catalogue)
     stubs = [path.removesuffix(".java").replace("/", ".") for path in sources]
     reader = "io/sidecypher/generated/ReadBack.java"
@@ -189,22 +248,21 @@ def test_hostile_names_are_refused(name: str) -> None:
     """A name is plain ASCII or gives a named error, wherever it stands."""
     plain = name.isascii() and name.isidentifier()
     dotted = "." in name and all(part.isascii() and part.isidentifier() for part in name.split("."))
-    for harmless, procedure, parameter, column in (
+    for harmless, entry_name, parameter, column in (
         (dotted, name, "a", "a"),
         (plain, "kg.score", name, "a"),
         (plain, "kg.score", "a", name),
     ):
-        entry = ProcedureEntry(
-            procedure,
-            *("READ", "", 1, "0" * 16),
-            parameters=(ParameterEntry(parameter, "STRING"),),
-            columns=(ColumnEntry(column, "STRING"),),
-        )
-        try:
-            render(Catalogue.build([entry]))
-        except SidecypherError:
-            continue
-        assert harmless
+        parameters = (ParameterEntry(parameter, "STRING"),)
+        columns = (ColumnEntry(column, "STRING"),)
+        procedure = ProcedureEntry(entry_name, "READ", "", 1, "0" * 16, parameters, columns)
+        function = FunctionEntry(entry_name, "", 1, "0" * 16, parameters, "STRING")
+        for made in (([procedure], []), ([], [function])):
+            try:
+                render(Catalogue.build(*made))
+            except SidecypherError:
+                continue
+            assert harmless or (made[1] and column == name)
 
 
 NEO4J_TYPES = {
@@ -218,6 +276,16 @@ NEO4J_TYPES = {
     "texts": "LIST<STRING>",
     "reals": "LIST<FLOAT>",
     "days": "LIST<DATE>",
+    "blobs": "LIST<BYTES>",
+    "spans": "LIST<DURATION>",
+    "moments": "LIST<LIST<ZONED TIME>>",
+    "places": "LIST<POINT>",
+    "nodes": "LIST<NODE>",
+    "paths": "LIST<PATH>",
+    "blob": "BYTES",
+    "span": "DURATION",
+    "place": "POINT",
+    "node": "NODE",
 }
 """The parameters of `ReadDefaults.java`."""
 
@@ -269,6 +337,13 @@ def neo4j_parses(
         return [answer == "accepted" for answer in answers]
 
     return parse
+
+
+def test_neo4j_parses_null_for_what_only_python_knows(
+    neo4j_parses: Callable[[list[tuple[str, str]]], list[bool]],
+) -> None:
+    """The one default of a parameter that is ANY for Neo4j is one that Neo4j can parse."""
+    assert neo4j_parses([("anything", "null")]) == [True]
 
 
 @jvm_sized

@@ -6,6 +6,7 @@ import pytest
 
 from sidecypher.catalogue import (
     ColumnEntry,
+    FunctionEntry,
     Mode,
     ParameterEntry,
     ProcedureEntry,
@@ -25,8 +26,30 @@ def entry() -> Callable[..., ProcedureEntry]:
         timeout_ms: int = 30_000,
         parameters: tuple[ParameterEntry, ...] = (),
         columns: tuple[ColumnEntry, ...] = (ColumnEntry("value", "STRING"),),
+        **marks: object,
     ) -> ProcedureEntry:
         signature = signature_of(name, mode, parameters, columns)
-        return ProcedureEntry(name, mode, description, timeout_ms, signature, parameters, columns)
+        return ProcedureEntry(
+            name, mode, description, timeout_ms, signature, parameters, columns, **marks
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def function() -> Callable[..., FunctionEntry]:
+    """Makes a function's entry with the signature that belongs to it."""
+
+    def make(
+        name: str = "kg.score",
+        *,
+        description: str = "",
+        timeout_ms: int = 30_000,
+        parameters: tuple[ParameterEntry, ...] = (),
+        result: str = "STRING",
+        **marks: object,
+    ) -> FunctionEntry:
+        signature = signature_of(name, "FUNCTION", parameters, [ColumnEntry("value", result)])
+        return FunctionEntry(name, description, timeout_ms, signature, parameters, result, **marks)
 
     return make

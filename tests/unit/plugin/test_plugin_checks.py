@@ -10,6 +10,7 @@ from sidecypher.catalogue import (
     CatalogueError,
     ColumnEntry,
     DefaultEntry,
+    FunctionEntry,
     ParameterEntry,
     ProcedureEntry,
 )
@@ -17,11 +18,14 @@ from sidecypher.errors import DuplicateProcedure
 from sidecypher_plugin import UnfitProcedure, render
 
 Make = Callable[..., ProcedureEntry]
+MakeFunction = Callable[..., FunctionEntry]
 
 
-def refusal(entry: ProcedureEntry) -> str:
+def refusal(entry: ProcedureEntry | FunctionEntry) -> str:
+    functions = [entry] if isinstance(entry, FunctionEntry) else []
+    procedures = [entry] if isinstance(entry, ProcedureEntry) else []
     with pytest.raises(UnfitProcedure) as caught:
-        render(Catalogue.build([entry]))
+        render(Catalogue.build(procedures, functions))
     assert caught.value.code == "SC-402"
     assert caught.value.hint
     return str(caught.value)
@@ -96,9 +100,20 @@ def test_more_than_java_can_pass_is_refused(entry: Make) -> None:
     assert "254" in refusal(entry(parameters=parameters))
 
 
-def test_no_columns_are_refused(entry: Make) -> None:
-    """A procedure yields rows, and a row has a column."""
-    assert "no columns" in refusal(entry(columns=()))
+def test_functions_are_checked_as_procedures_are(function: MakeFunction) -> None:
+    """A function's name, parameters, defaults, result and facts are looked at too."""
+    unreadable = ParameterEntry("a", "INTEGER", default=DefaultEntry("null"))
+
+    for refused, told in (
+        (function("score"), "The function `score` has no namespace"),
+        (function("db.score"), "The function `db.score` is in the namespace `db`"),
+        (function("kg.é"), "A function cannot be called"),
+        (function(parameters=(unreadable,)), "default for `a`"),
+        (function(parameters=(ParameterEntry("a b", "ANY"),)), "a parameter called `a b`"),
+        (function(result="TIME"), "The function `kg.score` has a result of the unknown type"),
+        (function(timeout_ms=0), "timeout"),
+    ):
+        assert told in refusal(refused)
 
 
 def test_unknown_types_are_refused(entry: Make) -> None:
@@ -145,10 +160,11 @@ def test_required_parameters_come_first(entry: Make) -> None:
         *({"mode": mode} for mode in ("DBMS", "read", "READ; //")),
         *({"timeout_ms": timeout} for timeout in (0, -1, 2**63)),
         *({"signature": text} for text in ("", "0" * 15, "A" * 16, '"' * 16)),
+        {"availability": '"'},
     ],
 )
 def test_facts_outside_their_range_are_refused(entry: Make, changes: dict[str, object]) -> None:
-    """Mode, timeout and signature are checked even though they never come from an author's text."""
+    """The facts are checked even though they never come from an author's text."""
     assert "kg.score" in refusal(msgspec.structs.replace(entry(), **changes))
 
 

@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from sidecypher.catalogue import Catalogue, ProcedureEntry
+from sidecypher.catalogue import Catalogue, ColumnEntry, FunctionEntry, ProcedureEntry
 from sidecypher_plugin import render
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "plugin"
 Make = Callable[..., ProcedureEntry]
+MakeFunction = Callable[..., FunctionEntry]
 
 
-@pytest.mark.parametrize("case", ["github", "hostile", "types"])
+@pytest.mark.parametrize("case", ["all", "github", "hostile", "types"])
 def test_sources_are_the_expected_ones(case: str) -> None:
     """The sources of a known catalogue change only when somebody means them to."""
     catalogue = Catalogue.from_json((GOLDEN / f"{case}.json").read_bytes())
@@ -24,7 +25,7 @@ def test_sources_are_the_expected_ones(case: str) -> None:
 
 
 def test_an_empty_catalogue_gives_no_sources() -> None:
-    """Without procedures there is nothing to write."""
+    """Without procedures and functions there is nothing to write."""
     assert render(Catalogue.build([])) == {}
 
 
@@ -46,13 +47,62 @@ def test_one_class_holds_a_namespace(entry: Make) -> None:
     assert [source.count("@Procedure(") for source in sources.values()] == [2, 1]
 
 
-def test_no_user_text_outside_literals(entry: Make) -> None:
+def test_procedures_and_functions_share_a_class(entry: Make, function: MakeFunction) -> None:
+    """A namespace has one class, with its functions after its procedures."""
+    catalogue = Catalogue.build([entry("kg.b")], [function("kg.a"), function("k.a")])
+
+    sources = render(catalogue)
+
+    assert [Path(path).name for path in sources] == ["K_0.java", "Kg_1.java"]
+    of_kg = list(sources.values())[1]
+    assert of_kg.index('@Procedure(name = "kg.b"') < of_kg.index('@UserFunction(name = "kg.a"')
+
+
+def test_no_user_text_outside_literals(entry: Make, function: MakeFunction) -> None:
     """Texts appear inside string literals only; the sources have no comments at all."""
-    [source] = render(Catalogue.build([entry(description="*/ secret \\u002a\\u002f //")])).values()
+    text, literal = "*/ secret \\u002a\\u002f //", '"*/ secret \\\\u002a\\\\u002f //"'
+    columns = (ColumnEntry("value", "ANY", text),)
+    catalogue = Catalogue.build(
+        [entry(description=text, deprecated_by=text, columns=columns)],
+        [function(description=text, deprecated_by=text)],
+    )
+
+    [source] = render(catalogue).values()
 
     assert [line.strip() for line in source.splitlines() if "secret" in line] == [
-        '@Description("*/ secret \\\\u002a\\\\u002f //")'
+        f'@Procedure(name = "kg.score", mode = Mode.READ, deprecatedBy = {literal})',
+        f"@Description({literal})",
+        f"@Description({literal}) Object value) {{",
+        f'@UserFunction(name = "kg.score", deprecatedBy = {literal})',
+        f"@Description({literal})",
     ]
+
+
+def test_marks_are_written_only_where_they_are_set(entry: Make, function: MakeFunction) -> None:
+    """What Neo4j and the core assume without a word is not written."""
+    words = ["eager", "Deprecated", "deprecatedBy", "@Admin", "singleRow", "availability"]
+
+    [plain] = render(Catalogue.build([entry()], [function()])).values()
+    [marked] = render(
+        Catalogue.build(
+            [entry(eager=True, admin=True, single=True, deprecated_by="kg.new")],
+            [function(availability="OFF")],
+        )
+    ).values()
+
+    assert [word for word in words if word in plain.replace("procedure.Admin;", "")] == []
+    assert [word for word in words if word not in marked] == []
+    assert '.availability("OFF")' in marked
+
+
+def test_deprecated_without_a_successor(entry: Make, function: MakeFunction) -> None:
+    """An empty successor marks the stub as deprecated and names nothing."""
+    catalogue = Catalogue.build([entry(deprecated_by="")], [function(deprecated_by="")])
+
+    [source] = render(catalogue).values()
+
+    assert source.count("    @Deprecated\n") == 2
+    assert "deprecatedBy" not in source
 
 
 def test_null_default_travels_as_object() -> None:

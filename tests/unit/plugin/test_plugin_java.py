@@ -4,7 +4,14 @@ import json
 
 import pytest
 
-from sidecypher_plugin.java import MAX_TEXT_BYTES, cut, java_type, string_literal
+from sidecypher_plugin.java import (
+    MAX_TEXT_BYTES,
+    annotation,
+    cut,
+    expression,
+    java_type,
+    string_literal,
+)
 
 
 @pytest.mark.parametrize(
@@ -18,6 +25,15 @@ from sidecypher_plugin.java import MAX_TEXT_BYTES, cut, java_type, string_litera
         ("DATE", "LocalDate"),
         ("LOCAL DATETIME", "LocalDateTime"),
         ("ZONED DATETIME", "ZonedDateTime"),
+        ("LOCAL TIME", "LocalTime"),
+        ("ZONED TIME", "OffsetTime"),
+        ("DURATION", "TemporalAmount"),
+        ("POINT", "Point"),
+        ("NODE", "Node"),
+        ("RELATIONSHIP", "Relationship"),
+        ("PATH", "Path"),
+        ("BYTES", "byte[]"),
+        ("LIST<BYTES>", "List<byte[]>"),
         ("ANY", "Object"),
         ("LIST<ANY>", "List<Object>"),
         ("LIST<LIST<MAP>>", "List<List<Map<String, Object>>>"),
@@ -32,7 +48,7 @@ def test_each_cypher_type_has_its_java_type(cypher: str, java: str) -> None:
     "unknown",
     [
         *("", "integer", "Long", "LIST", "LIST<", "LIST<>", "LIST<INTEGER", "INTEGER>"),
-        *("LIST<LIST<INTEGER>", "LIST<INTEGER>>", "MAP<STRING>", "NODE", "TIME", " INTEGER"),
+        *("LIST<LIST<INTEGER>", "LIST<INTEGER>>", "MAP<STRING>", "BYTEARRAY", "TIME", " INTEGER"),
         *("INTEGER\n", "LIST< INTEGER>", "LIST<" * 9 + "INTEGER" + ">" * 9),
     ],
 )
@@ -52,6 +68,21 @@ def test_a_literal_is_one_line_of_ascii(text: str) -> None:
     assert json.loads(literal) == text
     assert literal.isascii()
     assert literal.isprintable() or "\x7f" in text
+
+
+def test_truths_and_numbers_are_written_as_java_does() -> None:
+    """Whole numbers are longs, since every number of a stub's facts is one."""
+    assert [expression(value) for value in (True, False, 0, -(2**63))] == [
+        *("true", "false", "0L", "-9223372036854775808L")
+    ]
+
+
+def test_annotations_name_their_elements() -> None:
+    """Java lets the name of an only element be left out when it is `value`."""
+    assert annotation("Name", value='"a"') == '@Name("a")'
+    assert annotation("Procedure", name='"a.b"', eager="true") == (
+        '@Procedure(name = "a.b", eager = true)'
+    )
 
 
 @pytest.mark.parametrize("character", ["a", "é", "\0", "€", "😀"])

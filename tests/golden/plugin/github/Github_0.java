@@ -4,20 +4,29 @@ import io.sidecypher.core.PythonNamespace;
 import io.sidecypher.core.PythonProcedure;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
+import java.time.LocalTime;
+import java.time.OffsetTime;
 import java.time.ZonedDateTime;
+import java.time.temporal.TemporalAmount;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.neo4j.graphdb.Node;
+import org.neo4j.graphdb.Path;
+import org.neo4j.graphdb.Relationship;
+import org.neo4j.graphdb.spatial.Point;
+import org.neo4j.procedure.Admin;
 import org.neo4j.procedure.Description;
 import org.neo4j.procedure.Mode;
 import org.neo4j.procedure.Name;
 import org.neo4j.procedure.Procedure;
+import org.neo4j.procedure.UserFunction;
 
 public final class Github_0 extends PythonNamespace {
 
-    private static final PythonProcedure P0 = describe0();
+    private static final PythonProcedure P0 = describeP0();
 
-    private static PythonProcedure describe0() {
+    private static PythonProcedure describeP0() {
         return PythonProcedure.named("github.getIssue")
                 .signature("370fa68e02ca7653")
                 .mode("READ")
@@ -36,16 +45,16 @@ public final class Github_0 extends PythonNamespace {
     @Procedure(name = "github.getIssue", mode = Mode.READ)
     @Description("One issue, or no row when there is none.")
     public Stream<Row0> p0(
-            @Name(value = "owner") String a0,
-            @Name(value = "repo") String a1,
-            @Name(value = "number") Long a2,
+            @Name("owner") String a0,
+            @Name("repo") String a1,
+            @Name("number") Long a2,
             @Name(value = "options", defaultValue = "{}") Map<String, Object> a3) {
         return call(P0, Row0::new, a0, a1, a2, a3);
     }
 
     public record Row0(
             Long number,
-            String title,
+            @Description("Its first line.") String title,
             List<String> labels,
             ZonedDateTime createdAt) {
         @SuppressWarnings({"cast", "unchecked"})
@@ -58,9 +67,9 @@ public final class Github_0 extends PythonNamespace {
         }
     }
 
-    private static final PythonProcedure P1 = describe1();
+    private static final PythonProcedure P1 = describeP1();
 
-    private static PythonProcedure describe1() {
+    private static PythonProcedure describeP1() {
         return PythonProcedure.named("github.getRepository")
                 .signature("8a0df4e4ca7a2878")
                 .mode("READ")
@@ -75,8 +84,8 @@ public final class Github_0 extends PythonNamespace {
     @Procedure(name = "github.getRepository", mode = Mode.READ)
     @Description("One repository.")
     public Stream<Row1> p1(
-            @Name(value = "owner") String a0,
-            @Name(value = "repo") String a1) {
+            @Name("owner") String a0,
+            @Name("repo") String a1) {
         return call(P1, Row1::new, a0, a1);
     }
 

@@ -4,20 +4,29 @@ import io.sidecypher.core.PythonNamespace;
 import io.sidecypher.core.PythonProcedure;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
+import java.time.LocalTime;
+import java.time.OffsetTime;
 import java.time.ZonedDateTime;
+import java.time.temporal.TemporalAmount;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.neo4j.graphdb.Node;
+import org.neo4j.graphdb.Path;
+import org.neo4j.graphdb.Relationship;
+import org.neo4j.graphdb.spatial.Point;
+import org.neo4j.procedure.Admin;
 import org.neo4j.procedure.Description;
 import org.neo4j.procedure.Mode;
 import org.neo4j.procedure.Name;
 import org.neo4j.procedure.Procedure;
+import org.neo4j.procedure.UserFunction;
 
 public final class AB_3 extends PythonNamespace {
 
-    private static final PythonProcedure P0 = describe0();
+    private static final PythonProcedure P0 = describeP0();
 
-    private static PythonProcedure describe0() {
+    private static PythonProcedure describeP0() {
         return PythonProcedure.named("aB.call")
                 .signature("6c8f399bd97aa383")
                 .mode("READ")

@@ -4,20 +4,29 @@ import io.sidecypher.core.PythonNamespace;
 import io.sidecypher.core.PythonProcedure;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
+import java.time.LocalTime;
+import java.time.OffsetTime;
 import java.time.ZonedDateTime;
+import java.time.temporal.TemporalAmount;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.neo4j.graphdb.Node;
+import org.neo4j.graphdb.Path;
+import org.neo4j.graphdb.Relationship;
+import org.neo4j.graphdb.spatial.Point;
+import org.neo4j.procedure.Admin;
 import org.neo4j.procedure.Description;
 import org.neo4j.procedure.Mode;
 import org.neo4j.procedure.Name;
 import org.neo4j.procedure.Procedure;
+import org.neo4j.procedure.UserFunction;
 
 public final class Types_0 extends PythonNamespace {
 
-    private static final PythonProcedure P0 = describe0();
+    private static final PythonProcedure P0 = describeP0();
 
-    private static PythonProcedure describe0() {
+    private static PythonProcedure describeP0() {
         return PythonProcedure.named("types.defaults")
                 .signature("d27f9e9c32d6a62c")
                 .mode("SCHEMA")
@@ -57,9 +66,9 @@ public final class Types_0 extends PythonNamespace {
         }
     }
 
-    private static final PythonProcedure P1 = describe1();
+    private static final PythonProcedure P1 = describeP1();
 
-    private static PythonProcedure describe1() {
+    private static PythonProcedure describeP1() {
         return PythonProcedure.named("types.every")
                 .signature("bde71ea22fd18c93")
                 .mode("READ")
@@ -94,18 +103,18 @@ public final class Types_0 extends PythonNamespace {
     @Procedure(name = "types.every", mode = Mode.READ)
     @Description("Every type, both ways.")
     public Stream<Row1> p1(
-            @Name(value = "p0") Boolean a0,
-            @Name(value = "p1") Long a1,
-            @Name(value = "p2") Double a2,
-            @Name(value = "p3") String a3,
-            @Name(value = "p4") Map<String, Object> a4,
-            @Name(value = "p5") LocalDate a5,
-            @Name(value = "p6") LocalDateTime a6,
-            @Name(value = "p7") ZonedDateTime a7,
-            @Name(value = "p8") Object a8,
-            @Name(value = "p9") List<Object> a9,
-            @Name(value = "p10") List<LocalDate> a10,
-            @Name(value = "p11") List<List<Map<String, Object>>> a11) {
+            @Name("p0") Boolean a0,
+            @Name("p1") Long a1,
+            @Name("p2") Double a2,
+            @Name("p3") String a3,
+            @Name("p4") Map<String, Object> a4,
+            @Name("p5") LocalDate a5,
+            @Name("p6") LocalDateTime a6,
+            @Name("p7") ZonedDateTime a7,
+            @Name("p8") Object a8,
+            @Name("p9") List<Object> a9,
+            @Name("p10") List<LocalDate> a10,
+            @Name("p11") List<List<Map<String, Object>>> a11) {
         return call(P1, Row1::new, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11);
     }
 
