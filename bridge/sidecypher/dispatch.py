@@ -5,9 +5,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-from sidecypher import envelope
+from sidecypher import envelope, tracing
 from sidecypher.context import CallState, Context, RunCypher, cancelled, deadline_exceeded
 from sidecypher.envelope import (
     CallRequest,
@@ -39,7 +39,7 @@ from sidecypher.executors import (
 )
 from sidecypher.registry import Procedure, Registry
 from sidecypher.resources import Resources
-from sidecypher.telemetry import Telemetry
+from sidecypher.telemetry import Observation, Telemetry
 from sidecypher.types import Deadline, Limits
 
 
@@ -65,6 +65,7 @@ class Call:
     procedure: Procedure
     state: CallState
     running: Running
+    observed: Observation
     jvm: str
     pages: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -158,7 +159,7 @@ class Dispatcher:
             call = self._admit(request, session)
         except SidecypherError as error:
             return self._refused(request, error)
-        return self._serve(call, session, deadline)
+        return self._serve(call, session, deadline, len(payload))
 
     def _admit(self, request: CallRequest, session: Session) -> Call:
         procedure = self.registry.get(request.name)
@@ -170,15 +171,18 @@ class Dispatcher:
             raise ProtocolError("The peer used a call id twice")
         arguments = procedure.arguments(request.args)
         state = CallState(request.id, request.name, request.database, request.user)
-        context = Context(state, self._resources, is_async=procedure.is_async)
-        running: Running
-        if procedure.is_async:
-            running = AsyncRunning(self._loop, procedure, arguments, context, state)
-        else:
-            running = ThreadRunning(procedure, arguments, context, state)
-        call = Call(procedure, state, running, session.jvm)
+        observed = self._telemetry.call(state, "procedure")
+        with tracing.current(observed.span):
+            running = self._running(procedure, arguments, state)
+        call = Call(procedure, state, running, observed, session.jvm)
         self._calls[request.id] = call
         return call
+
+    def _running(self, procedure: Procedure, arguments: list[Any], state: CallState) -> Running:
+        context = Context(state, self._resources, is_async=procedure.is_async)
+        if procedure.is_async:
+            return AsyncRunning(self._loop, procedure, arguments, context, state)
+        return ThreadRunning(procedure, arguments, context, state)
 
     def _refused(self, request: CallRequest, error: SidecypherError) -> bytes:
         self._telemetry.refused(request.name, error)
@@ -190,9 +194,10 @@ class Dispatcher:
         if call is None or call.jvm != session.jvm:
             gone = ProtocolError("The call whose next page is asked for is not open")
             return envelope.write(ErrorReply(request.id, ErrorBody.of(gone)))
-        return self._serve(call, session, Deadline.after(request.remaining_ms / 1000))
+        deadline = Deadline.after(request.remaining_ms / 1000)
+        return self._serve(call, session, deadline, len(payload))
 
-    def _serve(self, call: Call, session: Session, deadline: Deadline) -> bytes:
+    def _serve(self, call: Call, session: Session, deadline: Deadline, received: int) -> bytes:
         """Produce one page on the current thread."""
         if not call.lock.acquire(blocking=False):
             raise ProtocolError("The peer asked for two pages of one call at a time")
@@ -207,6 +212,8 @@ class Dispatcher:
         try:
             more = call.running.fill(page)
             reply = self._reply(call, page, more=more)
+            seconds = time.perf_counter() - begun
+            call.observed.page(len(page.rows), seconds, received, len(reply), last=not more)
         except BaseException as error:  # noqa: BLE001 - a body may raise anything, SystemExit too
             return self._failed(call, error, time.perf_counter() - begun)
         finally:
@@ -217,9 +224,6 @@ class Dispatcher:
         elif call.state.stopped:
             # Cancelled after the page was made: nobody will ask for the next one.
             self._abandon(call, cancelled(call.procedure.name))
-        self._telemetry.served(
-            call.procedure.name, call.state.call_id, len(page.rows), time.perf_counter() - begun
-        )
         return reply
 
     def _reply(self, call: Call, page: Page, *, more: bool) -> bytes:
@@ -238,7 +242,7 @@ class Dispatcher:
         call.state.rest()
         self._forget(call)
         known = self._known(call, error)
-        self._telemetry.failed(call.procedure.name, call.state.call_id, known, seconds)
+        call.observed.failed(known, seconds)
         self._close_quietly(call)
         return envelope.write(ErrorReply(call.state.call_id, ErrorBody.of(known)))
 
@@ -249,7 +253,7 @@ class Dispatcher:
         if isinstance(error, SidecypherError):
             return error
         name = call.procedure.name
-        self._telemetry.unexpected(name, call.state.call_id, error)
+        call.observed.unexpected(error)
         return ProcedureFailed(
             f"`{name}` failed with {type(error).__name__} in call {call.state.call_id}"
         )
@@ -258,7 +262,7 @@ class Dispatcher:
         request = envelope.read(payload, CloseRequest)
         call = self._calls.get(request.id)
         if call is not None and call.jvm == session.jvm:
-            self._abandon(call, cancelled(call.procedure.name))
+            self._abandon(call, cancelled(call.procedure.name), wanted=True)
         return envelope.write(Done(request.id))
 
     def _cancel(self, payload: bytes, session: Session) -> bytes:
@@ -292,12 +296,19 @@ class Dispatcher:
         for call in list(self._calls.values()):
             self._abandon(call, cancelled(call.procedure.name))
 
-    def _abandon(self, call: Call, reason: CallError) -> None:
-        """Stop a call that is being served, or close one that waits for its next page."""
+    def _abandon(self, call: Call, reason: CallError, *, wanted: bool = False) -> None:
+        """Stop a call that is being served, or close one that waits for its next page.
+
+        Args:
+            call: The call.
+            reason: What its body sees.
+            wanted: Whether its caller asked for that, having rows enough.
+        """
         call.running.cancel(reason)
         if call.lock.acquire(blocking=False):
             try:
                 self._forget(call)
+                call.observed.closed() if wanted else call.observed.failed(reason)
                 self._close_quietly(call)
             finally:
                 call.lock.release()
@@ -309,4 +320,4 @@ class Dispatcher:
         try:
             call.running.close()
         except BaseException as error:  # noqa: BLE001 - an author's `finally` may raise anything
-            self._telemetry.unexpected(call.procedure.name, call.state.call_id, error)
+            call.observed.unexpected(error)

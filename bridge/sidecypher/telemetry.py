@@ -1,27 +1,32 @@
-"""Logs and metrics: what happened in which call, never what was in it."""
+"""Logs, metrics and traces: what happened in which call, never what was in it."""
 
 import logging
+import re
 import sys
 import traceback
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from opentelemetry.trace import Span, Tracer
+from prometheus_client import CollectorRegistry, Counter, Gauge
 from structlog.typing import FilteringBoundLogger
 
-from sidecypher.errors import SidecypherError
+from sidecypher import tracing
+from sidecypher.errors import SidecypherError, UnknownProcedure
+from sidecypher.metrics import CallMetrics, Series
+from sidecypher.tracing import CallFacts
 
 LogFormat = Literal["json", "console"]
 
-_SECONDS: Final = (0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
+_OUR_CODE: Final = re.compile(r"SC-\d{3}\Z")
 
 
 def configure_logging(level: str, log_format: LogFormat) -> None:
     """Send structured logs to standard error.
 
     Args:
-        level: `DEBUG`, `INFO`, `WARNING` or `ERROR`. Pages served are logged at `DEBUG`.
+        level: `DEBUG`, `INFO`, `WARNING` or `ERROR`. Calls that go well are logged at `DEBUG`.
         log_format: `json` for machines, `console` for people.
     """
     renderer: Any = (
@@ -52,103 +57,176 @@ def call_logger(call_id: str, procedure: str) -> FilteringBoundLogger:
     return structlog.get_logger(call=call_id, procedure=procedure)  # type: ignore[no-any-return]
 
 
-class Telemetry:
-    """Counts and logs calls.
+class Observation:
+    """What is seen of one call, from its admission to its end.
+
+    A call is counted once, when it is over, by its outcome: `ok`, `closed` (the caller wanted no
+    more rows) or an error's code.
 
     Attributes:
-        metrics: What `/metrics` shows.
+        rows: Rows sent so far.
+        seconds: Time spent in Python so far, callbacks included.
+        span: The call's span, when traces are kept; it is to be current in the body.
     """
 
-    def __init__(self) -> None:
-        self.metrics: Final = CollectorRegistry()
-        self._log = logger()
-        # Asked once: even a log call that prints nothing costs as much as decoding a small call.
-        self._is_debug = self._log.is_enabled_for(logging.DEBUG)
-        self._calls = Counter(
-            "sidecypher_calls",
-            "Calls and pages served, by procedure and outcome (`ok` or an error code)",
-            ["procedure", "outcome"],
-            registry=self.metrics,
-        )
-        self._rows = Counter("sidecypher_rows", "Rows sent", ["procedure"], registry=self.metrics)
-        self._seconds = Histogram(
-            "sidecypher_call_seconds",
-            "Seconds a call or page took in Python, callbacks included",
-            ["procedure"],
-            buckets=_SECONDS,
-            registry=self.metrics,
-        )
-        self.connections: Final = Gauge(
-            "sidecypher_connections", "Open connections of JVMs", registry=self.metrics
-        )
-        self.open_calls: Final = Gauge(
-            "sidecypher_open_calls", "Calls served or with rows left", registry=self.metrics
-        )
-        self.load_failures: Final = Gauge(
-            "sidecypher_load_failures", "Modules that could not be loaded", registry=self.metrics
-        )
-        # `labels()` takes a lock and builds a key; a call must not pay for that each time.
-        self._served: dict[str, tuple[Counter, Counter, Histogram]] = {}
+    __slots__ = ("_facts", "_is_over", "_series", "_telemetry", "rows", "seconds", "span")
 
-    def connected(self, *, same: bool) -> None:
-        """Log that a JVM has come, and whether its plugin has the catalogue that is loaded."""
-        if same:
-            self._log.info("plugin connected")
-        else:
-            self._log.warning(
-                "plugin connected",
-                reason="it was built for other procedures; those that differ will be refused",
-            )
+    def __init__(
+        self, telemetry: "Telemetry", series: Series, facts: CallFacts, span: Span | None
+    ) -> None:
+        self.rows = 0
+        self.seconds = 0.0
+        self.span = span
+        self._telemetry = telemetry
+        self._series = series
+        self._facts = facts
+        self._is_over = False
 
-    def served(self, procedure: str, call_id: str, rows: int, seconds: float) -> None:
-        """Count a page that was produced, and log it at `DEBUG`."""
-        if self._is_debug:
-            self._log.debug(
-                "page served", procedure=procedure, call=call_id, rows=rows, seconds=seconds
-            )
-        series = self._served.get(procedure)
-        if series is None:
-            series = self._served[procedure] = (
-                self._calls.labels(procedure, "ok"),
-                self._rows.labels(procedure),
-                self._seconds.labels(procedure),
-            )
-        series[0].inc()
-        series[1].inc(rows)
-        series[2].observe(seconds)
+    def queued(self, seconds: float) -> None:
+        """Count how long the call waited before its body could start."""
+        with self._series.lock:
+            self._series.queued.observe(seconds)
 
-    def failed(self, procedure: str, call_id: str, error: SidecypherError, seconds: float) -> None:
-        """Count and log a call that ended in an error."""
-        self._calls.labels(procedure, _label(error)).inc()
-        self._seconds.labels(procedure).observe(seconds)
-        self._log.warning(
-            "call failed",
-            procedure=procedure,
-            call=call_id,
-            code=error.code,
-            seconds=round(seconds, 4),
-        )
+    def page(self, rows: int, seconds: float, received: int, sent: int, *, last: bool) -> None:
+        """Count a page that was produced; with the last one the call is over.
 
-    def refused(self, procedure: str, error: SidecypherError) -> None:
-        """Count a call that was not started; an unknown name is no label of its own."""
-        known = "unknown" if error.code == "SC-203" else procedure
-        self._calls.labels(known, _label(error)).inc()
-        self._log.warning("call refused", procedure=known, code=error.code)
+        Args:
+            rows: Rows of this page.
+            seconds: Seconds that producing it took.
+            received: Bytes of the request.
+            sent: Bytes of the reply.
+            last: Whether no further page follows.
+        """
+        self.rows += rows
+        self.seconds += seconds
+        series = self._series
+        with series.lock:
+            series.page(rows, received, sent)
+            if last:
+                series.end("ok", self.seconds)
+        if last:
+            self._over("ok", None)
 
-    def unexpected(self, procedure: str, call_id: str, error: BaseException) -> None:
+    def failed(self, error: SidecypherError, seconds: float = 0.0) -> None:
+        """Count and log a call that ended in an error after `seconds` more."""
+        self.seconds += seconds
+        self._end(_label(error), error)
+
+    def closed(self) -> None:
+        """Count a call whose caller wanted no more rows."""
+        self._end("closed", None)
+
+    def unexpected(self, error: BaseException) -> None:
         """Log where a body failed; an exception's text may hold data, so it is left out."""
         frames = traceback.extract_tb(error.__traceback__)
-        self._log.error(
+        self._telemetry.log.error(
             "unexpected exception",
-            procedure=procedure,
-            call=call_id,
+            **self._named(),
             type=type(error).__name__,
             frames=[
                 f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames[-12:]
             ],
         )
 
+    def _end(self, outcome: str, error: SidecypherError | None) -> None:
+        if self._is_over:
+            return
+        with self._series.lock:
+            self._series.end(outcome, self.seconds)
+        self._over(outcome, error)
+
+    def _over(self, outcome: str, error: SidecypherError | None) -> None:
+        self._is_over = True
+        if self.span is not None:
+            tracing.end(self.span, outcome, self.rows)
+        if error is not None:
+            self._telemetry.log.warning(
+                "call failed", code=error.code, **self._numbers(), **self._named()
+            )
+        elif self._telemetry.is_debug:
+            event = "call served" if outcome == "ok" else "call closed"
+            self._telemetry.log.debug(event, **self._numbers(), **self._named())
+
+    def _numbers(self) -> dict[str, float]:
+        return {"rows": self.rows, "seconds": round(self.seconds, 6)}
+
+    def _named(self) -> dict[str, str]:
+        facts = self._facts
+        return {
+            "procedure": facts.name,
+            "call": facts.call_id,
+            "user": facts.user,
+            "database": facts.database,
+        }
+
+
+class Telemetry:
+    """Counts, logs and traces calls.
+
+    Attributes:
+        metrics: What `/metrics` shows.
+        log: Where all of it is logged.
+        is_debug: Whether calls that went well are logged.
+    """
+
+    def __init__(self, tracer: Tracer | None = None) -> None:
+        """Count from nought.
+
+        Args:
+            tracer: Makes a span for each call; without it there are none, and they cost nothing.
+        """
+        self.metrics: Final = CollectorRegistry()
+        self._tracer = tracer
+        self._calls = CallMetrics()
+        self.metrics.register(self._calls)
+        self.log: Final = logger()
+        # Asked once: even a log call that prints nothing costs as much as decoding a small call.
+        self.is_debug: Final[bool] = self.log.is_enabled_for(logging.DEBUG)
+        self.connections: Final = self._gauge("connections", "Open connections of JVMs")
+        self.open_calls: Final = self._gauge("open_calls", "Calls served or with rows left")
+        self.load_failures: Final = self._gauge("load_failures", "Modules that could not be loaded")
+        self._mismatches = Counter(
+            "sidecypher_mismatched_plugins",
+            "Connections of plugins that were built for other procedures",
+            registry=self.metrics,
+        )
+
+    def _gauge(self, name: str, text: str) -> Gauge:
+        return Gauge(f"sidecypher_{name}", text, registry=self.metrics)
+
+    def connected(self, *, same: bool) -> None:
+        """Log that a JVM has come, and whether its plugin has the catalogue that is loaded."""
+        if same:
+            self.log.info("plugin connected")
+        else:
+            self._mismatches.inc()
+            self.log.warning(
+                "plugin connected",
+                reason="it was built for other procedures; those that differ will be refused",
+            )
+
+    def call(self, facts: CallFacts, kind: str, traceparent: str = "") -> Observation:
+        """Begin to observe a call that was admitted.
+
+        Args:
+            facts: Names the call and its caller; `name` is one of the registry.
+            kind: `procedure` or `function`.
+            traceparent: The caller's span, as W3C Trace Context writes it, or empty.
+        """
+        span = None
+        if self._tracer is not None:
+            span = tracing.start(self._tracer, facts, kind, traceparent)
+        return Observation(self, self._calls.series(facts.name), facts, span)
+
+    def refused(self, name: str, error: SidecypherError) -> None:
+        """Count a call that was not started; an unknown name is no label of its own."""
+        known = "unknown" if isinstance(error, UnknownProcedure) else name
+        series = self._calls.series(known)
+        with series.lock:
+            series.count(_label(error))
+        self.log.warning("call refused", procedure=known, code=error.code)
+
 
 def _label(error: SidecypherError) -> str:
     """Return a label from a bounded set: an author's own codes are counted as one."""
-    return error.code if error.code.startswith("SC-") else "SC-201"
+    return error.code if _OUR_CODE.match(error.code) else "SC-201"

@@ -13,6 +13,7 @@ from docs.test_doctests import PACKAGES, modules
 import sidecypher
 from sidecypher import LocalDateTime, Row, envelope
 from sidecypher.codec import _TAGS
+from sidecypher.context import CallState
 from sidecypher.errors import SidecypherError
 from sidecypher.executors import PAGE_ROWS
 from sidecypher.registry import Registry, procedures_in
@@ -219,7 +220,9 @@ def test_every_metric_is_documented():
     """docs/operations.md has each metric with its type and labels."""
     metrics = {}
     telemetry = Telemetry()
-    telemetry.served("kg.score", "call-1", 1, 0.1)
+    observed = telemetry.call(CallState("call-1", "kg.score", "neo4j", "neo4j"), "procedure")
+    observed.queued(0.1)
+    observed.page(1, 0.1, 10, 10, last=True)
     for metric in telemetry.metrics.collect():
         name = metric.name + ("_total" if metric.type == "counter" else "")
         labels = {label for sample in metric.samples for label in sample.labels} - {"le"}

@@ -7,6 +7,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from sidecypher.context import CallState
 from sidecypher.errors import SidecypherError
 from sidecypher.health import HealthServer, health_app
 from sidecypher.telemetry import Telemetry
@@ -66,7 +67,8 @@ def test_not_ready_when_one_check_fails(get, wrong):
 
 def test_metrics_are_what_prometheus_reads(get, telemetry):
     """`/metrics` parses as Prometheus text and has the numbers of the telemetry."""
-    telemetry.served("kg.a", "call-1", 3, 0.1)
+    observed = telemetry.call(CallState("call-1", "kg.a", "neo4j", "neo4j"), "procedure")
+    observed.page(3, 0.1, 10, 10, last=True)
     telemetry.load_failures.set(2)
 
     answer = get("/metrics")

@@ -6,6 +6,7 @@ import json
 import pytest
 import structlog
 
+from sidecypher.context import CallState
 from sidecypher.errors import (
     ArgumentError,
     CallError,
@@ -33,6 +34,12 @@ def telemetry(logs):
     return Telemetry()
 
 
+@pytest.fixture
+def observe(telemetry):
+    """Begin a call of a procedure."""
+    return lambda name: telemetry.call(CallState("call-1", name, "people", "ann"), "procedure")
+
+
 def samples(telemetry, name):
     """Values of one metric by its labels."""
     return {
@@ -43,34 +50,91 @@ def samples(telemetry, name):
     }
 
 
-def test_pages_and_rows_are_counted_by_procedure(telemetry):
-    """Each page adds one call, its rows and its time."""
-    telemetry.served("kg.a", "call-1", 16, 0.25)
-    telemetry.served("kg.a", "call-1", 3, 0.25)
-    telemetry.served("kg.b", "call-1", 0, 0.0)
+def test_calls_pages_rows_and_bytes_are_counted_by_procedure(observe, telemetry):
+    """Each page adds its rows, bytes and time; a call is counted once, with its last page."""
+    stream, single = observe("kg.a"), observe("kg.b")
+    stream.page(16, 0.25, 100, 1000, last=False)
 
-    assert samples(telemetry, "sidecypher_calls_total") == {("kg.a", "ok"): 2, ("kg.b", "ok"): 1}
+    assert samples(telemetry, "sidecypher_calls_total") == {}
+
+    stream.page(3, 0.25, 10, 200, last=True)
+    single.page(0, 0.0, 5, 6, last=True)
+
+    assert samples(telemetry, "sidecypher_calls_total") == {("kg.a", "ok"): 1, ("kg.b", "ok"): 1}
+    assert samples(telemetry, "sidecypher_pages_total") == {("kg.a",): 2, ("kg.b",): 1}
     assert samples(telemetry, "sidecypher_rows_total") == {("kg.a",): 19, ("kg.b",): 0}
+    assert samples(telemetry, "sidecypher_received_bytes_total") == {("kg.a",): 110, ("kg.b",): 5}
+    assert samples(telemetry, "sidecypher_sent_bytes_total") == {("kg.a",): 1200, ("kg.b",): 6}
     assert samples(telemetry, "sidecypher_call_seconds_sum") == {("kg.a",): 0.5, ("kg.b",): 0}
+    assert samples(telemetry, "sidecypher_call_seconds_count") == {("kg.a",): 1, ("kg.b",): 1}
 
 
-def test_a_failed_call_is_counted_and_logged_by_code(telemetry, logs):
-    """A failure has its code in metric and log, and the call's id in the log."""
-    telemetry.failed("kg.a", "call-1", ProcedureFailed(SECRET), 0.1)
+def test_a_duration_is_counted_in_every_bucket_above_it(observe, telemetry):
+    """Buckets are cumulative, and a duration of just their bound is inside."""
+    for seconds in (0.0, 0.005, 0.0051, 100.0):
+        observe("kg.a").page(0, seconds, 0, 0, last=True)
+
+    buckets = samples(telemetry, "sidecypher_call_seconds_bucket")
+    assert {bound: value for (_, bound), value in buckets.items()} == {
+        "0.0005": 1, "0.001": 1, "0.005": 2, "0.01": 3, "0.05": 3, "0.1": 3,
+        "0.5": 3, "1.0": 3, "5.0": 3, "30.0": 3, "+Inf": 4,
+    }  # fmt: skip
+
+
+def test_waiting_is_counted_where_something_waited(observe, telemetry):
+    """Only procedures whose calls have waited have a histogram of that."""
+    observe("kg.a").queued(0.25)
+    observe("kg.b").page(0, 0.0, 0, 0, last=True)
+
+    assert samples(telemetry, "sidecypher_queue_seconds_sum") == {("kg.a",): 0.25}
+
+
+def test_a_caller_that_has_rows_enough_is_no_failure(observe, telemetry, logs):
+    """A stream that its caller closes has an outcome of its own, and no warning."""
+    stream = observe("kg.a")
+    stream.page(16, 0.25, 1, 1, last=False)
+    stream.closed()
+
+    assert samples(telemetry, "sidecypher_calls_total") == {("kg.a", "closed"): 1}
+    assert [(line["level"], line["event"], line["rows"]) for line in logs()] == [
+        ("debug", "call closed", 16)
+    ]
+
+
+def test_a_call_is_over_once(observe, telemetry, logs):
+    """Whoever else ends a call that is over changes nothing."""
+    call = observe("kg.a")
+    call.page(1, 0.0, 1, 1, last=True)
+    call.failed(ProcedureFailed("late"), 1.0)
+    call.closed()
+
+    assert samples(telemetry, "sidecypher_calls_total") == {("kg.a", "ok"): 1}
+    assert len(logs()) == 1
+
+
+def test_a_call_that_went_well_is_logged_with_its_facts(observe, logs):
+    """At DEBUG a line names the call, who called, and how much it gave in what time."""
+    observe("kg.a").page(3, 0.25, 1, 1, last=True)
 
     [line] = logs()
-    assert {
-        key: line[key] for key in ("level", "event", "procedure", "call", "code", "seconds")
-    } == {
-        "level": "warning",
-        "event": "call failed",
-        "procedure": "kg.a",
-        "call": "call-1",
-        "code": "SC-202",
-        "seconds": 0.1,
-    }
+    assert line.pop("timestamp")
+    assert line == {
+        "level": "debug", "event": "call served", "procedure": "kg.a", "call": "call-1",
+        "user": "ann", "database": "people", "rows": 3, "seconds": 0.25,
+    }  # fmt: skip
+
+
+def test_a_failed_call_is_counted_and_logged_by_code(observe, telemetry, logs):
+    """A failure has its code in metric and log, and the call's id in the log."""
+    observe("kg.a").failed(ProcedureFailed(SECRET), 0.1)
+
+    [line] = logs()
+    assert line.pop("timestamp")
+    assert line == {
+        "level": "warning", "event": "call failed", "procedure": "kg.a", "call": "call-1",
+        "user": "ann", "database": "people", "rows": 0, "seconds": 0.1, "code": "SC-202",
+    }  # fmt: skip
     assert samples(telemetry, "sidecypher_calls_total") == {("kg.a", "SC-202"): 1}
-    assert SECRET not in str(line)
 
 
 def test_unknown_names_make_no_series_of_their_own(telemetry, logs):
@@ -86,15 +150,16 @@ def test_unknown_names_make_no_series_of_their_own(telemetry, logs):
     assert "made.up" not in str(logs())
 
 
-def test_codes_of_authors_make_no_series_of_their_own(telemetry):
+@pytest.mark.parametrize("code", ["kg.code-{}", "SC-{}", "SC-201.{}", "", "SC-201\n"])
+def test_codes_of_authors_make_no_series_of_their_own(observe, telemetry, code):
     """However many codes authors invent, they are counted as one."""
     for index in range(50):
-        telemetry.failed("kg.a", "c", ProcedureError("", code=f"kg.code-{index}"), 0.0)
+        observe("kg.a").failed(ProcedureError("", code=code.format(index)))
 
     assert samples(telemetry, "sidecypher_calls_total") == {("kg.a", "SC-201"): 50}
 
 
-def test_an_unexpected_exception_is_logged_by_type_and_place(telemetry, logs):
+def test_an_unexpected_exception_is_logged_by_type_and_place(observe, logs):
     """The log has the exception's type and frames; its text and the line's source stay out."""
 
     def body(secret):
@@ -103,7 +168,7 @@ def test_an_unexpected_exception_is_logged_by_type_and_place(telemetry, logs):
     try:
         body(SECRET)
     except ValueError as error:
-        telemetry.unexpected("kg.a", "call-1", error)
+        observe("kg.a").unexpected(error)
 
     [line] = logs()
     assert (line["level"], line["type"], line["call"]) == ("error", "ValueError", "call-1")
@@ -112,7 +177,7 @@ def test_an_unexpected_exception_is_logged_by_type_and_place(telemetry, logs):
     assert SECRET not in str(line)
 
 
-def test_a_very_deep_exception_is_logged_by_its_last_frames(telemetry, logs):
+def test_a_very_deep_exception_is_logged_by_its_last_frames(observe, logs):
     """A recursion does not fill the log."""
 
     def body(depth):
@@ -123,7 +188,7 @@ def test_a_very_deep_exception_is_logged_by_its_last_frames(telemetry, logs):
     try:
         body(200)
     except ValueError as error:
-        telemetry.unexpected("kg.a", "call-1", error)
+        observe("kg.a").unexpected(error)
 
     assert len(logs()[0]["frames"]) == 12
 
@@ -167,7 +232,7 @@ def test_the_console_format_is_for_people(capsys):
 def test_two_sidecars_in_one_process_count_apart():
     """Each `Telemetry` has metrics of its own."""
     first, second = Telemetry(), Telemetry()
-    first.served("kg.a", "call-1", 1, 0.0)
+    first.call(CallState("call-1", "kg.a", "", ""), "procedure").closed()
 
     assert samples(second, "sidecypher_calls_total") == {}
 

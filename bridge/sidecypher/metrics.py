@@ -1,0 +1,132 @@
+"""What Prometheus is told of calls.
+
+A collector of our own instead of six metric objects: a call pays for one lock, not for six.
+"""
+
+import threading
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Final
+
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+BUCKET_SECONDS: Final = (0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
+"""Upper bounds of the buckets of all histograms of seconds."""
+
+_LABELS: Final = ("procedure",)
+
+
+class Seconds:
+    """A histogram of seconds; its owner holds the lock."""
+
+    __slots__ = ("counts", "total")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BUCKET_SECONDS) + 1)
+        self.total = 0.0
+
+    def observe(self, seconds: float) -> None:
+        """Count one duration."""
+        self.counts[bisect_left(BUCKET_SECONDS, seconds)] += 1
+        self.total += seconds
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """Return the cumulative buckets as Prometheus wants them."""
+        bounds = [*(repr(bound) for bound in BUCKET_SECONDS), "+Inf"]
+        return list(zip(bounds, map(float, accumulate(self.counts)), strict=True))
+
+
+class Series:
+    """The numbers of one procedure or function."""
+
+    __slots__ = ("lock", "outcomes", "pages", "queued", "received", "rows", "sent", "taken")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.outcomes: dict[str, int] = {}
+        self.taken = Seconds()
+        self.queued = Seconds()
+        self.pages = self.rows = self.received = self.sent = 0
+
+    def page(self, rows: int, received: int, sent: int) -> None:
+        """Count a message that was answered; the caller holds the lock."""
+        self.pages += 1
+        self.rows += rows
+        self.received += received
+        self.sent += sent
+
+    def end(self, outcome: str, seconds: float) -> None:
+        """Count a call that is over; the caller holds the lock."""
+        self.count(outcome)
+        self.taken.observe(seconds)
+
+    def count(self, outcome: str) -> None:
+        """Count a call that is over or was never started; the caller holds the lock."""
+        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+
+
+class CallMetrics(Collector):
+    """The series of all procedures; a function that shares a procedure's name shares its series.
+
+    Names come from the registry, never from a caller, so that there are only so many series.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._series: dict[str, Series] = {}
+
+    def series(self, name: str) -> Series:
+        """Return the series of a procedure or function, made at its first use."""
+        found = self._series.get(name)
+        if found is None:
+            with self._lock:
+                found = self._series.setdefault(name, Series())
+        return found
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all metrics as they are now."""
+        calls = CounterMetricFamily(
+            "sidecypher_calls", "Calls that are over", labels=(*_LABELS, "outcome")
+        )
+        taken = HistogramMetricFamily(
+            "sidecypher_call_seconds",
+            "Seconds a call took in Python, callbacks included",
+            labels=_LABELS,
+        )
+        queued = HistogramMetricFamily(
+            "sidecypher_queue_seconds",
+            "Seconds a call waited for a worker process or an HTTP thread",
+            labels=_LABELS,
+        )
+        counters = {
+            attribute: CounterMetricFamily(f"sidecypher_{metric}", text, labels=_LABELS)
+            for attribute, metric, text in _COUNTERS
+        }
+        with self._lock:
+            found = list(self._series.items())
+        for name, series in found:
+            with series.lock:
+                for outcome, count in series.outcomes.items():
+                    calls.add_metric((name, outcome), count)
+                _add(taken, name, series.taken)
+                # Most procedures never wait; their empty histograms would be half of the text.
+                if any(series.queued.counts):
+                    _add(queued, name, series.queued)
+                for attribute, family in counters.items():
+                    family.add_metric((name,), getattr(series, attribute))
+        yield from (calls, taken, queued, *counters.values())
+
+
+_COUNTERS: Final = (
+    ("pages", "pages", "Messages of calls that were answered: first and further pages"),
+    ("rows", "rows", "Rows sent"),
+    ("received", "received_bytes", "Bytes of requests; those of `ctx.run` are not counted"),
+    ("sent", "sent_bytes", "Bytes of replies; those of `ctx.run` are not counted"),
+)
+
+
+def _add(family: HistogramMetricFamily, name: str, seconds: Seconds) -> None:
+    family.add_metric((name,), seconds.buckets(), seconds.total)
