@@ -9,9 +9,10 @@ Example:
     ...     return Greeting(text=f"Hello {name}")
 """
 
-from sidecypher.context import Context, Record, Result
+from sidecypher.context import Context
 from sidecypher.decorators import function, procedure
 from sidecypher.errors import ProcedureError, SidecypherError
+from sidecypher.results import Record, Result
 from sidecypher.rows import Row
 from sidecypher.types import (
     DateTime,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sidecypher import envelope, tracing
-from sidecypher.context import CallState, Context, RunCypher, cancelled, deadline_exceeded
+from sidecypher.context import Context
 from sidecypher.envelope import (
     CallRequest,
     CancelRequest,
@@ -39,6 +39,7 @@ from sidecypher.executors import (
 )
 from sidecypher.registry import Procedure, Registry
 from sidecypher.resources import Resources
+from sidecypher.state import CallBack, CallState, cancelled, deadline_exceeded
 from sidecypher.telemetry import Observation, Telemetry
 from sidecypher.types import Deadline, Limits
 
@@ -48,12 +49,12 @@ class Session:
     """One connection, as dispatch sees it.
 
     Attributes:
-        run: How a body on this connection reaches the caller's transaction.
+        call_back: How a body on this connection reaches the caller's transaction.
         jvm: Who is at the other end, from `hello` on.
         is_control: Whether its end means that the JVM has gone.
     """
 
-    run: RunCypher
+    call_back: CallBack
     jvm: str = ""
     is_control: bool = False
 
@@ -208,7 +209,7 @@ class Dispatcher:
             self._limits.page_bytes,
         )
         call.pages += 1
-        call.state.serve(session.run, deadline)
+        call.state.serve(session.call_back, deadline)
         try:
             more = call.running.fill(page)
             reply = self._reply(call, page, more=more)

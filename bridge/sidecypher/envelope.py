@@ -134,11 +134,23 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class RunRequest(msgspec.Struct, frozen=True):
-    """Callback: run a statement in the caller's transaction."""
+    """Callback: run a statement in the caller's transaction.
+
+    Attributes:
+        cursor: Number of its result, by which further pages are asked for; new in each call.
+    """
 
     id: str
+    cursor: int
     cypher: str
     params: dict[str, Any]
+
+
+class CursorRequest(msgspec.Struct, frozen=True):
+    """Callback: give the next page of a result, or forget it."""
+
+    id: str
+    cursor: int
 
 
 class RunError(msgspec.Struct, frozen=True):
@@ -149,10 +161,11 @@ class RunError(msgspec.Struct, frozen=True):
 
 
 class RunReply(msgspec.Struct, frozen=True):
-    """Answer to `RunRequest`."""
+    """Answer to a callback: a page of records; `more` tells that another may be asked for."""
 
     columns: list[str] = []
     rows: list[list[Any]] = []
+    more: bool = False
     error: RunError | None = None
 
 

@@ -20,13 +20,14 @@ import structlog
 
 from sidecypher import envelope
 from sidecypher.codec import decoder, encoder
-from sidecypher.context import Record, no_transaction
 from sidecypher.dispatch import Dispatcher
 from sidecypher.envelope import RunReply, RunRequest
 from sidecypher.executors import EventLoop
 from sidecypher.registry import Registry, procedures_in
 from sidecypher.resources import Resources
+from sidecypher.results import Record
 from sidecypher.signature import CypherType
+from sidecypher.state import CallBack, no_transaction
 from sidecypher.telemetry import Telemetry, configure_logging
 from sidecypher.transport.memory import Client, memory
 from sidecypher.types import Limits
@@ -81,11 +82,11 @@ class ProcedureEnvironment:
         self.close()
 
 
-def _answer_with(run: Run) -> Callable[[bytes], bytes]:
+def _answer_with(run: Run) -> CallBack:
     encode = encoder(CypherType("ANY", nullable=True))
     decode = decoder(CypherType("MAP"))
 
-    def answer(request: bytes) -> bytes:
+    def answer(_method: str, request: bytes) -> bytes:
         asked = envelope.read(request, RunRequest)
         records = run(asked.cypher, decode(asked.params))
         columns = list(records[0]) if records else []

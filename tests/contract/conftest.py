@@ -9,7 +9,7 @@ import pytest
 from sidecypher import envelope
 from sidecypher.credentials import load_credentials
 from sidecypher.dispatch import Dispatcher
-from sidecypher.envelope import RunReply, RunRequest
+from sidecypher.envelope import CursorRequest, RunReply, RunRequest
 from sidecypher.executors import EventLoop
 from sidecypher.loading import load
 from sidecypher.resources import Resources
@@ -28,18 +28,46 @@ TLS.verify_mode = ssl.CERT_NONE
 
 
 class FakeTransaction:
-    """Answers callbacks: `FAIL` fails, anything else gives its parameters back."""
+    """Answers callbacks: `FAIL` fails, `COUNT` counts in pages, all else gives back parameters.
+
+    `COUNT` takes `to`, the size of a `page`, and optionally where to `fail`.
+    """
 
     def __init__(self):
         self.asked = []
+        self.methods = []
+        self.open = {}
 
-    def __call__(self, request):
-        asked = envelope.read(request, RunRequest)
+    def __call__(self, method, request):
+        self.methods.append(method)
+        if method == "run":
+            return envelope.write(self.run(envelope.read(request, RunRequest)))
+        asked = envelope.read(request, CursorRequest)
+        rest = self.open.pop((asked.id, asked.cursor))
+        return envelope.write(self.page(asked, *rest) if method == "next" else RunReply())
+
+    def run(self, asked):
         self.asked.append(asked)
         if asked.cypher == "FAIL":
-            error = envelope.RunError("Neo.ClientError.Statement.SyntaxError", "Invalid input")
-            return envelope.write(RunReply(error=error))
-        return envelope.write(RunReply(["given", "one"], [[asked.params, 1]]))
+            return _FAILURE
+        if asked.cypher == "COUNT":
+            return self.page(asked, 0, asked.params)
+        return RunReply(["given", "one"], [[asked.params, 1]])
+
+    def page(self, asked, start, params):
+        end = min(start + params["page"], params["to"])
+        if start <= params.get("fail", -1) < end:
+            return _FAILURE
+        more = end < params["to"]
+        if more:
+            self.open[asked.id, asked.cursor] = (end, params)
+        rows = [[number, "x" * params.get("size", 0)] for number in range(start, end)]
+        return RunReply(["n", "text"], rows, more)
+
+
+_FAILURE = RunReply(
+    error=envelope.RunError("Neo.ClientError.Statement.SyntaxError", "Invalid input")
+)
 
 
 def _dial(port):
@@ -52,10 +80,10 @@ def _dial(port):
 class Line:
     """The JVM's end of a connection, in Python: what the Java core sends, and no more."""
 
-    def __init__(self, port, token, run):
+    def __init__(self, port, token, call_back):
         self.socket = _dial(port)
         self.reader = self.socket.makefile("rb")
-        self.run = run
+        self.call_back = call_back
         self.socket.sendall(b"A\n" + token + b"\n")
         self.greeting = self.reader.readline()
 
@@ -67,8 +95,8 @@ class Line:
                 assert line.startswith(b"!ys"), line
                 return unescape(line[3:-1])
             lines = [self.reader.readline() for _ in range(4)]
-            assert [lines[0], lines[1], lines[2][:1], lines[3]] == [b"t\n", b"run\n", b"s", b"e\n"]
-            reply = self.run(unescape(lines[2][1:-1]))
+            assert [lines[0], lines[2][:1], lines[3]] == [b"t\n", b"s", b"e\n"]
+            reply = self.call_back(lines[1][:-1].decode(), unescape(lines[2][1:-1]))
             self.socket.sendall(b"!ys" + escape(reply) + b"\n")
 
     def close(self):
@@ -101,9 +129,9 @@ class Stand:
         self.signatures = {found.name: found.entry.signature for found in self.loaded.registry}
         self.lines = []
 
-    def line(self, run=None, port=None):
+    def line(self, call_back=None, port=None):
         token = self.credentials.token
-        line = Line(port or self.server.port, token, run or FakeTransaction())
+        line = Line(port or self.server.port, token, call_back or FakeTransaction())
         self.lines.append(line)
         return line
 

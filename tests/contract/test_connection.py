@@ -1,5 +1,6 @@
 """The port under attack: whatever comes in, honest callers are served afterwards."""
 
+import asyncio
 import json
 import socket
 import threading
@@ -79,8 +80,8 @@ def plain(stand, held):
 def line(stand, held):
     """Open connections with the right token, and say hello as a JVM unless told not to."""
 
-    def connect(jvm="jvm", role="call", run=None):
-        opened = stand.line(run)
+    def connect(jvm="jvm", role="call", call_back=None):
+        opened = stand.line(call_back)
         held.append(opened)
         assert opened.greeting == b"!yv\n"
         if jvm is not None:
@@ -496,11 +497,11 @@ def test_many_callers_are_served_at_once(stand, line, background):
     """Each connection has a thread: sixteen calls that all wait for each other come back."""
     barrier = threading.Barrier(16, timeout=20)
 
-    def meet(_request):
+    def meet(_method, _request):
         barrier.wait()
         return envelope.write(RunReply(["one"], [[1]]))
 
-    lines = [line(run=meet) for _ in range(16)]
+    lines = [line(call_back=meet) for _ in range(16)]
     calls = [
         background(call, each, stand, f"meet {number}", "fault.callback")
         for number, each in enumerate(lines)
@@ -513,11 +514,11 @@ def test_a_call_inside_a_callback_is_served(stand, line):
     """While one call waits for its callback, the callback may call another procedure."""
     inner = line()
 
-    def nested(_request):
+    def nested(_method, _request):
         answer = call(inner, stand, "inner", "test.echo", "from inside")
         return envelope.write(RunReply(["one"], answer["rows"]))
 
-    assert call(line(run=nested), stand, "outer", "fault.callback")["rows"] == [["answered"]]
+    assert call(line(call_back=nested), stand, "outer", "fault.callback")["rows"] == [["answered"]]
 
 
 @pytest.mark.parametrize("name", ["test.echo", "test.closing"])
@@ -740,7 +741,7 @@ def test_an_answer_to_a_callback_that_is_none_fails_the_call(stand, line, state,
 def test_a_callback_above_the_limit_is_refused_before_it_is_sent(stand, line):
     """A statement larger than a message may be fails in the body, with both sizes."""
     asked = []
-    caller = line(run=asked.append)
+    caller = line(call_back=lambda *message: asked.append(message))
 
     answer = call(caller, stand, "big", "fault.bigCallback", LIMIT)
 
@@ -765,7 +766,12 @@ def test_a_callback_from_another_thread_is_refused(stand, line, state):
     """Only the thread that serves the call reaches the caller's transaction."""
     asked = []
 
-    assert call(line(run=asked.append), stand, "foreign", "fault.foreign")["rows"] == [["SC-208"]]
+    assert call(
+        line(call_back=lambda *message: asked.append(message)),
+        stand,
+        "foreign",
+        "fault.foreign",
+    )["rows"] == [["SC-208"]]
     assert asked == []
 
 
@@ -790,4 +796,4 @@ def test_an_async_context_is_dead_after_its_call(stand, line, state):
     [context] = state.kept
 
     with pytest.raises(ContextExpired, match=r"fault\.keepAsync"):
-        _use(context).send(None)
+        asyncio.run(_use(context))

@@ -7,12 +7,10 @@ import threading
 
 import pytest
 
-from sidecypher import Context, Result, Row, procedure
-from sidecypher.context import CallState
+from sidecypher import Context, Row, procedure
 from sidecypher.decorators import describe
 from sidecypher.dispatch import Dispatcher, Session
 from sidecypher.errors import (
-    ArgumentError,
     CallCancelled,
     ContextExpired,
     CypherError,
@@ -22,6 +20,7 @@ from sidecypher.errors import (
 from sidecypher.executors import EventLoop
 from sidecypher.registry import Registry
 from sidecypher.resources import Resources
+from sidecypher.state import CallState
 from sidecypher.telemetry import Telemetry
 from sidecypher.types import Deadline, Limits
 
@@ -50,7 +49,7 @@ def dispatcher(loop):
 @pytest.fixture
 def ask(dispatcher):
     """Send one message over a connection that has said hello."""
-    session = Session(run=lambda request: request)
+    session = Session(lambda method, request: request)
 
     def ask(method, **message):
         return json.loads(dispatcher.handle(method, json.dumps(message).encode(), session))
@@ -103,12 +102,12 @@ def test_a_method_that_does_not_exist_is_a_protocol_error(dispatcher):
     """Methods are those of the protocol, never attributes of an object."""
     for method in ("handle", "_call", "__init__", "refuse_new", ""):
         with pytest.raises(ProtocolError, match="does not exist"):
-            dispatcher.handle(method, b"{}", Session(run=lambda request: request))
+            dispatcher.handle(method, b"{}", Session(lambda method, request: request))
 
 
 def test_the_end_of_a_calling_connection_ends_nothing(dispatcher):
     """Only a control connection stands for its JVM."""
-    dispatcher.disconnected(Session(run=lambda request: request))
+    dispatcher.disconnected(Session(lambda method, request: request))
 
     assert dispatcher.open_calls == 0
 
@@ -119,7 +118,7 @@ def test_the_end_of_a_calling_connection_ends_nothing(dispatcher):
 @pytest.fixture
 def state():
     made = CallState("1", "kg.echo", "graph", "ann")
-    made.serve(lambda request: b'{"columns":["n"],"rows":[[1]]}', Deadline.after(60.0))
+    made.serve(lambda method, request: request + method.encode(), Deadline.after(60.0))
     return made
 
 
@@ -132,7 +131,7 @@ def test_a_call_with_time_left_goes_on(state):
 
 def test_a_call_without_time_is_told(state):
     """`check` raises once the deadline has passed."""
-    state.serve(lambda request: request, Deadline.after(0.0))
+    state.serve(lambda method, request: request, Deadline.after(0.0))
 
     with pytest.raises(DeadlineExceeded, match=r"`kg\.echo` did not answer within its time"):
         state.check()
@@ -163,11 +162,11 @@ def test_callbacks_go_through_the_serving_thread_only(state):
 
     def elsewhere():
         try:
-            state.run_here(b"{}")
+            state.call_back("run", b"{}")
         except ContextExpired as error:
             refused.append(error.code)
 
-    assert state.run_here(b"{}").rows == [[1]]
+    assert state.call_back("run", b"{}") == b"{}run"
     thread = threading.Thread(target=elsewhere)
     thread.start()
     thread.join(10)
@@ -175,57 +174,7 @@ def test_callbacks_go_through_the_serving_thread_only(state):
     state.rest()
     assert not state.served
     with pytest.raises(ContextExpired):
-        state.run_here(b"{}")
-
-
-# Results
-
-
-def test_a_result_is_its_records():
-    """Records are iterated as often as wanted, in order."""
-    result = Result.of([{"n": 1}, {"n": 2}])
-
-    assert list(result) == list(result) == [{"n": 1}, {"n": 2}]
-    assert len(result) == 2
-
-
-def test_the_only_record():
-    """`single` gives the one record."""
-    assert Result.of([{"n": 1}]).single() == {"n": 1}
-
-
-@pytest.mark.parametrize("records", [[], [{"n": 1}, {"n": 2}]])
-def test_no_or_several_records_are_not_single(records):
-    """`single` refuses another number than one, and tells the number."""
-    with pytest.raises(ArgumentError, match=f"gave {len(records)} records where one is expected"):
-        Result.of(records).single()
-
-
-def test_an_awaited_result_can_be_used_and_awaited_again():
-    """In an async body the records are there once the result was awaited."""
-
-    async def records():
-        return [{"n": 1}]
-
-    async def body():
-        result = Result(records())
-        return list(await result), list(await result), (await result).single()
-
-    assert asyncio.run(body()) == ([{"n": 1}], [{"n": 1}], {"n": 1})
-
-
-@pytest.mark.parametrize("use", [iter, len, Result.single])
-def test_a_result_that_was_not_awaited_tells_to_do_so(use):
-    """An async body that forgets `await` is told what to write."""
-    with pytest.raises(ContextExpired) as caught:
-        use(Result(asyncio.Future(loop=_NoLoop())))
-
-    assert caught.value.hint == "In an async body write `await ctx.run(...)`."
-
-
-class _NoLoop:
-    def get_debug(self):
-        return False
+        state.call_back("run", b"{}")
 
 
 # Shared objects

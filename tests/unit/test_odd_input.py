@@ -86,7 +86,7 @@ def test_a_message_that_nests_too_deeply_is_answered(dispatcher):
         assert b'"error"' in dispatcher.handle("call", request.encode(), Session(run, jvm="j"))
 
 
-def run(request):
+def run(_method, request):
     return request
 
 

@@ -8,11 +8,11 @@ import msgspec
 
 from sidecypher import envelope
 from sidecypher.codec import decoder, encoder
-from sidecypher.context import RunCypher, no_transaction
 from sidecypher.dispatch import Dispatcher, Session
 from sidecypher.envelope import CallRequest, CloseRequest, Hello, PageRequest
 from sidecypher.errors import CallError
 from sidecypher.signature import CypherType
+from sidecypher.state import CallBack, no_transaction
 
 _encode: Final = encoder(CypherType("ANY", nullable=True))
 _decode: Final = decoder(CypherType("ANY", nullable=True))
@@ -85,14 +85,14 @@ class Client:
         return reply
 
 
-def memory(dispatcher: Dispatcher, run: RunCypher = no_transaction) -> Send:
+def memory(dispatcher: Dispatcher, call_back: CallBack = no_transaction) -> Send:
     """Return a way to send envelopes to a dispatcher in this process.
 
     Args:
         dispatcher: Who answers.
-        run: What stands in for the caller's transaction.
+        call_back: What stands in for the caller's transaction.
     """
-    session = Session(run)
+    session = Session(call_back)
     return lambda method, payload: dispatcher.handle(method, payload, session)
 
 

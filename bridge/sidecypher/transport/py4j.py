@@ -35,7 +35,10 @@ _STRING: Final = protocol.STRING_TYPE.encode()
 _VOID_REPLY: Final = protocol.OUTPUT_VOID_COMMAND.encode()
 _REPLY: Final = (protocol.RETURN_MESSAGE + protocol.SUCCESS).encode() + _STRING
 _FATAL_REPLY: Final = b"!xsprotocol error\n"
-_RUN: Final = b"\n".join((_CALL, _ENTRY_POINT, b"run", _STRING))
+_CALLBACKS: Final = {
+    method: b"\n".join((_CALL, _ENTRY_POINT, method.encode(), _STRING))
+    for method in ("run", "next", "discard")
+}
 
 _BACKLOG: Final = 128
 _TLS_RECORD: Final = 16 * 1024
@@ -115,7 +118,7 @@ class Connection:
         self._token = token
         self._dispatcher = dispatcher
         self._limits = limits
-        self._session = Session(self._run)
+        self._session = Session(self._call_back)
         self._socket: ssl.SSLSocket
         self._line: Callable[[], bytes | None]
 
@@ -207,7 +210,7 @@ class Connection:
         if sent < len(message):
             self._socket.sendall(memoryview(message)[sent:])
 
-    def _run(self, request: bytes) -> bytes:
+    def _call_back(self, method: str, request: bytes) -> bytes:
         """Send a callback to the JVM and return its answer."""
         if len(request) > self._limits.message_bytes:
             raise MessageTooLarge(
@@ -216,7 +219,7 @@ class Connection:
                 hint="Send the parameters in smaller lists.",
             )
         try:
-            self._send(_RUN + escape(request) + b"\n" + _END + b"\n")
+            self._send(_CALLBACKS[method] + escape(request) + b"\n" + _END + b"\n")
             answer = self._line()
         except MessageTooLarge:
             # The rest of the answer is still on its way: the connection cannot be used again.

@@ -1,0 +1,32 @@
+"""Run bodies: on the connection's thread, on the event loop, or in a process of their own."""
+
+from typing import Protocol
+
+from sidecypher.errors import CallError
+from sidecypher.executors.loop import STOP_SECONDS, EventLoop
+from sidecypher.executors.pages import PAGE_ROWS, Page
+from sidecypher.executors.tasks import AsyncRunning
+from sidecypher.executors.threads import ThreadRunning
+
+__all__ = [
+    "PAGE_ROWS",
+    "STOP_SECONDS",
+    "AsyncRunning",
+    "EventLoop",
+    "Page",
+    "Running",
+    "ThreadRunning",
+]
+
+
+class Running(Protocol):
+    """A body that has been started."""
+
+    def fill(self, page: Page) -> bool:
+        """Add rows to `page`; tell whether there may be more."""
+
+    def close(self) -> None:
+        """Give up: close the generator."""
+
+    def cancel(self, reason: CallError) -> None:
+        """Stop what is being served, from another thread."""

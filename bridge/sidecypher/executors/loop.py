@@ -1,0 +1,147 @@
+"""The sidecar's one event loop, and the coroutines on it."""
+
+import asyncio
+import contextlib
+import contextvars
+import threading
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final
+
+STOP_SECONDS: Final = 0.25
+"""How long a cancelled async body may take to clean up before its caller is answered."""
+
+
+class Job:
+    """A coroutine on its way through the event loop.
+
+    Attributes:
+        is_done: Whether it has ended; then `error` or `result` says how.
+    """
+
+    __slots__ = ("error", "is_done", "notify", "result", "start", "task")
+
+    def __init__(
+        self, start: Callable[[], Awaitable[Any]], notify: Callable[["Job"], None]
+    ) -> None:
+        self.start = start
+        self.notify = notify
+        self.task: asyncio.Task[None] | None = None
+        self.is_done = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    async def run(self) -> None:
+        """Await the coroutine, and tell its end from within: one turn of the loop less."""
+        try:
+            self.result = await self.start()
+        except asyncio.CancelledError as error:
+            self._end(error)
+            raise
+        # SystemExit too: from a task it would end the loop and every other call with it.
+        except BaseException as error:  # noqa: BLE001
+            self._end(error)
+        else:
+            self._end(None)
+
+    def ended(self) -> None:
+        """Tell the end of a task that was cancelled before it ran at all."""
+        if not self.is_done:
+            self._end(asyncio.CancelledError())
+
+    def _end(self, error: BaseException | None) -> None:
+        self.error = error
+        self.is_done = True
+        self.notify(self)
+
+
+class EventLoop:
+    """The one asyncio loop of a sidecar, on a thread of its own.
+
+    Example:
+        >>> loop = EventLoop()
+        >>> loop.run(lambda: asyncio.sleep(0, "slept"), contextvars.copy_context(), 5.0)
+        'slept'
+        >>> loop.stop()
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        # asyncio itself keeps no task alive that only waits.
+        self._jobs: dict[asyncio.Task[None], Job] = {}
+        self._thread = threading.Thread(target=self._run, name="sidecypher-loop", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        finally:
+            self._loop.close()
+
+    def submit(
+        self,
+        start: Callable[[], Awaitable[Any]],
+        variables: contextvars.Context,
+        notify: Callable[[Job], None],
+    ) -> Job:
+        """Run the coroutine that `start` makes, from any other thread.
+
+        Args:
+            start: Makes the coroutine, on the loop.
+            variables: The context variables it sees.
+            notify: Called on the loop with the job when it is done; it must not block.
+        """
+        job = Job(start, notify)
+        self._loop.call_soon_threadsafe(self._begin, job, variables)
+        return job
+
+    def _begin(self, job: Job, variables: contextvars.Context) -> None:
+        job.task = self._loop.create_task(job.run(), context=variables)
+        self._jobs[job.task] = job
+        job.task.add_done_callback(self._end)
+
+    def _end(self, task: "asyncio.Task[None]") -> None:
+        self._jobs.pop(task).ended()
+
+    def run(
+        self, start: Callable[[], Awaitable[Any]], variables: contextvars.Context, timeout: float
+    ) -> Any:
+        """Run a coroutine and wait for its result.
+
+        Raises:
+            TimeoutError: It took longer than `timeout` seconds; it is cancelled.
+        """
+        done = threading.Event()
+        job = self.submit(start, variables, lambda _job: done.set())
+        if not done.wait(timeout):
+            self.cancel(job)
+            raise TimeoutError
+        if job.error is not None:
+            raise job.error
+        return job.result
+
+    def cancel(self, job: Job) -> None:
+        """Cancel a job; nothing happens if it is done."""
+        self._loop.call_soon_threadsafe(self._cancel, job)
+
+    def _cancel(self, job: Job) -> None:
+        if job.task is not None:
+            job.task.cancel()
+
+    def alive(self) -> bool:
+        """Tell whether the loop's thread runs."""
+        return self._thread.is_alive()
+
+    def stop(self, last: Iterable[Callable[[], Awaitable[Any]]] = ()) -> None:
+        """Cancel all tasks, await `last` one by one, and end the thread."""
+        self._loop.call_soon_threadsafe(self._cancel_all)
+        for start in last:
+            with contextlib.suppress(TimeoutError):
+                self.run(start, contextvars.copy_context(), STOP_SECONDS * 4)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(STOP_SECONDS * 4)
+
+    def _cancel_all(self) -> None:
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
