@@ -12,14 +12,26 @@ import types as pytypes
 import typing
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, time
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn
 
 from sidecypher.errors import SignatureError
 from sidecypher.rows import Row
-from sidecypher.types import INTEGER_MAX, INTEGER_MIN, CypherTypeName, DateTime, Description
+from sidecypher.types import (
+    INTEGER_MAX,
+    INTEGER_MIN,
+    CypherTypeName,
+    DateTime,
+    Description,
+    Duration,
+    Node,
+    Point,
+    Relationship,
+    Time,
+)
+from sidecypher.types import Path as CypherPath
 
 RESERVED_NAMESPACES: Final = frozenset(
     "abac builtin cdc coll date datetime db dbms duration graph internal localdatetime localtime "
@@ -46,14 +58,23 @@ _SCALARS: Final[tuple[tuple[object, str], ...]] = (
     (int, "INTEGER"),
     (float, "FLOAT"),
     (str, "STRING"),
+    (bytes, "BYTES"),
     (date, "DATE"),
+    (time, "ZONED TIME"),
+    (Time, "ZONED TIME"),
     (datetime, "ZONED DATETIME"),
     (DateTime, "ZONED DATETIME"),
+    (Duration, "DURATION"),
+    (Point, "POINT"),
+    (Node, "NODE"),
+    (Relationship, "RELATIONSHIP"),
+    (CypherPath, "PATH"),
     (Any, "ANY"),
     (object, "ANY"),
 )
 _NOTHING: Final = object()
-_TEMPORAL: Final = frozenset({"DATE", "LOCAL DATETIME", "ZONED DATETIME"})
+_WITH_LITERALS: Final = frozenset({"BOOLEAN", "FLOAT", "INTEGER", "LIST", "MAP", "STRING"})
+"""Types whose defaults Neo4j can read; for the others null stands for the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +327,7 @@ class _Reader:
                 f"has the default None for `{parameter.name}`, whose type is {kind}",
                 f"Write `{parameter.name}: ... | None = None`.",
             )
-        if value is None or kind.name in _TEMPORAL or kind.name == "ANY":
+        if value is None or kind.name not in _WITH_LITERALS:
             return Default(value, "null", by_null=True)
         if not _fits(value, kind):
             self.refuse(
@@ -389,8 +410,9 @@ class _Reader:
             return CypherType("MAP", self.type(arguments[1] if arguments else Any, where))
         self.refuse(
             f"has a type for {where} that is no Cypher type",
-            "Use bool, int, float, str, date, datetime, LocalDateTime, list[T], dict[str, T], "
-            "Any, or one of these with `| None`.",
+            "Use bool, int, float, str, bytes, date, time, LocalTime, datetime, LocalDateTime, "
+            "Duration, Point, Node, Relationship, Path, list[T], dict[str, T], Any, or one of "
+            "these with `| None`.",
         )
 
 

@@ -3,13 +3,26 @@
 import collections.abc
 import typing
 from collections.abc import AsyncIterator, Iterator
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Optional, Union
 
 import pytest
 
-from sidecypher import Context, DateTime, Description, LocalDateTime, Row
+from sidecypher import (
+    Context,
+    DateTime,
+    Description,
+    Duration,
+    LocalDateTime,
+    LocalTime,
+    Node,
+    Path,
+    Point,
+    Relationship,
+    Row,
+    Time,
+)
 from sidecypher.errors import SignatureError
 from sidecypher.signature import (
     RESERVED_NAMESPACES,
@@ -87,6 +100,16 @@ TYPES = [
     (datetime, CypherType("ZONED DATETIME"), "ZONED DATETIME"),
     (DateTime, CypherType("ZONED DATETIME"), "ZONED DATETIME"),
     (LocalDateTime, CypherType("LOCAL DATETIME"), "LOCAL DATETIME"),
+    (time, CypherType("ZONED TIME"), "ZONED TIME"),
+    (Time, CypherType("ZONED TIME"), "ZONED TIME"),
+    (LocalTime, CypherType("LOCAL TIME"), "LOCAL TIME"),
+    (Duration, CypherType("DURATION"), "DURATION"),
+    (bytes, CypherType("BYTES"), "BYTES"),
+    (Point, CypherType("POINT"), "POINT"),
+    (Node, CypherType("NODE"), "NODE"),
+    (Relationship, CypherType("RELATIONSHIP"), "RELATIONSHIP"),
+    (Path, CypherType("PATH"), "PATH"),
+    (list[Node | None], CypherType("LIST", CypherType("NODE", None, True)), "LIST<NODE>"),
     (Any, ANY, "ANY"),
     (object, ANY, "ANY"),
     (list, CypherType("LIST", ANY), "LIST<ANY>"),
@@ -125,7 +148,8 @@ def test_each_accepted_annotation_has_its_cypher_type(annotation, kind, text):
 @pytest.mark.parametrize(
     "annotation",
     [
-        bytes,
+        bytearray,
+        timedelta,
         complex,
         set[int],
         tuple[int, int],
@@ -135,8 +159,8 @@ def test_each_accepted_annotation_has_its_cypher_type(annotation, kind, text):
         None,
         dict[int, str],
         dict[Any, Any],
-        list[bytes],
-        dict[str, bytes],
+        list[bytearray],
+        dict[str, bytearray],
         collections.abc.Sequence,
         Found,
         typing.Literal["a"],
@@ -151,7 +175,7 @@ def test_another_annotation_is_refused_with_the_list_of_types(annotation):
 
     assert "parameter `value`" in parameter.message
     assert "column `One.value`" in column.message
-    assert parameter.hint.startswith("Use bool, int, float, str, date")
+    assert parameter.hint.startswith("Use bool, int, float, str, bytes")
 
 
 @pytest.mark.parametrize(
@@ -492,6 +516,12 @@ def test_a_default_is_a_literal_that_neo4j_reads(annotation, value, text):
         (date, date(2024, 2, 29)),
         (datetime, datetime(2024, 2, 29)),  # noqa: DTZ001
         (LocalDateTime, datetime(2024, 2, 29)),  # noqa: DTZ001
+        (time, time(10, tzinfo=UTC)),
+        (LocalTime, time(10)),
+        (Duration, Duration(months=1)),
+        (Point, Point(4326, 1.0, 2.0)),
+        (bytes, b"abc"),
+        (Node | None, None),
         (date | None, None),
     ],
     ids=str,

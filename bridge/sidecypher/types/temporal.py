@@ -1,7 +1,7 @@
 """Times as Neo4j stores them: to the nanosecond, and in years Python's own types do not have."""
 
 from dataclasses import dataclass
-from datetime import datetime, time, tzinfo
+from datetime import datetime, time, timedelta, tzinfo
 from typing import Any, Literal, Self, SupportsIndex
 
 _SECOND = 1_000_000_000
@@ -197,3 +197,49 @@ class OpaqueTemporal:
 
     type: Literal["DATE", "LOCAL DATETIME", "ZONED DATETIME"]
     text: str
+
+
+class FixedZone(tzinfo):
+    """A zone by its id, where Python does not know the zone or has another offset for it.
+
+    Such a value is the right instant and keeps its zone's id, but follows no clock changes.
+
+    Attributes:
+        key: The zone's id.
+
+    Example:
+        >>> datetime(1900, 1, 1, tzinfo=FixedZone("Moon/Base", timedelta(hours=1))).isoformat()
+        '1900-01-01T00:00:00+01:00'
+    """
+
+    def __init__(self, key: str, offset: timedelta) -> None:
+        self.key = key
+        self._offset = offset
+
+    def utcoffset(self, _at: datetime | None) -> timedelta:
+        """Return the offset from UTC."""
+        return self._offset
+
+    def dst(self, _at: datetime | None) -> None:
+        """Return None: it is not known."""
+
+    def tzname(self, _at: datetime | None) -> str:
+        """Return the zone's id."""
+        return self.key
+
+    def __eq__(self, other: object) -> bool:
+        """Compare id and offset."""
+        return isinstance(other, FixedZone) and (self.key, self._offset) == (
+            other.key,
+            other._offset,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.key, self._offset))
+
+    def __repr__(self) -> str:
+        return f"FixedZone({self.key!r}, {self._offset!r})"
+
+    def __getinitargs__(self) -> tuple[str, timedelta]:
+        """Tell `tzinfo.__reduce__` how to pickle and copy it."""
+        return (self.key, self._offset)

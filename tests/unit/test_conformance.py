@@ -1,0 +1,82 @@
+"""The codec does what `tests/conformance/values.json` says."""
+
+import json
+
+import msgspec
+import pytest
+from conformance.cases import REFUSED_PYTHON, REFUSED_WIRE, VALUES, same, type_named
+
+from sidecypher.codec import TAGS, decoder, encoder
+from sidecypher.errors import ValueTypeError
+from sidecypher.signature import CypherType
+
+ANY = type_named("ANY")
+
+
+def as_json(wire):
+    """Return JSON as the sidecar reads it."""
+    return msgspec.json.decode(json.dumps(wire))
+
+
+@pytest.mark.parametrize("case", VALUES, ids=str)
+def test_a_value_is_written_as_the_file_says(case):
+    """Python writes a value as the file's JSON, with its declared type and as ANY."""
+    for kind in (case.kind, ANY):
+        written = msgspec.json.decode(msgspec.json.encode(encoder(kind)(case.value)))
+
+        assert json.dumps(written) == json.dumps(case.wire)
+
+
+@pytest.mark.parametrize("case", VALUES, ids=str)
+def test_a_value_is_read_as_the_file_says(case):
+    """Python reads the file's JSON, in each of its forms, as the file's Python value."""
+    for wire in (case.wire, *case.also):
+        for kind in (case.kind, ANY):
+            assert same(decoder(kind)(as_json(wire)), case.value)
+
+
+@pytest.mark.parametrize("case", REFUSED_WIRE, ids=str)
+def test_wrong_json_is_refused(case):
+    """JSON that is no value of its type is refused, and none of it is told."""
+    with pytest.raises(ValueTypeError) as caught:
+        decoder(case.kind)(as_json(case.wire))
+
+    assert str(caught.value).startswith(("is ", "has ", "nests "))
+    assert "202" not in str(caught.value)
+
+
+@pytest.mark.parametrize("case", REFUSED_PYTHON, ids=str)
+def test_a_wrong_value_is_refused(case):
+    """A Python value that its type does not allow is refused with the file's reason."""
+    with pytest.raises(ValueTypeError) as caught:
+        encoder(case.kind)(case.value)
+
+    assert case.reason in str(caught.value)
+
+
+@pytest.mark.parametrize("case", VALUES, ids=str)
+def test_null_belongs_to_nullable_types_only(case):
+    """With `| None` null crosses both ways; without, it is refused both ways."""
+    kind = case.kind
+    allowed = CypherType(kind.name, kind.item, nullable=True)
+
+    assert encoder(allowed)(None) is None
+    assert decoder(allowed)(None) is None
+    for code in (encoder(kind), decoder(kind)):
+        if kind.name != "ANY":
+            with pytest.raises(ValueTypeError, match=f"is null where {kind} is expected"):
+                code(None)
+
+
+def test_the_file_has_every_type_and_tag():
+    """No type and no tag is without a case."""
+    text = json.dumps([case.wire for case in VALUES])
+
+    assert {case.type for case in VALUES} >= set(TAGS.values())
+    assert [tag for tag in TAGS if f'{{"{tag}": ' not in text] == []
+
+
+@pytest.mark.parametrize("cases", [VALUES, REFUSED_WIRE, REFUSED_PYTHON], ids=len)
+def test_names_are_unique(cases):
+    """A name stands for one case, so that a failure tells which."""
+    assert len({case.name for case in cases}) == len(cases)
