@@ -169,7 +169,7 @@ def describe(
     options = Options(check.executor(executor), batch)
     signature = read_signature(body)
     if batch is not False:
-        check.batch(batch, signature)
+        check.batch(batch, signature, options.executor)
     parameters = _parameters(signature)
     columns = tuple(
         ColumnEntry(name=column.name, type=str(column.type), description=column.description)
@@ -296,14 +296,41 @@ class _Check:
             )
         return executor
 
-    def batch(self, batch: object, signature: Signature) -> None:
-        if batch is not True and not inspect.isfunction(batch):
+    def batch(self, batch: object, signature: Signature, executor: Executor) -> None:
+        if batch is not True:
+            self.own_batch(batch, executor)
+        for column in signature.columns:
+            if column.name == "index":
+                self.refuse(
+                    "has a batch and a column `index`, which a batch adds itself",
+                    "Call the column something else.",
+                )
+            if column.name == "error" and column.type.name != "MAP":
+                self.refuse(
+                    "has a batch, which tells errors in a column `error`, and one that is no MAP",
+                    "Call the column something else, or make it a `dict[str, Any] | None`.",
+                )
+
+    def own_batch(self, batch: object, executor: Executor) -> None:
+        if not inspect.isfunction(batch):
             self.refuse(
                 "has a batch that is neither a boolean nor a function",
                 "Write `batch=True`, or give a function of `ctx` and `rows`.",
             )
-        if any(column.name == "index" for column in signature.columns):
+        try:
+            inspect.signature(batch).bind(object(), object())
+        except TypeError:
             self.refuse(
-                "has a batch and a column `index`, which a batch adds itself",
-                "Call the column something else.",
+                f"has the batch `{batch.__qualname__}`, which does not take two arguments",
+                "Write `def many(ctx: Context, rows: list[tuple]) -> list`, say.",
+            )
+        if inspect.isgeneratorfunction(batch) or inspect.isasyncgenfunction(batch):
+            self.refuse(
+                f"has the batch `{batch.__qualname__}`, which is a generator",
+                "Return a list with one entry for each row.",
+            )
+        if executor == "process" and inspect.iscoroutinefunction(batch):
+            self.refuse(
+                f"has the async batch `{batch.__qualname__}` and the executor `process`",
+                "Write a plain `def`, or leave one of the two out.",
             )

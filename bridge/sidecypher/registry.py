@@ -56,6 +56,7 @@ class Procedure:
     options: Options = Options()
     is_async: bool = field(init=False)
     """Whether the body is `async def`, with or without `yield`."""
+    _whole: int = field(init=False, repr=False)
     _decoders: tuple[Coder, ...] = field(init=False, repr=False)
     _encoders: tuple[Coder, ...] = field(init=False, repr=False)
     _values_of: Callable[[Any], tuple[Any, ...]] = field(init=False, repr=False)
@@ -64,8 +65,11 @@ class Procedure:
         """Make the coders, once for all calls."""
         is_async = inspect.iscoroutinefunction(self.body) or inspect.isasyncgenfunction(self.body)
         columns = self.signature.columns
+        defaults = [parameter.default for parameter in self.signature.parameters]
         prepared = {
             "is_async": is_async,
+            # A null that stands for a default is none of the decoders'.
+            "_whole": -1 if any(d.by_null for d in defaults if d) else len(defaults),
             "_decoders": tuple(decoder(parameter.type) for parameter in self.signature.parameters),
             "_encoders": tuple(encoder(column.type) for column in columns),
             "_values_of": _alone
@@ -101,6 +105,11 @@ class Procedure:
         Raises:
             ArgumentError: Too many or too few arguments, or one of another type.
         """
+        if len(sent) == self._whole:
+            try:
+                return [decode(value) for decode, value in zip(self._decoders, sent)]  # noqa: B905
+            except (ValueTypeError, RecursionError):
+                pass  # Told below, with the parameter's name.
         parameters = self.signature.parameters
         if len(sent) > len(parameters):
             raise ArgumentError(
@@ -142,7 +151,8 @@ class Procedure:
             )
         values = self._values_of(row)
         try:
-            return [encode(value) for encode, value in zip(self._encoders, values, strict=True)]
+            # `strict=True` alone would cost as much as the rest of this line.
+            return [encode(value) for encode, value in zip(self._encoders, values)]  # noqa: B905
         except (ValueTypeError, RecursionError):
             raise self._wrong_column(values) from None
 

@@ -19,6 +19,7 @@ from typing import Any, Self
 import structlog
 
 from sidecypher import envelope
+from sidecypher.batch import with_twins
 from sidecypher.codec import decoder, encoder
 from sidecypher.dispatch import Dispatcher
 from sidecypher.envelope import RunReply, RunRequest
@@ -52,7 +53,7 @@ class ProcedureEnvironment:
             configure_logging("WARNING", "console")
         holder = types.ModuleType("bodies")
         vars(holder).update({f"body_{index}": body for index, body in enumerate(bodies)})
-        self._registry = Registry(procedures_in([holder]))
+        self._registry = Registry(with_twins(procedures_in([holder])))
         self._loop = EventLoop()
         self._resources = Resources()
         dispatcher = Dispatcher(self._registry, self._loop, self._resources, Telemetry(), Limits())

@@ -1,7 +1,7 @@
 """What the decorators are told reaches catalogue and executor, or the import fails."""
 
 import functools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
@@ -17,6 +17,10 @@ class Number(Row):
 
 class Indexed(Row):
     index: int
+
+
+class Faulty(Row):
+    error: str
 
 
 def plain() -> Number:
@@ -41,6 +45,22 @@ def indexed() -> Indexed:
 
 
 def many(ctx: Context, rows: list[tuple[()]]) -> list[Number]:
+    raise NotImplementedError
+
+
+def faulty() -> Faulty:
+    raise NotImplementedError
+
+
+def alone(rows: list[tuple[()]]) -> list[Number]:
+    raise NotImplementedError
+
+
+def yielding(ctx: Context, rows: list[tuple[()]]) -> Iterator[Number]:
+    yield Number(value=1)
+
+
+async def many_later(ctx: Context, rows: list[tuple[()]]) -> list[Number]:
     raise NotImplementedError
 
 
@@ -110,6 +130,14 @@ def test_a_batch_is_an_option(batch):
         (plain, {"timeout": None}, "has a timeout that cannot be kept"),
         (plain, {"batch": "yes"}, "has a batch that is neither a boolean nor a function"),
         (indexed, {"batch": True}, "has a batch and a column `index`"),
+        (faulty, {"batch": True}, "tells errors in a column `error`, and one that is no MAP"),
+        (plain, {"batch": alone}, "has the batch `alone`, which does not take two arguments"),
+        (plain, {"batch": yielding}, "has the batch `yielding`, which is a generator"),
+        (
+            plain,
+            {"batch": many_later, "executor": "process"},
+            "has the async batch `many_later` and the executor `process`",
+        ),
         (plain, {"deprecated_by": True}, "has a `deprecated_by` that is no text"),
     ],
 )

@@ -195,3 +195,25 @@ def test_loading_again_sees_what_has_changed(folder):
     assert answer(second, "kg.good") == "changed since"
     assert answer(second, "kg.orders") == "changed too"
     assert answer(first, "kg.good") == "there"
+
+
+def test_a_batch_is_loaded_beside_its_procedure(folder):
+    """`batch=True` makes a second procedure."""
+    write(folder, "many.py", good("kg.many").replace('"kg.many"', '"kg.many", batch=True'))
+
+    loaded = load([folder])
+
+    assert names(loaded) == ["kg.good", "kg.many", "kg.many.batch"]
+
+
+def test_a_name_that_a_batch_needs_is_not_given_twice(folder):
+    """A module whose batch has the name of another procedure is left out whole."""
+    write(folder, "a.py", good("kg.many.batch"))
+    write(folder, "many.py", good("kg.many").replace('"kg.many"', '"kg.many", batch=True'))
+
+    loaded = load([folder])
+
+    assert names(loaded) == ["kg.good", "kg.many.batch"]
+    [failure] = loaded.failures
+    assert failure.module == "many.py"
+    assert "another procedure already has the name `kg.many.batch`" in failure.reason

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from sidecypher.batch import with_twins
 from sidecypher.errors import SidecypherError
 from sidecypher.loading.files import Stamp, changed_files, forget_bytecode
 from sidecypher.loading.guard import guarded
@@ -240,20 +241,19 @@ class _Loader:
             self._seconds = max(self._shortest, seconds / 2)
             failure = f"its import did not end within {seconds:g} s"
         else:
+            # Those imported from another module, which offers them already, are not new.
+            new = [each for each in done.value if self._claimed.get(key_of(each)) is not each]
             try:
-                return Unit(name, self._claim(done.value), warnings=done.warnings)
+                return Unit(name, self._claim(with_twins(new)), warnings=done.warnings)
             except SidecypherError as error:
                 failure = _reason(error)
         return Unit(name, failure=failure, warnings=done.warnings)
 
     def _claim(self, found: Iterable[Procedure]) -> tuple[Procedure, ...]:
-        """Claim the names of all that were found, or of none; return what is new."""
+        """Claim the names of all that were found, or of none."""
         claimed: dict[Key, Procedure] = {}
         for candidate in found:
             key = key_of(candidate)
-            # The same one: imported from another module that offers it already.
-            if self._claimed.get(key) is candidate:
-                continue
             if key in self._claimed or key in claimed:
                 kind, name = key
                 raise SidecypherError(f"another {kind} already has the name `{name}`")
