@@ -9,7 +9,7 @@ import msgspec
 
 from sidecypher.errors import ProtocolError, SidecypherError
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Version of the envelope, exchanged in `hello`."""
 
 

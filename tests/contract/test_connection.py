@@ -10,7 +10,7 @@ import pytest
 from fix_waiting import wait_until
 
 from sidecypher import envelope
-from sidecypher.envelope import RunReply
+from sidecypher.envelope import VERSION, RunReply
 from sidecypher.errors import ContextExpired, SidecypherError
 from sidecypher.transport.memory import Client
 from sidecypher.transport.py4j import Py4JServer
@@ -85,7 +85,7 @@ def line(stand, held):
         held.append(opened)
         assert opened.greeting == b"!yv\n"
         if jvm is not None:
-            assert "error" not in ask(opened, "hello", v=1, jvm=jvm, role=role, catalogue="")
+            assert "error" not in ask(opened, "hello", v=VERSION, jvm=jvm, role=role, catalogue="")
         return opened
 
     return connect
@@ -346,7 +346,7 @@ GARBAGE = [
     b'{"id":5}',
     b'{"id":"1"}x',
     b'{"v":"1","jvm":"j","role":"call","catalogue":""}',
-    b'{"v":1,"jvm":"j","role":"admin","catalogue":""}',
+    b'{"v":2,"jvm":"j","role":"admin","catalogue":""}',
     b'{"id":"1","reason":"because"}',
     b'{"id":"\xff","remaining_ms":1,"reason":"deadline"}',
     b'{"id":"1","remaining_ms":NaN}',
@@ -414,11 +414,11 @@ def test_another_version_is_told_and_nothing_else_answered(line):
     """A plugin of another protocol version is told both versions, and may not call."""
     connection = line(jvm=None)
 
-    answer = ask(connection, "hello", v=2, jvm="new", role="call", catalogue="")
+    answer = ask(connection, "hello", v=VERSION + 1, jvm="new", role="call", catalogue="")
 
     assert answer["error"]["code"] == "SC-217"
+    assert "version 3" in answer["error"]["message"]
     assert "version 2" in answer["error"]["message"]
-    assert "version 1" in answer["error"]["message"]
     assert "sidecypher plugin build" in answer["error"]["hint"]
     send(connection.socket, request(b"close", b'{"id":"1"}'))
     assert rest(connection.socket) == FATAL
@@ -426,10 +426,10 @@ def test_another_version_is_told_and_nothing_else_answered(line):
 
 def test_hello_tells_generation_and_catalogue(stand, line):
     """A JVM learns which start of the sidecar it talks to, and what is loaded there."""
-    answer = ask(line(jvm=None), "hello", v=1, jvm="j", role="call", catalogue="")
+    answer = ask(line(jvm=None), "hello", v=VERSION, jvm="j", role="call", catalogue="")
 
     assert answer == {
-        "v": 1,
+        "v": VERSION,
         "sidecar": stand.dispatcher.generation,
         "catalogue": stand.loaded.registry.catalogue.hash,
     }

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from sidecypher import Context, Row, procedure
+from sidecypher import Context, Row, envelope, procedure
 from sidecypher.decorators import describe
 from sidecypher.dispatch import Dispatcher, Session
 from sidecypher.errors import (
@@ -54,7 +54,7 @@ def ask(dispatcher):
     def ask(method, **message):
         return json.loads(dispatcher.handle(method, json.dumps(message).encode(), session))
 
-    ask("hello", v=1, jvm="jvm", role="call", catalogue="")
+    ask("hello", v=envelope.VERSION, jvm="jvm", role="call", catalogue="")
     return ask
 
 

@@ -22,12 +22,12 @@ final class Call implements Watchdog.Watched {
     private final TerminationGuard guard;
     private final Settings settings;
     private final Watchdog watchdog;
+    private final Callbacks callbacks = new Callbacks(this);
     private final long timeoutMillis;
     private long budgetNanos;
     private long enteredAt;
     private Call outer;
     private boolean callbacksAllowed;
-    private Throwable callbackFailure;
 
     private volatile long deadline;
     private volatile Sidecar sidecar;
@@ -159,19 +159,12 @@ final class Call implements Watchdog.Watched {
         inCypher = false;
     }
 
-    /** Keeps the first failure of a callback: Neo4j has no savepoints, so the transaction is lost with it. */
-    void keep(Throwable failure) {
-        if (callbackFailure == null) {
-            callbackFailure = failure;
-        }
-    }
-
-    Throwable callbackFailure() {
-        return callbackFailure;
+    Callbacks callbacks() {
+        return callbacks;
     }
 
     boolean hasFailed() {
-        return stopped != null || callbackFailure != null;
+        return stopped != null || callbacks.failure() != null;
     }
 
     /** Throws what the call ends with whatever Python answered. */
@@ -180,8 +173,8 @@ final class Call implements Watchdog.Watched {
             throw pastDeadline;
         }
         // Before the termination: Neo4j itself terminates a transaction whose query failed.
-        if (callbackFailure != null) {
-            throw Failures.cypher(callbackFailure);
+        if (callbacks.failure() != null) {
+            throw Failures.cypher(callbacks.failure());
         }
         throwIfStopped();
     }

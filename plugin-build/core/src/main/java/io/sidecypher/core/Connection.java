@@ -16,7 +16,7 @@ import py4j.commands.Command;
  * One Py4J connection to the sidecar, over TLS.
  *
  * <p>Of what the peer may send in Py4J's protocol this understands a reply and, while a call waits,
- * the one method {@code run}. There is no gateway, no object and no other command behind it.
+ * the callbacks. There is no gateway, no object and no other command behind it.
  */
 final class Connection extends ClientServerConnection {
     private static final String TEXT_REPLY = "ys";
@@ -121,17 +121,14 @@ final class Connection extends ClientServerConnection {
     }
 
     private void answer(String first) throws IOException {
-        boolean run = call != null
-                && call.allowsCallbacks()
-                && first.equals("c")
-                && "t".equals(lines.readLine())
-                && "run".equals(lines.readLine());
-        String text = run ? lines.readLine() : null;
+        boolean served = call != null && call.allowsCallbacks() && first.equals("c") && "t".equals(lines.readLine());
+        String method = served ? lines.readLine() : null;
+        String text = method != null && Callbacks.METHODS.contains(method) ? lines.readLine() : null;
         if (text == null || !text.startsWith("s") || !"e".equals(lines.readLine())) {
             write("!xsrefused\n");
             throw new WireFailure(WireFailure.Kind.PROTOCOL, "the sidecar sent a command that is refused");
         }
-        String reply = CypherCallback.run(call, text.substring(1).replace(Requests.BACKSLASH, '\\'));
+        String reply = call.callbacks().answer(method, text.substring(1).replace(Requests.BACKSLASH, '\\'));
         write("!" + TEXT_REPLY + reply.replace('\\', Requests.BACKSLASH) + "\n");
     }
 

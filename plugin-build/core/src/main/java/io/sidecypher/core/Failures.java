@@ -1,5 +1,6 @@
 package io.sidecypher.core;
 
+import org.neo4j.graphdb.QueryExecutionType.QueryType;
 import org.neo4j.kernel.api.exceptions.Status;
 
 /**
@@ -58,6 +59,16 @@ final class Failures {
     static SidecypherException width(PythonProcedure procedure, int columns) {
         return failed("SC-215", procedure, "returned a wrong row: it does not have the "
                 + columns + " declared columns. Rebuild the plugin, restart Neo4j.");
+    }
+
+    static SidecypherException mode(PythonProcedure procedure, QueryType type) {
+        return failed("SC-219", procedure, "ran a statement that " + switch (type) {
+            case READ_WRITE, WRITE -> "writes data; its mode is " + procedure.mode()
+                    + ". Declare it with the mode WRITE.";
+            case SCHEMA_WRITE -> "changes the schema; its mode is " + procedure.mode()
+                    + ". Declare it with the mode SCHEMA.";
+            default -> "administers the DBMS, which no mode allows. Run it outside of procedures.";
+        });
     }
 
     static SidecypherException query(PythonProcedure procedure, String what, ValueProblem problem) {

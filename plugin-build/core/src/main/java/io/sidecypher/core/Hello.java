@@ -26,7 +26,7 @@ final class Hello {
     /** Checks that the reply to a hello comes from the expected run of the sidecar and was a welcome. */
     static void check(String reply, String generation) {
         Map<String, Object> members = members(reply);
-        if (!Long.valueOf(1).equals(members.get("v"))) {
+        if (!Long.valueOf(Requests.VERSION).equals(members.get("v"))) {
             throw refused("the sidecar speaks another version of the protocol");
         }
         if (members.get("error") instanceof Map<?, ?> error) {

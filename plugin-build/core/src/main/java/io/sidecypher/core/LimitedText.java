@@ -52,6 +52,11 @@ final class LimitedText extends Writer {
         return text;
     }
 
+    /** How many characters an envelope that is being written has so far. */
+    static int length(JsonGenerator json) {
+        return ((LimitedText) json.getOutputTarget()).text.length() + json.getOutputBuffered();
+    }
+
     @Override
     public void write(char[] characters, int offset, int length) {
         if (text.length() + length > limit) {

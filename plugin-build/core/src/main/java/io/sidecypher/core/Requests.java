@@ -10,7 +10,7 @@ final class Requests {
     /** Stands for a backslash on the wire, where Py4J would otherwise escape every one a second time. */
     static final char BACKSLASH = '\u001a';
 
-    private static final int VERSION = 1;
+    static final long VERSION = 2;
 
     private Requests() {}
 

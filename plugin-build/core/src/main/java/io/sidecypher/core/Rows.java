@@ -57,6 +57,7 @@ final class Rows<R> implements Spliterator<R> {
             return;
         }
         more = false;
+        call.callbacks().close();
         try {
             guard.check();
         } catch (RuntimeException terminated) {
@@ -120,6 +121,9 @@ final class Rows<R> implements Spliterator<R> {
             throw explained(failure, started);
         } finally {
             call.leave();
+            if (!more) {
+                call.callbacks().close();
+            }
         }
     }
 

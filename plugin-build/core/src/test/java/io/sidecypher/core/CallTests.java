@@ -54,7 +54,7 @@ class CallTests {
         };
         try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
             assertEquals(List.of(), new Harness(runDir).rows(Harness.ECHO, "a"));
-            assertTrue(seen.get().matches("\\{\"v\":1,\"id\":\"[0-9a-f-]+-\\d+\",\"name\":\"test.echo\","
+            assertTrue(seen.get().matches("\\{\"v\":2,\"id\":\"[0-9a-f-]+-\\d+\",\"name\":\"test.echo\","
                     + "\"kind\":\"procedure\",\"signature\":\"00\",\"args\":\\[\"a\"],\"remaining_ms\":\\d+,\"mode\":\"READ\","
                     + "\"database\":\"neo4j\",\"user\":\"tester\",\"traceparent\":\"\"}"), seen.get());
         }
@@ -193,7 +193,7 @@ class CallTests {
                 return List.of(Map.of("n", (Long) parameters.get("n") + 1));
             }, () -> {});
             assertEquals(true, harness.echo(1L));
-            assertEquals("{\"columns\":[\"n\"],\"rows\":[[42]]}", answer.get());
+            assertEquals("{\"columns\":[\"n\"],\"rows\":[[42]],\"more\":false}", answer.get());
             assertEquals(Thread.currentThread(), thread.get());
         }
     }

@@ -75,8 +75,21 @@ final class FakeSidecar implements AutoCloseable {
 
         /** Sends a callback and returns Java's answer. */
         String run(String json, String cypher, String params) throws IOException {
-            String request = "{\"id\":\"" + id(json) + "\",\"cypher\":\"" + cypher + "\",\"params\":" + params + "}";
-            raw("c\nt\nrun\ns" + request.replace('\\', '\u001a') + "\ne\n");
+            return run(json, 1, cypher, params);
+        }
+
+        String run(String json, long cursor, String cypher, String params) throws IOException {
+            return callback("run", "{\"id\":\"" + id(json) + "\",\"cursor\":" + cursor + ",\"cypher\":\"" + cypher
+                    + "\",\"params\":" + params + "}");
+        }
+
+        /** Sends {@code next} or {@code discard} and returns Java's answer. */
+        String cursor(String json, String method, long cursor) throws IOException {
+            return callback(method, "{\"id\":\"" + id(json) + "\",\"cursor\":" + cursor + "}");
+        }
+
+        String callback(String method, String request) throws IOException {
+            raw("c\nt\n" + method + "\ns" + request.replace('\\', '\u001a') + "\ne\n");
             return line().substring(3).replace('\u001a', '\\');
         }
     }
@@ -203,7 +216,7 @@ final class FakeSidecar implements AutoCloseable {
                 if (method.equals("hello")) {
                     role = member(json, "role");
                     callConnections.addAndGet(role.equals("call") ? 1 : 0);
-                    peer.reply("{\"v\":1,\"sidecar\":\"" + generation + "\",\"catalogue\":\"\"}");
+                    peer.reply("{\"v\":2,\"sidecar\":\"" + generation + "\",\"catalogue\":\"\"}");
                 } else if (role.equals("control")) {
                     controlRequests.add(json);
                     peer.reply("{\"id\":\"" + id(json) + "\"}");

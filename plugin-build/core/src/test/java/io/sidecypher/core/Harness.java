@@ -7,9 +7,14 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.stream.Stream;
+import org.neo4j.graphdb.QueryExecutionType;
+import org.neo4j.graphdb.QueryExecutionType.QueryType;
 import org.neo4j.graphdb.Result;
 import org.neo4j.graphdb.Transaction;
 import org.neo4j.logging.NullLog;
@@ -73,8 +78,26 @@ final class Harness {
     }
 
     static Transaction transaction(Cypher cypher, Runnable terminate) {
+        return streaming((text, parameters) -> cypher.run(text, parameters).iterator(), new AtomicInteger(), terminate);
+    }
+
+    interface Streaming {
+        Iterator<Map<String, Object>> run(String cypher, Map<String, Object> parameters);
+    }
+
+    /**
+     * @param open counts the results that are not closed
+     */
+    static Transaction streaming(Streaming cypher, AtomicInteger open, Runnable terminate) {
         return proxy(Transaction.class, (name, arguments) -> switch (name) {
-            case "execute" -> result(cypher.run((String) arguments[0], parameters(arguments)));
+            case "execute" -> {
+                String text = (String) arguments[0];
+                boolean explain = text.startsWith("EXPLAIN\n");
+                open.incrementAndGet();
+                yield result(typeOf(explain ? text.substring("EXPLAIN\n".length()) : text),
+                        explain ? List.<Map<String, Object>>of().iterator() : cypher.run(text, parameters(arguments)),
+                        open);
+            }
             case "terminate" -> {
                 terminate.run();
                 yield null;
@@ -109,14 +132,26 @@ final class Harness {
         return (Map<String, Object>) arguments[1];
     }
 
-    private static Result result(List<Map<String, Object>> rows) {
-        Iterator<Map<String, Object>> iterator = rows.iterator();
-        List<String> columns = rows.isEmpty() ? List.of() : List.copyOf(rows.get(0).keySet());
+    /** Statements say by their first word what they do. */
+    private static QueryType typeOf(String cypher) {
+        return switch (cypher.strip().split(" ")[0]) {
+            case "WRITE" -> QueryType.READ_WRITE;
+            case "SCHEMA" -> QueryType.SCHEMA_WRITE;
+            case "DBMS" -> QueryType.DBMS;
+            default -> QueryType.READ_ONLY;
+        };
+    }
+
+    private static Result result(QueryType type, Iterator<Map<String, Object>> rows, AtomicInteger open) {
+        AtomicReference<Map<String, Object>> first = new AtomicReference<>(rows.hasNext() ? rows.next() : null);
+        List<String> columns = first.get() == null ? List.of() : List.copyOf(first.get().keySet());
+        AtomicBoolean closed = new AtomicBoolean();
         return proxy(Result.class, (name, arguments) -> switch (name) {
             case "columns" -> columns;
-            case "hasNext" -> iterator.hasNext();
-            case "next" -> iterator.next();
-            case "close" -> null;
+            case "getQueryExecutionType" -> QueryExecutionType.query(type);
+            case "hasNext" -> first.get() != null || rows.hasNext();
+            case "next" -> first.get() != null ? first.getAndSet(null) : rows.next();
+            case "close" -> closed.getAndSet(true) ? null : open.decrementAndGet();
             default -> throw new UnsupportedOperationException(name);
         });
     }

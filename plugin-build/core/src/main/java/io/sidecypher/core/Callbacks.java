@@ -1,0 +1,125 @@
+package io.sidecypher.core;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import org.neo4j.graphdb.QueryExecutionType.QueryType;
+import org.neo4j.graphdb.Result;
+
+/**
+ * Runs Cypher for one call in the caller's transaction, on the caller's thread, and keeps the results
+ * that Python has not read to their end.
+ */
+final class Callbacks {
+    static final Set<String> METHODS = Set.of("run", "next", "discard");
+
+    private static final String NOTHING = "{}";
+
+    private final Call call;
+    private final Map<Long, Records> open = new HashMap<>();
+    private Throwable failure;
+
+    Callbacks(Call call) {
+        this.call = call;
+    }
+
+    /** Answers one request; every failure of the query becomes an answer, and is kept. */
+    String answer(String method, String request) {
+        try {
+            CallbackRequest asked = CallbackRequest.parse(call, request);
+            if (failure != null) {
+                return error(failure);
+            }
+            return switch (method) {
+                case "run" -> run(asked);
+                case "next" -> next(asked.cursor());
+                default -> discard(asked.cursor());
+            };
+        } catch (WireFailure foreign) {
+            throw foreign;
+        } catch (Throwable failed) {
+            // Also an Error: thrown through here it would leave Python waiting and the status lost.
+            failure = failed;
+            return error(failed);
+        }
+    }
+
+    /** The first failure of a query: Neo4j has no savepoints, so the transaction is lost with it. */
+    Throwable failure() {
+        return failure;
+    }
+
+    /** Ends what Python has left open. */
+    void close() {
+        open.values().forEach(Records::close);
+        open.clear();
+    }
+
+    private String run(CallbackRequest asked) {
+        if (asked.cypher() == null || open.containsKey(asked.cursor())) {
+            throw CallbackRequest.malformed();
+        }
+        call.beginCypher();
+        try {
+            QueryType type = StatementTypes.of(call.tx(), asked.cypher(), asked.parameters());
+            if (!StatementTypes.allows(call.procedure().mode(), type)) {
+                throw Failures.mode(call.procedure(), type);
+            }
+            Result result = call.tx().execute(asked.cypher(), asked.parameters());
+            Records records = new Records(call, result);
+            open.put(asked.cursor(), records);
+            if (type != QueryType.READ_ONLY) {
+                // What it writes must not depend on how far a body reads.
+                records.readAll();
+            }
+            return page(asked.cursor(), records);
+        } finally {
+            call.endCypher();
+        }
+    }
+
+    private String next(long cursor) {
+        Records records = open.get(cursor);
+        if (records == null) {
+            throw CallbackRequest.malformed();
+        }
+        call.beginCypher();
+        try {
+            return page(cursor, records);
+        } finally {
+            call.endCypher();
+        }
+    }
+
+    private String discard(long cursor) {
+        Records records = open.remove(cursor);
+        if (records != null) {
+            records.close();
+        }
+        return NOTHING;
+    }
+
+    private String page(long cursor, Records records) {
+        String page = records.nextPage();
+        if (!records.hasMore()) {
+            open.remove(cursor);
+            records.close();
+        }
+        return page;
+    }
+
+    private static String error(Throwable failed) {
+        return LimitedText.of(Integer.MAX_VALUE, json -> writeError(json, failed));
+    }
+
+    private static void writeError(JsonGenerator json, Throwable failed) throws IOException {
+        json.writeStartObject();
+        json.writeObjectFieldStart("error");
+        json.writeStringField("code", Failures.statusOf(failed).code().serialize());
+        json.writeStringField("message", Failures.messageOf(failed));
+        json.writeEndObject();
+        json.writeEndObject();
+    }
+}

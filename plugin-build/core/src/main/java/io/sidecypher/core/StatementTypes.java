@@ -1,0 +1,87 @@
+package io.sidecypher.core;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.neo4j.graphdb.QueryExecutionType.QueryType;
+import org.neo4j.graphdb.Result;
+import org.neo4j.graphdb.Transaction;
+
+/** Tells what a statement would do, before it does it, by Neo4j's own EXPLAIN. */
+final class StatementTypes {
+    private static final int MOST_KEPT = 512;
+    private static final int LONGEST_KEPT = 8192;
+    /** On a line of its own, so that the columns in Neo4j's messages stay those of the statement. */
+    private static final String EXPLAIN = "EXPLAIN\n";
+
+    private static final Pattern PLACE = Pattern.compile("line (\\d+), column (\\d+) \\(offset: (\\d+)\\)");
+
+    /** PROFILE after what Neo4j allows before it: white space, comments and other options. */
+    private static final Pattern PROFILE = Pattern.compile(
+            "(?:\\s++|//[^\\r\\n]*+|/\\*(?s:.*?)\\*/|EXPLAIN\\b|CYPHER\\b|[\\w.]++\\s*+=\\s*+[\\w.]++|[\\d.]++)*+"
+                    + "(PROFILE)\\b",
+            Pattern.CASE_INSENSITIVE);
+
+    private static final Map<String, QueryType> KEPT = new LinkedHashMap<>(16, 0.75f, true) {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, QueryType> eldest) {
+            return size() > MOST_KEPT;
+        }
+    };
+
+    private StatementTypes() {}
+
+    /** The type of a statement; one that Neo4j cannot plan fails here as it would when it is run. */
+    static QueryType of(Transaction tx, String cypher, Map<String, Object> parameters) {
+        QueryType known;
+        synchronized (KEPT) {
+            known = KEPT.get(cypher);
+        }
+        if (known != null) {
+            return known;
+        }
+        QueryType type = explain(tx, cypher, parameters);
+        if (cypher.length() <= LONGEST_KEPT) {
+            synchronized (KEPT) {
+                KEPT.put(cypher, type);
+            }
+        }
+        return type;
+    }
+
+    /** Whether a procedure of a mode may run statements of a type. */
+    static boolean allows(String mode, QueryType type) {
+        return switch (type) {
+            case READ_ONLY -> true;
+            case READ_WRITE, WRITE -> !mode.equals("READ");
+            case SCHEMA_WRITE -> mode.equals("SCHEMA");
+            default -> false;
+        };
+    }
+
+    private static QueryType explain(Transaction tx, String cypher, Map<String, Object> parameters) {
+        try (Result result = tx.execute(EXPLAIN + withoutProfile(cypher), parameters)) {
+            return result.getQueryExecutionType().queryType();
+        } catch (RuntimeException failure) {
+            throw new SidecypherException(Failures.statusOf(failure), moveUp(Failures.messageOf(failure)));
+        }
+    }
+
+    /** A statement that is to be profiled cannot be explained as it is. */
+    private static String withoutProfile(String cypher) {
+        Matcher profile = PROFILE.matcher(cypher);
+        return profile.lookingAt()
+                ? cypher.substring(0, profile.start(1)) + " ".repeat("PROFILE".length()) + cypher.substring(profile.end(1))
+                : cypher;
+    }
+
+    /** Puts the places a message names back to where they are in the statement itself. */
+    private static String moveUp(String message) {
+        return PLACE.matcher(message).replaceAll(place -> Matcher.quoteReplacement(
+                "line " + (Long.parseLong(place.group(1)) - 1) + ", column " + place.group(2) + " (offset: "
+                        + (Long.parseLong(place.group(3)) - EXPLAIN.length()) + ")"));
+    }
+}
