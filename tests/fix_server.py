@@ -110,15 +110,30 @@ def github():
 @pytest.fixture(scope="session")
 def server(tmp_path_factory, github):
     """Neo4j and sidecar, with the procedures of tests/procedures beside the shipped ones."""
-    home = tmp_path_factory.mktemp("home")
+    with _up(tmp_path_factory.mktemp("home"), SIDECYPHER_GITHUB_BASE_URL=github.url) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def current_server(tmp_path_factory, current_java):
+    """The same on the current lane's Neo4j, without the stand-in for GitHub."""
+    home = tmp_path_factory.mktemp("current")
+    # Its own start tells as much as that of a throw-away server before it.
+    options = ("--lane", "current", "--no-check")
+    with _up(home, *options, JAVA_HOME=str(current_java.home)) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def _up(home, *options, **environ):
     environ = {
         **os.environ,
         "SIDECYPHER_HOME": str(home),
         "SIDECYPHER_PROCEDURES": str(PROCEDURES),
-        "SIDECYPHER_GITHUB_BASE_URL": github.url,
         "SIDECYPHER_LOG_LEVEL": "DEBUG",
+        **environ,
     }
-    up = [sys.executable, "-m", "sidecypher", "up", "--json"]
+    up = [sys.executable, "-m", "sidecypher", "up", "--json", *options]
     done = subprocess.run(up, env=environ, capture_output=True, text=True, check=False)
     try:
         assert done.returncode == 0, done.stderr

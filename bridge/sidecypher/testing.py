@@ -27,10 +27,11 @@ from sidecypher.executors import EventLoop
 from sidecypher.registry import Registry, procedures_in
 from sidecypher.resources import Resources
 from sidecypher.results import Record
+from sidecypher.signature import CypherType
 from sidecypher.state import CallBack, no_transaction
 from sidecypher.telemetry import Telemetry, configure_logging
 from sidecypher.transport.memory import Client, memory
-from sidecypher.types import CypherType, Limits
+from sidecypher.types import Limits
 
 Run = Callable[[str, Mapping[str, Any]], list[Record]]
 """Stands in for the caller's transaction: takes a statement and parameters, gives records."""

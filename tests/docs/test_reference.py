@@ -232,14 +232,19 @@ def test_every_metric_is_documented():
     assert {code_in(row[0])[0]: (row[1], set(code_in(row[2]))) for row in table} == metrics
 
 
-def test_the_lock_file_is_described_as_it_is():
-    """docs/runtime.md tells version, Java and number of jars as the lock file has them."""
-    lock = load_lock()
-    text = page_named("docs/runtime.md")
+@pytest.mark.parametrize("lane", ["lts", "current"])
+def test_the_lock_files_are_described_as_they_are(lane):
+    """docs/runtime.md tells version, Java, number of jars and size as the lock files have them."""
+    lock = load_lock(lane)
+    [row] = [
+        row
+        for row in rows(section("docs/runtime.md", "Lanes"), "lane")
+        if code_in(row[0]) == [lane]
+    ]
+    size = round(sum(jar.size for jar in lock.jars) / 1e6)
 
-    assert f"{len(lock.jars)} jars" in text
-    assert f"Neo4j {lock.neo4j}" in text
-    assert "Java " + " or ".join(map(str, lock.java)) in text
+    assert row[1:3] == [lock.neo4j, " or ".join(map(str, lock.java))]
+    assert re.search(rf"{len(lock.jars)} jars, {size} MB", page_named("docs/runtime.md"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import httpx
 import typer
 
 from sidecypher.app import serve as run_sidecar
-from sidecypher.cli.options import AsJson, Check, Config, Home, Procedures
+from sidecypher.cli.options import AsJson, Check, Config, Home, Lane, Procedures
 from sidecypher.cli.output import notes, results, show_json
 from sidecypher.cli.prepare import PLUGIN_FILE, build_plugin, fetch_jars, find_jdk, load_procedures
 from sidecypher.rendezvous import running_sidecars
@@ -40,9 +40,11 @@ def up(
     config: Config = None,
     as_json: AsJson = False,
     check: Check = True,
+    lane: Lane = None,
 ) -> None:
     """Start Neo4j and the sidecar in the background; build the plugin if it does not fit."""
-    settings = load_settings({"home": home, "procedures": procedures}, config=config)
+    flags = {"home": home, "procedures": procedures, "lane": lane}
+    settings = load_settings(flags, config=config)
     bring_up(settings, check=check)
     show_status(settings, as_json=as_json)
 
@@ -72,7 +74,7 @@ def bring_up(
         notes.print("Already up. To load changed procedures: `sidecypher down`, then `up`.")
         return
     # Asked first: without a JDK there is no use in fetching 140 MB.
-    jdk = find_jdk()
+    jdk = find_jdk(settings)
     installation = fetch_jars(settings)
     loaded = load_procedures(settings)
     plugins = settings.home / "neo4j" / "plugins"
@@ -91,7 +93,7 @@ def supervise(
     settings = load_settings({})
 
     def plan() -> list[ProcessSpec]:
-        installation = Installation(load_lock(), settings.cache_dir)
+        installation = Installation(load_lock(settings.lane), settings.cache_dir)
         ports = choose_ports(
             settings.home / "ports.json",
             bolt=settings.bolt_port or None,

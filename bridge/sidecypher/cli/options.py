@@ -1,7 +1,7 @@
 """Options that several commands share."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,6 +14,10 @@ Procedures = Annotated[
     typer.Option("--procedures", help="Folder of your own procedures; may be given again."),
 ]
 Config = Annotated[Path | None, typer.Option("--config", help="TOML file of settings.")]
+Lane = Annotated[
+    Literal["lts", "current"] | None,
+    typer.Option("--lane", help="Which Neo4j runs; a home keeps the one it began with."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Check = Annotated[
     bool, typer.Option(help="Start a throw-away Neo4j with a new plugin before it is installed.")

@@ -38,7 +38,7 @@ def build(
             f"`{first.module}` cannot be loaded: {first.reason}",
             hint="Correct it, or take it out of the folder.",
         )
-    jdk = find_jdk()
+    jdk = find_jdk(settings)
     installation = fetch_jars(settings)
     destination = output or settings.home / "neo4j" / "plugins" / PLUGIN_FILE
     destination.parent.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ from sidecypher.runtime import (
     fetch,
     find_java,
     find_javac,
+    load_api_lock,
     load_lock,
 )
 from sidecypher.settings import Settings
@@ -28,8 +29,10 @@ def fetch_jars(settings: Settings) -> Installation:
     Raises:
         DownloadFailed: A jar cannot be had.
     """
+    mirror = settings.maven_url or MAVEN_CENTRAL
+    fetch(load_api_lock(), settings.cache_dir, mirror)
     with download_bar("Fetching Neo4j") as on_bytes:
-        return fetch(load_lock(), settings.cache_dir, settings.maven_url or MAVEN_CENTRAL, on_bytes)
+        return fetch(load_lock(settings.lane), settings.cache_dir, mirror, on_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +43,14 @@ class Jdk:
     javac: Path
 
 
-def find_jdk() -> Jdk:
-    """Find Java before anything is fetched for it.
+def find_jdk(settings: Settings) -> Jdk:
+    """Find the Java of the lane before anything is fetched for it.
 
     Raises:
         JavaNotFound: There is none.
         WrongJava: There are only others.
     """
-    return Jdk(find_java(load_lock().java), find_javac())
+    return Jdk(find_java(load_lock(settings.lane).java), find_javac())
 
 
 def load_procedures(settings: Settings) -> Loaded:
@@ -67,7 +70,7 @@ def build_plugin(
 
     Args:
         loaded: The procedures it shall offer.
-        installation: The jars to compile against.
+        installation: The jars to compile against, and those of the throw-away server.
         jdk: The compiler, and the Java of the throw-away server.
         destination: The jar; replaced only by one that Neo4j has started with.
         check: Whether to start a throw-away Neo4j with the new jar first.
@@ -89,7 +92,7 @@ def build_plugin(
         build(
             catalogue,
             core_jar=CORE_JAR,
-            classpath=installation.jars("lib"),
+            classpath=installation.api_jars(),
             javac=jdk.javac,
             destination=draft,
         )

@@ -16,7 +16,7 @@ from sidecypher.runtime.errors import (
 )
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java, find_java, find_javac
-from sidecypher.runtime.lockfile import Jar, Lock, load_lock
+from sidecypher.runtime.lockfile import Jar, Lock, load_api_lock, load_lock
 from sidecypher.runtime.neo4j import USER, Neo4jServer
 from sidecypher.runtime.ports import Ports, choose_ports, read_ports
 from sidecypher.runtime.process.child import Backoff
@@ -58,6 +58,7 @@ __all__ = [
     "find_java",
     "find_javac",
     "launch_supervisor",
+    "load_api_lock",
     "load_lock",
     "read_ports",
     "read_state",

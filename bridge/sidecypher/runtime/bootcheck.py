@@ -4,6 +4,8 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
+import msgspec
+
 from sidecypher.runtime.errors import PluginRefused, ServerFailed
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java
@@ -72,11 +74,30 @@ def _reasons(server: Neo4jServer) -> list[str]:
     """Pick the lines that tell why, from what the server printed and from its debug log."""
     logs = (server.log_file, server.folder / "logs" / "debug.log")
     texts = [log.read_text(encoding="utf-8", errors="replace") for log in logs if log.is_file()]
-    entries = [entry for text in texts for entry in _ENTRY.split(text)]
+    plain = ["".join(map(_as_text, text.splitlines(keepends=True))) for text in texts]
+    entries = [entry for text in plain for entry in _ENTRY.split(text)]
     known = [jar.name for jar in server.installation.jars("plugins")]
     telling = [entry for entry in entries if _tells(entry, known)]
     lines = "".join(telling or entries).splitlines()
     return [line for line in lines if not line.startswith("\t")][-_REASON_LINES:]
+
+
+class _JsonEntry(msgspec.Struct):
+    time: str
+    level: str
+    category: str = ""
+    message: str = ""
+    stacktrace: str = ""
+
+
+def _as_text(line: str) -> str:
+    """Write a line of the current lane's debug log, which is JSON, as the LTS lane writes it."""
+    try:
+        entry = msgspec.json.decode(line, type=_JsonEntry)
+    except msgspec.DecodeError:
+        return line
+    head = f"{entry.time} {entry.level} [{entry.category}] {entry.message}"
+    return "\n".join(filter(None, [head, entry.stacktrace])) + "\n"
 
 
 def _tells(entry: str, known: Collection[str]) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from sidecypher.runtime.lockfile import Jar, Lock, Place
+from sidecypher.runtime.lockfile import Jar, Lock, Place, load_api_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +30,7 @@ class Installation:
     def jars(self, place: Place) -> list[Path]:
         """The jars of one place, in the order of the lock file."""
         return [self.path(jar) for jar in self.lock.jars if jar.place == place]
+
+    def api_jars(self) -> list[Path]:
+        """The jars that plugins are compiled against, which are the same in all lanes."""
+        return [self.path(jar) for jar in load_api_lock().jars]

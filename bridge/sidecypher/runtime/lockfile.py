@@ -1,11 +1,16 @@
 """The lock file of a lane: every jar of an embedded Neo4j, by name, hash and size."""
 
 from importlib.resources import files
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 Place = Literal["lib", "plugins"]
+
+_API: Final = frozenset(
+    "neo4j-common neo4j-gql-status neo4j-graphdb-api neo4j-kernel-api neo4j-logging "
+    "neo4j-procedure-api".split()
+)
 
 
 class Jar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,6 +50,8 @@ class Lock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         neo4j: Version of Neo4j.
         main_class: The class whose `main` starts the server.
         java: Major versions of Java that the lane runs on, best first.
+        flags: What this lane's JVM wants beside what every lane's gets.
+        settings: What this lane's `neo4j.conf` has beside what every lane's has.
         jars: Sorted by place and artifact.
     """
 
@@ -52,6 +59,8 @@ class Lock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     neo4j: str
     main_class: str
     java: tuple[int, ...]
+    flags: tuple[str, ...]
+    settings: dict[str, str]
     jars: tuple[Jar, ...]
 
     @classmethod
@@ -65,8 +74,8 @@ class Lock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def to_json(self) -> bytes:
         """Render with one jar a line, so that a change of version is one changed line."""
-        head = {name: getattr(self, name) for name in ("lane", "neo4j", "main_class", "java")}
-        fields = [f'"{name}": {_text(value)}' for name, value in head.items()]
+        head = ("lane", "neo4j", "main_class", "java", "flags", "settings")
+        fields = [f'"{name}": {_text(getattr(self, name))}' for name in head]
         jars = ",\n    ".join(_text(jar) for jar in self.jars)
         body = ",\n  ".join([*fields, f'"jars": [\n    {jars}\n  ]'])
         return f"{{\n  {body}\n}}\n".encode()
@@ -80,6 +89,21 @@ def load_lock(lane: str = "lts") -> Lock:
         (17, 21)
     """
     return Lock.from_json(files(__package__).joinpath("lock", f"{lane}.json").read_bytes())
+
+
+def load_api_lock() -> Lock:
+    """Name the jars that plugins are compiled against, whatever lane they run in.
+
+    They are those of the LTS lane: the later lane runs what was compiled against the earlier one,
+    and its own jars can only be read by its own Java.
+
+    Example:
+        >>> load_api_lock().neo4j == load_lock("lts").neo4j
+        True
+    """
+    lock = load_lock("lts")
+    jars = tuple(jar for jar in lock.jars if jar.artifact.split(":")[1] in _API)
+    return msgspec.structs.replace(lock, jars=jars)
 
 
 def _text(value: object) -> str:

@@ -107,13 +107,15 @@ class Neo4jServer:
         """Write what the server reads at its start; before the very first one also the password.
 
         Raises:
-            ServerFailed: If the first password cannot be set, or is not in the home any more.
+            ServerFailed: If the first password cannot be set, or is not in the home any more; or
+                if the graph in the home is one of another lane.
         """
         for folder in (self.home, self.folder, self.run_folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.chmod(0o700)
         for name in ("conf", "data", "logs", "plugins"):
             (self.folder / name).mkdir(exist_ok=True)
+        self._keep_lane()
         self._link_plugins()
         self._conf_file.write_text(self._settings(), encoding="utf-8")
         self._class_path_file.write_text(f'-cp\n"{self._class_path()}"\n', encoding="utf-8")
@@ -133,6 +135,8 @@ class Neo4jServer:
             log_file=self.log_file,
             restart=restart,
             ready=self.answers,
+            # A first start takes a minute when ten others want the same two cores.
+            ready_timeout=180.0,
         )
 
     def answers(self, _pid: int = 0) -> bool:
@@ -162,6 +166,11 @@ class Neo4jServer:
         return self.folder / "conf" / "neo4j.conf"
 
     @property
+    def _auth_file(self) -> Path:
+        """What setting the first password writes; the server reads it at its first start."""
+        return self.folder / "data" / "dbms" / "auth.ini"
+
+    @property
     def _class_path_file(self) -> Path:
         return self.folder / "conf" / "class-path.args"
 
@@ -169,6 +178,7 @@ class Neo4jServer:
         return (
             str(self.java.executable),
             *_JVM_FLAGS,
+            *self.installation.lock.flags,
             f"@{self._class_path_file}",
             self.installation.lock.main_class,
             f"--home-dir={self.folder}",
@@ -207,11 +217,25 @@ class Neo4jServer:
             # Half a gigabyte of empty log files would be made for every home otherwise.
             "db.tx_log.preallocate": "false",
             "db.lock.acquisition.timeout": "10s",
-            # Otherwise each stop waits 5 s for connections that it has closed before.
-            "internal.dbms.bolt.netty_server_shutdown_quiet_period": "0",
+            **self.installation.lock.settings,
         }
         lines = [f"{name}={value}\n" for name, value in settings.items()]
         return "# Written anew at each start.\n" + "".join(lines)
+
+    def _keep_lane(self) -> None:
+        """Refuse a graph of another lane: a later Neo4j changes it so that no earlier reads it."""
+        memory, lane = self.folder / "lane", self.installation.lock.lane
+        if memory.exists():
+            was = memory.read_text(encoding="utf-8").strip()
+        else:
+            # Before there were two lanes, none was written down.
+            was = "lts" if self._auth_file.exists() else lane
+        if was != lane:
+            raise ServerFailed(
+                f"The graph in this home belongs to the lane `{was}`, not `{lane}`",
+                hint=f"Set `SIDECYPHER_LANE={was}`, or name another home with `--home`.",
+            )
+        memory.write_text(f"{lane}\n", encoding="utf-8")
 
     def _link_plugins(self) -> None:
         """Show the server the plugins of the lane, and take away those of an older lock file."""
@@ -223,8 +247,7 @@ class Neo4jServer:
             (self.plugin_folder / jar.name).symlink_to(jar)
 
     def _set_first_password(self) -> None:
-        # `auth.ini` is what the command below writes; the server reads it at its first start.
-        if (self.folder / "data" / "dbms" / "auth.ini").exists():
+        if self._auth_file.exists():
             if not self.password_file.exists():
                 raise ServerFailed(
                     "The graph has a password, but the file `neo4j-password` is not in the home",

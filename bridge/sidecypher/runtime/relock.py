@@ -1,4 +1,4 @@
-"""Write the lock file of a lane anew, with Maven: `python -m sidecypher.runtime.relock`.
+"""Write the lock files of the lanes anew, with Maven: `python -m sidecypher.runtime.relock`.
 
 A maintainer runs this after changing a version below; users never need Maven for the runtime.
 """
@@ -9,8 +9,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -35,6 +35,8 @@ class Lane:
         java: Major versions of Java it runs on, best first.
         lib: Artifacts that are resolved with everything they need.
         plugins: Artifacts taken alone, because `lib` has the rest of what they need.
+        flags: What this lane's JVM wants beside what every lane's gets.
+        settings: What this lane's `neo4j.conf` has beside what every lane's has.
     """
 
     name: str
@@ -42,6 +44,8 @@ class Lane:
     java: tuple[int, ...]
     lib: tuple[str, ...]
     plugins: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 LTS = Lane(
@@ -63,6 +67,33 @@ LTS = Lane(
         "org.neo4j.procedure:apoc-core:5.26.19",
         "org.roaringbitmap:RoaringBitmap:0.7.17",
     ),
+    # Otherwise each stop waits 5 s for connections that it has closed before.
+    settings={"internal.dbms.bolt.netty_server_shutdown_quiet_period": "0"},
+)
+
+CURRENT = Lane(
+    name="current",
+    neo4j="2026.08.1",
+    java=(25,),
+    lib=(
+        "org.neo4j:neo4j:2026.08.1",
+        "org.neo4j.app:neo4j-server:2026.08.1",
+        "org.neo4j.client:neo4j-browser:5.24.0",
+    ),
+    # No APOC of this version is on Maven Central.
+    plugins=(),
+    flags=(
+        "--add-opens=java.base/java.util.concurrent=ALL-UNNAMED",
+        "--sun-misc-unsafe-memory-access=allow",
+        "-Dorg.neo4j.shaded.lucene9.vectorization.upperJavaFeatureVersion=25",
+    ),
+    settings={
+        "internal.dbms.bolt.netty_server_shutdown_quiet_period_duration": "0s",
+        # Neo4j announces itself by UDP and offers itself to a service of its maker otherwise.
+        "dbms.fleet_manager.enabled": "false",
+        "server.fleet_discovery.enabled": "false",
+        "server.http.x_forward.enabled": "false",
+    },
 )
 
 
@@ -79,10 +110,14 @@ def relock(lane: Lane, target: Path, *, mvn: str = "mvn") -> Lock:
     """
     with tempfile.TemporaryDirectory() as folder:
         lib = _resolve(lane.lib, "lib", Path(folder, "lib"), mvn)
-        plugins = _resolve(lane.plugins, "plugins", Path(folder, "plugins"), mvn)
+        plugins = (
+            _resolve(lane.plugins, "plugins", Path(folder, "plugins"), mvn) if lane.plugins else []
+        )
         main_class = _main_class(Path(folder, "lib", "jars", f"neo4j-{lane.neo4j}.jar"))
     jars = sorted([*lib, *plugins], key=lambda jar: (jar.place, jar.artifact))
-    lock = Lock(lane.name, lane.neo4j, main_class, lane.java, tuple(jars))
+    lock = Lock(
+        lane.name, lane.neo4j, main_class, lane.java, lane.flags, dict(lane.settings), tuple(jars)
+    )
     target.write_bytes(lock.to_json())
     return lock
 
@@ -152,15 +187,17 @@ def _main_class(neo4j_jar: Path) -> str:
 
 
 def main() -> int:
-    """Write the lock file of the LTS lane into this package."""
-    target = Path(__file__).with_name("lock") / f"{LTS.name}.json"
-    try:
-        lock = relock(LTS, target)
-    except RelockFailed as error:
-        sys.stderr.write("\n".join([str(error), error.hint, *error.details.get("log_tail", [])]))
-        return 1
-    size = sum(jar.size for jar in lock.jars) / 1e6
-    sys.stdout.write(f"{target.name}: {len(lock.jars)} jars, {size:.1f} MB\n")
+    """Write the lock files of both lanes into this package."""
+    for lane in (LTS, CURRENT):
+        target = Path(__file__).with_name("lock") / f"{lane.name}.json"
+        try:
+            lock = relock(lane, target)
+        except RelockFailed as error:
+            output = error.details.get("log_tail", [])
+            sys.stderr.write("\n".join([str(error), error.hint, *output]))
+            return 1
+        size = sum(jar.size for jar in lock.jars) / 1e6
+        sys.stdout.write(f"{target.name}: {len(lock.jars)} jars, {size:.1f} MB\n")
     return 0
 
 

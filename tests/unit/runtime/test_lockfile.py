@@ -1,12 +1,13 @@
 import msgspec
 import pytest
 
-from sidecypher.runtime.lockfile import Lock, load_lock
+from sidecypher.runtime.lockfile import Lock, load_api_lock, load_lock
 
 
-@pytest.fixture(name="lock")
-def lts_lock():
-    return load_lock("lts")
+@pytest.fixture(name="lock", params=["lts", "current"])
+def lock_of_a_lane(request):
+    """The lock file of each lane."""
+    return load_lock(request.param)
 
 
 def test_jars_are_sorted_and_unique(lock):
@@ -31,13 +32,33 @@ def test_coordinates_name_no_server(lock):
     assert all(2 <= jar.artifact.count(":") <= 3 for jar in lock.jars)
 
 
-def test_the_lane_has_neo4j_and_apoc(lock):
+def test_the_lts_lane_has_neo4j_and_apoc():
     """The LTS lane is Neo4j 5.26 with APOC among the plugins, on Java 17 or 21."""
+    lock = load_lock("lts")
     placed = {jar.artifact: jar.place for jar in lock.jars}
 
     assert placed[f"org.neo4j:neo4j:{lock.neo4j}"] == "lib"
     assert placed["org.neo4j.procedure:apoc-core:5.26.19"] == "plugins"
     assert lock.java == (17, 21)
+
+
+def test_the_current_lane_has_no_plugins():
+    """The current lane is Neo4j 2026 on Java 25; Maven Central has no APOC for it."""
+    lock = load_lock("current")
+
+    assert f"org.neo4j:neo4j:{lock.neo4j}" in {jar.artifact for jar in lock.jars}
+    assert {jar.place for jar in lock.jars} == {"lib"}
+    assert lock.java == (25,)
+
+
+def test_plugins_are_compiled_against_the_lts_lane():
+    """The API jars are a few of the LTS lane's, whatever lane the plugin will run in."""
+    api = load_api_lock()
+
+    assert set(api.jars) < set(load_lock("lts").jars)
+    assert {"neo4j-procedure-api-5.26.29.jar", "neo4j-kernel-api-5.26.29.jar"} < {
+        jar.file_name for jar in api.jars
+    }
 
 
 def test_a_lock_survives_a_round_trip(lock):
@@ -58,7 +79,7 @@ def test_an_unknown_field_is_refused(lock):
 
 def test_classifiers_are_part_of_name_and_path(lock):
     """A jar for one platform is found by its classifier in any Maven repository."""
-    jar = next(jar for jar in lock.jars if jar.artifact.endswith(":linux-x86_64"))
+    jars = [jar for jar in lock.jars if jar.artifact.endswith(":linux-x86_64")]
 
-    assert jar.file_name.endswith("-linux-x86_64.jar")
-    assert jar.path.startswith("io/netty/netty-transport-native-epoll/")
+    assert all(jar.file_name.endswith("-linux-x86_64.jar") for jar in jars)
+    assert any(jar.path.startswith("io/netty/netty-transport-native-epoll/") for jar in jars)

@@ -1,3 +1,4 @@
+import dataclasses
 import sys
 import textwrap
 
@@ -7,7 +8,13 @@ from sidecypher.runtime.errors import RelockFailed
 from sidecypher.runtime.lockfile import Lock
 from sidecypher.runtime.relock import Lane, relock
 
-LANE = Lane("tiny", "1.0", (17,), lib=("org.neo4j:neo4j:1.0",), plugins=("a.b:plug:2",))
+LANE = Lane(
+    *("tiny", "1.0", (17,)),
+    lib=("org.neo4j:neo4j:1.0",),
+    plugins=("a.b:plug:2",),
+    flags=("-Xflag",),
+    settings={"a.setting": "1"},
+)
 
 FAKE_MAVEN = """\
     #!{python}
@@ -51,6 +58,7 @@ def test_a_lane_becomes_a_sorted_lock(tmp_path):
         ("plugins", "a.b:plug:2"),
     ]
     assert lock.main_class == "org.example.Main"
+    assert (lock.flags, lock.settings) == (("-Xflag",), {"a.setting": "1"})
     assert all(jar.size > 0 and len(jar.sha256) == 64 for jar in lock.jars)
     assert Lock.from_json(target.read_bytes()) == lock
 
@@ -63,6 +71,15 @@ def test_the_same_lane_gives_the_same_bytes(tmp_path):
     relock(LANE, tmp_path / "two.json", mvn=maven)
 
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
+
+
+def test_a_lane_may_have_no_plugins(tmp_path):
+    """A lane without plugins is resolved without asking Maven for any."""
+    lane = dataclasses.replace(LANE, plugins=())
+
+    lock = relock(lane, tmp_path / "tiny.json", mvn=script(tmp_path, FAKE_MAVEN))
+
+    assert {jar.place for jar in lock.jars} == {"lib"}
 
 
 def test_a_failing_maven_changes_nothing(tmp_path):

@@ -10,7 +10,7 @@ import typer
 
 from sidecypher.cli.demo.source import choose_source
 from sidecypher.cli.lifecycle import bolt_address, bring_up, read_status
-from sidecypher.cli.options import Config, Home
+from sidecypher.cli.options import Config, Home, Lane
 from sidecypher.cli.output import notes, results, show_table
 from sidecypher.runtime import USER, AlreadyRunning, read_state, stop
 from sidecypher.settings import load_settings
@@ -30,9 +30,10 @@ def demo(
     home: Home = None,
     config: Config = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave everything up.")] = False,
+    lane: Lane = None,
 ) -> None:
     """Start Neo4j and the sidecar, load a small graph, and query it with data from GitHub."""
-    settings = load_settings({"home": home}, config=config)
+    settings = load_settings({"home": home, "lane": lane}, config=config)
     running = read_state(settings.home)
     if running is not None and running.alive:
         raise AlreadyRunning(

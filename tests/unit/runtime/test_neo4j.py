@@ -1,0 +1,55 @@
+"""What a server is started with, lane by lane."""
+
+import pytest
+
+from sidecypher.runtime import Installation, Java, Neo4jServer, Ports, ServerFailed, load_lock
+
+
+@pytest.fixture(name="server")
+def server_of_a_lane(tmp_path):
+    """Makes the server of a lane, in one home; its jars need not be there."""
+
+    def make(lane):
+        installation = Installation(load_lock(lane), tmp_path / "cache")
+        java = Java(tmp_path / "java", installation.lock.java[0])
+        return Neo4jServer(tmp_path / "home", installation, java, Ports(1, 2), auth=False)
+
+    return make
+
+
+@pytest.mark.parametrize("lane", ["lts", "current"])
+def test_a_lane_adds_its_flags_and_settings(server, lane):
+    """The JVM gets the lane's flags, and `neo4j.conf` its settings, beside what all lanes have."""
+    server = server(lane)
+    server.prepare()
+
+    argv = server.process(restart=False).argv
+    conf = (server.folder / "conf" / "neo4j.conf").read_text().splitlines()
+    lock = load_lock(lane)
+
+    assert {*lock.flags, lock.main_class, "-XX:+UseG1GC"} <= set(argv)
+    assert {f"{name}={value}" for name, value in lock.settings.items()} <= set(conf)
+    assert "server.default_listen_address=127.0.0.1" in conf
+
+
+@pytest.mark.parametrize(("first", "then"), [("lts", "current"), ("current", "lts")])
+def test_a_home_keeps_its_lane(server, first, then):
+    """A graph is never opened by another lane's Neo4j, which would change it for good."""
+    server(first).prepare()
+    server(first).prepare()
+
+    with pytest.raises(ServerFailed, match=f"belongs to the lane `{first}`, not `{then}`") as no:
+        server(then).prepare()
+
+    assert f"SIDECYPHER_LANE={first}" in no.value.hint
+
+
+def test_a_home_from_before_the_lanes_is_of_the_first(server):
+    """A graph whose lane was never written down was made by the only lane there was."""
+    auth = server("lts").folder / "data" / "dbms" / "auth.ini"
+    auth.parent.mkdir(parents=True)
+    auth.touch()
+
+    with pytest.raises(ServerFailed, match="belongs to the lane `lts`"):
+        server("current").prepare()
+    server("lts").prepare()
