@@ -69,7 +69,30 @@ class Call:
     observed: Observation
     jvm: str
     pages: int = 0
+    begun: float = field(default_factory=time.monotonic)
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+@dataclass(frozen=True, slots=True)
+class RunningCall:
+    """The facts of a call that is being served or has rows left.
+
+    Attributes:
+        seconds: Since it began.
+        rows: Sent so far.
+        done: Of its progress, as the body tells; None if it does not.
+        state: `running`, or `waiting` for its caller to ask for more rows.
+    """
+
+    call_id: str
+    name: str
+    user: str
+    database: str
+    seconds: float
+    rows: int
+    done: float | None
+    total: float | None
+    state: str
 
 
 class Dispatcher:
@@ -135,6 +158,27 @@ class Dispatcher:
         """Calls that a thread works on now."""
         return sum(call.state.served for call in list(self._calls.values()))
 
+    def running(self) -> list[RunningCall]:
+        """Return the facts of every call, the oldest first."""
+        return [
+            RunningCall(
+                call_id=call.state.call_id,
+                name=call.procedure.name,
+                user=call.state.user,
+                database=call.state.database,
+                seconds=time.monotonic() - call.begun,
+                rows=call.observed.rows,
+                done=None,
+                total=None,
+                state="running" if call.state.served else "waiting",
+            )
+            for call in list(self._calls.values())
+        ]
+
+    def swap(self, registry: Registry) -> None:
+        """Admit calls to these procedures from now on; calls in flight keep theirs."""
+        self.registry = registry
+
     def _hello(self, payload: bytes, session: Session) -> bytes:
         hello = envelope.read(payload, Hello)
         if hello.v != envelope.VERSION:
@@ -170,7 +214,7 @@ class Dispatcher:
             raise CatalogueMismatch(f"Plugin and sidecar disagree about `{request.name}`")
         if request.id in self._calls:
             raise ProtocolError("The peer used a call id twice")
-        arguments = procedure.arguments(request.args)
+        procedure, arguments = procedure.resolve(request.args, self.registry)
         state = CallState(request.id, request.name, request.database, request.user)
         observed = self._telemetry.call(state, "procedure")
         with tracing.current(observed.span):

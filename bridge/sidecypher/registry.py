@@ -2,7 +2,7 @@
 
 import inspect
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -17,7 +17,7 @@ from sidecypher.errors import (
     UnknownProcedure,
     ValueTypeError,
 )
-from sidecypher.signature import Answer, Signature
+from sidecypher.signature import Answer, Parameter, Signature
 
 Kind = Literal["procedure", "function"]
 Executor = Literal["thread", "async", "process"]
@@ -119,12 +119,36 @@ class Procedure:
         values = [self._argument(index, value) for index, value in enumerate(sent)]
         for parameter in parameters[len(sent) :]:
             if parameter.default is None:
-                raise ArgumentError(
-                    f"`{self.name}` was called without its argument `{parameter.name}`",
-                    hint=f"Its signature is {self.usage()}.",
-                )
+                raise self._without(parameter)
             values.append(deepcopy(parameter.default.value))
         return values
+
+    def by_position(self, named: Mapping[str, Any]) -> list[Any]:
+        """Return the JSON values for `arguments` from those that were sent by Cypher name.
+
+        Raises:
+            ArgumentError: A name is none of the parameters, or a parameter has no value.
+        """
+        hint = f"Its signature is {self.usage()}."
+        parameters = self.signature.parameters
+        if named.keys() - {parameter.name for parameter in parameters}:
+            raise ArgumentError(f"`{self.name}` was given an argument it does not have", hint=hint)
+        return [
+            named[parameter.name] if parameter.name in named else self._sent_default(parameter)
+            for parameter in parameters
+        ]
+
+    def _sent_default(self, parameter: Parameter) -> Any:
+        default = parameter.default
+        if default is None:
+            raise self._without(parameter)
+        return None if default.by_null else encoder(parameter.type)(default.value)
+
+    def _without(self, parameter: Parameter) -> ArgumentError:
+        return ArgumentError(
+            f"`{self.name}` was called without its argument `{parameter.name}`",
+            hint=f"Its signature is {self.usage()}.",
+        )
 
     def _argument(self, index: int, value: Any) -> Any:
         parameter = self.signature.parameters[index]

@@ -79,6 +79,15 @@ class Membership:
             others = _living(folder, found) if found is not None and fits else []
             _write(folder, Rendezvous(fingerprint, [*others, own]))
 
+    def renew(self, own: Announcement) -> None:
+        """Tell what has changed about this sidecar, whose generation stays the same."""
+        with run_folder_lock(self._folder):
+            found = read_rendezvous(self._folder)
+            if found is not None and self._own in found.sidecars:
+                sidecars = [own if each == self._own else each for each in found.sidecars]
+                _write(self._folder, Rendezvous(found.fingerprint, sidecars))
+                self._own = own
+
     def leave(self) -> None:
         """Take the sidecar out, so that plugins send it no further calls."""
         with run_folder_lock(self._folder):

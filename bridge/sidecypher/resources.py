@@ -2,11 +2,16 @@
 
 import inspect
 import threading
+from collections.abc import Awaitable, Callable, Iterable
+from types import ModuleType
 from typing import Any, TypeVar
 
 from sidecypher.telemetry import logger
 
 _Resource = TypeVar("_Resource")
+
+Await = Callable[[Callable[[], Awaitable[Any]]], Any]
+"""Runs what makes an awaitable on the sidecar's event loop, for a bounded time."""
 
 
 class Resources:
@@ -23,6 +28,10 @@ class Resources:
         self._lock = threading.RLock()
         self._made: dict[type, Any] = {}
 
+    def provide(self, made: object) -> None:
+        """Give an object that is there already, in the name of its class."""
+        self._made[type(made)] = made
+
     def get(self, kind: type[_Resource]) -> _Resource:
         """Return the one object of class `kind`."""
         made = self._made.get(kind)
@@ -32,6 +41,38 @@ class Resources:
                 if made is None:
                     made = self._made[kind] = kind()
         return made
+
+    def ping(self, await_: Await) -> dict[str, str | None]:
+        """Ask each object that has a method `ping`, plain or async, how it is.
+
+        Returns:
+            For each such class, None, or the type of what its `ping` raised.
+        """
+        found: dict[str, str | None] = {}
+        for kind, made in list(self._made.items()):
+            ping = getattr(made, "ping", None)
+            if ping is None:
+                continue
+            try:
+                _call(ping, await_)
+            except Exception as error:  # noqa: BLE001 - an author's `ping` may raise anything
+                found[kind.__qualname__] = f"its `ping` raised {type(error).__name__}"
+            else:
+                found[kind.__qualname__] = None
+        return found
+
+    def of_modules(self, modules: Iterable[ModuleType]) -> list[type]:
+        """Return the classes of these very modules that an object was made of."""
+        return [kind for kind in list(self._made) if any(_defines(each, kind) for each in modules)]
+
+    def drop(self, kinds: Iterable[type], await_: Await) -> None:
+        """Stop the objects of classes that nothing uses any more."""
+        for kind in kinds:
+            made = self._made.pop(kind, None)
+            try:
+                _call(getattr(made, "stop", None), await_)
+            except Exception as error:  # noqa: BLE001 - an author's `stop` may raise anything
+                _not_stopped(kind, error)
 
     async def stop(self) -> None:
         """Stop all objects that can be stopped, the latest first; one that fails stops no other."""
@@ -43,6 +84,26 @@ class Resources:
                 if inspect.isawaitable(stopped):
                     await stopped
             except Exception as error:  # noqa: BLE001 - an author's `stop` may raise anything
-                logger().error(
-                    "resource not stopped", resource=kind.__name__, type=type(error).__name__
-                )
+                _not_stopped(kind, error)
+
+
+def _call(method: Callable[[], Any] | None, await_: Await) -> None:
+    """Call a method on this thread if it is plain, on the event loop if it is async."""
+    if inspect.iscoroutinefunction(method):
+        await_(method)
+    elif method is not None:
+        method()
+
+
+def _defines(module: ModuleType, kind: type) -> bool:
+    """Tell whether this is the module that made the class, not a later one of the same name."""
+    if kind.__module__ != module.__name__:
+        return False
+    found: Any = module
+    for name in kind.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is kind
+
+
+def _not_stopped(kind: type, error: Exception) -> None:
+    logger().error("resource not stopped", resource=kind.__name__, type=type(error).__name__)

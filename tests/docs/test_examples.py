@@ -7,6 +7,7 @@ import tomllib
 import pytest
 from docs.pages import CALL, PAGES, blocks, cypher_blocks, name_of, page_named, run_python
 
+from sidecypher import introspection
 from sidecypher.batch import with_twins
 from sidecypher.registry import Registry, procedures_in
 from sidecypher_procedures import github
@@ -27,7 +28,7 @@ def test_python_blocks_run_in_order(name):
 @pytest.mark.parametrize("block", cypher_blocks(), ids=str)
 def test_cypher_blocks_call_what_exists(block):
     """A procedure called in a Cypher block exists, takes these arguments and has these columns."""
-    known = Registry(with_twins(procedures_in([github, run_python(block.page)])))
+    known = Registry(with_twins(procedures_in([github, introspection, run_python(block.page)])))
     found = list(CALL.finditer(block.text))
 
     assert found, "a Cypher example without a call of ours has no place in these pages"

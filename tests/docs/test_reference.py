@@ -4,18 +4,19 @@ import importlib
 import re
 from datetime import date, datetime, time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from docs.pages import ROOT, code_in, headings, page_named, rows, section
 from docs.test_doctests import PACKAGES, modules
 
 import sidecypher
-from sidecypher import Row, envelope
+from sidecypher import Row, envelope, introspection
 from sidecypher.codec import TAGS
 from sidecypher.context import CallState
 from sidecypher.errors import SidecypherError
 from sidecypher.executors import PAGE_ROWS
+from sidecypher.loading.changes import State
 from sidecypher.registry import Registry, procedures_in
 from sidecypher.runtime.lockfile import load_lock
 from sidecypher.settings import Settings
@@ -29,6 +30,7 @@ from sidecypher_procedures.github.settings import GithubSettings
 
 JAVA = ROOT / "plugin-build/core/src/main/java/io/sidecypher/core"
 GITHUB = {found.name: found for found in Registry(procedures_in([github]))}
+OWN = {found.name: found for found in Registry(procedures_in([introspection]))}
 
 
 class Value(Row):
@@ -188,20 +190,30 @@ def test_every_public_name_is_in_the_guide():
 # The `github` procedures
 
 
-@pytest.mark.parametrize("name", GITHUB)
-def test_columns_of_the_github_procedures(name):
-    """docs/github.md has each procedure's signature and columns, in order, with their types."""
-    procedure = GITHUB[name]
-    text = section("docs/github.md", name)
+@pytest.mark.parametrize("name", [*GITHUB, *OWN])
+def test_columns_of_the_shipped_procedures(name):
+    """The page of a namespace has each signature and its columns, in order, with their types."""
+    procedure = (GITHUB | OWN)[name]
+    text = section(f"docs/{name.partition('.')[0]}.md", name)
     table = [(code_in(row[0])[0], row[1].strip("`")) for row in rows(text, "column")]
 
     assert table == [(column.name, column.type) for column in procedure.entry.columns]
     assert procedure.usage().partition(" :: (")[0] in text.splitlines()
 
 
-def test_github_procedures_are_all_documented():
-    """docs/github.md has a heading for each procedure of the namespace."""
-    assert {each for each in headings(ROOT / "docs/github.md") if "." in each} == set(GITHUB)
+@pytest.mark.parametrize(("page", "procedures"), [("github", GITHUB), ("sidecypher", OWN)])
+def test_shipped_procedures_are_all_documented(page, procedures):
+    """The page of a namespace has a heading for each of its procedures."""
+    names = [each for each in headings(ROOT / f"docs/{page}.md") if each.startswith(f"{page}.")]
+
+    assert sorted(names) == sorted(procedures)
+
+
+def test_states_of_a_reload_are_documented():
+    """docs/sidecypher.md tells each state that a procedure may have after a reload."""
+    table = rows(section("docs/sidecypher.md", "sidecypher.reload"), "state")
+
+    assert [code_in(row[0])[0] for row in table] == list(get_args(State))
 
 
 def test_github_options_and_repository_settings_are_documented():

@@ -28,7 +28,11 @@ class Left(Row):
     count: int
 
 
-state: dict[str, Any] = {"alive": 0, "most": 0, "closed": []}
+class Anything(Row):
+    value: Any
+
+
+state: dict[str, Any] = {"alive": 0, "most": 0, "closed": [], "tally": 0}
 """What the bodies have noted."""
 
 
@@ -101,6 +105,25 @@ async def parts_async(text: str) -> AsyncIterator[Part]:
         if part == "!":
             raise ProcedureError("A part is `!`", code="test.bang")
         yield Part(part=part)
+
+
+@procedure("test.same", batch=True)
+def same(value: Any) -> Anything:
+    """Return any value."""
+    return Anything(value=value)
+
+
+@procedure("test.tally", batch=True)
+def tally(value: int) -> Left:
+    """Count how often this was called."""
+    state["tally"] += 1
+    return Left(count=value)
+
+
+@procedure("test.tallied")
+def tallied() -> Left:
+    """Return how often `test.tally` was called."""
+    return Left(count=state["tally"])
 
 
 @procedure("test.checked", batch=True)

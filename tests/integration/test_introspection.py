@@ -1,0 +1,103 @@
+"""What `sidecypher.*` tells and does inside Neo4j."""
+
+import pytest
+from neo4j.exceptions import ClientError
+
+
+def test_the_sidecar_tells_about_itself(session, server):
+    """Version, identity and what is loaded are those of the sidecar that runs."""
+    sidecar = server.sidecar
+    row = session.run("CALL sidecypher.info()").single()
+
+    assert (row["pid"], row["generation"]) == (sidecar.pid, sidecar.generation)
+    assert (row["procedures"], row["leftOut"]) == (sidecar.procedures, len(sidecar.left_out))
+
+
+def test_procedures_are_listed_as_neo4j_shows_them(session):
+    """Every procedure of the plugin is in service, with its mode."""
+    shown = session.run(
+        "SHOW PROCEDURES YIELD name, mode WHERE name STARTS WITH 'test.' OR name STARTS WITH "
+        "'sidecypher.' OR name STARTS WITH 'github.' RETURN name, mode ORDER BY name"
+    )
+    listed = session.run(
+        "CALL sidecypher.procedures() YIELD name, kind, mode, problem "
+        "WHERE kind = 'procedure' AND problem IS NULL RETURN name, mode ORDER BY name"
+    )
+
+    assert [record.values() for record in listed] == [record.values() for record in shown]
+
+
+def test_all_is_well(session):
+    """Every check of `/readyz` is fine."""
+    rows = session.run(
+        "CALL sidecypher.health() YIELD check, ok, problem RETURN check, ok, problem"
+    )
+
+    assert {record["check"]: record["problem"] for record in rows if not record["ok"]} == {}
+
+
+def test_running_calls_are_seen_with_their_user(driver, session):
+    """A call with rows left is shown to others, with its user and database."""
+    with driver.session(fetch_size=10) as other:
+        stream = iter(other.run("CALL test.closing('seen') YIELD value RETURN value"))
+        next(stream)
+        rows = session.run("CALL sidecypher.running() YIELD name, user, database, rows RETURN *")
+        found = {record["name"]: record for record in rows}
+
+    assert found["test.closing"]["user"] == "neo4j"
+    assert found["test.closing"]["database"] == "neo4j"
+    assert found["test.closing"]["rows"] > 0
+
+
+def test_procedures_that_reach_others_are_for_administrators(session):
+    """Neo4j knows which procedures ask for an administrator."""
+    rows = session.run(
+        "SHOW PROCEDURES YIELD name, admin WHERE name STARTS WITH 'sidecypher.' "
+        "RETURN name, admin ORDER BY name"
+    )
+
+    assert {record["name"]: record["admin"] for record in rows} == {
+        "sidecypher.call": True,
+        "sidecypher.callWrite": True,
+        "sidecypher.health": False,
+        "sidecypher.info": False,
+        "sidecypher.procedures": False,
+        "sidecypher.reload": True,
+        "sidecypher.running": False,
+    }
+
+
+@pytest.mark.parametrize("args", ["['Ann']", "{value: 'Ann'}"])
+def test_a_procedure_is_called_by_its_name(session, args):
+    """Each row is a MAP of the columns."""
+    row = session.run(f"CALL sidecypher.call('test.echo', {args}) YIELD row RETURN row").single()
+
+    assert row["row"] == {"value": "Ann"}
+
+
+def test_values_and_streams_go_through_a_call_by_name(session):
+    """Temporal values keep their types, and pages follow each other."""
+    kept = session.run(
+        "WITH datetime('2024-02-29T10:11:12.123456789[Europe/Berlin]') AS at "
+        "CALL sidecypher.call('test.echoAny', [at]) YIELD row RETURN row.value = at AS same"
+    ).single()
+    total = session.run(
+        "CALL sidecypher.call('test.count', [5000]) YIELD row RETURN sum(row.value) AS total"
+    ).single()
+
+    assert kept["same"]
+    assert total["total"] == sum(range(5_000))
+
+
+def test_a_write_by_name_is_the_callers(session):
+    """`sidecypher.callWrite` runs in the caller's transaction; `sidecypher.call` writes nothing."""
+    session.run("CALL sidecypher.callWrite('test.touch.batch', [[['a'], ['b']]])").consume()
+
+    assert session.run("MATCH (n:Touched) RETURN count(n) AS n").single()["n"] == 2
+    with pytest.raises(ClientError, match="has the mode WRITE"):
+        session.run("CALL sidecypher.call('test.touch', ['c'])").consume()
+
+
+def test_a_reload_without_a_change_changes_nothing(session):
+    """Nothing is imported again, and nothing is told."""
+    assert session.run("CALL sidecypher.reload()").data() == []

@@ -1,0 +1,278 @@
+"""The sidecar tells about itself, and loads its procedures anew while calls run."""
+
+import contextlib
+import os
+import threading
+
+import pytest
+from fix_modules import good, write
+from fix_waiting import wait_until
+
+from sidecypher.dispatch import Dispatcher
+from sidecypher.executors import EventLoop
+from sidecypher.introspection import Inspector
+from sidecypher.loading import load
+from sidecypher.resources import Resources
+from sidecypher.telemetry import Telemetry, configure_logging
+from sidecypher.transport.memory import Client, memory
+from sidecypher.types import Limits
+
+SLOW = """
+import threading
+from collections.abc import Iterator
+from sidecypher import Context, Row, procedure
+
+class Text(Row):
+    value: str
+
+class Shared:
+    log = threading.stop_log
+    def __init__(self):
+        self.word = "{word}"
+    def ping(self):
+        if self.word == "sick":
+            raise OSError("with a secret")
+    async def stop(self):
+        self.log.append(self.word)
+
+@procedure("kg.slow")
+def slow(ctx: Context) -> Iterator[Text]:
+    for _ in range(17):
+        yield Text(value=ctx.resource(Shared).word)
+    yield Text(value="{word}")
+"""
+
+
+class Bench:
+    """The parts of a sidecar, without a socket."""
+
+    def __init__(self, folder):
+        # Two threads that call all the time would print thousands of lines.
+        configure_logging("WARNING", "console")
+        self.folder = folder
+        self.told = []
+        self.resources = Resources()
+        self.loop = EventLoop()
+        loaded = load([folder])
+        self.dispatcher = Dispatcher(
+            loaded.registry, self.loop, self.resources, Telemetry(), Limits()
+        )
+        self.inspector = Inspector(
+            self.dispatcher,
+            self.loop,
+            self.resources,
+            folders=(folder,),
+            loaded=loaded,
+            checks={"fine": lambda: None, "broken": lambda: "it is broken"},
+            on_reload=lambda loaded, changes: self.told.append((len(loaded.registry), changes)),
+        )
+        self.resources.provide(self.inspector)
+
+    def client(self):
+        signatures = {each.name: each.entry.signature for each in self.dispatcher.registry}
+        return Client(memory(self.dispatcher), signatures)
+
+    def call(self, name, *arguments):
+        """The rows of a call, each by column."""
+        columns = [each.name for each in self.dispatcher.registry.get(name).signature.columns]
+        return [
+            dict(zip(columns, row, strict=True)) for row in self.client().rows(name, *arguments)
+        ]
+
+    def write(self, file, content):
+        write(self.folder, file, content)
+
+    def reload(self):
+        return {
+            row["name"] or row["module"]: row["state"] for row in self.call("sidecypher.reload")
+        }
+
+
+@pytest.fixture
+def stopped():
+    """What shared objects have been stopped."""
+    threading.stop_log = []
+    yield threading.stop_log
+    del threading.stop_log
+
+
+@pytest.fixture
+def bench(tmp_path, stopped):
+    write(tmp_path, "good.py", good("kg.good", "there"))
+    write(tmp_path, "slow.py", SLOW.format(word="old"))
+    write(tmp_path, "bad.py", "print('hello')\nbroken\n")
+    made = Bench(tmp_path)
+    yield made
+    made.loop.stop([made.resources.stop])
+
+
+def test_info_tells_what_answers(bench):
+    """One row names version, process and what is in service."""
+    [row] = bench.call("sidecypher.info")
+
+    assert row["pid"] == os.getpid()
+    assert row["procedures"] == len(bench.dispatcher.registry)
+    assert row["leftOut"] == 1
+    assert row["catalogue"] == bench.dispatcher.registry.catalogue.hash
+    assert row["openCalls"] == 1
+
+
+def test_procedures_are_listed_with_the_modules_that_failed(bench):
+    """Every procedure has its signature; a module that failed has its reason, and its warnings."""
+    rows = {}
+    for row in bench.call("sidecypher.procedures"):
+        rows.setdefault(row["name"], []).append(row)
+
+    [found] = rows["kg.good"]
+    assert (found["kind"], found["mode"], found["module"]) == ("procedure", "READ", "good.py")
+    assert found["signature"] == "kg.good() :: (value :: STRING)"
+    assert (found["timeout"], found["executor"], found["problem"]) == (30.0, "thread", None)
+    assert {"github.getIssue", "sidecypher.call", "sidecypher.procedures"} <= rows.keys()
+    assert [(row["kind"], row["problem"]) for row in rows["bad.py"]] == [
+        ("module", "NameError at import: name 'broken' is not defined"),
+        ("module", "warning: it printed to standard output, which went to standard error"),
+    ]
+
+
+def test_health_tells_of_checks_and_of_shared_objects(bench):
+    """A check and a `ping` have a row each; an exception's text is not shown."""
+    bench.call("kg.slow")
+    healthy = {row["check"]: (row["ok"], row["problem"]) for row in bench.call("sidecypher.health")}
+
+    bench.write("slow.py", SLOW.format(word="sick"))
+    bench.reload()
+    bench.inspector.tend()
+    bench.call("kg.slow")
+    sick = {row["check"]: row["problem"] for row in bench.call("sidecypher.health")}
+
+    assert healthy == {
+        "fine": (True, None),
+        "broken": (False, "it is broken"),
+        "Shared": (True, None),
+    }
+    assert sick["Shared"] == "its `ping` raised OSError"
+
+
+def test_running_calls_are_shown_but_for_the_one_that_asks(bench):
+    """A call with rows left is there until it is over."""
+    stream = bench.client().rows("kg.slow")
+    next(stream)
+
+    [row] = bench.call("sidecypher.running")
+    stream.close()
+
+    assert (row["name"], row["rows"], row["state"], row["user"]) == (
+        "kg.slow", 16, "waiting", "neo4j",
+    )  # fmt: skip
+    assert row["seconds"] >= 0
+    assert bench.call("sidecypher.running") == []
+
+
+def test_a_reload_serves_the_new_code_and_lets_the_old_one_end(bench):
+    """The next call has the new body; one that is in flight keeps its own to the end."""
+    stream = bench.client().rows("kg.slow")
+    next(stream)
+
+    bench.write("slow.py", SLOW.format(word="new"))
+    states = bench.reload()
+
+    assert states == {"kg.slow": "changed", "bad.py": "failed"}
+    assert [row["value"] for row in bench.call("kg.slow")] == ["new"] * 18
+    assert [value for [value] in stream] == ["old"] * 17
+
+
+def test_shared_objects_of_replaced_classes_are_stopped_when_nobody_uses_them(bench, stopped):
+    """The old object serves the calls in flight, the new one all others; then the old one stops."""
+    stream = bench.client().rows("kg.slow")
+    next(stream)
+    bench.write("slow.py", SLOW.format(word="new"))
+    bench.reload()
+
+    bench.inspector.tend()
+    assert stopped == []
+
+    list(stream)
+    bench.inspector.tend()
+    assert stopped == ["old"]
+    assert [row["value"] for row in bench.call("kg.slow")] == ["new"] * 18
+
+
+def test_shared_objects_of_code_that_stays_are_not_stopped(bench, stopped):
+    """A reload that leaves the class as it is, or cannot replace it, leaves its object alone."""
+    (bench.folder / "bad.py").unlink()
+    bench.reload()
+    bench.call("kg.slow")
+    assert bench.reload() == {}
+    bench.write("slow.py", "broken(\n")
+    bench.reload()
+
+    bench.inspector.tend()
+
+    assert stopped == []
+    assert [row["value"] for row in bench.call("kg.slow")] == ["old"] * 18
+
+
+def test_a_reload_tells_the_sidecar(bench):
+    """Logs, metrics and `sidecypher status` follow."""
+    before = len(bench.dispatcher.registry)
+    bench.write("bad.py", good("kg.better"))
+
+    rows = bench.call("sidecypher.reload")
+
+    assert [row["state"] for row in rows] == ["added"]
+    [(count, changes)] = bench.told
+    assert (count, [each.name for each in changes]) == (before + 1, ["kg.better"])
+
+
+def test_a_changed_signature_is_reached_by_name_through_call(bench):
+    """The old signature is refused as a mismatch; `sidecypher.call` reaches the new one at once."""
+    client = bench.client()
+    bench.write("good.py", good("kg.good", "new").replace("body()", "body(value: str)"))
+
+    assert bench.reload()["kg.good"] == "signature changed"
+    with pytest.raises(Exception, match="disagree about"):
+        list(client.rows("kg.good"))
+    assert bench.call("sidecypher.call", "kg.good", ["a"]) == [{"row": {"value": "new"}}]
+
+
+def test_two_reloads_at_a_time_happen_one_after_the_other(bench):
+    """Each one begins with what the one before it has loaded."""
+    bench.write("good.py", good("kg.good", "new"))
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(bench.reload())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+    assert sum("kg.good" in states for states in found) == 1
+    assert len(found) == 4
+
+
+def test_a_reload_that_has_to_wait_too_long_is_given_up(bench):
+    """A reload whose import takes long does not hold a second one for ever."""
+    with bench.inspector._reloading, pytest.raises(TimeoutError):
+        bench.inspector.reload("call", 0.01)
+
+
+def test_calls_go_on_while_procedures_are_loaded_again(bench):
+    """No call fails for a reload, however many of both there are."""
+    client = bench.client()
+    over = threading.Event()
+    values = set()
+
+    def call_all_the_time():
+        while not over.is_set():
+            values.add(next(iter(client.rows("kg.good")))[0])
+
+    threads = [threading.Thread(target=call_all_the_time) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    with contextlib.ExitStack() as stack:
+        stack.callback(over.set)
+        for word in "abcde":
+            bench.write("good.py", good("kg.good", word))
+            bench.reload()
+            wait_until(lambda word=word: word in values)
+    for thread in threads:
+        thread.join(30)
