@@ -27,6 +27,7 @@ from sidecypher.errors import (
     MessageTooLarge,
     ProcedureFailed,
     ProtocolError,
+    SidecarStopping,
     SidecypherError,
 )
 from sidecypher.executors import (
@@ -332,8 +333,8 @@ class Dispatcher:
 
     def refuse_new(self) -> None:
         """Answer every further call with an error: the sidecar is stopping."""
-        self._stopping = CallError(
-            "The sidecar is stopping", code="SC-207", hint="Call again.", retryable=True
+        self._stopping = SidecarStopping(
+            "The sidecar is stopping", hint="Call again.", retryable=True
         )
 
     def cancel_all(self) -> None:

@@ -17,6 +17,7 @@
     │   ├── CallCancelled   SC-207   the caller has gone or its transaction was terminated
     │   ├── ContextExpired  SC-208   a context was used after its call, or from another thread
     │   ├── NoTransaction   SC-209   this transport has no transaction for `ctx.run`
+    │   ├── SidecarStopping SC-210   the sidecar begins no more calls
     │   ├── DeadlineExceeded SC-213  the call's time is used up
     │   ├── ProtocolError   SC-214   a peer broke the wire format
     │   ├── ValueTypeError  SC-215   a value has no Cypher type that the bridge carries
@@ -30,8 +31,9 @@
     └── RunFolderError      SC-604   the run folder or a file in it cannot be used
 
 The runtime (SC-3xx), the plugin's builder (SC-4xx) and `github` (SC-5xx) keep their errors beside
-their code. SC-210 to SC-212 (unavailable, busy, outcome unknown) come from the Java side alone,
-because Python is what could not be reached, and so does SC-218 (an entity that is not there).
+their code. SC-211 and SC-212 (busy, outcome unknown) come from the Java side alone, because Python
+is what could not be reached, and so do SC-218 (an entity that is not there) and nearly every SC-210
+(unavailable).
 `docs/errors.md` explains every code to its reader.
 """
 
@@ -155,7 +157,7 @@ class CypherError(CallError):
 
 
 class CallCancelled(CallError):
-    """The caller has gone, its transaction was terminated, or the sidecar is stopping."""
+    """The caller has gone, its transaction was terminated, or the sidecar has stopped it."""
 
     code = "SC-207"
 
@@ -170,6 +172,12 @@ class NoTransaction(CallError):
     """The call came by a transport that has no transaction for `ctx.run`."""
 
     code = "SC-209"
+
+
+class SidecarStopping(CallError):
+    """The sidecar begins no more calls; the plugin asks another one, or tells its caller."""
+
+    code = "SC-210"
 
 
 class DeadlineExceeded(CallError):

@@ -193,7 +193,7 @@ def test_a_call_in_flight_ends_within_the_grace_and_new_ones_are_refused(sidecar
     assert call.result(10) == [["finished"]]
     assert running.process.wait(10) == 0
     assert (answer.status_code, "[-]not stopping failed" in answer.text) == (503, True)
-    assert (caught.value.code, caught.value.retryable) == ("SC-207", True)
+    assert (caught.value.code, caught.value.retryable) == ("SC-210", True)
     assert len(rest) == 99
     close(*held_busy, *held_free)
 

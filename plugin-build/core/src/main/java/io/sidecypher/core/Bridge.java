@@ -1,10 +1,5 @@
 package io.sidecypher.core;
 
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.logging.Level;
@@ -30,14 +25,15 @@ final class Bridge {
         PY4J_LOGGER.setLevel(Level.OFF);
     }
 
-    private static final long LOOK_UP_MILLIS = 50;
-
     private final Settings settings;
     private final Watchdog watchdog = new Watchdog();
-    private final AtomicReference<CompletableFuture<Sidecar>> current = new AtomicReference<>();
+    private final Sidecars sidecars;
+    private final Admission admission;
 
     Bridge(Settings settings) {
         this.settings = settings;
+        sidecars = new Sidecars(settings, watchdog);
+        admission = new Admission(settings, sidecars);
     }
 
     /**
@@ -59,66 +55,52 @@ final class Bridge {
             Object[] arguments) {
         Call call = new Call(procedure, tx, guard, settings, watchdog);
         int limit = settings.maxLineBytes();
-        Rows<R> rows = new Rows<>(call, guard, log, limit, row, read ->
-                start(call, Requests.call(call, caller, arguments, limit), log, read));
-        return StreamSupport.stream(rows, false).onClose(rows::close);
-    }
-
-    /** Sends a call's first request to the sidecar that runs now. */
-    private <T> T start(Call call, String command, Log log, Function<String, T> read) {
         try {
-            return startOnce(call, command, log, read);
-        } catch (WireFailure failure) {
-            if (failure.kind() != WireFailure.Kind.NOT_SENT) {
-                throw failure;
+            Rows<R> rows = new Rows<>(call, guard, log, limit, row, read ->
+                    start(call, Requests.call(call, caller, arguments, limit), log, read));
+            return StreamSupport.stream(rows, false).onClose(rows::close);
+        } catch (SidecypherException failed) {
+            if (failed.wasNotStarted()) {
+                log.warn("Sidecypher: " + failed.text());
             }
+            throw failed;
         }
-        // The sidecar was replaced or the pooled connection was dead: nothing has begun, so once more.
-        return startOnce(call, command, log, read);
     }
 
-    private <T> T startOnce(Call call, String command, Log log, Function<String, T> read) {
-        Sidecar sidecar = sidecar(call, log);
-        call.bind(sidecar);
-        return sidecar.pool().exchange(call, command, read);
-    }
-
-    private Sidecar sidecar(Call call, Log log) {
-        CompletableFuture<Sidecar> future = current.get();
-        if (future == null || isOver(future)) {
-            CompletableFuture<Sidecar> fresh = new CompletableFuture<>();
-            if (current.compareAndSet(future, fresh)) {
-                try {
-                    Sidecar.connect(settings, watchdog, log, fresh);
-                } catch (Throwable noThread) {
-                    // Published already: left open, it would keep every later call waiting.
-                    fresh.completeExceptionally(noThread);
-                }
-            }
-            future = current.get();
-        }
-        return await(future, call);
-    }
-
-    private static boolean isOver(CompletableFuture<Sidecar> future) {
-        return future.isCompletedExceptionally() || (future.isDone() && !future.join().isAlive());
-    }
-
-    private static Sidecar await(CompletableFuture<Sidecar> future, Call call) {
-        while (true) {
+    /** Sends a call's first request, to one sidecar after the other until one of them begins it. */
+    private Reply start(Call call, String command, Log log, Function<String, Reply> read) {
+        String problem = "";
+        for (int tries = 0; tries <= sidecars.look().size(); tries++) {
+            Admission.Turn turn = admission.take(call, log);
             try {
-                return future.get(LOOK_UP_MILLIS, TimeUnit.MILLISECONDS);
-            } catch (TimeoutException notYet) {
-                call.throwIfStopped();
-            } catch (ExecutionException failed) {
-                if (failed.getCause() instanceof WireFailure failure) {
+                call.bind(turn.sidecar());
+                return begun(turn, turn.sidecar().pool().send(call, command, read));
+            } catch (WireFailure failure) {
+                if (!failure.wasNotSent()) {
                     throw failure;
                 }
-                throw new WireFailure(WireFailure.Kind.UNAVAILABLE, "no connection to it could be prepared");
-            } catch (InterruptedException interrupted) {
-                Thread.currentThread().interrupt();
-                throw new WireFailure(WireFailure.Kind.UNAVAILABLE, "the calling thread was interrupted");
+                problem = failure.getMessage();
+                keepAway(turn, failure, call);
+            } finally {
+                admission.leave(turn, call);
             }
+        }
+        throw Failures.unavailable(call.procedure(), problem);
+    }
+
+    private static Reply begun(Admission.Turn turn, Reply reply) {
+        if (reply.error() != null && reply.error().code().equals(Failures.UNAVAILABLE)) {
+            throw new WireFailure(WireFailure.Kind.UNAVAILABLE, reply.error().message());
+        }
+        turn.link().clear();
+        return reply;
+    }
+
+    private static void keepAway(Admission.Turn turn, WireFailure failure, Call call) {
+        // A call that is over has ended its own handshake, which tells nothing about the sidecar.
+        Admission.checkWanted(call);
+        if (failure.kind() == WireFailure.Kind.UNAVAILABLE) {
+            turn.link().failed(failure.getMessage());
         }
     }
 

@@ -9,7 +9,6 @@ import javax.net.ssl.SSLSocket;
 import py4j.ClientServerConnection;
 import py4j.Gateway;
 import py4j.Protocol;
-import py4j.Py4JPythonClientPerThread;
 import py4j.commands.Command;
 
 /**
@@ -32,9 +31,8 @@ final class Connection extends ClientServerConnection {
      * @param plain the socket under TLS; closing it frees a blocked reader or writer at once, which
      *     closing the TLS socket does not
      */
-    Connection(Socket plain, SSLSocket tls, Py4JPythonClientPerThread pool, String token, int maxLineBytes)
-            throws IOException {
-        super(null, tls, null, pool, null, 0);
+    Connection(Socket plain, SSLSocket tls, String token, int maxLineBytes) throws IOException {
+        super(null, tls, null, null, null, 0);
         this.plain = plain;
         this.token = token;
         out = tls.getOutputStream();

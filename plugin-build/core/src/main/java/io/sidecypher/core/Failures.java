@@ -11,22 +11,25 @@ import org.neo4j.kernel.api.exceptions.Status;
  * driver would then retry in silence for half a minute what somebody has to be told at once.
  */
 final class Failures {
+    static final String UNAVAILABLE = "SC-210";
+    private static final String BUSY = "SC-211";
     private static final String DEADLINE = "SC-213";
 
     private Failures() {}
 
     static SidecypherException unavailable(PythonProcedure procedure, String reason) {
-        return failed("SC-210", procedure, "was not started: " + reason
-                + ". Start the sidecar with `sidecypher up`, or see `sidecypher status`, then call again.");
+        return SidecypherException.notStarted(Status.Procedure.ProcedureCallFailed, text(UNAVAILABLE, procedure,
+                "was not started: " + reason
+                        + ". Start the sidecar with `sidecypher up`, or see `sidecypher status`, then call again."));
     }
 
     static SidecypherException busy(PythonProcedure procedure, String reason) {
-        return new SidecypherException(Status.Request.NoThreadsAvailable, text("SC-211", procedure,
+        return SidecypherException.notStarted(Status.Request.NoThreadsAvailable, text(BUSY, procedure,
                 "was not started: " + reason + ". Call again later, or raise pool_size or queue_limit."));
     }
 
     static SidecypherException tooDeep(PythonProcedure procedure, int limit) {
-        return failed("SC-211", procedure, "was not started: Python procedures already call each other "
+        return failed(BUSY, procedure, "was not started: Python procedures already call each other "
                 + limit + " deep. Call fewer of them from inside one another, or raise nested_depth.");
     }
 

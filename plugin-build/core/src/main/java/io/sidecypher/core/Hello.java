@@ -27,7 +27,8 @@ final class Hello {
     static void check(String reply, String generation) {
         Map<String, Object> members = members(reply);
         if (!Long.valueOf(Requests.VERSION).equals(members.get("v"))) {
-            throw refused("the sidecar speaks another version of the protocol");
+            throw refused("the sidecar does not speak version " + Requests.VERSION + " of the protocol, which this"
+                    + " plugin speaks; build the plugin anew with the sidecar's `sidecypher` and restart Neo4j");
         }
         if (members.get("error") instanceof Map<?, ?> error) {
             throw refused("the sidecar refused this plugin"

@@ -14,6 +14,7 @@ import java.util.regex.Pattern;
 
 /** Where one sidecar is found and how it is recognised, as it wrote it into the run folder. */
 record Rendezvous(String generation, String host, int port, String fingerprint, String token) {
+    static final String FILE = "sidecar.json";
     private static final int MOST_BYTES = 64 * 1024;
     private static final Pattern FINGERPRINT = Pattern.compile("[0-9a-f]{64}");
     private static final Pattern TOKEN = Pattern.compile("[!-~]{16,512}");
@@ -23,10 +24,10 @@ record Rendezvous(String generation, String host, int port, String fingerprint, 
         if (runDir == null) {
             throw refused("no run folder is set (SIDECYPHER_RUN_DIR, or run_dir in sidecypher.conf)");
         }
-        if (!Files.exists(runDir.resolve("sidecar.json"))) {
+        if (!Files.exists(runDir.resolve(FILE))) {
             throw refused("no sidecar has left its address in the run folder");
         }
-        Map<String, Object> file = readJson(readSmall(runDir.resolve("sidecar.json")));
+        Map<String, Object> file = readJson(readSmall(runDir.resolve(FILE)));
         String token = readSmall(runDir.resolve("token")).strip();
         if (!Long.valueOf(2).equals(file.get("v"))) {
             throw refused("sidecar.json in the run folder is of another version");

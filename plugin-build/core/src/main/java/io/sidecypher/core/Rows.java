@@ -98,7 +98,6 @@ final class Rows<R> implements Spliterator<R> {
     }
 
     private void fetch(Supplier<Reply> exchange) {
-        boolean started = more;
         more = false;
         call.enter(true, Long.MAX_VALUE);
         try {
@@ -113,12 +112,10 @@ final class Rows<R> implements Spliterator<R> {
             page = reply.rows().iterator();
             more = reply.more();
         } catch (WireFailure failure) {
-            if (call.sidecar() != null) {
-                // What is refused here may still be open there, with its generator.
-                abandon();
-            }
+            // What is refused here may still be open there, with its generator.
+            abandon();
             call.throwIfFailed();
-            throw explained(failure, started);
+            throw explained(failure);
         } finally {
             call.leave();
             if (!more) {
@@ -127,13 +124,11 @@ final class Rows<R> implements Spliterator<R> {
         }
     }
 
-    private SidecypherException explained(WireFailure failure, boolean started) {
+    private SidecypherException explained(WireFailure failure) {
         PythonProcedure procedure = call.procedure();
         SidecypherException explained = switch (failure.kind()) {
-            case UNAVAILABLE, NOT_SENT -> started
-                    ? Failures.outcomeUnknown(procedure)
-                    : Failures.unavailable(procedure, failure.getMessage());
-            case LOST -> Failures.outcomeUnknown(procedure);
+            // Of a page: the call itself has begun.
+            case UNAVAILABLE, NOT_SENT, LOST -> Failures.outcomeUnknown(procedure);
             case PROTOCOL -> Failures.protocol(procedure, failure.getMessage());
             case TOO_LARGE -> Failures.tooLarge(procedure, "an answer", maxLineBytes);
         };

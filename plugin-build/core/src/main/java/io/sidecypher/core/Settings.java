@@ -24,6 +24,7 @@ import java.util.TreeMap;
  * @param graceMillis how long a cancelled call may take to answer before its connection is closed
  * @param maxLineBytes the longest line accepted or sent
  * @param nestedDepth how deep Python procedures may call each other through Cypher
+ * @param circuitMillis how long calls keep away from a sidecar that could not be reached
  */
 record Settings(
         Path runDir,
@@ -34,10 +35,11 @@ record Settings(
         int timeoutMillis,
         int graceMillis,
         int maxLineBytes,
-        int nestedDepth) {
+        int nestedDepth,
+        int circuitMillis) {
     private static final Set<String> NAMES = Set.of(
             "run_dir", "pool_size", "queue_limit", "connect_timeout_ms", "handshake_timeout_ms",
-            "default_timeout_ms", "grace_ms", "max_line_bytes", "nested_depth");
+            "default_timeout_ms", "grace_ms", "max_line_bytes", "nested_depth", "circuit_ms");
     private static final String FILE = "sidecypher.conf";
 
     /** Reads the settings of this JVM; a wrong one is an IllegalArgumentException that names it. */
@@ -63,7 +65,8 @@ record Settings(
                 number(values, "default_timeout_ms", 30_000, 1, 86_400_000),
                 number(values, "grace_ms", 250, 0, 60_000),
                 number(values, "max_line_bytes", 16 * 1024 * 1024, 1024, 1024 * 1024 * 1024),
-                number(values, "nested_depth", 8, 0, 64));
+                number(values, "nested_depth", 8, 0, 64),
+                number(values, "circuit_ms", 1000, 1, 600_000));
     }
 
     /** Neo4j's conf folder, as NEO4J_CONF or the server's own command line names it; null if neither does. */

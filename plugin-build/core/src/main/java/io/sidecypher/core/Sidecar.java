@@ -1,15 +1,14 @@
 package io.sidecypher.core;
 
-import java.util.List;
+import java.net.UnknownHostException;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.neo4j.logging.Log;
 
 /**
- * One run of the sidecar as this JVM sees it: its pool, and a control connection that tells when it is
- * gone and carries the requests to cancel.
+ * One run of a sidecar that this JVM is connected to: its pool, and a control connection that tells
+ * when it is gone and carries the requests to cancel.
  */
 final class Sidecar {
     private static final int MOST_PENDING_CANCELS = 1024;
@@ -27,22 +26,12 @@ final class Sidecar {
         this.log = log;
     }
 
-    /** Finds and connects to the sidecar that runs now, on a thread of its own that then stays to listen. */
-    static void connect(Settings settings, Watchdog watchdog, Log log, CompletableFuture<Sidecar> promise) {
-        start("sidecypher-control", () -> {
-            try {
-                List<Rendezvous> found = Rendezvous.read(settings.runDir());
-                Rendezvous rendezvous = found.get(found.size() - 1);
-                ConnectionPool pool = new ConnectionPool(settings, rendezvous, watchdog);
-                long atMost = TimeUnit.MILLISECONDS.toNanos(settings.handshakeMillis());
-                Connection control = pool.connect("control", atMost, () -> false);
-                Sidecar sidecar = new Sidecar(pool, control, log);
-                promise.complete(sidecar);
-                sidecar.listen();
-            } catch (Throwable failed) {
-                promise.completeExceptionally(failed);
-            }
-        });
+    /** Connects to a sidecar; somebody must then {@link #listen}. */
+    static Sidecar connect(Settings settings, Rendezvous rendezvous, Watchdog watchdog, Log log)
+            throws UnknownHostException {
+        ConnectionPool pool = new ConnectionPool(settings, rendezvous, watchdog);
+        long atMost = TimeUnit.MILLISECONDS.toNanos(settings.handshakeMillis());
+        return new Sidecar(pool, pool.connect("control", atMost, () -> false), log);
     }
 
     boolean isAlive() {
@@ -58,9 +47,10 @@ final class Sidecar {
         cancels.offer(Requests.cancel(id, reason));
     }
 
-    private void listen() {
+    /** Stays on the control connection until the sidecar is gone. */
+    void listen() {
         try {
-            start("sidecypher-cancel", this::sendCancels);
+            Daemon.start("sidecypher-cancel", this::sendCancels);
             while (control.receive() != null) {
                 // Replies to cancel say nothing of use.
             }
@@ -72,7 +62,7 @@ final class Sidecar {
             pool.shutdown();
             cancels.clear();
             cancels.offer(END);
-            log.info("Sidecypher: the sidecar is gone; the next call looks for a new one.");
+            log.info("Sidecypher: a sidecar is gone; the next call looks for the others.");
         }
     }
 
@@ -84,11 +74,5 @@ final class Sidecar {
         } catch (InterruptedException | WireFailure gone) {
             // The listening thread notices the same.
         }
-    }
-
-    private static void start(String name, Runnable body) {
-        Thread thread = new Thread(body, name);
-        thread.setDaemon(true);
-        thread.start();
     }
 }

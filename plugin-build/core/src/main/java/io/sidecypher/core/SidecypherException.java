@@ -12,12 +12,28 @@ public final class SidecypherException extends RuntimeException implements Statu
 
     private final transient Status status;
     private final String text;
+    private final boolean notStarted;
 
     SidecypherException(Status status, String message) {
+        this(status, message, false);
+    }
+
+    private SidecypherException(Status status, String message, boolean notStarted) {
         // Neo4j uses the message of a procedure's exception as a format string.
         super(message.replace("%", "%%"));
         this.status = status;
         text = message;
+        this.notStarted = notStarted;
+    }
+
+    /** The error of a call that no sidecar has begun. */
+    static SidecypherException notStarted(Status status, String message) {
+        return new SidecypherException(status, message, true);
+    }
+
+    /** Whether no sidecar has begun the call. */
+    boolean wasNotStarted() {
+        return notStarted;
     }
 
     /** The message as the user reads it. */

@@ -24,6 +24,11 @@ final class WireFailure extends RuntimeException {
         this.kind = kind;
     }
 
+    /** Whether the sidecar cannot have begun what the request asks for. */
+    boolean wasNotSent() {
+        return kind == Kind.UNAVAILABLE || kind == Kind.NOT_SENT;
+    }
+
     Kind kind() {
         return kind;
     }

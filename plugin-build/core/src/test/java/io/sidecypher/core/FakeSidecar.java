@@ -12,6 +12,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.security.KeyStore;
 import java.security.MessageDigest;
 import java.security.cert.Certificate;
@@ -24,6 +25,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 
@@ -126,6 +128,7 @@ final class FakeSidecar implements AutoCloseable {
     final String generation = UUID.randomUUID().toString();
     final List<String> methods = new CopyOnWriteArrayList<>();
     final List<String> controlRequests = new CopyOnWriteArrayList<>();
+    volatile long version = Requests.VERSION;
     final AtomicInteger tokensSeen = new AtomicInteger();
     final AtomicInteger callConnections = new AtomicInteger();
     final Set<Socket> open = ConcurrentHashMap.newKeySet();
@@ -154,10 +157,25 @@ final class FakeSidecar implements AutoCloseable {
     }
 
     void announce(Path runDir, String fingerprint, String token) throws IOException {
+        write(runDir, fingerprint, token, entry(port()));
+    }
+
+    /** Leaves the addresses of several sidecars in a run folder. */
+    static void announceAll(Path runDir, FakeSidecar... sidecars) throws Exception {
+        String[] entries = Stream.of(sidecars).map(each -> each.entry(each.port())).toArray(String[]::new);
+        write(runDir, fingerprint(), TOKEN, entries);
+    }
+
+    /** What a sidecar file says of this one, at any port. */
+    String entry(int port) {
+        return "{\"generation\":\"" + generation + "\",\"pid\":1,\"host\":\"127.0.0.1\",\"port\":" + port + "}";
+    }
+
+    static void write(Path runDir, String fingerprint, String token, String... entries) throws IOException {
         Files.writeString(runDir.resolve("token"), token + "\n");
-        Files.writeString(runDir.resolve("sidecar.json"),
-                "{\"v\":2,\"fingerprint\":\"" + fingerprint + "\",\"sidecars\":[{\"generation\":\"" + generation
-                        + "\",\"pid\":1,\"host\":\"127.0.0.1\",\"port\":" + port() + "}]}");
+        Path draft = Files.writeString(runDir.resolve("draft"), "{\"v\":2,\"fingerprint\":\"" + fingerprint
+                + "\",\"sidecars\":[" + String.join(",", entries) + "]}");
+        Files.move(draft, runDir.resolve("sidecar.json"), StandardCopyOption.ATOMIC_MOVE);
     }
 
     static String fingerprint() throws Exception {
@@ -216,7 +234,7 @@ final class FakeSidecar implements AutoCloseable {
                 if (method.equals("hello")) {
                     role = member(json, "role");
                     callConnections.addAndGet(role.equals("call") ? 1 : 0);
-                    peer.reply("{\"v\":2,\"sidecar\":\"" + generation + "\",\"catalogue\":\"\"}");
+                    peer.reply("{\"v\":" + version + ",\"sidecar\":\"" + generation + "\",\"catalogue\":\"\"}");
                 } else if (role.equals("control")) {
                     controlRequests.add(json);
                     peer.reply("{\"id\":\"" + id(json) + "\"}");

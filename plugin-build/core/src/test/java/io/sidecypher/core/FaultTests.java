@@ -52,6 +52,16 @@ class FaultTests {
     }
 
     @Test
+    void aSidecarOfAnotherVersionIsToldAsSuch() throws Exception {
+        try (FakeSidecar sidecar = new FakeSidecar(ONE).announce(runDir)) {
+            sidecar.version++;
+            String error = new Harness(runDir).error(Harness.ECHO, 1L);
+            assertTrue(error.startsWith("[SC-210]") && error.contains("does not speak version"), error);
+            assertEquals(List.of(), sidecar.methods);
+        }
+    }
+
+    @Test
     void aConnectionLostAfterSendingIsOutcomeUnknownAndNotRetried() throws Exception {
         FakeSidecar.Script script = (peer, method, json) -> peer.socket.close();
         try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
@@ -265,7 +275,8 @@ class FaultTests {
                 }
                 assertEquals(1, sidecar.callConnections.get());
             }
-            Harness.await(() -> threads("sidecypher-control") == 0);
+            int gone = restart + 1;
+            Harness.await(() -> harness.logged.size() == gone);
         }
         assertEquals(15, calls.get());
     }
@@ -288,9 +299,5 @@ class FaultTests {
                 Thread.currentThread().interrupt();
             }
         };
-    }
-
-    private static long threads(String name) {
-        return Thread.getAllStackTraces().keySet().stream().filter(thread -> thread.getName().equals(name)).count();
     }
 }

@@ -6,6 +6,8 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -17,7 +19,7 @@ import org.neo4j.graphdb.QueryExecutionType;
 import org.neo4j.graphdb.QueryExecutionType.QueryType;
 import org.neo4j.graphdb.Result;
 import org.neo4j.graphdb.Transaction;
-import org.neo4j.logging.NullLog;
+import org.neo4j.logging.Log;
 import org.neo4j.procedure.TerminationGuard;
 
 /** Calls the bridge as a generated stub does, with stand-ins for what Neo4j would inject. */
@@ -35,19 +37,21 @@ final class Harness {
             .build();
 
     final Bridge bridge;
+    final List<String> logged = new CopyOnWriteArrayList<>();
+    private final Log log = proxy(Log.class, (name, arguments) -> logged.add(name + " " + arguments[0]));
     TerminationGuard guard = () -> {};
     Transaction tx = transaction((cypher, parameters) -> List.of(), () -> {});
 
     Harness(Path runDir, String... settings) {
         Map<String, String> environment = new java.util.HashMap<>(Map.of("SIDECYPHER_RUN_DIR", runDir.toString()));
         for (String setting : settings) {
-            environment.put("SIDECYPHER_" + setting.split("=")[0], setting.split("=")[1]);
+            environment.put("SIDECYPHER_" + setting.split("=")[0], setting.split("=", 2)[1]);
         }
         bridge = new Bridge(Settings.of(environment, null));
     }
 
     Stream<Object[]> stream(PythonProcedure procedure, Object... arguments) {
-        return bridge.call(procedure, new Caller("neo4j", "tester", ""), tx, guard, NullLog.getInstance(),
+        return bridge.call(procedure, new Caller("neo4j", "tester", ""), tx, guard, log,
                 Function.identity(), arguments);
     }
 
@@ -119,6 +123,18 @@ final class Harness {
             }
             Thread.onSpinWait();
         }
+    }
+
+    static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException unexpected) {
+            throw new IllegalStateException(unexpected);
+        }
+    }
+
+    void awaitLog(String text) {
+        await(() -> logged.stream().anyMatch(line -> line.contains(text)));
     }
 
     static long millis(Runnable body) {

@@ -43,19 +43,43 @@ class PoolTests {
     }
 
     @Test
+    void aThousandCallersAreServedWithoutAnError() throws Exception {
+        try (FakeSidecar sidecar = new FakeSidecar((peer, method, json) -> peer.rows(json, "[[1]]", false))) {
+            sidecar.announce(runDir);
+            Harness harness = new Harness(runDir);
+            assertEquals(List.of(), inParallel(1000, () -> assertEquals(1L, harness.echo(1L))));
+            assertEquals(1000, sidecar.methods.size());
+        }
+    }
+
+    @Test
+    void threadsThatDieLeaveNoConnections() throws Exception {
+        try (FakeSidecar sidecar = new FakeSidecar((peer, method, json) -> peer.rows(json, "[[1]]", false))) {
+            sidecar.announce(runDir);
+            Harness harness = new Harness(runDir, "POOL_SIZE=4");
+            for (int i = 0; i < 300; i++) {
+                assertEquals(List.of(), inParallel(1, () -> harness.echo(1L)));
+            }
+            assertEquals(1, sidecar.callConnections.get());
+            assertEquals(List.of(), inParallel(300, () -> harness.echo(1L)));
+            assertTrue(sidecar.open.size() <= 5, sidecar.open.size() + " connections");
+        }
+    }
+
+    @Test
     void aFullQueueIsBusyAtOnceAndMayBeTriedAgain() throws Exception {
         CountDownLatch occupied = new CountDownLatch(1);
         CountDownLatch end = new CountDownLatch(1);
         FakeSidecar.Script script = (peer, method, json) -> {
             occupied.countDown();
-            await(end);
+            Harness.await(end);
             peer.rows(json, "[[1]]", false);
         };
         try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
             Harness harness = new Harness(runDir, "POOL_SIZE=1", "QUEUE_LIMIT=0");
             Thread holder = new Thread(() -> harness.echo(1L));
             holder.start();
-            await(occupied);
+            Harness.await(occupied);
             SidecypherException busy = harness.failure(Harness.ECHO, 1L);
             assertTrue(busy.text().startsWith("[SC-211]"), busy.text());
             assertEquals(Status.Classification.TransientError, busy.status().code().classification());
@@ -70,14 +94,14 @@ class PoolTests {
         CountDownLatch end = new CountDownLatch(1);
         FakeSidecar.Script script = (peer, method, json) -> {
             occupied.countDown();
-            await(end);
+            Harness.await(end);
             peer.rows(json, "[[1]]", false);
         };
         try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
             Harness harness = new Harness(runDir, "POOL_SIZE=1");
             Thread holder = new Thread(() -> harness.echo(1L));
             holder.start();
-            await(occupied);
+            Harness.await(occupied);
             PythonProcedure quick = Harness.procedure("test.quick").timeoutMillis(150).build();
             assertTrue(harness.error(quick).contains("no connection became free within its timeout"));
             end.countDown();
@@ -133,13 +157,5 @@ class PoolTests {
             thread.join();
         }
         return List.copyOf(failures);
-    }
-
-    private static void await(CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (InterruptedException unexpected) {
-            throw new IllegalStateException(unexpected);
-        }
     }
 }

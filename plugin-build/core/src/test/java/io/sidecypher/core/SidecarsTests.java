@@ -1,0 +1,291 @@
+package io.sidecypher.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Several sidecars behind one JVM: calls spread over those that serve, and avoid the others. */
+@Timeout(20)
+class SidecarsTests {
+    @TempDir Path runDir;
+
+    private static final FakeSidecar.Script ONE = (peer, method, json) -> peer.rows(json, "[[1]]", false);
+
+    @Test
+    void callsSpreadEvenly() throws Exception {
+        try (FakeSidecar first = new FakeSidecar(ONE);
+                FakeSidecar second = new FakeSidecar(ONE);
+                FakeSidecar third = new FakeSidecar(ONE)) {
+            FakeSidecar.announceAll(runDir, first, second, third);
+            Harness harness = new Harness(runDir);
+            Harness.await(() -> {
+                harness.echo(1L);
+                return !first.methods.isEmpty() && !second.methods.isEmpty() && !third.methods.isEmpty();
+            });
+            int before = first.methods.size();
+            for (int i = 0; i < 30; i++) {
+                harness.echo(1L);
+            }
+            assertEquals(before + 10, first.methods.size());
+        }
+    }
+
+    @Test
+    void pagesAndTheirEndGoToTheSidecarOfTheirCall() throws Exception {
+        FakeSidecar.Script endless = (peer, method, json) -> peer.rows(json, "[[1]]", !method.equals("close"));
+        try (FakeSidecar first = new FakeSidecar(endless);
+                FakeSidecar second = new FakeSidecar(endless)) {
+            FakeSidecar.announceAll(runDir, first, second);
+            Harness harness = new Harness(runDir);
+            for (int i = 0; i < 20; i++) {
+                try (Stream<Object[]> rows = harness.stream(Harness.ECHO, 1L)) {
+                    assertEquals(3, rows.limit(3).count());
+                }
+            }
+            for (FakeSidecar each : List.of(first, second)) {
+                assertEquals(count(each, "call") * 2, count(each, "page"));
+                assertEquals(count(each, "call"), count(each, "close"));
+            }
+            assertEquals(20, count(first, "call") + count(second, "call"));
+        }
+    }
+
+    @Test
+    void aCancelGoesToTheSidecarOfItsCall() throws Exception {
+        CountDownLatch end = new CountDownLatch(1);
+        List<Set<String>> called = List.of(ConcurrentHashMap.newKeySet(), ConcurrentHashMap.newKeySet());
+        try (FakeSidecar first = new FakeSidecar(hanging(called.get(0), end));
+                FakeSidecar second = new FakeSidecar(hanging(called.get(1), end))) {
+            FakeSidecar.announceAll(runDir, first, second);
+            Harness harness = new Harness(runDir);
+            PythonProcedure brief = Harness.procedure("test.brief").timeoutMillis(500).build();
+            for (int i = 0; i < 4; i++) {
+                assertTrue(harness.error(brief).startsWith("[SC-213]"));
+            }
+            Harness.await(() -> cancelled(first).equals(called.get(0)) && cancelled(second).equals(called.get(1)));
+            end.countDown();
+        }
+    }
+
+    @Test
+    void whoGoesIsMissedByNobody() throws Exception {
+        FakeSidecar first = new FakeSidecar(ONE);
+        try (FakeSidecar second = new FakeSidecar(ONE)) {
+            FakeSidecar.announceAll(runDir, first, second);
+            Harness harness = new Harness(runDir);
+            useBoth(harness, first, second);
+            first.close();
+            harness.awaitLog("a sidecar is gone");
+            for (int i = 0; i < 20; i++) {
+                assertEquals(1L, harness.echo(1L));
+            }
+        }
+    }
+
+    @Test
+    void whoComesIsUsedAndWhoLeavesIsNot() throws Exception {
+        try (FakeSidecar first = new FakeSidecar(ONE);
+                FakeSidecar second = new FakeSidecar(ONE)) {
+            FakeSidecar.announceAll(runDir, first);
+            Harness harness = new Harness(runDir);
+            assertEquals(1L, harness.echo(1L));
+            FakeSidecar.announceAll(runDir, first, second);
+            Harness.await(() -> harness.echo(1L).equals(1L) && !second.methods.isEmpty());
+
+            FakeSidecar.announceAll(runDir, second);
+            AtomicInteger before = new AtomicInteger(-1);
+            Harness.await(() -> {
+                boolean unchanged = before.getAndSet(first.methods.size()) == first.methods.size();
+                harness.echo(1L);
+                harness.echo(1L);
+                return unchanged && before.get() == first.methods.size();
+            });
+        }
+    }
+
+    @Test
+    void aSidecarThatIsStoppingBeginsNothingAndAnotherOneDoes() throws Exception {
+        AtomicBoolean stopping = new AtomicBoolean();
+        FakeSidecar.Script script = (peer, method, json) -> {
+            if (stopping.get()) {
+                peer.reply("{\"id\":\"" + FakeSidecar.id(json) + "\",\"error\":{\"code\":\"SC-210\","
+                        + "\"message\":\"The sidecar is stopping\"}}");
+            } else {
+                peer.rows(json, "[[1]]", false);
+            }
+        };
+        try (FakeSidecar first = new FakeSidecar(script);
+                FakeSidecar second = new FakeSidecar(ONE)) {
+            FakeSidecar.announceAll(runDir, first, second);
+            Harness harness = new Harness(runDir);
+            useBoth(harness, first, second);
+            stopping.set(true);
+            int before = first.methods.size();
+            for (int i = 0; i < 20; i++) {
+                assertEquals(1L, harness.echo(1L));
+            }
+            assertEquals(before + 1, first.methods.size());
+            FakeSidecar.announceAll(runDir, first);
+            Harness.await(() -> {
+                try {
+                    harness.echo(1L);
+                    return false;
+                } catch (SidecypherException refused) {
+                    assertTrue(refused.text().startsWith("[SC-210]"), refused.text());
+                    return refused.text().contains("The sidecar is stopping");
+                }
+            });
+        }
+    }
+
+    @Test
+    void aDeafSidecarHoldsNobodyUpWhereAnotherOneServes() throws Exception {
+        try (FakeSidecar deaf = new FakeSidecar(ONE);
+                FakeSidecar good = new FakeSidecar(ONE);
+                ServerSocket silent = new ServerSocket(0, 5, InetAddress.getLoopbackAddress())) {
+            FakeSidecar.write(runDir, FakeSidecar.fingerprint(), FakeSidecar.TOKEN,
+                    deaf.entry(silent.getLocalPort()), good.entry(good.port()));
+            Harness harness = new Harness(runDir, "HANDSHAKE_TIMEOUT_MS=10000", "CIRCUIT_MS=1");
+            long millis = Harness.millis(() -> {
+                for (int i = 0; i < 20; i++) {
+                    assertEquals(1L, harness.echo(1L));
+                }
+            });
+            assertTrue(millis < 5000, millis + " ms");
+        }
+    }
+
+    @Test
+    void aSidecarWithoutAFreeConnectionLeavesItsTurnToTheNext() throws Exception {
+        CountDownLatch end = new CountDownLatch(1);
+        FakeSidecar.Script script = (peer, method, json) -> {
+            if (json.contains("test.hold")) {
+                Harness.await(end);
+            }
+            peer.rows(json, "[[1]]", false);
+        };
+        try (FakeSidecar first = new FakeSidecar(script);
+                FakeSidecar second = new FakeSidecar(script)) {
+            FakeSidecar.announceAll(runDir, first, second);
+            Harness harness = new Harness(runDir, "POOL_SIZE=1", "QUEUE_LIMIT=0");
+            useBoth(harness, first, second);
+            PythonProcedure hold = Harness.procedure("test.hold").column("x", "ANY").build();
+            Thread holder = new Thread(() -> harness.rows(hold));
+            int before = first.methods.size() + second.methods.size();
+            holder.start();
+            Harness.await(() -> first.methods.size() + second.methods.size() > before);
+            for (int i = 0; i < 10; i++) {
+                assertEquals(1L, harness.echo(1L));
+            }
+            end.countDown();
+            holder.join();
+        }
+    }
+
+    @Test
+    void whileTheCircuitIsOpenNobodyIsAsked() throws Exception {
+        AtomicInteger asked = new AtomicInteger();
+        try (FakeSidecar named = new FakeSidecar(ONE); ServerSocket refusing = refusing(asked)) {
+            FakeSidecar.write(runDir, FakeSidecar.fingerprint(), FakeSidecar.TOKEN,
+                    named.entry(refusing.getLocalPort()));
+            Harness harness = new Harness(runDir, "CIRCUIT_MS=600000");
+            for (int i = 0; i < 20; i++) {
+                assertTrue(harness.error(Harness.ECHO, 1L).startsWith("[SC-210]"));
+            }
+            assertEquals(1, asked.get());
+        }
+    }
+
+    @Test
+    void afterAWhileOneCallTriesForAll() throws Exception {
+        AtomicInteger asked = new AtomicInteger();
+        try (FakeSidecar named = new FakeSidecar(ONE); ServerSocket refusing = refusing(asked)) {
+            FakeSidecar.write(runDir, FakeSidecar.fingerprint(), FakeSidecar.TOKEN,
+                    named.entry(refusing.getLocalPort()));
+            Harness harness = new Harness(runDir, "CIRCUIT_MS=50");
+            Harness.await(() -> harness.error(Harness.ECHO, 1L).startsWith("[SC-210]") && asked.get() == 3);
+        }
+    }
+
+    @Test
+    void aChangedFileClosesTheCircuit() throws Exception {
+        try (FakeSidecar sidecar = new FakeSidecar(ONE);
+                ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            int nobody = free.getLocalPort();
+            free.close();
+            Harness harness = new Harness(runDir, "CIRCUIT_MS=600000");
+            String token = FakeSidecar.TOKEN;
+            FakeSidecar.write(runDir, FakeSidecar.fingerprint(), token, sidecar.entry(nobody));
+            assertTrue(harness.error(Harness.ECHO, 1L).contains("nothing answers on its port"));
+            FakeSidecar.write(runDir, FakeSidecar.fingerprint(), token, sidecar.entry(sidecar.port()));
+            assertEquals(1L, harness.echo(1L));
+        }
+    }
+
+    @Test
+    void anUnusableFileIsToldAndReadAgain() throws Exception {
+        try (FakeSidecar sidecar = new FakeSidecar(ONE)) {
+            Harness harness = new Harness(runDir);
+            sidecar.announce(runDir);
+            Path file = runDir.resolve("sidecar.json");
+            String good = Files.readString(file);
+            for (String bad : List.of("", "{", "[]", "{\"v\":1}", "{\"v\":2}", good.replace("port\":", "port\":-"),
+                    good.replace("sidecars\":[{", "sidecars\":[1,{"), "{\"v\":2,\"fingerprint\":\"x\",\"sidecars\":[]}")) {
+                Files.writeString(file, bad);
+                assertTrue(harness.error(Harness.ECHO, 1L).startsWith("[SC-210]"), bad);
+            }
+            Files.writeString(file, good);
+            assertEquals(1L, harness.echo(1L));
+        }
+    }
+
+    private static FakeSidecar.Script hanging(Set<String> called, CountDownLatch end) {
+        return (peer, method, json) -> {
+            called.add(FakeSidecar.id(json));
+            Harness.await(end);
+        };
+    }
+
+    private static Set<String> cancelled(FakeSidecar sidecar) {
+        return sidecar.controlRequests.stream().map(FakeSidecar::id).collect(Collectors.toSet());
+    }
+
+    private static void useBoth(Harness harness, FakeSidecar first, FakeSidecar second) {
+        Harness.await(() -> harness.echo(1L).equals(1L) && !first.methods.isEmpty() && !second.methods.isEmpty());
+    }
+
+    private static long count(FakeSidecar sidecar, String method) {
+        return sidecar.methods.stream().filter(method::equals).count();
+    }
+
+    /** Closes each connection at once, and counts them. */
+    private static ServerSocket refusing(AtomicInteger asked) throws Exception {
+        ServerSocket server = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
+        Daemon.start("refusing", () -> {
+            try {
+                while (true) {
+                    server.accept().close();
+                    asked.incrementAndGet();
+                }
+            } catch (java.io.IOException closed) {
+                // The test is over.
+            }
+        });
+        return server;
+    }
+}
