@@ -86,7 +86,7 @@ def test_a_stopping_sidecar_refuses_new_calls_and_may_be_asked_again(dispatcher,
 
     error = ask("call", **call(dispatcher))["error"]
 
-    assert (error["code"], error["retryable"]) == ("SC-207", True)
+    assert (error["code"], error["retryable"]) == ("SC-210", True)
     assert dispatcher.open_calls == 0
 
 
