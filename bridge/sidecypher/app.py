@@ -16,6 +16,7 @@ from sidecypher.health import HealthServer, health_app
 from sidecypher.introspection.inspector import Inspector
 from sidecypher.loading import Loaded, load
 from sidecypher.loading.changes import Change
+from sidecypher.recording import RecordingDispatcher
 from sidecypher.rendezvous import Announcement, Membership
 from sidecypher.resources import Resources
 from sidecypher.settings import Settings
@@ -60,9 +61,7 @@ class Sidecar:
         self.loaded: Final[Loaded] = load(settings.procedures)
         self._stopping = threading.Event()
         limits = Limits(message_bytes=settings.max_line_bytes)
-        self._dispatcher = Dispatcher(
-            self.loaded.registry, self._loop, self._resources, self._telemetry, limits
-        )
+        self._dispatcher = self._dispatch(limits)
         self._py4j = Py4JServer(
             self._dispatcher,
             tls=credentials.tls,
@@ -92,6 +91,14 @@ class Sidecar:
         self._telemetry.open_calls.set_function(lambda: self._dispatcher.open_calls)
         self._fingerprint = credentials.fingerprint
         self._membership: Membership | None = None
+
+    def _dispatch(self, limits: Limits) -> Dispatcher:
+        parts = (self.loaded.registry, self._loop, self._resources, self._telemetry, limits)
+        folder = self._settings.record_dir
+        if folder is None:
+            return Dispatcher(*parts)
+        logger().warning("failing calls are recorded, with all they hold")
+        return RecordingDispatcher(*parts, folder=folder)
 
     def start(self) -> None:
         """Accept connections and tell plugins where."""

@@ -28,7 +28,8 @@
     │   └── StreamExpired   SC-221   nobody asked for the next page in time
     ├── SettingsError       SC-601   a setting is unknown or has a value that cannot be used
     ├── ListenError         SC-602   the sidecar cannot listen on a port
-    └── RunFolderError      SC-604   the run folder or a file in it cannot be used
+    ├── RunFolderError      SC-604   the run folder or a file in it cannot be used
+    └── RecordingError      SC-620   a recording of a call cannot be used
 
 The runtime (SC-3xx), the plugin's builder (SC-4xx) and `github` (SC-5xx) keep their errors beside
 their code. SC-211 and SC-212 (busy, outcome unknown) come from the Java side alone, because Python
@@ -248,3 +249,10 @@ class RunFolderError(SidecypherError):
     """The run folder, or a file in it, cannot be used."""
 
     code = "SC-604"
+
+
+class RecordingError(SidecypherError):
+    """A recording of a failing call cannot be read or does not fit the code."""
+
+    code = "SC-620"
+    default_hint = "Record the call again, with the setting `record_dir`."

@@ -38,7 +38,8 @@ class ProcessSpec:
     log_file: Path
     restart: bool
     ready: Callable[[int], bool]
-    ready_timeout: float = 60.0
+    # Neo4j takes 5 to 10 s on an idle machine, and took over 60 s on one with six times its load.
+    ready_timeout: float = 180.0
     stop_grace: float = 10.0
 
     @contextmanager

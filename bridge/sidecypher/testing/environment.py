@@ -1,0 +1,153 @@
+"""An environment that runs procedures as the sidecar does."""
+
+import tempfile
+import types
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import structlog
+
+from sidecypher import envelope
+from sidecypher.batch import with_twins
+from sidecypher.codec import decoder, encoder
+from sidecypher.credentials import load_credentials
+from sidecypher.dispatch import Dispatcher
+from sidecypher.envelope import RunError, RunReply, RunRequest
+from sidecypher.errors import CypherError
+from sidecypher.executors import EventLoop
+from sidecypher.loading import load
+from sidecypher.registry import Registry, procedures_in
+from sidecypher.resources import Resources
+from sidecypher.results import Record
+from sidecypher.signature import CypherType
+from sidecypher.state import CallBack, no_transaction
+from sidecypher.telemetry import Telemetry, configure_logging
+from sidecypher.testing.wire import Line, client_context
+from sidecypher.transport.memory import Client, Send, memory
+from sidecypher.transport.py4j import Py4JServer
+from sidecypher.types import Limits
+
+Run = Callable[[str, Mapping[str, Any]], list[Record]]
+"""Stands in for the caller's transaction: takes a statement and parameters, gives records."""
+
+Transport = Literal["memory", "py4j"]
+"""How calls reach the sidecar's code: directly, or over its real socket."""
+
+
+class ProcedureEnvironment:
+    """Runs procedures as the sidecar does, types and errors included, without Neo4j.
+
+    Args:
+        bodies: Functions decorated with `@procedure` or `@function`.
+        folders: Folders of further procedures; those of installed packages come with them.
+        run: Answers `ctx.run`; without it `ctx.run` raises `NoTransaction`.
+        timeout: Seconds each call may take.
+        transport: `memory`, or `py4j` to go through a real socket as Neo4j does.
+
+    Example:
+        >>> from sidecypher import Row, procedure
+        >>> class Twice(Row):
+        ...     value: int
+        >>> @procedure("demo.twice")
+        ... def twice(value: int) -> Twice:
+        ...     return Twice(value=2 * value)
+        >>> with ProcedureEnvironment(twice) as environment:
+        ...     environment.call("demo.twice", 21)
+        [{'value': 42}]
+    """
+
+    def __init__(
+        self,
+        *bodies: Callable[..., Any],
+        folders: Iterable[Path] = (),
+        run: Run | None = None,
+        timeout: float = 30.0,
+        transport: Transport = "memory",
+    ) -> None:
+        call_back = no_transaction if run is None else _answer_with(run)
+        self._open(_registry(bodies, list(folders)), call_back, timeout, transport)
+
+    def _open(
+        self, registry: Registry, call_back: CallBack, timeout: float, transport: Transport
+    ) -> None:
+        if not structlog.is_configured():
+            configure_logging("WARNING", "console")
+        self._registry = registry
+        self._ends = ExitStack()
+        loop, resources, telemetry = EventLoop(), Resources(), Telemetry()
+        self._ends.callback(loop.stop, [resources.stop])
+        dispatcher = Dispatcher(registry, loop, resources, telemetry, Limits())
+        if transport == "memory":
+            send = memory(dispatcher, call_back)
+        else:
+            send = self._wire(dispatcher, call_back, telemetry)
+        self._client = Client(
+            send,
+            {found.name: found.entry.signature for found in registry},
+            timeout,
+        )
+
+    def _wire(self, dispatcher: Dispatcher, call_back: CallBack, telemetry: Telemetry) -> Send:
+        """Return a way to send envelopes over the sidecar's real socket."""
+        folder = self._ends.enter_context(tempfile.TemporaryDirectory())
+        credentials = load_credentials(Path(folder))
+        server = Py4JServer(
+            dispatcher,
+            tls=credentials.tls,
+            token=credentials.token,
+            port=0,
+            limits=Limits(),
+            open_connections=telemetry.connections,
+        )
+        self._ends.callback(server.stop)
+        server.start()
+        line = Line(server.port, credentials.token, call_back, client_context())
+        self._ends.callback(line.close)
+        return line.send
+
+    def call(self, name: str, *arguments: Any) -> list[Record]:
+        """Call a procedure and return its rows, each a dict by column name.
+
+        Raises:
+            CallError: What Cypher would see, with its code.
+        """
+        columns = [column.name for column in self._registry.get(name).signature.columns]
+        return [dict(zip(columns, row, strict=True)) for row in self._client.rows(name, *arguments)]
+
+    def close(self) -> None:
+        """Stop the event loop, the shared resources and the socket."""
+        self._ends.close()
+
+    def __enter__(self) -> Self:
+        """Return the environment."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the environment."""
+        self.close()
+
+
+def _registry(bodies: Iterable[Callable[..., Any]], folders: list[Path]) -> Registry:
+    holder = types.ModuleType("bodies")
+    vars(holder).update({f"body_{index}": body for index, body in enumerate(bodies)})
+    found = list(with_twins(procedures_in([holder])))
+    return Registry([*found, *load(folders).registry] if folders else found)
+
+
+def _answer_with(run: Run) -> CallBack:
+    encode = encoder(CypherType("ANY", nullable=True))
+    decode = decoder(CypherType("MAP"))
+
+    def answer(_method: str, request: bytes) -> bytes:
+        asked = envelope.read(request, RunRequest)
+        try:
+            records = run(asked.cypher, decode(asked.params))
+        except CypherError as error:
+            return envelope.write(RunReply(error=RunError(error.neo4j_code, error.message)))
+        columns = list(records[0]) if records else []
+        rows = [[encode(record[column]) for column in columns] for record in records]
+        return envelope.write(RunReply(columns, rows))
+
+    return answer

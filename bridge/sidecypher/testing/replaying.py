@@ -1,0 +1,107 @@
+"""Run a recorded call again, without Neo4j."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from sidecypher.codec import decoder
+from sidecypher.envelope import CursorRequest, RunError, RunReply, RunRequest, read
+from sidecypher.errors import CypherError
+from sidecypher.recording import Exchange, Recording
+from sidecypher.results import Record
+from sidecypher.signature import CypherType
+from sidecypher.testing.environment import ProcedureEnvironment
+from sidecypher.testing.statements import UnexpectedStatement
+
+_decode: Final = decoder(CypherType("ANY", nullable=True))
+
+
+def replay(
+    recording: Path, *bodies: Callable[..., Any], folders: Iterable[Path] = ()
+) -> list[Record]:
+    """Run a recorded call with the code as it is now; its statements get the recorded answers.
+
+    A sidecar with the setting `record_dir` writes one file for each call that fails.
+
+    Args:
+        recording: The file.
+        bodies: Functions decorated with `@procedure`, among them the recorded one.
+        folders: Folders of procedures, as for `ProcedureEnvironment`.
+
+    Returns:
+        The rows, each a dict by column name, if the call succeeds now.
+
+    Raises:
+        CallError: The call fails, as it did or otherwise.
+        RecordingError: The file is no recording.
+        UnexpectedStatement: The body now runs other statements than when it was recorded.
+
+    Example:
+        ```python
+        def test_the_call_of_last_night():
+            assert replay(Path("call-17.json"), similar) == []
+        ```
+    """
+    recorded = Recording.read(recording)
+    answers = _Answers(_statements(recorded.exchanges))
+    with ProcedureEnvironment(*bodies, folders=folders, run=answers) as environment:
+        try:
+            return environment.call(recorded.name, *map(_decode, recorded.args))
+        finally:
+            answers.raise_unexpected()
+
+
+@dataclass(slots=True)
+class _Statement:
+    """A recorded statement with its records, or how it failed."""
+
+    cypher: str
+    params: dict[str, Any]
+    records: list[Record] = field(default_factory=list)
+    failure: RunError | None = None
+
+    def add(self, reply: RunReply) -> None:
+        """Add a page."""
+        self.failure = self.failure or reply.error
+        self.records += [
+            dict(zip(reply.columns, map(_decode, row), strict=True)) for row in reply.rows
+        ]
+
+
+def _statements(exchanges: Iterable[Exchange]) -> Iterator[_Statement]:
+    """Put the pages of each statement together."""
+    found: dict[int, _Statement] = {}
+    for exchange in exchanges:
+        if exchange.method == "run":
+            asked = read(bytes(exchange.request), RunRequest)
+            params = {name: _decode(value) for name, value in asked.params.items()}
+            found[asked.cursor] = _Statement(asked.cypher, params)
+        cursor = read(bytes(exchange.request), CursorRequest).cursor
+        found[cursor].add(read(bytes(exchange.reply), RunReply))
+    return iter(found.values())
+
+
+class _Answers:
+    """Answers `ctx.run` with the recorded statements, in their order."""
+
+    def __init__(self, statements: Iterator[_Statement]) -> None:
+        self._statements = statements
+        self._unexpected: UnexpectedStatement | None = None
+
+    def __call__(self, cypher: str, params: Mapping[str, Any]) -> list[Record]:
+        recorded = next(self._statements, None)
+        if recorded is None or (recorded.cypher, recorded.params) != (cypher, params):
+            self._unexpected = UnexpectedStatement(
+                "The body runs a statement that was not recorded at this point",
+                hint="Record the call again with the code of today.",
+            )
+            raise self._unexpected
+        if recorded.failure is not None:
+            raise CypherError(recorded.failure.message, neo4j_code=recorded.failure.code)
+        return recorded.records
+
+    def raise_unexpected(self) -> None:
+        """Raise what the sidecar has turned into a `CallError`, or a body has swallowed."""
+        if self._unexpected is not None:
+            raise self._unexpected from None

@@ -1,0 +1,63 @@
+"""The pytest plugin runs an author's tests in memory, over the wire and in Neo4j."""
+
+import pytest
+from docs.pages import ROOT, blocks
+
+from sidecypher.settings import load_settings
+
+CACHE = load_settings({}).cache_dir
+
+pytest_plugins = ["pytester"]
+
+# The project is the one that docs/testing.md shows.
+PAGE = [ROOT / "docs" / "testing.md"]
+PROCEDURES = blocks("python", pages=PAGE)[0].text
+SETTINGS = blocks("toml", pages=PAGE)[0].text
+(SHOWN,) = [block.text for block in blocks("text", pages=PAGE) if "def test_" in block.text]
+TESTS = f"""
+import pytest
+
+{SHOWN}
+
+def test_a_wrong_argument_is_refused(sidecypher_call):
+    with pytest.raises(Exception, match="(?i)integer"):
+        sidecypher_call("people.older", "eighteen")
+"""
+
+
+@pytest.fixture
+def project(pytester, monkeypatch):
+    """An author's project with one procedure and its tests."""
+    monkeypatch.delenv("SIDECYPHER_HOME", raising=False)
+    # pytester gives its tests a home of their own, in which the jars would be fetched again.
+    monkeypatch.setenv("SIDECYPHER_CACHE_DIR", str(CACHE))
+    pytester.makepyprojecttoml(SETTINGS)
+    pytester.mkdir("procedures").joinpath("people.py").write_text(PROCEDURES)
+    pytester.makepyfile(TESTS)
+    return pytester
+
+
+def run(project, *arguments):
+    # What this suite itself is run with must not reach the author's.
+    return project.runpytest_subprocess(
+        "-p", "no:randomly", "-p", "no:socket", "-p", "no:cacheprovider", *arguments
+    )
+
+
+def test_an_authors_tests_run_without_a_server(project):
+    """By default the tests run in memory."""
+    run(project).assert_outcomes(passed=2)
+
+
+@pytest.mark.timeout(400)  # a Neo4j of its own
+def test_the_same_tests_run_on_memory_wire_and_neo4j(project):
+    """`--sidecypher-on` runs each test once in each place, with equal results."""
+    run(project, "--sidecypher-on", "memory,py4j,neo4j").assert_outcomes(passed=6)
+
+
+def test_an_unknown_place_is_told(project):
+    """A place that does not exist is an error of the command, which names those that do."""
+    told = run(project, "--sidecypher-on", "docker")
+
+    assert told.ret != 0
+    told.stdout.fnmatch_lines(["*does not know `docker`; it takes memory, py4j, neo4j*"])

@@ -1,0 +1,172 @@
+"""A failing call can be recorded, and run again without Neo4j."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecypher import Context, ProcedureError, Row, envelope, procedure
+from sidecypher.dispatch import Session
+from sidecypher.envelope import CallRequest, Hello, PageRequest, RunReply, write
+from sidecypher.errors import CallError, RecordingError
+from sidecypher.executors import EventLoop
+from sidecypher.recording import Recording, RecordingDispatcher
+from sidecypher.registry import Registry, procedures_in
+from sidecypher.resources import Resources
+from sidecypher.telemetry import Telemetry
+from sidecypher.testing import UnexpectedStatement, replay
+from sidecypher.types import Limits
+
+
+class Name(Row):
+    name: str
+
+
+@procedure("demo.names")
+def names(ctx: Context, least: int) -> Iterator[Name]:
+    for record in ctx.run("MATCH (n) WHERE n.age >= $least RETURN n.name AS name", least=least):
+        if record["name"] is None:
+            raise ProcedureError("A person has no name", code="demo.no-name")
+        yield Name(name=record["name"])
+
+
+@procedure("demo.names")
+def mended(ctx: Context, least: int) -> Iterator[Name]:
+    for record in ctx.run("MATCH (n) WHERE n.age >= $least RETURN n.name AS name", least=least):
+        yield Name(name=record["name"] or "nobody")
+
+
+@procedure("demo.names")
+def other(ctx: Context, least: int) -> Iterator[Name]:
+    for record in ctx.run("MATCH (n) RETURN n.name AS name"):
+        yield Name(name=record["name"])
+
+
+class Graph:
+    """Answers a statement in two pages: a name, then none."""
+
+    def __call__(self, method: str, request: bytes) -> bytes:
+        if method == "run":
+            return write(RunReply(["name"], [["Ann"]], more=True))
+        return write(RunReply(["name"], [[None]]))
+
+
+class Fails:
+    def __call__(self, method: str, request: bytes) -> bytes:
+        error = {"code": "Neo.ClientError.Statement.SyntaxError", "message": "Invalid input"}
+        return json.dumps({"error": error}).encode()
+
+
+@pytest.fixture
+def record(tmp_path):
+    """Call a procedure in a recording sidecar and return what it has written."""
+    loop, resources = EventLoop(), Resources()
+
+    def call(body: Any, answer: Any, *arguments: Any, call_id: str = "jvm-1") -> list[Path]:
+        holder = type("module", (), {"body": body})
+        dispatcher = RecordingDispatcher(
+            Registry(procedures_in([holder])),
+            loop,
+            resources,
+            Telemetry(),
+            Limits(),
+            folder=tmp_path / "recordings",
+        )
+        session = Session(answer)
+        dispatcher.handle("hello", write(Hello(envelope.VERSION, "jvm", "call", "")), session)
+        found = dispatcher.registry.get("demo.names")
+        request = CallRequest(
+            id=call_id,
+            name=found.name,
+            signature=found.entry.signature,
+            args=list(arguments),
+            remaining_ms=5000,
+            mode="READ",
+            database="neo4j",
+            user="ann",
+        )
+        reply = dispatcher.handle("call", write(request), session)
+        while json.loads(reply).get("more"):
+            reply = dispatcher.handle("page", write(PageRequest(call_id, 5000)), session)
+        return list((tmp_path / "recordings").glob("*"))
+
+    yield call
+    loop.stop([resources.stop])
+
+
+def test_a_failing_call_is_written_with_all_it_heard(record):
+    """A recording has the arguments, the statements with all pages, and the error."""
+    (file,) = record(names, Graph(), 18)
+
+    recording = Recording.read(file)
+    assert (recording.name, recording.args, recording.user) == ("demo.names", [18], "ann")
+    assert [exchange.method for exchange in recording.exchanges] == ["run", "next"]
+    assert recording.error.code == "demo.no-name"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_call_that_succeeds_is_not_written(record):
+    """Without an error there is no recording."""
+    assert record(mended, Graph(), 18) == []
+
+
+def test_a_recording_gives_the_same_error_again(record):
+    """`replay` with the same code fails as the call did, without a server."""
+    (file,) = record(names, Graph(), 18)
+
+    with pytest.raises(CallError, match="A person has no name") as caught:
+        replay(file, names)
+
+    assert caught.value.code == "demo.no-name"
+
+
+def test_a_recording_tells_that_the_code_is_mended(record):
+    """`replay` with mended code gives rows from the recorded records."""
+    (file,) = record(names, Graph(), 18)
+
+    assert replay(file, mended) == [{"name": "Ann"}, {"name": "nobody"}]
+
+
+def test_a_failed_statement_fails_again(record):
+    """A recorded failure of a statement keeps its status."""
+    (file,) = record(names, Fails(), 18)
+
+    with pytest.raises(CallError, match="Invalid input") as caught:
+        replay(file, names)
+
+    assert caught.value.details == {"neo4jCode": "Neo.ClientError.Statement.SyntaxError"}
+
+
+def test_another_statement_than_the_recorded_is_told(record):
+    """A body that asks something else than when it was recorded gets a clear error."""
+    (file,) = record(names, Graph(), 18)
+
+    with pytest.raises(UnexpectedStatement, match="was not recorded at this point"):
+        replay(file, other)
+
+
+def test_a_peers_id_names_no_other_folder(record, tmp_path):
+    """A call id with path separators stays within the folder of recordings."""
+    (file,) = record(names, Graph(), 18, call_id="../../escaped")
+
+    assert file.parent == tmp_path / "recordings"
+    assert file.name == "______escaped.json"
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b'{"v": 2}'])
+def test_a_file_that_is_no_recording_is_refused_by_name(tmp_path, content):
+    """Whatever is in it, the error names the file, and not what it holds."""
+    file = tmp_path / "call.json"
+    file.write_bytes(content)
+
+    with pytest.raises(RecordingError, match=r"`call\.json` is no recording"):
+        replay(file, names)
+
+
+def test_a_missing_recording_is_told_by_name(tmp_path):
+    """A wrong path is a clear error."""
+    with pytest.raises(RecordingError, match=r"`gone\.json` cannot be read"):
+        Recording.read(tmp_path / "gone.json")
