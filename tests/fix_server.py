@@ -134,8 +134,8 @@ def _up(home, *options, **environ):
         **environ,
     }
     up = [sys.executable, "-m", "sidecypher", "up", "--json", *options]
-    done = subprocess.run(up, env=environ, capture_output=True, text=True, check=False)
     try:
+        done = subprocess.run(up, env=environ, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         yield Server(home, environ, json.loads(done.stdout))
     finally:

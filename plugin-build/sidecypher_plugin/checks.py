@@ -6,6 +6,7 @@ Neo4j cannot load stops the whole DBMS, so nothing here relies on where the cata
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 from typing import Final, get_args
 
 from sidecypher.catalogue import (
@@ -46,27 +47,41 @@ def check_catalogue(catalogue: Catalogue) -> None:
     """Check that every entry of a catalogue can become a procedure or function that Neo4j loads.
 
     Raises:
-        UnfitProcedure: The first entry that cannot, with its name and the reason.
+        UnfitProcedure: One entry cannot, with its name and the reason; or several, with all that is
+            wrong in `details["unfit"]`.
         CatalogueError: A text cannot be written as UTF-8.
         DuplicateProcedure: Two procedures, or two functions, have one name.
     """
-    for procedure in catalogue.procedures:
-        _check_name(procedure)
-        if procedure.mode not in get_args(Mode):
-            raise _unfit(procedure, f"has the mode {_shown(procedure.mode)}")
-        _check_facts(procedure)
-        _check_parameters(procedure)
-        _check_columns(procedure)
-    for function in catalogue.functions:
-        _check_name(function)
-        _check_facts(function)
-        _check_parameters(function)
-        _check_type(function, "result", function.result)
+    entries = chain[_Entry](catalogue.procedures, catalogue.functions)
+    unfit = [problem for entry in entries if (problem := _problem(entry)) is not None]
+    if len(unfit) == 1:
+        raise unfit[0]
+    if unfit:
+        raise UnfitProcedure(
+            f"{len(unfit)} procedures and functions cannot be offered to Cypher",
+            hint="Change their Python functions' signatures, then build the plugin again.",
+            details={"unfit": [problem.message for problem in unfit]},
+        )
     if catalogue != Catalogue.build(catalogue.procedures, catalogue.functions):
         raise UnfitProcedure(
             "The catalogue's hash or order does not fit its entries",
             hint="Make catalogues with `Catalogue.build`.",
         )
+
+
+def _problem(entry: _Entry) -> UnfitProcedure | None:
+    try:
+        _check_name(entry)
+        _check_facts(entry)
+        _check_parameters(entry)
+        if isinstance(entry, ProcedureEntry):
+            _check_mode(entry)
+            _check_columns(entry)
+        else:
+            _check_type(entry, "result", entry.result)
+    except UnfitProcedure as problem:
+        return problem
+    return None
 
 
 def _check_name(entry: _Entry) -> None:
@@ -96,6 +111,11 @@ def _check_facts(entry: _Entry) -> None:
         raise _unfit(entry, f"has a timeout of {entry.timeout_ms} ms")
     if not _SIGNATURE.fullmatch(entry.signature):
         raise _unfit(entry, f"has the signature {_shown(entry.signature)}")
+
+
+def _check_mode(procedure: ProcedureEntry) -> None:
+    if procedure.mode not in get_args(Mode):
+        raise _unfit(procedure, f"has the mode {_shown(procedure.mode)}")
 
 
 def _check_parameters(entry: _Entry) -> None:

@@ -145,6 +145,34 @@ def test_a_second_installation_with_a_broken_module_and_a_killed_supervisor(tmp_
     assert not state.orphans
 
 
+def test_what_cannot_become_a_procedure_is_told_with_the_reason(tmp_path, installation):
+    """`plugin build` names every procedure that Neo4j could not load, and builds nothing."""
+    (tmp_path / "odd.py").write_text(
+        "from sidecypher import Row, function, procedure\n"
+        "class Answer(Row):\n    value: int\n"
+        '@procedure("mine.wordy")\n'
+        f'def wordy(text: str = "x" * 70_000) -> Answer: ...\n'
+        f'@function("mine.{"n" * 200}")\n'
+        "def named() -> int: ...\n"
+        '@function("mine.fine")\n'
+        "def fine() -> int: ...\n"
+    )
+    jar = tmp_path / "out.jar"
+
+    done = run(
+        tmp_path / "home",
+        *("plugin", "build", "--no-check", "--output", str(jar)),
+        SIDECYPHER_PROCEDURES=str(tmp_path),
+    )
+
+    assert done.returncode == 1
+    assert "error: 2 procedures and functions cannot be offered to Cypher [SC-402]" in done.stderr
+    assert "`mine.wordy` has a default for `text` of more than 60000 bytes" in done.stderr
+    assert "A function cannot be called `mine.nnn" in done.stderr
+    assert "mine.fine" not in done.stderr
+    assert not jar.exists()
+
+
 def test_a_port_in_use_is_named_and_nothing_is_left(tmp_path, installation):
     """`up` with a taken port names it, and leaves no process behind."""
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -168,6 +168,23 @@ def test_facts_outside_their_range_are_refused(entry: Make, changes: dict[str, o
     assert "kg.score" in refusal(msgspec.structs.replace(entry(), **changes))
 
 
+def test_all_that_is_unfit_is_told_at_once(entry: Make, function: MakeFunction) -> None:
+    """Several unfit entries are told together, each with its name and reason."""
+    catalogue = Catalogue.build(
+        [entry("kg.one", timeout_ms=0), entry("kg.two"), entry("graph.three")],
+        [function("kg.four", result="TIME")],
+    )
+
+    with pytest.raises(UnfitProcedure, match=r"^3 procedures and functions cannot") as caught:
+        render(catalogue)
+
+    assert caught.value.details["unfit"] == [
+        "The procedure `graph.three` is in the namespace `graph`, which Neo4j reserves",
+        "The procedure `kg.one` has a timeout of 0 ms",
+        "The function `kg.four` has a result of the unknown type `TIME`",
+    ]
+
+
 def test_a_catalogue_not_made_by_build_is_refused(entry: Make) -> None:
     """A catalogue whose hash is not that of its procedures would make plugin and sidecar differ."""
     with pytest.raises(UnfitProcedure, match="hash"):
