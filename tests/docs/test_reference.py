@@ -144,6 +144,7 @@ def test_every_plugin_setting_is_documented_with_its_default():
     source = (JAVA / "Settings.java").read_text("utf-8")
     numbers = re.findall(r'number\(values, "(\w+)", ([\d_* ]+),', source)
     defaults = {name: str(eval(expression)) for name, expression in numbers}
+    defaults |= dict.fromkeys(re.findall(r'flag\(values, "(\w+)"\)', source), "false")
     names = re.search(r"NAMES = Set\.of\((.*?)\);", source, re.DOTALL)[1]
     table = settings_table("The plugin in Neo4j")
 

@@ -1,5 +1,7 @@
 package io.sidecypher.core;
 
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.logging.Level;
@@ -29,6 +31,7 @@ final class Bridge {
     private final Watchdog watchdog = new Watchdog();
     private final Sidecars sidecars;
     private final Admission admission;
+    private final Map<PythonProcedure, Fallback> fallbacks = new ConcurrentHashMap<>();
 
     Bridge(Settings settings) {
         this.settings = settings;
@@ -53,18 +56,29 @@ final class Bridge {
             Log log,
             Function<Object[], R> row,
             Object[] arguments) {
+        Fallback fallback = fallbacks.computeIfAbsent(procedure, this::fallback);
         Call call = new Call(procedure, tx, guard, settings, watchdog);
         int limit = settings.maxLineBytes();
+        if (fallback.isOff()) {
+            // For its checks: arguments that do not fit are an error whatever becomes of the call.
+            Requests.call(call, caller, arguments, limit);
+            return fallback.rows(row);
+        }
+        Caller traced = settings.trace() ? caller.tracedBy(TraceContext.of(tx)) : caller;
         try {
             Rows<R> rows = new Rows<>(call, guard, log, limit, row, read ->
-                    start(call, Requests.call(call, caller, arguments, limit), log, read));
+                    start(call, Requests.call(call, traced, arguments, limit), log, read));
             return StreamSupport.stream(rows, false).onClose(rows::close);
         } catch (SidecypherException failed) {
             if (failed.wasNotStarted()) {
-                log.warn("Sidecypher: " + failed.text());
+                return fallback.rows(row, failed, log);
             }
             throw failed;
         }
+    }
+
+    private Fallback fallback(PythonProcedure procedure) {
+        return new Fallback(procedure, settings.availability().of(procedure));
     }
 
     /** Sends a call's first request, to one sidecar after the other until one of them begins it. */

@@ -5,4 +5,8 @@ package io.sidecypher.core;
  *
  * @param traceparent the caller's W3C trace context; empty when there is none
  */
-record Caller(String database, String user, String traceparent) {}
+record Caller(String database, String user, String traceparent) {
+    Caller tracedBy(String context) {
+        return new Caller(database, user, context);
+    }
+}

@@ -6,9 +6,10 @@ import org.neo4j.kernel.api.exceptions.Status;
 /**
  * The errors the core itself raises: what happened, to which procedure, what to do next.
  *
- * <p>Only <em>busy</em> is a transient status, which lets a driver's managed transaction try again
- * later: nothing was started and waiting helps. An unavailable sidecar was not started either, but a
- * driver would then retry in silence for half a minute what somebody has to be told at once.
+ * <p>Of these only <em>busy</em> is a transient status, which lets a driver's managed transaction try
+ * again later: nothing was started and waiting helps. With an unavailable sidecar nothing was started
+ * either, but a driver would then retry in silence for half a minute what somebody has to be told at
+ * once. Of the sidecar's errors those are transient that it says may be tried again.
  */
 final class Failures {
     static final String UNAVAILABLE = "SC-210";
@@ -85,16 +86,24 @@ final class Failures {
 
     static SidecypherException remote(RemoteError error) {
         String hint = error.hint().isEmpty() ? "" : ". " + error.hint();
-        Status status = error.code().equals(DEADLINE)
-                ? Status.Procedure.ProcedureTimedOut
+        return new SidecypherException(statusOf(error), "[" + error.code() + "] " + error.message() + hint);
+    }
+
+    private static Status statusOf(RemoteError error) {
+        if (error.code().equals(DEADLINE)) {
+            return Status.Procedure.ProcedureTimedOut;
+        }
+        // Drivers repeat a managed transaction that ends with a transient status, and no other.
+        return error.retryable()
+                ? Status.Statement.RemoteExecutionTransientError
                 : Status.Procedure.ProcedureCallFailed;
-        return new SidecypherException(status, "[" + error.code() + "] " + error.message() + hint);
     }
 
     /** The failure of a callback's Cypher, as Neo4j itself would have told it to the client. */
     static SidecypherException cypher(Throwable failure) {
         if (failure instanceof SidecypherException known) {
-            return known;
+            // Not the same one: a call that was not started ends only itself, the one around it has begun.
+            return new SidecypherException(known.status(), known.text());
         }
         return new SidecypherException(statusOf(failure), messageOf(failure));
     }

@@ -4,13 +4,18 @@ import com.fasterxml.jackson.core.JsonParser;
 import java.io.IOException;
 import java.util.Map;
 
-/** The error part of a reply, as the sidecar worded it. */
-record RemoteError(String code, String message, String hint) {
+/**
+ * The error part of a reply, as the sidecar worded it.
+ *
+ * @param retryable whether the same call may succeed later without a change
+ */
+record RemoteError(String code, String message, String hint, boolean retryable) {
     /** Reads the object that begins at the parser's current token. */
     static RemoteError read(JsonParser json) throws IOException {
         Map<String, Object> members = Json.readObject(json);
         if (members.get("code") instanceof String code && members.get("message") instanceof String message) {
-            return new RemoteError(code, message, members.get("hint") instanceof String hint ? hint : "");
+            String hint = members.get("hint") instanceof String text ? text : "";
+            return new RemoteError(code, message, hint, Boolean.TRUE.equals(members.get("retryable")));
         }
         throw new ValueProblem("has an error without code and message");
     }

@@ -25,6 +25,8 @@ import java.util.TreeMap;
  * @param maxLineBytes the longest line accepted or sent
  * @param nestedDepth how deep Python procedures may call each other through Cypher
  * @param circuitMillis how long calls keep away from a sidecar that could not be reached
+ * @param availability which procedures may do without a sidecar
+ * @param trace whether the trace context of the caller's transaction goes to the sidecar
  */
 record Settings(
         Path runDir,
@@ -36,10 +38,13 @@ record Settings(
         int graceMillis,
         int maxLineBytes,
         int nestedDepth,
-        int circuitMillis) {
+        int circuitMillis,
+        AvailabilityRules availability,
+        boolean trace) {
     private static final Set<String> NAMES = Set.of(
             "run_dir", "pool_size", "queue_limit", "connect_timeout_ms", "handshake_timeout_ms",
-            "default_timeout_ms", "grace_ms", "max_line_bytes", "nested_depth", "circuit_ms");
+            "default_timeout_ms", "grace_ms", "max_line_bytes", "nested_depth", "circuit_ms",
+            "availability", "trace");
     private static final String FILE = "sidecypher.conf";
 
     /** Reads the settings of this JVM; a wrong one is an IllegalArgumentException that names it. */
@@ -66,7 +71,9 @@ record Settings(
                 number(values, "grace_ms", 250, 0, 60_000),
                 number(values, "max_line_bytes", 16 * 1024 * 1024, 1024, 1024 * 1024 * 1024),
                 number(values, "nested_depth", 8, 0, 64),
-                number(values, "circuit_ms", 1000, 1, 600_000));
+                number(values, "circuit_ms", 1000, 1, 600_000),
+                AvailabilityRules.parse(values.getOrDefault("availability", "")),
+                flag(values, "trace"));
     }
 
     /** Neo4j's conf folder, as NEO4J_CONF or the server's own command line names it; null if neither does. */
@@ -103,6 +110,14 @@ record Settings(
             values.put(name, properties.getProperty(name).strip());
         }
         return values;
+    }
+
+    private static boolean flag(Map<String, String> values, String name) {
+        return switch (values.getOrDefault(name, "false").toLowerCase(Locale.ROOT)) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> throw new IllegalArgumentException("the setting " + name + " must be true or false");
+        };
     }
 
     private static int number(Map<String, String> values, String name, int otherwise, int least, int most) {

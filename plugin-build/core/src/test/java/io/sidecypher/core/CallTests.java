@@ -27,6 +27,17 @@ class CallTests {
     };
 
     @Test
+    void whatMayBeTriedAgainIsTransientForDrivers() throws Exception {
+        FakeSidecar.Script script = (peer, method, json) -> peer.reply("{\"id\":\"" + FakeSidecar.id(json)
+                + "\",\"error\":{\"code\":\"kg.later\",\"message\":\"not now\",\"retryable\":true}}");
+        try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
+            SidecypherException failure = new Harness(runDir).failure(Harness.ECHO, 1L);
+            assertEquals("[kg.later] not now", failure.text());
+            assertEquals(Status.Statement.RemoteExecutionTransientError, failure.status());
+        }
+    }
+
+    @Test
     void aCallAnswersWithItsRows() throws Exception {
         try (FakeSidecar sidecar = new FakeSidecar(ECHO).announce(runDir)) {
             Harness harness = new Harness(runDir);

@@ -145,7 +145,7 @@ final class Harness {
 
     @SuppressWarnings("unchecked")
     private static Map<String, Object> parameters(Object[] arguments) {
-        return (Map<String, Object>) arguments[1];
+        return arguments.length > 1 ? (Map<String, Object>) arguments[1] : Map.of();
     }
 
     /** Statements say by their first word what they do. */

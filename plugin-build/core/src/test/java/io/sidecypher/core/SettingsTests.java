@@ -44,6 +44,17 @@ class SettingsTests {
     }
 
     @Test
+    void aWrongFlagOrRuleIsNamed() {
+        for (String wrong : new String[] {"AVAILABILITY=x", "AVAILABILITY=a.b=MAYBE", "AVAILABILITY=a*b=OFF", "TRACE=1"}) {
+            String[] parts = wrong.split("=", 2);
+            String told = assertThrows(IllegalArgumentException.class,
+                    () -> Settings.of(Map.of("SIDECYPHER_" + parts[0], parts[1]), null)).getMessage();
+            assertTrue(told.startsWith("the setting " + parts[0].toLowerCase(java.util.Locale.ROOT) + " must be"), told);
+        }
+        assertTrue(Settings.of(Map.of("SIDECYPHER_TRACE", "True"), null).trace());
+    }
+
+    @Test
     void theConfFolderIsTheServersOwn() {
         assertEquals(Path.of("/x"), Settings.confFolder(Map.of("NEO4J_CONF", "/x"), "Main --config-dir=/y"));
         assertEquals(Path.of("/my conf"),
