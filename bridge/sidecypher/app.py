@@ -60,7 +60,9 @@ class Sidecar:
         self._resources = Resources()
         self.loaded: Final[Loaded] = load(settings.procedures)
         self._stopping = threading.Event()
-        limits = Limits(message_bytes=settings.max_line_bytes)
+        limits = Limits(
+            message_bytes=settings.max_line_bytes, lease_seconds=settings.stream_lease_seconds
+        )
         self._dispatcher = self._dispatch(limits)
         self._py4j = Py4JServer(
             self._dispatcher,
@@ -73,6 +75,7 @@ class Sidecar:
         checks = {
             "event loop": lambda: None if self._loop.alive() else "its thread has ended",
             "procedures": lambda: None if len(self._dispatcher.registry) else "none is loaded",
+            "bodies": self._stuck_bodies,
             "not stopping": lambda: "it is stopping" if self._stopping.is_set() else None,
         }
         self._inspector = Inspector(
@@ -89,6 +92,7 @@ class Sidecar:
         self._health = HealthServer(health_app(checks, self._telemetry.metrics), settings.http_port)
         self._telemetry.load_failures.set(len(self.loaded.failures))
         self._telemetry.open_calls.set_function(lambda: self._dispatcher.open_calls)
+        self._telemetry.stuck_calls.set_function(lambda: self._dispatcher.stuck)
         self._fingerprint = credentials.fingerprint
         self._membership: Membership | None = None
 
@@ -142,10 +146,15 @@ class Sidecar:
                 state=change.state,
             )
 
+    def _stuck_bodies(self) -> str | None:
+        stuck = self._dispatcher.stuck
+        return f"{stuck} do not stop" if stuck > self._settings.stuck_calls_limit else None
+
     def _tidy(self) -> None:
         """Do once a second what no call waits for."""
         while not self._stopping.wait(TIDY_SECONDS):
             self._inspector.tend()
+            self._dispatcher.expire()
 
     def stop(self) -> None:
         """Refuse new calls, let those in flight end within the grace, cancel the rest."""

@@ -33,6 +33,8 @@ class Context:
         self._state = state
         self._resources = resources
         self._is_async = is_async
+        # Made by the first `run`: most bodies have none.
+        self._statements: Statements | None = None
 
     @cached_property
     def log(self) -> FilteringBoundLogger:
@@ -69,6 +71,18 @@ class Context:
         """
         self._state.check()
 
+    def progress(self, done: float, total: float | None = None) -> None:
+        """Tell how far the body has come; `sidecypher.running()` shows it.
+
+        Args:
+            done: What is done, in a unit of your choice.
+            total: What will have been done at the end, if you know it.
+
+        Raises:
+            ContextExpired: The call is over.
+        """
+        self._state.progress(done, total)
+
     def run(self, cypher: LiteralString, /, **params: Any) -> Result:
         """Run a statement in the caller's transaction.
 
@@ -89,13 +103,11 @@ class Context:
         """
         self._state.check()
         encoded = _encode_parameters(params)
+        if self._statements is None:
+            self._statements = Statements(self._state)
         if self._is_async:
             return Result.later(partial(self._statements.run, cypher, encoded), self._hand)
-        return Result.started(*self._statements.run(cypher, encoded))
-
-    @cached_property
-    def _statements(self) -> Statements:
-        return Statements(self._state)
+        return Result(*self._statements.run(cypher, encoded))
 
     async def _hand(self, work: Callable[[], Any]) -> Any:
         """Have the serving thread, which pumps requests while it waits, do `work`."""

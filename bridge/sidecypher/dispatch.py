@@ -1,13 +1,14 @@
 """The one path of a call: admit, decode, run, encode. Every transport ends here."""
 
+import contextlib
 import secrets
-import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sidecypher import envelope, tracing
+from sidecypher.calls import Call, OpenCalls, RunningCall
 from sidecypher.context import Context
 from sidecypher.envelope import (
     CallRequest,
@@ -38,10 +39,17 @@ from sidecypher.executors import (
     Running,
     ThreadRunning,
 )
+from sidecypher.interrupts import CallInterrupted
 from sidecypher.registry import Procedure, Registry
 from sidecypher.resources import Resources
-from sidecypher.state import CallBack, CallState, cancelled, deadline_exceeded
-from sidecypher.telemetry import Observation, Telemetry
+from sidecypher.state import (
+    CallBack,
+    CallState,
+    cancelled,
+    deadline_exceeded,
+    no_transaction_in_function,
+)
+from sidecypher.telemetry import Telemetry
 from sidecypher.types import Deadline, Limits
 
 
@@ -58,42 +66,6 @@ class Session:
     call_back: CallBack
     jvm: str = ""
     is_control: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class Call:
-    """A call that has started and may have more rows."""
-
-    procedure: Procedure
-    state: CallState
-    running: Running
-    observed: Observation
-    jvm: str
-    pages: int = 0
-    begun: float = field(default_factory=time.monotonic)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-
-@dataclass(frozen=True, slots=True)
-class RunningCall:
-    """The facts of a call that is being served or has rows left.
-
-    Attributes:
-        seconds: Since it began.
-        rows: Sent so far.
-        done: Of its progress, as the body tells; None if it does not.
-        state: `running`, or `waiting` for its caller to ask for more rows.
-    """
-
-    call_id: str
-    name: str
-    user: str
-    database: str
-    seconds: float
-    rows: int
-    done: float | None
-    total: float | None
-    state: str
 
 
 class Dispatcher:
@@ -117,7 +89,7 @@ class Dispatcher:
         self._resources = resources
         self._telemetry = telemetry
         self._limits = limits
-        self._calls: dict[str, Call] = {}
+        self._calls = OpenCalls(limits.lease_seconds)
         self._stopping: CallError | None = None
         self._methods: Final[dict[str, Callable[[bytes, Session], bytes]]] = {
             "hello": self._hello,
@@ -157,28 +129,24 @@ class Dispatcher:
     @property
     def serving_calls(self) -> int:
         """Calls that a thread works on now."""
-        return sum(call.state.served for call in list(self._calls.values()))
+        return self._calls.busy
+
+    @property
+    def stuck(self) -> int:
+        """Calls that do not stop though they were cancelled."""
+        return self._calls.stuck
 
     def running(self) -> list[RunningCall]:
-        """Return the facts of every call, the oldest first."""
-        return [
-            RunningCall(
-                call_id=call.state.call_id,
-                name=call.procedure.name,
-                user=call.state.user,
-                database=call.state.database,
-                seconds=time.monotonic() - call.begun,
-                rows=call.observed.rows,
-                done=None,
-                total=None,
-                state="running" if call.state.served else "waiting",
-            )
-            for call in list(self._calls.values())
-        ]
+        """Return the calls that are open now, the oldest first."""
+        return self._calls.running()
 
     def swap(self, registry: Registry) -> None:
-        """Admit calls to these procedures from now on; calls in flight keep theirs."""
+        """Serve another registry from the next call on; calls in flight end with what they have."""
         self.registry = registry
+
+    def expire(self) -> None:
+        """End what nobody wants any more; to be called about every second."""
+        self._calls.expire()
 
     def _hello(self, payload: bytes, session: Session) -> bytes:
         hello = envelope.read(payload, Hello)
@@ -208,20 +176,24 @@ class Dispatcher:
         return self._serve(call, session, deadline, len(payload))
 
     def _admit(self, request: CallRequest, session: Session) -> Call:
-        procedure = self.registry.get(request.name)
+        registry = self.registry
+        found = registry.get(request.name, request.kind)
         if self._stopping is not None:
             raise self._stopping
-        if request.signature != procedure.entry.signature:
+        if request.signature != found.entry.signature:
             raise CatalogueMismatch(f"Plugin and sidecar disagree about `{request.name}`")
         if request.id in self._calls:
             raise ProtocolError("The peer used a call id twice")
-        procedure, arguments = procedure.resolve(request.args, self.registry)
+        procedure, arguments = found.resolve(request.args, registry)
         state = CallState(request.id, request.name, request.database, request.user)
-        observed = self._telemetry.call(state, "procedure")
+        observed = self._telemetry.call(state, request.kind, request.traceparent)
         with tracing.current(observed.span):
             running = self._running(procedure, arguments, state)
-        call = Call(procedure, state, running, observed, session.jvm)
-        self._calls[request.id] = call
+        now = time.monotonic()
+        call = Call(
+            procedure, state, running, observed, session.jvm, request.kind == "function", now, now
+        )
+        self._calls.add(call)
         return call
 
     def _running(self, procedure: Procedure, arguments: list[Any], state: CallState) -> Running:
@@ -236,16 +208,18 @@ class Dispatcher:
 
     def _page(self, payload: bytes, session: Session) -> bytes:
         request = envelope.read(payload, PageRequest)
-        call = self._calls.get(request.id)
-        if call is None or call.jvm != session.jvm:
-            gone = ProtocolError("The call whose next page is asked for is not open")
-            return envelope.write(ErrorReply(request.id, ErrorBody.of(gone)))
+        try:
+            call = self._calls.find(request.id, session.jvm)
+        except SidecypherError as error:
+            return envelope.write(ErrorReply(request.id, ErrorBody.of(error)))
         deadline = Deadline.after(request.remaining_ms / 1000)
         return self._serve(call, session, deadline, len(payload))
 
     def _serve(self, call: Call, session: Session, deadline: Deadline, received: int) -> bytes:
         """Produce one page on the current thread."""
         if not call.lock.acquire(blocking=False):
+            if call.state.stopped:
+                return envelope.write(ErrorReply(call.call_id, ErrorBody.of(call.state.reason)))
             raise ProtocolError("The peer asked for two pages of one call at a time")
         begun = time.perf_counter()
         page = Page(
@@ -254,7 +228,8 @@ class Dispatcher:
             self._limits.page_bytes,
         )
         call.pages += 1
-        call.state.serve(session.call_back, deadline)
+        call_back = no_transaction_in_function if call.is_function else session.call_back
+        call.state.serve(call_back, deadline)
         try:
             more = call.running.fill(page)
             reply = self._reply(call, page, more=more)
@@ -264,12 +239,13 @@ class Dispatcher:
             return self._failed(call, error, time.perf_counter() - begun)
         finally:
             call.state.rest()
+            call.rested = time.monotonic()
             call.lock.release()
         if not more:
-            self._forget(call)
+            self._calls.forget(call)
         elif call.state.stopped:
             # Cancelled after the page was made: nobody will ask for the next one.
-            self._abandon(call, cancelled(call.procedure.name))
+            self._calls.abandon(call, call.state.reason)
         return reply
 
     def _reply(self, call: Call, page: Page, *, more: bool) -> bytes:
@@ -286,10 +262,10 @@ class Dispatcher:
 
     def _failed(self, call: Call, error: BaseException, seconds: float) -> bytes:
         call.state.rest()
-        self._forget(call)
+        self._calls.forget(call)
         known = self._known(call, error)
         call.observed.failed(known, seconds)
-        self._close_quietly(call)
+        self._calls.close(call)
         return envelope.write(ErrorReply(call.state.call_id, ErrorBody.of(known)))
 
     def _known(self, call: Call, error: BaseException) -> SidecypherError:
@@ -298,6 +274,8 @@ class Dispatcher:
             return call.state.failure
         if isinstance(error, SidecypherError):
             return error
+        if isinstance(error, CallInterrupted):
+            return call.state.reason
         name = call.procedure.name
         call.observed.unexpected(error)
         return ProcedureFailed(
@@ -306,30 +284,27 @@ class Dispatcher:
 
     def _close(self, payload: bytes, session: Session) -> bytes:
         request = envelope.read(payload, CloseRequest)
-        call = self._calls.get(request.id)
-        if call is not None and call.jvm == session.jvm:
-            self._abandon(call, cancelled(call.procedure.name), wanted=True)
+        with contextlib.suppress(CallError):
+            self._calls.enough(self._calls.find(request.id, session.jvm))
         return envelope.write(Done(request.id))
 
     def _cancel(self, payload: bytes, session: Session) -> bytes:
         request = envelope.read(payload, CancelRequest)
-        call = self._calls.get(request.id)
-        if call is not None and call.jvm == session.jvm:
-            name = call.procedure.name
+        with contextlib.suppress(CallError):
+            call = self._calls.find(request.id, session.jvm)
             late = request.reason == "deadline"
-            reason = deadline_exceeded(name) if late else cancelled(name)
-            # An author's `finally` may take long, and other cancels come by the same connection.
-            threading.Thread(
-                target=self._abandon, args=(call, reason), name="sidecypher-cancel", daemon=True
-            ).start()
+            self._calls.abandon(
+                call, deadline_exceeded(call.name) if late else cancelled(call.name)
+            )
         return envelope.write(Done(request.id))
 
     def disconnected(self, session: Session) -> None:
         """Cancel the calls of a JVM whose control connection has ended."""
         if not session.is_control:
             return
-        for call in [call for call in list(self._calls.values()) if call.jvm == session.jvm]:
-            self._abandon(call, cancelled(call.procedure.name))
+        for call in self._calls:
+            if call.jvm == session.jvm:
+                self._calls.abandon(call, cancelled(call.name))
 
     def refuse_new(self) -> None:
         """Answer every further call with an error: the sidecar is stopping."""
@@ -339,31 +314,5 @@ class Dispatcher:
 
     def cancel_all(self) -> None:
         """Cancel every open call."""
-        for call in list(self._calls.values()):
-            self._abandon(call, cancelled(call.procedure.name))
-
-    def _abandon(self, call: Call, reason: CallError, *, wanted: bool = False) -> None:
-        """Stop a call that is being served, or close one that waits for its next page.
-
-        Args:
-            call: The call.
-            reason: What its body sees.
-            wanted: Whether its caller asked for that, having rows enough.
-        """
-        call.running.cancel(reason)
-        if call.lock.acquire(blocking=False):
-            try:
-                self._forget(call)
-                call.observed.closed() if wanted else call.observed.failed(reason)
-                self._close_quietly(call)
-            finally:
-                call.lock.release()
-
-    def _forget(self, call: Call) -> None:
-        self._calls.pop(call.state.call_id, None)
-
-    def _close_quietly(self, call: Call) -> None:
-        try:
-            call.running.close()
-        except BaseException as error:  # noqa: BLE001 - an author's `finally` may raise anything
-            call.observed.unexpected(error)
+        for call in self._calls:
+            self._calls.abandon(call, cancelled(call.name))

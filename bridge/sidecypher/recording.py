@@ -14,7 +14,7 @@ import msgspec
 
 from sidecypher import envelope
 from sidecypher.credentials import write_private
-from sidecypher.dispatch import Call, Dispatcher, Session
+from sidecypher.dispatch import Dispatcher, Session
 from sidecypher.envelope import CallRequest, ErrorBody
 from sidecypher.errors import RecordingError
 from sidecypher.state import CallBack
@@ -124,7 +124,12 @@ class RecordingDispatcher(Dispatcher):
             self._write(heard, told.error)
         elif told.more:
             self._heard[call_id] = heard
+            self._forget_ended()
         return reply
+
+    def _forget_ended(self) -> None:
+        for call_id in [each for each in self._heard if each not in self._calls]:
+            del self._heard[call_id]
 
     def _write(self, heard: _Heard, error: ErrorBody) -> None:
         request = envelope.read(heard.request, CallRequest)
@@ -147,7 +152,3 @@ class RecordingDispatcher(Dispatcher):
             # The id comes from a peer: nothing in it may name another folder.
             name = re.sub(r"[^A-Za-z0-9-]", "_", request.id)[:_NAME_LENGTH]
             write_private(self._folder / f"{name}.json", msgspec.json.encode(recording))
-
-    def _forget(self, call: Call) -> None:
-        super()._forget(call)
-        self._heard.pop(call.state.call_id, None)

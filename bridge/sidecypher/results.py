@@ -154,31 +154,30 @@ class Result:
         [{'n': 1}]
     """
 
-    def __init__(self) -> None:
-        self._page: _Page | None = None
-        self._cursor: Cursor | None = None
-        self._begin: Coroutine[Any, Any, tuple[_Page, Cursor | None]] | None = None
-        self._hand: Hand | None = None
+    __slots__ = ("_begin", "_cursor", "_hand", "_page")
+
+    def __init__(
+        self,
+        page: _Page | None,
+        cursor: Cursor | None = None,
+        begin: Coroutine[Any, Any, tuple[_Page, Cursor | None]] | None = None,
+        hand: Hand | None = None,
+    ) -> None:
+        self._page = page
+        self._cursor = cursor
+        self._begin = begin
+        self._hand = hand
 
     @classmethod
     def of(cls, records: list[Record]) -> "Result":
         """Return a result whose records are there."""
-        return cls.started(_Page(records), None)
-
-    @classmethod
-    def started(cls, page: _Page, cursor: Cursor | None) -> "Result":
-        """Return the result of a statement that was run in a plain body."""
-        made = cls()
-        made._page, made._cursor = page, cursor
-        return made
+        return cls(_Page(records))
 
     @classmethod
     def later(cls, begin: Callable[[], tuple[_Page, Cursor | None]], hand: Hand) -> "Result":
         """Return the result of a statement that an async body is yet to wait for."""
-        made = cls()
         # A coroutine, because Python itself warns of one that nobody has awaited.
-        made._begin, made._hand = hand(begin), hand
-        return made
+        return cls(None, None, hand(begin), hand)
 
     def __await__(self) -> Generator[Any, None, "Result"]:
         """Wait for all records; in async bodies."""

@@ -1,9 +1,9 @@
 """`CallState`: what serving threads, event loop and canceller know of one call."""
 
 import contextlib
-import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
+from threading import get_ident
 from typing import Any, Final
 
 from sidecypher.errands import Errand
@@ -15,6 +15,7 @@ from sidecypher.errors import (
     DeadlineExceeded,
     NoTransaction,
 )
+from sidecypher.interrupts import Door
 from sidecypher.types import Deadline
 
 CallBack = Callable[[str, bytes], bytes]
@@ -32,6 +33,18 @@ def no_transaction(_method: str, _request: bytes) -> bytes:
     raise NoTransaction(
         "There is no transaction for `ctx.run` on this transport",
         hint="Call the procedure from Cypher, or give the test environment a `run`.",
+    )
+
+
+def no_transaction_in_function(_method: str, _request: bytes) -> bytes:
+    """Refuse `ctx.run` in a function: Cypher calls it for values, not in a transaction of its own.
+
+    Raises:
+        NoTransaction: Always.
+    """
+    raise NoTransaction(
+        "A function has no transaction for `ctx.run`",
+        hint="Make it a procedure, or pass what it needs as arguments.",
     )
 
 
@@ -55,6 +68,11 @@ class CallState:
         deadline: When the message being served must have been answered.
         failure: First statement that failed; it dooms the call.
         inbox: What the event loop hands to the serving thread: errands, and jobs that are done.
+        home: In calls of async bodies, the event loop's thread.
+        door: In calls of plain bodies, where the body's thread may be interrupted.
+        done: How far the body says it has come.
+        total: What it will have done at its end, if it knows.
+        is_over: Whether the call has ended, and its context with it.
     """
 
     def __init__(self, call_id: str, name: str, database: str, user: str) -> None:
@@ -65,13 +83,18 @@ class CallState:
         self.deadline = _NO_TIME
         self.failure: CypherError | None = None
         self.inbox: SimpleQueue[Any] = SimpleQueue()
+        self.home: int | None = None
+        self.door: Door | None = None
+        self.done: float | None = None
+        self.total: float | None = None
+        self.is_over = False
         self._stopped: CallError | None = None
         self._serving: tuple[int, CallBack] | None = None
 
     def serve(self, call_back: CallBack, deadline: Deadline) -> None:
         """Begin a message: callbacks go through `call_back`, on the current thread only."""
         self.deadline = deadline
-        self._serving = (threading.get_ident(), call_back)
+        self._serving = (get_ident(), call_back)
 
     def rest(self) -> None:
         """End a message: no callback is possible until the next one."""
@@ -80,7 +103,13 @@ class CallState:
             self._refuse_errands()
 
     def hand(self, errand: Errand) -> None:
-        """Hand an errand of an async body to the serving thread, or refuse it if there is none."""
+        """Hand an errand of an async body to the serving thread, or refuse it if there is none.
+
+        Raises:
+            ContextExpired: This is not the event loop the body runs on.
+        """
+        if get_ident() != self.home:
+            raise self.outside()
         self.inbox.put(errand)
         # Asked afterwards: whoever comes second, this or `rest`, sees what the other one did.
         if self._serving is None:
@@ -91,7 +120,7 @@ class CallState:
             while True:
                 item = self.inbox.get_nowait()
                 if isinstance(item, Errand):
-                    item.refuse(self._outside())
+                    item.refuse(self.outside())
 
     def stop(self, reason: CallError) -> None:
         """Make `check` raise `reason` from now on."""
@@ -103,8 +132,16 @@ class CallState:
             raise self._stopped
         if self.failure is not None:
             raise self.failure
+        if self.is_over:
+            raise self.outside()
         if self.deadline.expired():
             raise deadline_exceeded(self.name)
+
+    def progress(self, done: float, total: float | None) -> None:
+        """Note how far the body has come."""
+        if self.is_over:
+            raise self.outside()
+        self.done, self.total = done, total
 
     def call_back(self, method: str, request: bytes) -> bytes:
         """Send one callback from the thread that serves the call; return its reply.
@@ -112,13 +149,21 @@ class CallState:
         Raises:
             ContextExpired: This is another thread, or no message is being served.
         """
-        if self._serving is None or self._serving[0] != threading.get_ident():
-            raise self._outside()
-        return self._serving[1](method, request)
+        if self._serving is None or self._serving[0] != get_ident():
+            raise self.outside()
+        if self.door is None:
+            return self._serving[1](method, request)
+        # An exception in the middle of a message would leave half of it on the wire.
+        self.door.shut()
+        try:
+            return self._serving[1](method, request)
+        finally:
+            self.door.open()
 
-    def _outside(self) -> ContextExpired:
+    def outside(self) -> ContextExpired:
+        """Return the error of a context that is used where its call is not."""
         return ContextExpired(
-            f"`ctx.run` was used outside of its call to `{self.name}`",
+            f"The context was used outside of its call to `{self.name}`",
             hint="Use the context only in the body it was given to, on the body's own thread.",
         )
 
@@ -126,6 +171,11 @@ class CallState:
     def stopped(self) -> bool:
         """Whether the call was cancelled."""
         return self._stopped is not None
+
+    @property
+    def reason(self) -> CallError:
+        """Why the call was cancelled."""
+        return self._stopped or cancelled(self.name)
 
     @property
     def served(self) -> bool:

@@ -184,6 +184,7 @@ class Telemetry:
         self.is_debug: Final[bool] = self.log.is_enabled_for(logging.DEBUG)
         self.connections: Final = self._gauge("connections", "Open connections of JVMs")
         self.open_calls: Final = self._gauge("open_calls", "Calls served or with rows left")
+        self.stuck_calls: Final = self._gauge("stuck_calls", "Cancelled calls that do not stop")
         self.load_failures: Final = self._gauge("load_failures", "Modules that could not be loaded")
         self._mismatches = Counter(
             "sidecypher_mismatched_plugins",

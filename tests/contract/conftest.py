@@ -109,6 +109,7 @@ class Stand:
 
     def __init__(self, folder):
         self.loaded = load([PROCEDURES, FAULTS])
+        assert not self.loaded.failures
         self.telemetry = Telemetry()
         self.loop = EventLoop()
         self.resources = Resources()
@@ -126,8 +127,13 @@ class Stand:
             open_connections=self.telemetry.connections,
         )
         self.server.start()
-        self.signatures = {found.name: found.entry.signature for found in self.loaded.registry}
+        self.signatures = self._signatures("procedure")
+        self.functions = self._signatures("function")
         self.lines = []
+
+    def _signatures(self, kind):
+        registry = self.loaded.registry
+        return {found.name: found.entry.signature for found in registry if found.kind == kind}
 
     def line(self, call_back=None, port=None):
         token = self.credentials.token
@@ -167,12 +173,11 @@ def transaction():
 @pytest.fixture(params=["memory", "py4j"])
 def client(request, stand, transaction):
     """A caller over one of the transports."""
-    if request.param == "memory":
-        yield Client(memory(stand.dispatcher, transaction), stand.signatures)
-        return
-    line = stand.line(transaction)
-    yield Client(line.send, stand.signatures)
-    line.close()
+    line = stand.line(transaction) if request.param == "py4j" else None
+    send = line.send if line else memory(stand.dispatcher, transaction)
+    yield Client(send, stand.signatures, functions=stand.functions)
+    if line:
+        line.close()
 
 
 @pytest.fixture

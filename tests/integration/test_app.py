@@ -152,7 +152,9 @@ def test_a_sidecar_is_there_once_its_file_is_and_gone_with_it(sidecar):
     assert len(bytes.fromhex(read_rendezvous(running.run_dir).fingerprint)) == 32
     assert found.host == "127.0.0.1"
     answer = running.ready(found.http)
-    assert answer.text == "[+]event loop ok\n[+]procedures ok\n[+]not stopping ok\nok\n"
+    assert (
+        answer.text == "[+]event loop ok\n[+]procedures ok\n[+]bodies ok\n[+]not stopping ok\nok\n"
+    )
     client, held = running.client()
     assert list(client.rows("test.echo", "there")) == [["there"]]
     assert (

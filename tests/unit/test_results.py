@@ -58,7 +58,7 @@ def run(jvm):
     state = CallState("1", "kg.echo", "graph", "ann")
     state.serve(jvm, Deadline.after(60.0))
     statements = Statements(state)
-    return lambda *pages: Result.started(*statements.run(json.dumps(pages), {}))
+    return lambda *pages: Result(*statements.run(json.dumps(pages), {}))
 
 
 def values(records):

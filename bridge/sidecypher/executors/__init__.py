@@ -22,6 +22,10 @@ __all__ = [
 class Running(Protocol):
     """A body that has been started."""
 
+    @property
+    def lingers(self) -> bool:
+        """Whether it still works though nobody waits for it."""
+
     def fill(self, page: Page) -> bool:
         """Add rows to `page`; tell whether there may be more."""
 
@@ -29,4 +33,7 @@ class Running(Protocol):
         """Give up: close the generator."""
 
     def cancel(self, reason: CallError) -> None:
-        """Stop what is being served, from another thread."""
+        """Stop what is being served, from another thread; wait for nothing."""
+
+    def interrupt(self) -> None:
+        """Raise an exception in what did not stop, if that can be done."""

@@ -129,6 +129,11 @@ class EventLoop:
         if job.task is not None:
             job.task.cancel()
 
+    @property
+    def thread(self) -> int | None:
+        """Identity of the loop's thread."""
+        return self._thread.ident
+
     def alive(self) -> bool:
         """Tell whether the loop's thread runs."""
         return self._thread.is_alive()

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import contextvars
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from queue import Empty
 from typing import Any
@@ -33,10 +34,16 @@ class AsyncRunning:
         self._procedure = procedure
         self._arguments = [context, *arguments] if procedure.signature.takes_context else arguments
         self._state = state
+        state.home = loop.thread
         self._variables = contextvars.copy_context()
         self._rows: AsyncIterator[Any] | None = None
         self._listed: Iterator[Any] | None = None
         self._job: Job | None = None
+
+    @property
+    def lingers(self) -> bool:
+        """Whether its task has not ended: it has swallowed its cancellation, or cleans up."""
+        return self._job is not None and not self._job.is_done
 
     def fill(self, page: Page) -> bool:
         """Add rows to `page`; tell whether there may be more."""
@@ -93,12 +100,22 @@ class AsyncRunning:
 
     def close(self) -> None:
         """Close the async generator, if the body is one."""
-        rows = self._rows
-        if rows is not None and hasattr(rows, "aclose"):
-            self._loop.run(rows.aclose, self._variables, STOP_SECONDS)
+        close = getattr(self._rows, "aclose", None)
+        # While its task lingers an async generator runs, and cannot be closed.
+        if close is None or self.lingers:
+            return
+        done = threading.Event()
+        self._job = self._loop.submit(close, self._variables, lambda _job: done.set())
+        if not done.wait(STOP_SECONDS):
+            self._loop.cancel(self._job)
+        elif self._job.error is not None:
+            raise self._job.error
 
     def cancel(self, reason: CallError) -> None:
         """Cancel the task; the body sees `asyncio.CancelledError` where it awaits."""
         self._state.stop(reason)
         if self._job is not None:
             self._loop.cancel(self._job)
+
+    def interrupt(self) -> None:
+        """Do nothing: the event loop's thread belongs to all calls."""

@@ -11,6 +11,7 @@ from sidecypher.codec import decoder, encoder
 from sidecypher.dispatch import Dispatcher, Session
 from sidecypher.envelope import CallRequest, CloseRequest, Hello, PageRequest
 from sidecypher.errors import CallError
+from sidecypher.registry import Kind
 from sidecypher.signature import CypherType
 from sidecypher.state import CallBack, no_transaction
 
@@ -29,16 +30,25 @@ class Client:
         `Client(memory(dispatcher), catalogue).rows("demo.greet", "Ann")`
     """
 
-    def __init__(self, send: Send, signatures: Mapping[str, str], timeout: float = 30.0) -> None:
+    def __init__(
+        self,
+        send: Send,
+        signatures: Mapping[str, str],
+        timeout: float = 30.0,
+        *,
+        functions: Mapping[str, str] | None = None,
+    ) -> None:
         """Say hello.
 
         Args:
             send: How an envelope reaches the sidecar.
             signatures: Signature hash of each procedure, as a plugin would hold them.
             timeout: Seconds a call may take.
+            functions: Signature hash of each function.
         """
         self._send = send
         self._signatures = signatures
+        self._functions = functions or {}
         self._remaining_ms = round(timeout * 1000)
         self._message("hello", Hello(envelope.VERSION, "client", "call", ""))
 
@@ -48,20 +58,8 @@ class Client:
         Raises:
             CallError: With the code, text and hint the sidecar gave.
         """
-        call_id = f"client-{next(_ids)}"
-        page = self._message(
-            "call",
-            CallRequest(
-                id=call_id,
-                name=name,
-                signature=self._signatures.get(name, ""),
-                args=[_encode(argument) for argument in arguments],
-                remaining_ms=self._remaining_ms,
-                mode="READ",
-                database="neo4j",
-                user="neo4j",
-            ),
-        )
+        request = self._request("procedure", name, self._signatures, arguments)
+        call_id, page = request.id, self._message("call", request)
         try:
             yield from _rows(page)
             while page["more"]:
@@ -70,6 +68,31 @@ class Client:
         finally:
             if page.get("more"):
                 self._message("close", CloseRequest(call_id))
+
+    def value(self, name: str, *arguments: Any) -> Any:
+        """Call a function and return its value.
+
+        Raises:
+            CallError: With the code, text and hint the sidecar gave.
+        """
+        page = self._message("call", self._request("function", name, self._functions, arguments))
+        [[value]] = _rows(page)
+        return value
+
+    def _request(
+        self, kind: Kind, name: str, signatures: Mapping[str, str], arguments: tuple[Any, ...]
+    ) -> CallRequest:
+        return CallRequest(
+            id=f"client-{next(_ids)}",
+            kind=kind,
+            name=name,
+            signature=signatures.get(name, ""),
+            args=[_encode(argument) for argument in arguments],
+            remaining_ms=self._remaining_ms,
+            mode="READ",
+            database="neo4j",
+            user="neo4j",
+        )
 
     def _message(self, method: str, request: Any) -> dict[str, Any]:
         reply: dict[str, Any] = msgspec.json.decode(self._send(method, envelope.write(request)))

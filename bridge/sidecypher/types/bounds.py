@@ -33,6 +33,10 @@ class Deadline:
         """Tell whether no time is left."""
         return self.clock() >= self.at
 
+    def is_past_by(self, seconds: float) -> bool:
+        """Tell whether it has been over for at least `seconds`."""
+        return self.clock() >= self.at + seconds
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -44,9 +48,11 @@ class Limits:
         handshake_seconds: Time a new connection has for TLS and token together, and again for each
             read of its hello.
         page_bytes: A page of rows is sent when its rows are estimated to exceed this.
+        lease_seconds: How long a call may wait for its next page to be asked for.
     """
 
     message_bytes: int = 16 * 1024 * 1024
     connections: int = 256
     handshake_seconds: float = 5.0
     page_bytes: int = 1024 * 1024
+    lease_seconds: float = 60.0

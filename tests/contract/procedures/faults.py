@@ -107,6 +107,23 @@ def foreign(ctx: Context) -> Text:
     return Text(value=state.seen[-1])
 
 
+@procedure("fault.foreignLoop")
+async def foreign_loop(ctx: Context) -> Text:
+    """Use the context on an event loop of another thread."""
+
+    async def use() -> None:
+        await ctx.run("RETURN 1 AS one")
+
+    def elsewhere() -> str:
+        try:
+            asyncio.run(use())
+        except CallError as error:
+            return error.code
+        return "none"
+
+    return Text(value=await asyncio.to_thread(elsewhere))
+
+
 @procedure("fault.callback")
 def callback(ctx: Context) -> Text:
     """Ask the caller, and remember how that ended."""

@@ -1,0 +1,204 @@
+"""Bodies that end, or do not end, when their call is cancelled; `state` tells what they saw."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from sidecypher import Context, Row, function, procedure
+
+
+class State:
+    """What the bodies below have seen, and what they wait for."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self.begun = threading.Event()
+        self.go = threading.Event()
+        self.ended = threading.Event()
+        self.seen: list[str] = []
+        self.kept: list[Any] = []
+
+
+state = State()
+
+
+class Text(Row):
+    value: str
+
+
+@procedure("ending.spin", timeout=60.0)
+def spin() -> Text:
+    """Compute for ever, and look at nothing."""
+    try:
+        state.begun.set()
+        while True:
+            pass
+    except BaseException as error:
+        state.seen.append(type(error).__name__)
+        raise
+    finally:
+        state.ended.set()
+
+
+@procedure("ending.spinInStream", timeout=60.0)
+def spin_in_stream() -> Iterator[Text]:
+    """Yield a page of rows, then compute for ever."""
+    try:
+        for _ in range(16):
+            yield Text(value="row")
+        state.begun.set()
+        while True:
+            pass
+    finally:
+        state.ended.set()
+
+
+@procedure("ending.swallow", timeout=60.0)
+def swallow() -> Text:
+    """Compute until the test says so, whatever is raised."""
+    state.begun.set()
+    while not state.go.is_set():
+        try:
+            while not state.go.is_set():
+                pass
+        except BaseException as error:  # noqa: BLE001
+            state.seen.append(type(error).__name__)
+    state.ended.set()
+    return Text(value="never sent")
+
+
+@procedure("ending.block", timeout=60.0)
+def block() -> Text:
+    """Wait in C code, where nothing can be raised."""
+    state.begun.set()
+    state.go.wait(60)
+    state.ended.set()
+    return Text(value="never sent")
+
+
+@procedure("ending.blockAsync", timeout=60.0)
+async def block_async() -> Text:
+    """Swallow every cancellation until the test says so."""
+    state.begun.set()
+    while not state.go.is_set():
+        try:
+            await asyncio.sleep(0.01)
+        except asyncio.CancelledError:
+            state.seen.append("CancelledError")
+    state.ended.set()
+    return Text(value="never sent")
+
+
+@procedure("ending.cleanUp")
+def clean_up() -> Iterator[Text]:
+    """Stream for ever, and clean up until the test says so."""
+    try:
+        while True:
+            yield Text(value="more")
+    finally:
+        state.begun.set()
+        while not state.go.is_set():
+            time.sleep(0.001)
+        state.ended.set()
+
+
+@procedure("ending.stream")
+def stream() -> Iterator[Text]:
+    """Stream for ever."""
+    try:
+        while True:
+            yield Text(value="more")
+    finally:
+        state.ended.set()
+
+
+@procedure("ending.streamAsync")
+async def stream_async() -> AsyncIterator[Text]:
+    """Stream for ever, from the event loop."""
+    try:
+        while True:
+            yield Text(value="more")
+    finally:
+        state.ended.set()
+
+
+@procedure("ending.progress", timeout=60.0)
+def progress(ctx: Context) -> Iterator[Text]:
+    """Tell how far it is, then wait for the test."""
+    state.kept.append(ctx)
+    ctx.progress(3)
+    for _ in range(16):
+        yield Text(value="row")
+    ctx.progress(40, 80.5)
+    state.begun.set()
+    state.go.wait(30)
+    yield Text(value="last")
+
+
+@procedure("ending.outlive")
+async def outlive(ctx: Context) -> Text:
+    """Leave a task behind that uses the context after the call."""
+
+    async def late() -> None:
+        await asyncio.to_thread(state.go.wait, 30)
+        for use in (lambda: ctx.run("RETURN 1 AS one"), ctx.check, lambda: ctx.progress(1)):
+            try:
+                used = use()
+                if used is not None:
+                    await used
+            except Exception as error:  # noqa: BLE001
+                state.seen.append(type(error).__name__)
+        state.ended.set()
+
+    state.kept.append(asyncio.create_task(late()))
+    return Text(value=ctx.call_id)
+
+
+@procedure("ending.hurry")
+async def hurry(ctx: Context) -> Text:
+    """Ask for a statement in a task, and return before it is answered."""
+
+    async def ask() -> None:
+        try:
+            await ctx.run("RETURN 1 AS one")
+        except Exception as error:  # noqa: BLE001
+            state.seen.append(type(error).__name__)
+        finally:
+            state.ended.set()
+
+    state.kept.append(asyncio.create_task(ask()))
+    return Text(value="done")
+
+
+@procedure("ending.nothing")
+def void(ctx: Context, value: str) -> None:
+    """Return no rows."""
+    state.seen.append(value)
+
+
+@procedure("ending.nothingAsync")
+async def void_async(value: str) -> None:
+    """Return no rows, from the event loop."""
+    state.seen.append(value)
+
+
+@procedure("ending.notNothing")
+def void_not() -> None:
+    """Return something where nothing is expected."""
+    return "something"  # type: ignore[return-value]
+
+
+@function("ending.join")
+def join(first: str, second: str = "b") -> str:
+    """Return both."""
+    return first + second
+
+
+@function("ending.run")
+def run(ctx: Context) -> int:
+    """Try to run a statement."""
+    return len(ctx.run("RETURN 1 AS one"))

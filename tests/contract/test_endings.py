@@ -1,0 +1,363 @@
+"""How calls end that nobody waits for any more, over each transport."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from fix_waiting import wait_until
+
+from sidecypher import envelope
+from sidecypher.dispatch import Dispatcher, Session
+from sidecypher.envelope import CancelRequest
+from sidecypher.errors import CallError
+from sidecypher.registry import Registry
+from sidecypher.telemetry import Telemetry
+from sidecypher.transport.memory import Client, memory
+from sidecypher.types import Limits
+
+
+@pytest.fixture
+def state(stand):
+    """What the procedures of `endings.py` have seen in this test."""
+    found = stand.state_of("ending.spin")
+    found.reset()
+    yield found
+    found.go.set()
+    wait_until(lambda: stand.dispatcher.stuck == 0)
+
+
+@pytest.fixture
+def background():
+    with ThreadPoolExecutor(4) as pool:
+        yield pool.submit
+
+
+@pytest.fixture
+def elsewhere(stand):
+    """Call over a way of its own, while the client of the test is busy."""
+    other = Client(memory(stand.dispatcher), stand.signatures)
+    return lambda name, *arguments: list(other.rows(name, *arguments))
+
+
+@pytest.fixture
+def served(client, background, state):
+    """Call a procedure whose body waits or computes; return its future answer."""
+
+    def serve(name, *arguments):
+        answer = background(lambda: list(client.rows(name, *arguments)))
+        assert state.begun.wait(10)
+        return answer
+
+    return serve
+
+
+def open_call(dispatcher, name):
+    [found] = [call for call in dispatcher.running() if call.name == name]
+    return found
+
+
+def cancel(dispatcher, name, reason="terminated"):
+    """Cancel the only open call of a procedure, as its JVM would."""
+    request = envelope.write(CancelRequest(open_call(dispatcher, name).call_id, reason))
+    dispatcher.handle("cancel", request, Session(None, jvm="client"))
+
+
+@pytest.fixture
+def own():
+    """Make further dispatchers, with limits and a clock of their own."""
+
+    def make(stand, **limits):
+        dispatcher = Dispatcher(
+            stand.loaded.registry, stand.loop, stand.resources, Telemetry(), Limits(**limits)
+        )
+        return dispatcher, Client(memory(dispatcher), stand.signatures, timeout=0.05)
+
+    return make
+
+
+# Bodies that do not look whether they were cancelled
+
+
+@pytest.mark.parametrize(("reason", "code"), [("deadline", "SC-213"), ("terminated", "SC-207")])
+def test_a_body_that_computes_is_interrupted(  # noqa: PLR0917
+    stand, state, served, rows, reason, code
+):
+    """A cancelled plain body that never looks is ended by an exception, and its caller told why."""
+    answer = served("ending.spin")
+
+    cancel(stand.dispatcher, "ending.spin", reason)
+
+    with pytest.raises(CallError) as caught:
+        answer.result(10)
+    assert caught.value.code == code
+    assert state.ended.is_set()
+    assert state.seen == ["CallInterrupted"]
+    assert stand.dispatcher.stuck == 0
+    assert rows("test.echo", "next") == [["next"]]
+
+
+def test_a_generator_that_computes_is_interrupted_and_closed(stand, state, served):
+    """The same holds in the middle of a stream, and its `finally` runs."""
+    answer = served("ending.spinInStream")
+
+    cancel(stand.dispatcher, "ending.spinInStream")
+
+    with pytest.raises(CallError):
+        answer.result(10)
+    assert state.ended.is_set()
+
+
+@pytest.mark.parametrize("name", ["ending.swallow", "ending.block"])
+def test_a_body_that_does_not_stop_is_counted_until_it_does(stand, state, served, elsewhere, name):
+    """A body that swallows the exception, or waits in C code, is stuck; others are served."""
+    answer = served(name)
+
+    cancel(stand.dispatcher, name)
+
+    wait_until(lambda: stand.dispatcher.stuck == 1)
+    assert open_call(stand.dispatcher, name).state == "stuck"
+    assert elsewhere("test.echo", "meanwhile") == [["meanwhile"]]
+    state.go.set()
+    with pytest.raises(CallError, match="was cancelled"):
+        answer.result(10)
+    wait_until(lambda: stand.dispatcher.stuck == 0)
+    assert [call for call in stand.dispatcher.running() if call.name == name] == []
+
+
+def test_an_async_body_that_does_not_stop_is_counted(stand, state, background, own):
+    """A task that swallows its cancellation is stuck, though its caller has its answer."""
+    dispatcher, client = own(stand)
+    answer = background(lambda: list(client.rows("ending.blockAsync")))
+
+    with pytest.raises(CallError) as caught:
+        answer.result(10)
+
+    assert caught.value.code == "SC-213"
+    wait_until(lambda: dispatcher.stuck == 1)
+    assert open_call(dispatcher, "ending.blockAsync").state == "stuck"
+    assert state.seen == ["CancelledError"]
+    state.go.set()
+    assert state.ended.wait(10)
+    wait_until(lambda: dispatcher.stuck == 0)
+
+
+def test_a_caller_that_cannot_cancel_is_answered_all_the_same(stand, state, background, own):
+    """A body that is served beyond its deadline is stopped without anybody's cancel."""
+    dispatcher, client = own(stand)
+    answer = background(lambda: list(client.rows("ending.spin")))
+    assert state.begun.wait(10)
+
+    wait_until(lambda: dispatcher.expire() or answer.done())
+
+    with pytest.raises(CallError) as caught:
+        answer.result()
+    assert caught.value.code == "SC-213"
+
+
+@pytest.mark.usefixtures("state")
+def test_a_body_is_not_interrupted_in_the_middle_of_a_callback(stand, background, state):
+    """While a statement is on its way nothing is raised, so that no message is cut in half."""
+    meanwhile = threading.Event()
+
+    def slow(_method, _request):
+        state.begun.set()
+        assert meanwhile.wait(10)
+        return envelope.write(envelope.RunReply(["one"], [[1]]))
+
+    line = stand.line(slow)
+    client = Client(line.send, stand.signatures)
+    answer = background(lambda: list(client.rows("test.callback")))
+    assert state.begun.wait(10)
+    cancel(stand.dispatcher, "test.callback")
+    wait_until(lambda: stand.dispatcher.stuck == 1)
+    meanwhile.set()
+
+    with pytest.raises(CallError, match="was cancelled"):
+        answer.result(10)
+    assert list(client.rows("test.echo", "same connection")) == [["same connection"]]
+    line.close()
+
+
+# Clean-up
+
+
+def test_clean_up_may_take_its_time(stand, state, client, elsewhere):
+    """A cancelled stream's `finally` is not interrupted, and keeps nobody waiting."""
+    stream = client.rows("ending.cleanUp")
+    next(stream)
+    cancel(stand.dispatcher, "ending.cleanUp")
+    assert state.begun.wait(10)
+
+    assert stand.dispatcher.serving_calls == 1
+    assert elsewhere("test.echo", "meanwhile") == [["meanwhile"]]
+    state.go.set()
+    assert state.ended.wait(10)
+    wait_until(lambda: stand.dispatcher.serving_calls == 0)
+
+
+def test_clean_up_without_end_is_ended(stand, state, client, monkeypatch):
+    """A `finally` that takes longer than any should is interrupted."""
+    monkeypatch.setattr("sidecypher.calls.CLEANUP_SECONDS", 0.0)
+    stream = client.rows("ending.cleanUp")
+    next(stream)
+    cancel(stand.dispatcher, "ending.cleanUp")
+    assert state.begun.wait(10)
+
+    wait_until(lambda: stand.dispatcher.expire() or stand.dispatcher.serving_calls == 0)
+
+    assert not state.ended.is_set()
+
+
+# Leases
+
+
+@pytest.mark.parametrize("name", ["ending.stream", "ending.streamAsync"])
+def test_a_stream_that_nobody_reads_expires(stand, state, own, name):
+    """When the lease is over the generator is closed, and who asks later is told so."""
+    dispatcher, client = own(stand, lease_seconds=0.01)
+    stream = client.rows(name)
+    for _ in range(16):
+        next(stream)
+
+    wait_until(lambda: dispatcher.expire() or state.ended.is_set())
+
+    with pytest.raises(CallError, match=f"more rows of `{name}` within 0.01 s") as caught:
+        next(stream)
+    assert caught.value.code == "SC-221"
+    assert dispatcher.open_calls == 0
+
+
+def test_a_stream_within_its_lease_stays(stand, state, own):
+    """A stream whose caller works with its rows is left alone."""
+    dispatcher, client = own(stand, lease_seconds=60.0)
+    stream = client.rows("ending.stream")
+    next(stream)
+
+    dispatcher.expire()
+
+    assert open_call(dispatcher, "ending.stream").state == "waiting"
+    stream.close()
+    assert state.ended.is_set()
+
+
+def test_a_body_that_is_served_has_no_lease(stand, state, served):
+    """The lease is of streams that wait for their caller, not of bodies that work."""
+    answer = served("ending.block")
+
+    stand.dispatcher.expire()
+
+    assert not answer.done()
+    state.go.set()
+    assert answer.result(10) == [["never sent"]]
+
+
+# Who runs
+
+
+def test_running_calls_tell_who_and_how_far(stand, state, client, background):
+    """An open call shows its caller, its rows, its age and the progress its body told."""
+    stream = client.rows("ending.progress")
+    for _ in range(16):
+        next(stream)
+    waiting = open_call(stand.dispatcher, "ending.progress")
+    answer = background(lambda: list(stream))
+    assert state.begun.wait(10)
+    running = open_call(stand.dispatcher, "ending.progress")
+    state.go.set()
+
+    assert answer.result(10) == [["last"]]
+    assert (waiting.state, waiting.rows, waiting.done, waiting.total) == ("waiting", 16, 3, None)
+    assert (running.state, running.rows, running.done, running.total) == ("running", 16, 40, 80.5)
+    assert (running.user, running.database) == ("neo4j", "neo4j")
+    assert 0 < waiting.seconds < running.seconds < 60
+
+
+def test_progress_after_the_call_is_refused(state, rows):
+    """A context that escaped tells nobody of progress any more."""
+    state.go.set()
+    rows("ending.progress")
+    [context] = state.kept
+
+    for use in (lambda: context.progress(1), context.check):
+        with pytest.raises(CallError, match="outside of its call") as caught:
+            use()
+        assert caught.value.code == "SC-208"
+
+
+def test_a_task_that_outlives_its_call_has_no_context(stand, state, rows):
+    """What an async body leaves behind cannot use the transaction of a call that is over."""
+    rows("ending.outlive")
+    state.go.set()
+
+    assert state.ended.wait(10)
+    assert state.seen == ["ContextExpired"] * 3
+
+
+def test_a_statement_that_was_asked_for_too_late_is_refused(state, rows):
+    """A task whose call ends before its statement could run is told so, and waits for nothing."""
+    for _ in range(50):
+        state.reset()
+        rows("ending.hurry")
+        assert state.ended.wait(10)
+        assert state.seen in ([], ["ContextExpired"])
+
+
+def test_an_async_context_belongs_to_its_event_loop(stand, state, rows):
+    """Another thread with a loop of its own gets the named error."""
+    assert rows("fault.foreignLoop") == [["SC-208"]]
+
+
+# Other shapes of calls
+
+
+@pytest.mark.parametrize("name", ["ending.nothing", "ending.nothingAsync"])
+def test_a_void_procedure_has_no_rows(state, rows, name):
+    """A body that returns nothing gives no rows, and has run."""
+    assert rows(name, "called") == []
+    assert state.seen == ["called"]
+
+
+def test_a_void_procedure_returns_nothing(rows):
+    """A body annotated with None that returns something else is wrong."""
+    with pytest.raises(CallError, match=r"`ending\.notNothing` returned a str") as caught:
+        rows("ending.notNothing")
+
+    assert caught.value.code == "SC-205"
+
+
+def test_a_function_has_a_value(client):
+    """A function is called by its kind and gives one value; defaults hold."""
+    assert client.value("ending.join", "a") == "ab"
+    assert client.value("ending.join", "a", "c") == "ac"
+
+
+def test_a_function_has_no_transaction(client):
+    """`ctx.run` in a function is refused by name."""
+    with pytest.raises(CallError, match="A function has no transaction") as caught:
+        client.value("ending.run")
+
+    assert caught.value.code == "SC-209"
+
+
+def test_procedures_are_no_functions(client, rows):
+    """A name is looked up among the procedures or among the functions, never in both."""
+    with pytest.raises(CallError, match=r"no function `test\.echo`"):
+        client.value("test.echo", "x")
+    with pytest.raises(CallError, match=r"no procedure `ending\.join`"):
+        rows("ending.join", "x")
+
+
+def test_a_swapped_registry_serves_the_next_call(stand, state, own):
+    """Calls in flight end with what they have; the next one finds the new registry."""
+    dispatcher, client = own(stand)
+    stream = client.rows("ending.stream")
+    next(stream)
+
+    dispatcher.swap(Registry([]))
+
+    for _ in range(40):
+        next(stream)
+    stream.close()
+    with pytest.raises(CallError) as caught:
+        list(client.rows("ending.stream"))
+    assert caught.value.code == "SC-203"
