@@ -126,6 +126,6 @@ final class Failures {
     }
 
     private static String text(String code, PythonProcedure procedure, String rest) {
-        return "[" + code + "] Python procedure `" + procedure.name() + "` " + rest;
+        return "[" + code + "] Python " + procedure.kind() + " `" + procedure.name() + "` " + rest;
     }
 }

@@ -92,7 +92,7 @@ class CallTests {
                 rows.set(wrong);
                 SidecypherException failure = assertThrows(SidecypherException.class,
                         () -> PythonNamespace.onlyValue(function, harness.stream(function, 5L)));
-                assertTrue(failure.text().startsWith("[SC-214]"), failure.text());
+                assertTrue(failure.text().startsWith("[SC-214] Python function `test.half` "), failure.text());
             }
         }
     }
