@@ -8,8 +8,14 @@ import time
 import httpx
 import pytest
 from fix_waiting import wait_until
-from neo4j.exceptions import Neo4jError
+from neo4j.exceptions import DriverError, Neo4jError
 from prometheus_client.parser import text_string_to_metric_families
+
+_OTHERS = (
+    "SHOW TRANSACTIONS YIELD transactionId, currentQuery "
+    "WHERE currentQuery STARTS WITH $begin AND NOT currentQuery STARTS WITH 'SHOW' "
+    "RETURN transactionId"
+)
 
 
 class Caller(threading.Thread):
@@ -22,14 +28,16 @@ class Caller(threading.Thread):
         self.parameters = parameters
         self.rows = None
         self.error = None
+        self.begun = time.monotonic()
         self.ended = None
         self.start()
 
     def run(self):
         try:
             with self.driver.session() as session:
+                self.begun = time.monotonic()
                 self.rows = session.run(self.query, self.parameters).data()
-        except Neo4jError as error:
+        except (Neo4jError, DriverError) as error:
             self.error = error
         self.ended = time.monotonic()
 
@@ -55,9 +63,9 @@ class Evidence:
         """Return a mark for a body that no other body has."""
         return f"mark {secrets.token_hex(8)}"
 
-    def call(self, query, **parameters):
-        """Run a query in the background."""
-        self._callers.append(Caller(self._driver, query, parameters))
+    def call(self, query, *, driver=None, **parameters):
+        """Run a query in the background, with the shared driver or another one."""
+        self._callers.append(Caller(driver or self._driver, query, parameters))
         return self._callers[-1]
 
     def error(self, query, **parameters):
@@ -67,21 +75,31 @@ class Evidence:
         self._errors.append(caught.value)
         return caught.value
 
-    def transaction_of(self, mark):
-        """Return the id of the only other transaction, once the body with this mark runs."""
-        wait_until(lambda: mark in self._session.run("CALL test.running()").value())
-        query = (
-            "SHOW TRANSACTIONS YIELD transactionId, currentQuery "
-            "WHERE NOT currentQuery STARTS WITH 'SHOW' RETURN transactionId"
+    def await_body(self, mark):
+        """Wait until the body with this mark runs: a transaction is there before its body is."""
+        begun = (
+            "CALL test.running() YIELD value RETURN value "
+            "UNION ALL CALL trouble.running() YIELD value RETURN value"
         )
-        return self._session.run(query).single(strict=True).value()
+        wait_until(lambda: mark in self._session.run(begun).value())
 
-    def logged(self, event, **facts):
+    def terminate(self, query=""):
+        """Terminate the transactions of others whose query starts like this."""
+        found = self._session.run(_OTHERS, begin=query).value()
+        assert found, "nothing runs"
+        self._session.run("TERMINATE TRANSACTIONS $found", found=found).consume()
+
+    def logged(self, event, *, within=30.0, **facts):
         """Wait until the sidecar has logged an event with these facts, and return its line."""
         wanted = {"event": event, **facts}.items()
         return wait_until(
-            lambda: next((line for line in self._sidecar_lines() if wanted <= line.items()), None)
+            lambda: next((line for line in self._sidecar_lines() if wanted <= line.items()), None),
+            within,
         )
+
+    def metric(self, name, **labels):
+        """Return a metric of the sidecar as it is now."""
+        return self._read_metrics().get((name, frozenset(labels.items())), 0.0)
 
     def counted(self, name, **labels):
         """Wait until a metric of the sidecar has grown."""
@@ -90,7 +108,9 @@ class Evidence:
 
     def told_by_plugin(self, code):
         """Wait until the plugin has logged an error with this code."""
-        wait_until(lambda: any(f"Sidecypher: [{code}]" in text for text in self._texts()))
+        wait_until(
+            lambda: any(f"Sidecypher: [{code}]" in text for text in self._texts("neo4j.log"))
+        )
 
     def check(self):
         """Nothing is left behind: no transaction, no secret in any output; the next call works."""
@@ -99,8 +119,7 @@ class Evidence:
             assert not caller.is_alive(), "a caller still waits"
         self._server.await_sidecar()
         assert self._session.run("CALL test.echo('works')").single()["value"] == "works"
-        others = "SHOW TRANSACTIONS YIELD currentQuery WHERE NOT currentQuery STARTS WITH 'SHOW'"
-        wait_until(lambda: not self._session.run(others).values())
+        wait_until(lambda: not self._session.run(_OTHERS, begin="").values())
         self._check_secrets()
 
     def _check_secrets(self):
@@ -109,14 +128,14 @@ class Evidence:
         for secret in (self.payload, self._server.token, self._server.password):
             assert not any(secret in output for output in outputs)
 
-    def _texts(self):
-        for path in self._server.log_files():
+    def _texts(self, name="*.log"):
+        for path in self._server.log_files(name):
             with path.open(errors="replace") as file:
                 file.seek(self._sizes.get(path, 0))
                 yield file.read()
 
     def _sidecar_lines(self):
-        for text in self._texts():
+        for text in self._texts("sidecar.log"):
             for line in text.splitlines():
                 if line.startswith('{"'):
                     yield json.loads(line)
@@ -141,4 +160,9 @@ def evidence(server, driver, session):
     """What the test makes the server say; afterwards nothing may be left behind."""
     found = Evidence(server, driver, session)
     yield found
-    found.check()
+    try:
+        found.check()
+    finally:
+        # A test that failed must not spoil the next one.
+        if session.run(_OTHERS, begin="").value():
+            found.terminate()

@@ -117,7 +117,7 @@ class Proxy:
                 self._closed.wait(flow.delay)
                 if flow.left is not None:
                     piece, flow.left = piece[: flow.left], max(0, flow.left - len(piece))
-                sink.sendall(piece)
+                link.pass_on(piece, sink)
                 if flow.left == 0:
                     link.close()
             link.pass_end(sink)
@@ -131,6 +131,7 @@ class Link:
     def __init__(self, caller, peer):
         self.ends = (caller, peer)
         self._aborted = False
+        self._mute = False
         for end in self.ends:
             end.settimeout(None)
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -153,8 +154,13 @@ class Link:
             sink.shutdown(socket.SHUT_WR)
 
     def half_close(self):
+        self._mute = True
         with contextlib.suppress(OSError):
             self.ends[0].shutdown(socket.SHUT_WR)
+
+    def pass_on(self, piece, sink):
+        if not (self._mute and sink is self.ends[0]):
+            sink.sendall(piece)
 
 
 def _abort(end):
@@ -172,15 +178,17 @@ def deaf_listener():
     with contextlib.ExitStack() as held:
         listener = held.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         address = listener.getsockname()
-        # One connection fills the queue of a listener without a backlog; the next is not answered.
-        while True:
-            client = held.enter_context(socket.socket())
-            client.settimeout(0.2)
-            try:
-                client.connect(address)
-            except TimeoutError:
-                break
+        while not _is_full(listener):
+            held.enter_context(socket.create_connection(address, 10))
         yield address[1]
+
+
+def _is_full(listener):
+    """Whether Linux answers nobody any more who connects to this listener."""
+    info = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 32)
+    # Of a listener these two of `struct tcp_info` are the connections that wait, and their limit.
+    waiting, limit = struct.unpack_from("II", info, 24)
+    return waiting > limit
 
 
 @pytest.fixture

@@ -42,8 +42,10 @@ class Server:
             check=False,
         )
 
-    def driver(self):
-        return neo4j.GraphDatabase.driver(self.facts["bolt"], auth=("neo4j", self.password))
+    def driver(self, *, port=None, **options):
+        """Return a driver; it connects to Neo4j itself, or to a port in front of it."""
+        uri = self.facts["bolt"] if port is None else f"bolt://127.0.0.1:{port}"
+        return neo4j.GraphDatabase.driver(uri, auth=("neo4j", self.password), **options)
 
     def process(self, name):
         return psutil.Process(self._state(name).pid)
@@ -51,9 +53,9 @@ class Server:
     def _state(self, name):
         return next(each for each in read_state(self.home).processes if each.name == name)
 
-    def log_files(self):
+    def log_files(self, name="*.log"):
         folders = (self.home / "logs", self.home / "neo4j" / "logs")
-        return [path for folder in folders for path in folder.glob("*.log")]
+        return [path for folder in folders for path in folder.glob(name)]
 
     def logs(self):
         return "\n".join(path.read_text(errors="replace") for path in self.log_files())
@@ -131,6 +133,8 @@ def _up(home, *options, **environ):
         "SIDECYPHER_HOME": str(home),
         "SIDECYPHER_PROCEDURES": str(PROCEDURES),
         "SIDECYPHER_LOG_LEVEL": "DEBUG",
+        # Small enough to be filled by a test.
+        "SIDECYPHER_QUEUE_LIMIT": "100",
         **environ,
     }
     up = [sys.executable, "-m", "sidecypher", "up", "--json", *options]

@@ -11,7 +11,7 @@ def test_a_call_whose_sidecar_is_killed_has_an_unknown_outcome(server, session, 
         mark=mark,
         payload=evidence.payload,
     )
-    evidence.transaction_of(mark)
+    evidence.await_body(mark)
 
     begun = time.monotonic()
     server.process("sidecar").kill()

@@ -87,13 +87,10 @@ def test_a_slow_side_gives_byte_by_byte(proxy, caller):
     """A slow side lets single bytes through, a second each."""
     proxy.down.make_slow()
     begun = time.monotonic()
-    caller.sendall(b"xyz")
+    caller.sendall(b"xy")
 
-    assert received(caller, 1) == b"x"
-    caller.settimeout(0.3)
-    with pytest.raises(TimeoutError):
-        caller.recv(100)
-    assert time.monotonic() - begun >= 1.0
+    assert received(caller, 2) == b"xy"
+    assert time.monotonic() - begun >= 2.0
 
 
 def test_a_connection_is_cut_after_some_bytes(proxy, caller):
@@ -143,8 +140,8 @@ def test_a_dead_target_breaks_the_connection(echo, proxies):
     with socket.create_server(("127.0.0.1", 0)) as unused:
         dead = proxies(unused.getsockname()[1])
     with (
-        socket.create_connection(("127.0.0.1", dead.port), 10) as caller,
         pytest.raises(ConnectionResetError),
+        socket.create_connection(("127.0.0.1", dead.port), 10) as caller,
     ):
         caller.recv(1)
 

@@ -1,6 +1,5 @@
 """Async bodies: on the event loop, while the serving thread waits and executes their callbacks."""
 
-import asyncio
 import contextlib
 import contextvars
 import threading
@@ -94,8 +93,9 @@ class AsyncRunning:
         self._state.check()
         if job.error is None and job.is_done:
             return job.result
-        if job.error is None or isinstance(job.error, asyncio.CancelledError):
+        if job.error is None:
             raise cancelled(self._procedure.name) from None
+        # A CancelledError too: nobody has cancelled this call, so it is the body's own failure.
         raise job.error
 
     def close(self) -> None:

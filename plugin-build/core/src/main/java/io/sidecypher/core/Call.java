@@ -167,10 +167,15 @@ final class Call implements Watchdog.Watched {
         return stopped != null || callbacks.failure() != null;
     }
 
+    /** The error of a call whose time is used up; null as long as it is not. */
+    SidecypherException deadlineError() {
+        return stopped instanceof SidecypherException pastDeadline ? pastDeadline : null;
+    }
+
     /** Throws what the call ends with whatever Python answered. */
     void throwIfFailed() {
-        if (stopped instanceof SidecypherException pastDeadline) {
-            throw pastDeadline;
+        if (deadlineError() != null) {
+            throw deadlineError();
         }
         // Before the termination: Neo4j itself terminates a transaction whose query failed.
         if (callbacks.failure() != null) {

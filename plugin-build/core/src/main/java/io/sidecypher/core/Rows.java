@@ -114,6 +114,10 @@ final class Rows<R> implements Spliterator<R> {
         } catch (WireFailure failure) {
             // What is refused here may still be open there, with its generator.
             abandon();
+            if (call.deadlineError() != null) {
+                // It did not even answer the cancel, so it cannot have told of it in its own log.
+                log.warn("Sidecypher: " + call.deadlineError().text());
+            }
             call.throwIfFailed();
             throw explained(failure);
         } finally {

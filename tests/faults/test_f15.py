@@ -1,0 +1,57 @@
+"""F15: somebody uses up the connections."""
+
+import contextlib
+import socket
+
+import httpx
+import pytest
+from fix_waiting import wait_until
+
+LIMIT = 256
+
+
+@pytest.fixture
+def crowd(server):
+    """Open connections that say nothing."""
+    with contextlib.ExitStack() as held:
+
+        def gather(size):
+            address = ("127.0.0.1", server.sidecar.port)
+            return [held.enter_context(socket.create_connection(address, 10)) for _ in range(size)]
+
+        yield gather
+
+
+def test_a_crowd_of_silent_strangers_keeps_nobody_out_for_long(server, session, evidence, crowd):
+    """More connections than are allowed: calls go on, health answers, and room comes back."""
+    session.run("CALL test.echo('connected')").consume()
+
+    strangers = crowd(LIMIT + 20)
+
+    evidence.logged("connection refused", reason="too many connections")
+    url = f"http://127.0.0.1:{server.sidecar.http}/livez"
+    assert httpx.get(url, trust_env=False, timeout=1).text == "ok\n"
+    assert session.run("CALL test.echo('through')").single()["value"] == "through"
+    # Each is closed when the time for its handshake is over.
+    await_ends(strangers)
+    wait_until(lambda: evidence.metric("sidecypher_connections") < LIMIT // 2)
+
+
+def test_half_open_connections_are_forgotten(server, evidence, crowd):
+    """A peer that ends its own side and waits is closed like one that says nothing."""
+    before = evidence.metric("sidecypher_connections")
+    strangers = crowd(20)
+    for stranger in strangers:
+        stranger.shutdown(socket.SHUT_WR)
+
+    await_ends(strangers)
+    wait_until(lambda: evidence.metric("sidecypher_connections") <= before)
+
+
+def await_ends(strangers):
+    """Read until the sidecar ends each connection; TLS may say why first."""
+    for stranger in strangers:
+        stranger.settimeout(20)
+        with contextlib.suppress(ConnectionResetError):
+            while stranger.recv(4096):
+                pass

@@ -1,0 +1,52 @@
+"""F6: the sidecar is stopped in its tracks, and goes on later."""
+
+import time
+
+import pytest
+from fix_waiting import wait_until
+
+CALLERS = 12
+
+
+@pytest.fixture
+def frozen(server):
+    """The supervised sidecar, which does nothing until it is resumed."""
+    sidecar = server.process("sidecar")
+    sidecar.suspend()
+    yield sidecar
+    sidecar.resume()
+
+
+def test_callers_of_a_frozen_sidecar_are_freed_at_their_deadlines(session, evidence, request):
+    """SIGSTOP: every caller has its error a second after its 0.3 s, none waits for another."""
+    for _ in range(3):
+        session.run("CALL test.brief(0)").consume()
+    sidecar = request.getfixturevalue("frozen")
+
+    begun = time.monotonic()
+    callers = [evidence.call("CALL test.brief(0)") for _ in range(CALLERS)]
+    for caller in callers:
+        caller.join(10)
+
+    assert max(caller.ended for caller in callers) - begun < 1.5
+    assert all("SC-213" in caller.error.message for caller in callers)
+    sidecar.resume()
+    evidence.logged("call failed", procedure="test.brief", code="SC-213")
+    evidence.counted("sidecypher_calls_total", procedure="test.brief", outcome="SC-213")
+
+
+def test_replies_that_come_too_late_reach_nobody(session, evidence, request):
+    """SIGCONT: what the frozen calls still answer is dropped; each later call has its own rows."""
+    session.run("CALL test.brief(0)").consume()
+    sidecar = request.getfixturevalue("frozen")
+    callers = [evidence.call("CALL test.brief(0)") for _ in range(CALLERS)]
+    for caller in callers:
+        caller.join(10)
+
+    sidecar.resume()
+
+    wait_until(lambda: session.run("CALL test.brief(0)").single()["value"] == "in time")
+    found = session.run(
+        "UNWIND range(1, 200) AS n CALL test.echo(toString(n)) YIELD value RETURN value"
+    )
+    assert found.value() == [str(n) for n in range(1, 201)]
