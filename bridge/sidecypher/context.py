@@ -11,10 +11,9 @@ from sidecypher.errands import Errand
 from sidecypher.errors import ValueTypeError
 from sidecypher.resources import Resources
 from sidecypher.results import Result, Statements
-from sidecypher.signature import CypherType
 from sidecypher.state import CallState
 from sidecypher.telemetry import call_logger
-from sidecypher.types import Deadline
+from sidecypher.types import CypherType, Deadline
 
 _Resource = TypeVar("_Resource")
 _encode_any: Final = encoder(CypherType("ANY", nullable=True))

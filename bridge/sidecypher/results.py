@@ -17,8 +17,8 @@ from sidecypher import envelope
 from sidecypher.codec import decoder
 from sidecypher.envelope import CursorRequest, RunReply, RunRequest
 from sidecypher.errors import ArgumentError, ContextExpired, CypherError
-from sidecypher.signature import CypherType
 from sidecypher.state import CallState
+from sidecypher.types import CypherType
 
 Record = dict[str, Any]
 """One record of a statement: values by column name."""

@@ -23,9 +23,8 @@ from sidecypher import (
 )
 from sidecypher.codec import TAGS, decoder, encoder
 from sidecypher.errors import ProtocolError, ValueTypeError
-from sidecypher.signature import CypherType
 from sidecypher.transport.py4j import escape, unescape
-from sidecypher.types import INTEGER_MAX, INTEGER_MIN
+from sidecypher.types import INTEGER_MAX, INTEGER_MIN, CypherType
 
 ANY = CypherType("ANY", nullable=True)
 

@@ -8,7 +8,7 @@ from conformance.cases import REFUSED_PYTHON, REFUSED_WIRE, VALUES, same, type_n
 
 from sidecypher.codec import TAGS, decoder, encoder
 from sidecypher.errors import ValueTypeError
-from sidecypher.signature import CypherType
+from sidecypher.types import CypherType
 
 ANY = type_named("ANY")
 

@@ -26,10 +26,10 @@ from sidecypher.loading import load
 from sidecypher.registry import Registry
 from sidecypher.resources import Resources
 from sidecypher.settings import load_settings
-from sidecypher.signature import CypherType, read_signature
+from sidecypher.signature import read_signature
 from sidecypher.telemetry import Telemetry
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher.types import Limits
+from sidecypher.types import CypherType, Limits
 
 
 class Number(Row):

@@ -5,9 +5,10 @@ import typing
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Annotated, Any, Optional, Union
+from typing import Annotated, Any, Literal, Optional, Union
 
 import pytest
+from conformance.cases import nested_list
 
 from sidecypher import (
     Context,
@@ -17,6 +18,7 @@ from sidecypher import (
     LocalDateTime,
     LocalTime,
     Node,
+    OpaqueTemporal,
     Path,
     Point,
     Relationship,
@@ -163,8 +165,10 @@ def test_each_accepted_annotation_has_its_cypher_type(annotation, kind, text):
         dict[str, bytearray],
         collections.abc.Sequence,
         Found,
-        typing.Literal["a"],
         type,
+        OpaqueTemporal,
+        typing.Generic[typing.TypeVar("T")],
+        Annotated[Decimal, "a note"],
     ],
     ids=str,
 )
@@ -176,6 +180,49 @@ def test_another_annotation_is_refused_with_the_list_of_types(annotation):
     assert "parameter `value`" in parameter.message
     assert "column `One.value`" in column.message
     assert parameter.hint.startswith("Use bool, int, float, str, bytes")
+
+
+LITERALS = [
+    (Literal["a", "b"], CypherType("STRING", allowed=("a", "b"))),
+    (Literal["ä", ""], CypherType("STRING", allowed=("ä", ""))),
+    (Literal[1, -2], CypherType("INTEGER", allowed=(1, -2))),
+    (Literal["a", None], CypherType("STRING", nullable=True, allowed=("a",))),  # noqa: PYI061
+    (Literal["a"] | None, CypherType("STRING", nullable=True, allowed=("a",))),
+    (Annotated[Literal["a"], "a note"], CypherType("STRING", allowed=("a",))),
+    (Literal["a", "b"], CypherType("STRING", allowed=("a", "b"))),
+]
+
+
+@pytest.mark.parametrize(("annotation", "kind"), LITERALS, ids=str)
+def test_a_literal_is_a_type_with_few_values(annotation, kind):
+    """A Literal of texts is a STRING, one of integers an INTEGER, that allows these values only."""
+    [parameter] = read_signature(taking(annotation)).parameters
+    [column] = read_signature(giving(row("One", value=annotation))).columns
+
+    assert parameter.type == column.type == kind
+    assert str(parameter.type) == kind.name
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        Literal["a", 1],
+        Literal[True],
+        Literal[1, True],
+        Literal[b"a"],
+        Literal[None],  # noqa: PYI061
+        Literal[2**63],
+        Literal[typing.cast("Any", Answer.ROW)],
+        list[Literal["a", 1]],
+    ],
+    ids=str,
+)
+def test_a_literal_that_mixes_types_is_refused(annotation):
+    """A Literal must be all texts or all 64-bit integers."""
+    error = refused(taking(annotation))
+
+    assert "annotates the parameter `value` with a Literal that is neither" in error.message
+    assert "Literal[1, 2]" in error.hint
 
 
 @pytest.mark.parametrize(
@@ -234,7 +281,7 @@ def test_a_return_type_without_rows_is_refused(body):
     error = refused(body)
 
     assert "has no return type that gives rows" in error.message
-    assert "Return a Row class" in error.hint
+    assert "Return a Row, dataclass or model" in error.hint
 
 
 def test_a_body_without_return_type_is_refused():
@@ -300,8 +347,8 @@ def test_what_gives_no_one_value_is_no_function():
 
     for body, told in [
         (untyped, "has no return type"),
-        (rows, "has a type for the result that is no Cypher type"),
-        (void, "has a type for the result that is no Cypher type"),
+        (rows, "annotates its result with a type that is no Cypher type"),
+        (void, "annotates its result with a type that is no Cypher type"),
         (generator, "is a generator, and a function gives one value"),
     ]:
         with pytest.raises(SignatureError) as caught:
@@ -494,6 +541,10 @@ DEFAULTS = [
     (dict[str, Any], {"two words": 1, "`": 2, "": 3}, "{`two words`: 1, ````: 2, ``: 3}"),
     (dict[str, float], {"a": 1}, "{a: 1.0}"),
     (int | None, 5, "5"),
+    (list[int], (1, 2), "[1, 2]"),
+    (Literal["a", "b"], "b", "b"),
+    (Literal[1, 2], 2, "2"),
+    (list[Literal["a"]], ["a"], "['a']"),
 ]
 
 
@@ -514,13 +565,25 @@ def test_a_default_is_a_literal_that_neo4j_reads(annotation, value, text):
         (Any, None),
         (Any, 5),
         (date, date(2024, 2, 29)),
-        (datetime, datetime(2024, 2, 29)),  # noqa: DTZ001
+        (datetime, datetime(2024, 2, 29, tzinfo=UTC)),
         (LocalDateTime, datetime(2024, 2, 29)),  # noqa: DTZ001
         (time, time(10, tzinfo=UTC)),
         (LocalTime, time(10)),
         (Duration, Duration(months=1)),
         (Point, Point(4326, 1.0, 2.0)),
         (bytes, b"abc"),
+        (float, float("nan")),
+        (float, float("inf")),
+        (list, [float("nan")]),
+        (list[date], []),
+        (list[list[Duration]], [[Duration()]]),
+        (list[int], list(range(10_000))),
+        (str, "x" * 20_001),
+        (list, nested_list(40)),
+        (dict[str, Any], {"\\u0041": 2}),
+        (dict[str, Any], {"a": date(2024, 1, 1)}),
+        (date, OpaqueTemporal("DATE", "-0044-03-15")),
+        (Literal["a"] | None, None),
         (Node | None, None),
         (date | None, None),
     ],
@@ -560,20 +623,29 @@ def test_none_is_a_default_only_where_null_is_allowed(annotation):
         (bool, 1),
         (float, "1.0"),
         (float, True),
-        (float, float("nan")),
-        (float, float("inf")),
         (str, 5),
-        (str, b"bytes"),
-        (list[int], (1, 2)),
+        (str, b"hunter2"),
+        (str, "\ud800"),
+        (list[int], {1, 2}),
         (list[int], ["1"]),
         (list[int], [None]),
         (list, [object()]),
-        (list, [float("nan")]),
         (dict[str, int], [1]),
         (dict[str, int], {"a": "b"}),
         (dict[str, Any], {1: 2}),
-        (dict[str, Any], {"\\u0041": 2}),
-        (dict[str, Any], {"a": date(2024, 1, 1)}),
+        (date, "hunter2"),
+        (date, datetime(2024, 2, 29)),  # noqa: DTZ001
+        (datetime, datetime(2024, 2, 29)),  # noqa: DTZ001
+        (LocalDateTime, datetime(2024, 2, 29, tzinfo=UTC)),
+        (time, time(10)),
+        (LocalTime, time(10, tzinfo=UTC)),
+        (Duration, timedelta(1)),
+        (Point, Point(1, 2.0, 3.0)),
+        (bytes, "hunter2"),
+        (list[date], [datetime(2024, 2, 29)]),  # noqa: DTZ001
+        (Any, {1}),
+        (Literal["a", "b"], "hunter2"),
+        (Literal[1, 2], 3),
     ],
     ids=repr,
 )
@@ -581,7 +653,8 @@ def test_a_default_of_another_type_is_refused(annotation, value):
     """A default that is no value of the annotated type is refused, without showing the value."""
     error = refused(taking(annotation, value))
 
-    assert "has a default for `value` that is no" in error.message
+    assert "has a default for `value` that " in error.message
+    assert "hunter2" not in error.message
     assert error.hint == "Write a default of the annotated type, or `| None = None`."
 
 

@@ -1,14 +1,15 @@
 """The coder of each Cypher type."""
 
 from datetime import date, datetime, time
-from typing import Final
+from typing import Any, Final
 
 from sidecypher.codec import containers, graph, scalars, spatial, temporal
 from sidecypher.codec.containers import decode_any, decode_map, encode_any, encode_map
 from sidecypher.codec.problems import Coder
 from sidecypher.codec.tags import TAGS
-from sidecypher.signature import CypherType
+from sidecypher.errors import ValueTypeError
 from sidecypher.types import (
+    CypherType,
     DateTime,
     Duration,
     Node,
@@ -73,7 +74,7 @@ def encoder(kind: CypherType) -> Coder:
         coder = containers.map_encoder(encoder(kind.item or _ANY))
     else:
         coder = _ENCODERS[kind.name]
-    return _nullable(kind, coder)
+    return _nullable(kind, _restricted(kind, coder))
 
 
 def decoder(kind: CypherType) -> Coder:
@@ -89,7 +90,7 @@ def decoder(kind: CypherType) -> Coder:
         coder = containers.map_decoder(decoder(kind.item or _ANY))
     else:
         coder = _DECODERS[kind.name]
-    return _nullable(kind, coder)
+    return _nullable(kind, _restricted(kind, coder))
 
 
 def _nullable(kind: CypherType, coder: Coder) -> Coder:
@@ -97,6 +98,21 @@ def _nullable(kind: CypherType, coder: Coder) -> Coder:
     if kind.name == "ANY" or not kind.nullable:
         return coder
     return lambda value: None if value is None else coder(value)
+
+
+def _restricted(kind: CypherType, coder: Coder) -> Coder:
+    if not kind.allowed:
+        return coder
+    allowed = frozenset(kind.allowed)
+    told = ", ".join(f"`{value}`" for value in kind.allowed)
+
+    def code(value: Any) -> Any:
+        coded = coder(value)
+        if coded not in allowed:
+            raise ValueTypeError(f"is none of {told}")
+        return coded
+
+    return code
 
 
 # Filled here: a NODE has properties of any type, and a value of any type may be a NODE.

@@ -21,7 +21,7 @@ from sidecypher.loading import load
 from sidecypher.registry import Registry, procedures_in
 from sidecypher.resources import Resources
 from sidecypher.results import Record
-from sidecypher.signature import CypherType
+from sidecypher.types import CypherType
 from sidecypher.state import CallBack, no_transaction
 from sidecypher.telemetry import Telemetry, configure_logging
 from sidecypher.testing.wire import Line, client_context

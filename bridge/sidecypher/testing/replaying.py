@@ -10,7 +10,7 @@ from sidecypher.envelope import CursorRequest, RunError, RunReply, RunRequest, r
 from sidecypher.errors import CypherError
 from sidecypher.recording import Exchange, Recording
 from sidecypher.results import Record
-from sidecypher.signature import CypherType
+from sidecypher.types import CypherType
 from sidecypher.testing.environment import ProcedureEnvironment
 from sidecypher.testing.statements import UnexpectedStatement
 

@@ -12,8 +12,8 @@ from sidecypher.dispatch import Dispatcher, Session
 from sidecypher.envelope import CallRequest, CloseRequest, Hello, PageRequest
 from sidecypher.errors import CallError
 from sidecypher.registry import Kind
-from sidecypher.signature import CypherType
 from sidecypher.state import CallBack, no_transaction
+from sidecypher.types import CypherType
 
 _encode: Final = encoder(CypherType("ANY", nullable=True))
 _decode: Final = decoder(CypherType("ANY", nullable=True))

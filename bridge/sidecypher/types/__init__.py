@@ -12,6 +12,7 @@ from sidecypher.types.annotations import (
     LocalTime,
 )
 from sidecypher.types.bounds import Deadline, Limits
+from sidecypher.types.cypher import CypherType
 from sidecypher.types.graph import Node, Path, Relationship
 from sidecypher.types.spatial import Point
 from sidecypher.types.temporal import DateTime, Duration, OpaqueTemporal, Time
@@ -19,6 +20,7 @@ from sidecypher.types.temporal import DateTime, Duration, OpaqueTemporal, Time
 __all__ = [
     "INTEGER_MAX",
     "INTEGER_MIN",
+    "CypherType",
     "CypherTypeName",
     "DateTime",
     "Deadline",
