@@ -73,8 +73,12 @@ durations = st.builds(Duration, bounded, bounded, integers, st.integers(-(10**12
     lambda value: abs(value.seconds) < 2**62
 )
 coordinates = st.floats(allow_nan=False, allow_infinity=False)
-points = st.builds(Point, st.sampled_from([7203, 4326]), coordinates, coordinates) | st.builds(
-    Point, st.sampled_from([9157, 4979]), coordinates, coordinates, coordinates
+latitudes = st.floats(-90, 90)
+points = st.one_of(
+    st.builds(Point, st.just(7203), coordinates, coordinates),
+    st.builds(Point, st.just(9157), coordinates, coordinates, coordinates),
+    st.builds(Point, st.just(4326), coordinates, latitudes),
+    st.builds(Point, st.just(4979), coordinates, latitudes, coordinates),
 )
 keys = texts | st.sampled_from([*TAGS, "$", "$x"])
 scalars = st.one_of(
@@ -134,7 +138,7 @@ def crossed(kind, value):
     return decoder(kind)(msgspec.json.decode(unescape(payload)))
 
 
-@pytest.mark.parametrize(("kind", "strategy"), BY_TYPE, ids=lambda part: str(part)[:40])
+@pytest.mark.parametrize(("kind", "strategy"), BY_TYPE, ids=[str(kind) for kind, _ in BY_TYPE])
 @given(data=st.data())
 def test_a_value_of_each_type_comes_back_the_same(kind, strategy, data):
     """A value of a declared type comes back equal, of its type, with zone and nanoseconds."""

@@ -1,16 +1,25 @@
 """The codec does what `tests/conformance/values.json` says."""
 
+import dataclasses
 import json
+from typing import Any
 
 import msgspec
 import pytest
 from conformance.cases import REFUSED_PYTHON, REFUSED_WIRE, VALUES, same, type_named
 
+from sidecypher import Row
 from sidecypher.codec import TAGS, decoder, encoder
-from sidecypher.errors import ValueTypeError
+from sidecypher.decorators import describe
+from sidecypher.errors import ArgumentError, RowError, ValueTypeError
+from sidecypher.registry import Procedure
 from sidecypher.types import CypherType
 
 ANY = type_named("ANY")
+
+
+class One(Row):
+    value: Any
 
 
 def as_json(wire):
@@ -51,6 +60,39 @@ def test_a_wrong_value_is_refused(case):
     with pytest.raises(ValueTypeError) as caught:
         encoder(case.kind)(case.value)
 
+    assert case.reason in str(caught.value)
+
+
+def echo(kind):
+    """Return a procedure that takes and returns one value of a type."""
+
+    def body(value: Any) -> One:
+        raise NotImplementedError
+
+    made = describe(body, "kg.echo")
+    [parameter], [column] = made.signature.parameters, made.signature.columns
+    signature = dataclasses.replace(
+        made.signature,
+        parameters=(dataclasses.replace(parameter, type=kind),),
+        columns=(dataclasses.replace(column, type=kind),),
+    )
+    return Procedure(body, signature, made.entry)
+
+
+@pytest.mark.parametrize("case", REFUSED_WIRE, ids=str)
+def test_wrong_json_is_an_error_of_its_argument(case):
+    """The caller of a procedure is told which argument is wrong."""
+    with pytest.raises(ArgumentError, match=r"^The argument `value` of `kg\.echo` (is|has) "):
+        echo(case.kind).arguments([as_json(case.wire)])
+
+
+@pytest.mark.parametrize("case", REFUSED_PYTHON, ids=str)
+def test_a_wrong_value_is_an_error_of_its_column(case):
+    """The caller of a procedure is told which column is wrong, and why."""
+    with pytest.raises(RowError) as caught:
+        echo(case.kind).encode_row(One(value=case.value))
+
+    assert str(caught.value).startswith("The column `value` of `kg.echo` ")
     assert case.reason in str(caught.value)
 
 

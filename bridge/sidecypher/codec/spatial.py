@@ -10,6 +10,10 @@ from sidecypher.types import Point
 _COORDINATES: Final = {7203: 2, 9157: 3, 4326: 2, 4979: 3}
 """How many coordinates a point has, by its coordinate system."""
 
+_GEOGRAPHIC: Final = frozenset({4326, 4979})
+_POLE: Final = 90.0
+"""Latitude, in degrees, beyond which Neo4j has no point."""
+
 
 def encode_point(value: Any) -> Any:
     """Write a POINT."""
@@ -36,7 +40,10 @@ def _checked(srid: Any, coordinates: list[Any]) -> list[float]:
         raise ValueTypeError(
             f"is a POINT with {len(coordinates)} coordinates where its srid {srid} has {wanted}"
         )
-    return [_coordinate(each) for each in coordinates]
+    numbers = [_coordinate(each) for each in coordinates]
+    if srid in _GEOGRAPHIC and abs(numbers[1]) > _POLE:
+        raise ValueTypeError("is a POINT whose latitude is not between -90 and 90")
+    return numbers
 
 
 def _coordinate(value: Any) -> float:

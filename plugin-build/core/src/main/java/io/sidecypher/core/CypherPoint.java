@@ -23,7 +23,7 @@ record CypherPoint(System crs, double x, double y, double z) implements Point {
             this.code = code;
             this.dimensions = dimensions;
             this.type = type;
-            href = "http://spatialreference.org/ref/" + table + "/" + code + "/";
+            href = "https://spatialreference.org/ref/" + table + "/" + code + "/";
         }
 
         @Override
