@@ -21,13 +21,12 @@ from sidecypher.loading import load
 from sidecypher.registry import Registry, procedures_in
 from sidecypher.resources import Resources
 from sidecypher.results import Record
-from sidecypher.types import CypherType
 from sidecypher.state import CallBack, no_transaction
 from sidecypher.telemetry import Telemetry, configure_logging
 from sidecypher.testing.wire import Line, client_context
 from sidecypher.transport.memory import Client, Send, memory
 from sidecypher.transport.py4j import Py4JServer
-from sidecypher.types import Limits
+from sidecypher.types import CypherType, Limits
 
 Run = Callable[[str, Mapping[str, Any]], list[Record]]
 """Stands in for the caller's transaction: takes a statement and parameters, gives records."""

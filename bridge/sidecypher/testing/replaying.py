@@ -10,9 +10,9 @@ from sidecypher.envelope import CursorRequest, RunError, RunReply, RunRequest, r
 from sidecypher.errors import CypherError
 from sidecypher.recording import Exchange, Recording
 from sidecypher.results import Record
-from sidecypher.types import CypherType
 from sidecypher.testing.environment import ProcedureEnvironment
 from sidecypher.testing.statements import UnexpectedStatement
+from sidecypher.types import CypherType
 
 _decode: Final = decoder(CypherType("ANY", nullable=True))
 
