@@ -12,7 +12,7 @@ from typing import Final
 from sidecypher.credentials import load_credentials
 from sidecypher.dispatch import Dispatcher
 from sidecypher.executors import STOP_SECONDS, EventLoop
-from sidecypher.health import HealthServer, health_app
+from sidecypher.health import health_routes
 from sidecypher.introspection.inspector import Inspector
 from sidecypher.loading import Loaded, load
 from sidecypher.loading.changes import Change
@@ -21,7 +21,9 @@ from sidecypher.rendezvous import Announcement, Membership
 from sidecypher.resources import Resources
 from sidecypher.settings import Settings
 from sidecypher.telemetry import Telemetry, configure_logging, logger
+from sidecypher.transport.http import HttpApi
 from sidecypher.transport.py4j import Py4JServer
+from sidecypher.transport.server import HttpServer
 from sidecypher.types import Deadline, Limits
 
 SWITCH_SECONDS: Final = 0.0005
@@ -89,7 +91,19 @@ class Sidecar:
         )
         self._resources.provide(self._inspector)
         self._janitor = threading.Thread(target=self._tidy, name="sidecypher-janitor", daemon=True)
-        self._health = HealthServer(health_app(checks, self._telemetry.metrics), settings.http_port)
+        api = HttpApi(
+            self._dispatcher,
+            token=credentials.token,
+            limits=limits,
+            telemetry=self._telemetry,
+            calls=settings.http_calls,
+            stall_seconds=settings.stream_lease_seconds,
+        )
+        self._http = HttpServer(
+            [*health_routes(checks, self._telemetry.metrics), *api.routes()],
+            settings.http_port,
+            self._telemetry,
+        )
         self._telemetry.load_failures.set(len(self.loaded.failures))
         self._telemetry.open_calls.set_function(lambda: self._dispatcher.open_calls)
         self._telemetry.stuck_calls.set_function(lambda: self._dispatcher.stuck)
@@ -109,7 +123,7 @@ class Sidecar:
         sys.setswitchinterval(SWITCH_SECONDS)
         _log_modules(self.loaded)
         self._py4j.start()
-        self._health.start()
+        self._http.start()
         self._janitor.start()
         self._membership = Membership(
             self._settings.run_folder, self._fingerprint, self._announcement(self.loaded)
@@ -118,7 +132,7 @@ class Sidecar:
             "sidecar ready",
             procedures=len(self.loaded.registry),
             port=self._py4j.port,
-            http_port=self._health.port,
+            http_port=self._http.port,
         )
 
     def _announcement(self, loaded: Loaded) -> Announcement:
@@ -127,7 +141,7 @@ class Sidecar:
             pid=os.getpid(),
             host="127.0.0.1",
             port=self._py4j.port,
-            http=self._health.port,
+            http=self._http.port,
             procedures=len(loaded.registry),
             left_out={failure.module: failure.reason for failure in loaded.failures},
         )
@@ -168,7 +182,7 @@ class Sidecar:
         self._await_calls(STOP_SECONDS)
         self._py4j.stop()
         self._loop.stop([self._resources.stop])
-        self._health.stop()
+        self._http.stop()
         logger().info("sidecar stopped")
 
     def _await_calls(self, seconds: float) -> None:

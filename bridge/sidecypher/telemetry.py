@@ -18,6 +18,7 @@ from sidecypher.metrics import CallMetrics, Series
 from sidecypher.tracing import CallFacts
 
 LogFormat = Literal["json", "console"]
+Rejection = Literal["connection refused", "request refused"]
 
 _OUR_CODE: Final = re.compile(r"SC-\d{3}\Z")
 
@@ -192,6 +193,13 @@ class Telemetry:
             registry=self.metrics,
         )
 
+        self._rejected = Counter(
+            "sidecypher_rejected",
+            "Requests over HTTP that were turned away before they could name a procedure",
+            ["reason"],
+            registry=self.metrics,
+        )
+
     def _gauge(self, name: str, text: str) -> Gauge:
         return Gauge(f"sidecypher_{name}", text, registry=self.metrics)
 
@@ -205,6 +213,16 @@ class Telemetry:
                 "plugin connected",
                 reason="it was built for other procedures; those that differ will be refused",
             )
+
+    def rejected(self, event: Rejection, reason: str) -> None:
+        """Count and log what was refused at the door.
+
+        Args:
+            event: What was refused.
+            reason: One of a few texts, never what a peer has sent.
+        """
+        self._rejected.labels(reason).inc()
+        self.log.warning(event, reason=reason)
 
     def call(self, facts: CallFacts, kind: str, traceparent: str = "") -> Observation:
         """Begin to observe a call that was admitted.

@@ -5,6 +5,7 @@ import ssl
 from pathlib import Path
 
 import pytest
+from fix_http import HttpClient
 
 from sidecypher import envelope
 from sidecypher.credentials import load_credentials
@@ -14,8 +15,10 @@ from sidecypher.executors import EventLoop
 from sidecypher.loading import load
 from sidecypher.resources import Resources
 from sidecypher.telemetry import Telemetry
+from sidecypher.transport.http import HttpApi
 from sidecypher.transport.memory import Client, memory
 from sidecypher.transport.py4j import Py4JServer, escape, unescape
+from sidecypher.transport.server import HttpServer
 from sidecypher.types import Limits
 
 PROCEDURES = Path(__file__).parents[1] / "procedures"
@@ -105,7 +108,7 @@ class Line:
 
 
 class Stand:
-    """A dispatcher over the test procedures, with both transports in front of it."""
+    """A dispatcher over the test procedures, with all transports in front of it."""
 
     def __init__(self, folder):
         self.loaded = load([PROCEDURES, FAULTS])
@@ -127,6 +130,7 @@ class Stand:
             open_connections=self.telemetry.connections,
         )
         self.server.start()
+        self.http = self.serve_http(calls=64)
         self.signatures = self._signatures("procedure")
         self.functions = self._signatures("function")
         self.lines = []
@@ -134,6 +138,22 @@ class Stand:
     def _signatures(self, kind):
         registry = self.loaded.registry
         return {found.name: found.entry.signature for found in registry if found.kind == kind}
+
+    def serve_http(self, **settings):
+        """Start a further HTTP server in front of the same dispatcher."""
+        api = HttpApi(
+            self.dispatcher,
+            token=self.credentials.token,
+            limits=self.limits,
+            telemetry=self.telemetry,
+            **{"calls": 16, "stall_seconds": 60.0, **settings},
+        )
+        server = HttpServer(api.routes(), 0, self.telemetry)
+        server.start()
+        return server
+
+    def http_client(self, port=None, **settings):
+        return HttpClient(port or self.http.port, self.credentials.token, **settings)
 
     def line(self, call_back=None, port=None):
         token = self.credentials.token
@@ -149,6 +169,7 @@ class Stand:
         for line in self.lines:
             line.close()
         self.server.stop()
+        self.http.stop()
         self.loop.stop([self.resources.stop])
 
 
@@ -170,9 +191,16 @@ def transaction():
     return FakeTransaction()
 
 
-@pytest.fixture(params=["memory", "py4j"])
+@pytest.fixture(params=["memory", "py4j", "http"])
 def client(request, stand, transaction):
     """A caller over one of the transports."""
+    if request.param == "http":
+        for mark in request.node.iter_markers("not_over_http"):
+            pytest.skip(f"not over HTTP: {mark.args[0]}")
+        client = stand.http_client()
+        yield client
+        client.close()
+        return
     line = stand.line(transaction) if request.param == "py4j" else None
     send = line.send if line else memory(stand.dispatcher, transaction)
     yield Client(send, stand.signatures, functions=stand.functions)

@@ -121,6 +121,7 @@ def test_an_error_column_of_its_own_takes_the_errors_of_the_batch(rows):
     ]
 
 
+@pytest.mark.not_over_http("it has no transaction")
 def test_a_void_procedure_gives_a_row_for_each_key(rows, transaction):
     """The caller's rows stay, as they do with the procedure itself."""
     assert rows("test.touch.batch", [["a"], ["b"]]) == [[0, None], [1, None]]
@@ -155,6 +156,7 @@ def test_async_bodies_run_together_but_not_too_many(rows, state):
     assert state["most"] == 16
 
 
+@pytest.mark.not_over_http("it has no transaction")
 def test_a_failed_statement_fails_the_batch(rows):
     """The transaction is lost, so no row can be told as if it were not."""
     with pytest.raises(CallError, match="Invalid input") as caught:
@@ -163,6 +165,7 @@ def test_a_failed_statement_fails_the_batch(rows):
     assert caught.value.code == "SC-206"
 
 
+@pytest.mark.not_over_http("it has no transaction")
 def test_an_error_after_a_failed_statement_is_not_the_rows_own(rows):
     """A body that swallows the failure and raises an error of its own fails the batch too."""
     with pytest.raises(CallError, match="Invalid input") as caught:
@@ -171,6 +174,7 @@ def test_an_error_after_a_failed_statement_is_not_the_rows_own(rows):
     assert caught.value.code == "SC-206"
 
 
+@pytest.mark.not_over_http("it has no transaction")
 def test_concurrent_bodies_run_their_statements_one_after_the_other(rows, transaction):
     """Statements of all rows go by the one connection of the call."""
     found = rows("test.findAsync.batch", [[str(number)] for number in range(40)])
@@ -233,6 +237,7 @@ def test_the_rows_must_be_a_list(rows):
     assert caught.value.code == "SC-204"
 
 
+@pytest.mark.not_over_http("it makes as many rows ahead as the connection takes")
 def test_a_caller_that_wants_no_more_closes_the_body(client, state):
     """`LIMIT` ends the generator of the row it stopped in."""
     stream = client.rows("test.parts.batch", [["a,b,c"], [",".join("x" * 200)], ["never"]])

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
+from fix_waiting import wait_until
 
 from sidecypher.errors import CallError
 from sidecypher.transport.memory import Client, memory
@@ -105,7 +106,7 @@ def test_closing_the_rows_closes_the_generator(client, rows):
     assert list(itertools.islice(stream, 40)) == [[value] for value in range(40)]
     stream.close()
 
-    assert [label] in rows("test.closed")
+    wait_until(lambda: [label] in rows("test.closed"))
 
 
 def test_a_stream_breaks_with_its_error_after_the_rows_before_it(client):
@@ -117,6 +118,7 @@ def test_a_stream_breaks_with_its_error_after_the_rows_before_it(client):
     assert caught.value.code == "test.broken"
 
 
+@pytest.mark.not_over_http("it has no transaction")
 def test_callbacks_reach_the_transaction_with_their_parameters(rows, transaction):
     """`ctx.run` sends statement and parameters to the caller's transaction."""
     [[record]] = rows("test.run", "RETURN $x AS x", {"x": [1.0, None, "\\"]})
@@ -125,6 +127,7 @@ def test_callbacks_reach_the_transaction_with_their_parameters(rows, transaction
     assert transaction.asked[0].cypher == "RETURN $x AS x"
 
 
+@pytest.mark.not_over_http("it has no transaction")
 def test_async_bodies_may_run_statements_at_once(rows):
     """Statements of concurrent tasks of one async body are served one after the other."""
     found = rows("test.runAsync", "RETURN $x AS x", {"x": 1})
@@ -132,6 +135,7 @@ def test_async_bodies_may_run_statements_at_once(rows):
     assert [value["given"] for [value] in found] == [{"x": 1}, {}]
 
 
+@pytest.mark.not_over_http("it has no transaction")
 @pytest.mark.parametrize("name", ["test.run", "test.swallow"])
 def test_a_failed_statement_dooms_the_call(rows, name):
     """A statement that failed fails the call, even when the body swallows the error."""

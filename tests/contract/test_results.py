@@ -4,6 +4,8 @@ import pytest
 
 from sidecypher.errors import CallError
 
+pytestmark = pytest.mark.not_over_http("it has no transaction")
+
 STREAMS = ["result.stream", "result.streamAsync", "result.all"]
 
 

@@ -235,6 +235,7 @@ def test_every_metric_is_documented():
     telemetry = Telemetry()
     observed = telemetry.call(CallState("call-1", "kg.score", "neo4j", "neo4j"), "procedure")
     observed.queued(0.1)
+    telemetry.rejected("request refused", "busy")
     observed.page(1, 0.1, 10, 10, last=True)
     for metric in telemetry.metrics.collect():
         name = metric.name + ("_total" if metric.type == "counter" else "")

@@ -9,8 +9,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from sidecypher.context import CallState
 from sidecypher.errors import SidecypherError
-from sidecypher.health import HealthServer, health_app
+from sidecypher.health import health_routes
 from sidecypher.telemetry import Telemetry
+from sidecypher.transport.server import HttpServer
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def telemetry():
 def get(wrong, telemetry):
     """Ask a health endpoint that has the checks `one` and `two`."""
     checks = {name: lambda name=name: wrong.get(name) for name in ("one", "two")}
-    server = HealthServer(health_app(checks, telemetry.metrics), 0)
+    server = HttpServer(health_routes(checks, telemetry.metrics), 0, telemetry)
     server.start()
     with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", trust_env=False) as client:
         yield client.get
@@ -96,7 +97,7 @@ def test_a_port_in_use_is_told_with_the_way_out():
         port = taken.getsockname()[1]
 
         with pytest.raises(SidecypherError, match=f"listen on port {port}: Address") as caught:
-            HealthServer(health_app({}, Telemetry().metrics), port)
+            HttpServer([], port, Telemetry())
 
     assert caught.value.code == "SC-602"
     assert "`--http-port`" in caught.value.hint
@@ -104,7 +105,7 @@ def test_a_port_in_use_is_told_with_the_way_out():
 
 def test_it_listens_before_it_is_started(telemetry):
     """Whoever connects early waits for the start and is not refused."""
-    server = HealthServer(health_app({}, telemetry.metrics), 0)
+    server = HttpServer(health_routes({}, telemetry.metrics), 0, telemetry)
     with socket.create_connection(("127.0.0.1", server.port), 5) as early:
         server.start()
         early.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -117,7 +118,7 @@ def test_it_listens_before_it_is_started(telemetry):
 def test_stopping_ends_the_thread_and_frees_the_port(telemetry):
     """After `stop` nothing of the server is left: no thread, no socket."""
     threads = set(threading.enumerate())
-    server = HealthServer(health_app({}, telemetry.metrics), 0)
+    server = HttpServer(health_routes({}, telemetry.metrics), 0, telemetry)
     server.start()
     httpx.get(f"http://127.0.0.1:{server.port}/livez", trust_env=False)
     server.stop()

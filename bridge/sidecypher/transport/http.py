@@ -1,0 +1,174 @@
+"""Procedures over HTTP: the same dispatch as the plugin's calls, but no transaction.
+
+Only who has the token of the run folder gets an answer.
+"""
+
+import asyncio
+import hmac
+import math
+import threading
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from sidecypher.dispatch import Dispatcher
+from sidecypher.registry import Kind
+from sidecypher.telemetry import Telemetry
+from sidecypher.transport.exchange import Exchange, HttpCall
+from sidecypher.transport.openapi import STREAM_TYPE, openapi
+from sidecypher.transport.problems import HttpBusy, RequestRefused, TokenRefused
+from sidecypher.types import Limits
+
+READ_SECONDS: Final = 10.0
+"""How long a request's body may take to come."""
+
+
+class HttpApi:
+    """The routes under `/v1`, and `/openapi.json`.
+
+    Args:
+        dispatcher: Who answers calls.
+        token: What a client must show.
+        limits: How large a request, or an answer in one piece, may be.
+        telemetry: Told of what is refused.
+        calls: Calls that may be under way at once.
+        stall_seconds: How long a client may leave rows unread.
+    """
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        *,
+        token: bytes,
+        limits: Limits,
+        telemetry: Telemetry,
+        calls: int,
+        stall_seconds: float,
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._token = token
+        self._limits = limits
+        self._telemetry = telemetry
+        self._slots = threading.Semaphore(calls)
+        self._stall_seconds = stall_seconds
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        return [
+            Route("/v1/call/{name}", _Calls(self, "procedure"), methods=["POST"]),
+            Route("/v1/evaluate/{name}", _Calls(self, "function"), methods=["POST"]),
+            Route("/v1/procedures", self._catalogue, methods=["GET"]),
+            Route("/openapi.json", self._openapi, methods=["GET"]),
+        ]
+
+    async def _catalogue(self, request: Request) -> Response:
+        self._authorize(request)
+        catalogue = self._dispatcher.registry.catalogue
+        return Response(catalogue.to_json(), media_type="application/json")
+
+    async def _openapi(self, request: Request) -> Response:
+        self._authorize(request)
+        document = openapi(self._dispatcher.registry.catalogue)
+        return Response(msgspec.json.encode(document), media_type="application/json")
+
+    def _authorize(self, request: Request) -> None:
+        scheme, _, shown = request.headers.get("authorization", "").partition(" ")
+        given = shown.strip().encode("latin-1")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(given, self._token):
+            self._telemetry.rejected("request refused", "wrong token")
+            raise TokenRefused("The request does not have the sidecar's token")
+
+    async def call(self, request: Request, name: str, kind: Kind, send: Send) -> None:
+        """Answer one request for a call.
+
+        Raises:
+            SidecypherError: What the client is to be told, unless it has been sent rows already.
+        """
+        self._authorize(request)
+        procedure = self._dispatcher.registry.get(name, kind)
+        _check_content(request)
+        timeout = _timeout(request, procedure.entry.timeout_ms / 1000)
+        if not self._slots.acquire(blocking=False):
+            self._telemetry.rejected("request refused", "busy")
+            raise HttpBusy("As many calls by HTTP are under way as may be", retryable=True)
+        call = HttpCall(self._dispatcher, procedure, request.headers.get("traceparent", ""))
+        exchange = Exchange(call, send, timeout, self._stall_seconds, self._limits.message_bytes)
+        try:
+            body = await _read(request, self._limits.message_bytes)
+            await exchange.run(body, request.receive, streams=_wants_stream(request))
+        finally:
+            # A body that will not stop keeps its slot, so that such bodies are only so many.
+            exchange.when_idle(self._slots.release)
+
+
+class _Calls:
+    """Answers requests for calls of one kind; writes rows itself, hence no Starlette response."""
+
+    def __init__(self, api: HttpApi, kind: Kind) -> None:
+        self._api = api
+        self._kind = kind
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        await self._api.call(
+            Request(scope, receive), scope["path_params"]["name"], self._kind, send
+        )
+
+
+def _check_content(request: Request) -> None:
+    """Refuse what a page can send without asking: forms and plain text."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json" or "content-encoding" in request.headers:
+        raise RequestRefused(
+            "The request's body is not said to be plain JSON",
+            status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            hint="Send `Content-Type: application/json`.",
+        )
+
+
+def _timeout(request: Request, longest: float) -> float:
+    """Return the seconds a call may take: the client's `timeout`, but not above its procedure's."""
+    given = request.query_params.get("timeout")
+    if given is None:
+        return longest
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = math.nan
+    if not seconds > 0:
+        raise RequestRefused("The parameter `timeout` is no number of seconds above 0")
+    return min(seconds, longest)
+
+
+def _wants_stream(request: Request) -> bool:
+    accepted = request.headers.get("accept", "").split(",")
+    return any(each.partition(";")[0].strip().lower() == STREAM_TYPE for each in accepted)
+
+
+async def _read(request: Request, limit: int) -> bytes:
+    """Return the body, but read no more than `limit` bytes."""
+    too_large = RequestRefused(
+        f"The request's body has more than {limit} bytes",
+        status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        hint="Send smaller arguments, or raise `max_line_bytes`.",
+    )
+    told = request.headers.get("content-length", "")
+    if told.isdigit() and int(told) > limit:
+        raise too_large
+    body = bytearray()
+    try:
+        async with asyncio.timeout(READ_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > limit:
+                    raise too_large
+    except (TimeoutError, ClientDisconnect):
+        raise RequestRefused(
+            "The request's body did not come in time", status=HTTPStatus.REQUEST_TIMEOUT
+        ) from None
+    return bytes(body)
