@@ -16,7 +16,7 @@ NO_OPTIONS: Final[dict[str, Any]] = {}
 _ANSWER_SECONDS: Final = 0.25
 
 
-@procedure("github.getIssue", mode="READ", timeout=30.0)
+@procedure("github.getIssue", mode="READ", timeout=30.0, batch=True)
 async def get_issue(
     ctx: Context, owner: str, repo: str, number: int, options: dict[str, Any] = NO_OPTIONS
 ) -> Issue | None:
@@ -24,7 +24,7 @@ async def get_issue(
     return await _fetch(ctx, Issue, Target(Kind.ISSUE, owner, repo, number), options)
 
 
-@procedure("github.getPullRequest", mode="READ", timeout=30.0)
+@procedure("github.getPullRequest", mode="READ", timeout=30.0, batch=True)
 async def get_pull_request(
     ctx: Context, owner: str, repo: str, number: int, options: dict[str, Any] = NO_OPTIONS
 ) -> PullRequest | None:
@@ -32,7 +32,7 @@ async def get_pull_request(
     return await _fetch(ctx, PullRequest, Target(Kind.PULL_REQUEST, owner, repo, number), options)
 
 
-@procedure("github.getRepository", mode="READ", timeout=30.0)
+@procedure("github.getRepository", mode="READ", timeout=30.0, batch=True)
 async def get_repository(
     ctx: Context, owner: str, name: str, options: dict[str, Any] = NO_OPTIONS
 ) -> Repository | None:
