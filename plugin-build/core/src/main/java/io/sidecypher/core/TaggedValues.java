@@ -13,6 +13,7 @@ import java.util.Map;
 
 /** Makes the values that JSON cannot carry as they are of an object with one key, their tag. */
 final class TaggedValues {
+    private static final int BASE64_GROUP = 4;
     private static final int DURATION_PARTS = 4;
     private static final int NODE_PARTS = 3;
     private static final int RELATIONSHIP_PARTS = 5;
@@ -36,7 +37,7 @@ final class TaggedValues {
                 case "$datetime" -> ZonedDateTime.parse(text(plain), DateTimeFormatter.ISO_ZONED_DATE_TIME);
                 case "$duration" -> duration(list(plain, DURATION_PARTS));
                 case "$point" -> point(plain);
-                case "$bytes" -> Base64.getDecoder().decode(text(plain));
+                case "$bytes" -> bytes(text(plain));
                 case "$map" -> resolveMembers(map(plain));
                 case "$node" -> entities.node(elementId(plain, NODE_PARTS));
                 case "$relationship" -> entities.relationship(elementId(plain, RELATIONSHIP_PARTS));
@@ -73,6 +74,14 @@ final class TaggedValues {
             case "-Infinity" -> Double.NEGATIVE_INFINITY;
             default -> throw new IllegalArgumentException();
         };
+    }
+
+    private static byte[] bytes(String text) {
+        // Java would read it without its padding too.
+        if (text.length() % BASE64_GROUP != 0) {
+            throw new IllegalArgumentException();
+        }
+        return Base64.getDecoder().decode(text);
     }
 
     private static CypherDuration duration(List<?> parts) {
