@@ -47,11 +47,13 @@ final class DeclaredType {
     private final String text;
     private final Kind kind;
     private final DeclaredType element;
+    private final boolean holdsFloats;
 
     private DeclaredType(String text, Kind kind, DeclaredType element) {
         this.text = text;
         this.kind = kind;
         this.element = element;
+        holdsFloats = element != null && (element.kind == Kind.FLOAT || element.holdsFloats);
     }
 
     static DeclaredType parse(String text) {
@@ -85,8 +87,12 @@ final class DeclaredType {
         return true;
     }
 
-    boolean isFloat() {
-        return kind == Kind.FLOAT;
+    /** The value with FLOATs for INTEGERs, as Neo4j does itself where it knows that FLOATs are meant. */
+    Object widened(Object value) {
+        if (kind == Kind.FLOAT && value instanceof Long number) {
+            return number.doubleValue();
+        }
+        return holdsFloats && value instanceof List<?> list ? list.stream().map(element::widened).toList() : value;
     }
 
     @Override

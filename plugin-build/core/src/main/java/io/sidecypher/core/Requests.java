@@ -78,13 +78,9 @@ final class Requests {
     }
 
     private static Object checked(PythonProcedure.Parameter parameter, Object argument) {
-        Object value = ValueWriter.normal(argument);
+        Object value = parameter.type().widened(ValueWriter.normal(argument));
         if (value == null && !parameter.nullable()) {
             throw new ValueProblem("must not be null");
-        }
-        // As Neo4j does itself for a parameter it knows to be a FLOAT.
-        if (parameter.type().isFloat() && value instanceof Long number) {
-            return number.doubleValue();
         }
         if (!parameter.type().accepts(value)) {
             throw new ValueProblem("must be of type " + parameter.type() + ", not " + ValueWriter.typeName(value));

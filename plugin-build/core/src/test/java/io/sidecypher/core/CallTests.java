@@ -158,10 +158,15 @@ class CallTests {
     void aWholeNumberIsGoodForAFloat() throws Exception {
         PythonProcedure half = Harness.procedure("test.half")
                 .parameter("x", "FLOAT", true)
+                .parameter("xs", "LIST<LIST<FLOAT>>", true)
                 .column("x", "FLOAT")
+                .column("xs", "LIST<LIST<FLOAT>>")
                 .build();
         try (FakeSidecar sidecar = new FakeSidecar(ECHO).announce(runDir)) {
-            assertEquals(List.of(List.of(2.0)), new Harness(runDir).rows(half, 2L));
+            List<Object> lists = List.of(Arrays.asList(1L, null, 2.5), List.of());
+            assertEquals(List.of(List.of(2.0, List.of(Arrays.asList(1.0, null, 2.5), List.of()))),
+                    new Harness(runDir).rows(half, 2L, lists));
+            assertTrue(new Harness(runDir).error(half, 2L, List.of(2L)).contains("`xs` must be of type"));
         }
     }
 
