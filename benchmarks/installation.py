@@ -46,6 +46,21 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Split:
+    """Where the time of a statement went; all in seconds.
+
+    Attributes:
+        elapsed: All of it.
+        jvm: What the caller's thread in the JVM worked.
+        python: What the sidecar worked.
+    """
+
+    elapsed: float
+    jvm: float
+    python: float
+
+
+@dataclass(frozen=True)
 class Start:
     """What one start of a sidecar took.
 
@@ -85,6 +100,19 @@ class Installation:
         )
         return [row["nanos"] / 1e9 for row in found]
 
+    def split(self, query: str, /, **parameters: Any) -> Split:
+        """Return what a statement took, and how much of that each process worked."""
+        sidecar = psutil.Process(self._sidecar_pid())
+        before = sidecar.cpu_times()
+        (found,) = self.rows(
+            "CALL bench.time($query, $parameters, 1) YIELD nanos, cpu",
+            query=query,
+            parameters=parameters,
+        )
+        after = sidecar.cpu_times()
+        worked = after.user + after.system - before.user - before.system
+        return Split(found["nanos"] / 1e9, found["cpu"] / 1e9, worked)
+
     def load(self, query: str, *, callers: int, seconds: float = 50.0, calls: int = 2**40) -> Load:
         """Let callers inside the server read rows of a statement at once."""
         (found,) = self.rows(
@@ -98,16 +126,18 @@ class Installation:
 
     def restart_sidecar(self) -> None:
         """End the sidecar and wait until the supervisor has put another one in its place."""
-        state = read_state(self._home)
         run_folder = self._home / "run"
         before = running_sidecars(run_folder)
-        sidecar = next(each for each in state.processes if each.name == "sidecar")
-        os.kill(sidecar.pid, signal.SIGTERM)
+        os.kill(self._sidecar_pid(), signal.SIGTERM)
 
         def replaced() -> bool:
             return any(each not in before for each in running_sidecars(run_folder))
 
         wait_until(replaced)
+
+    def _sidecar_pid(self) -> int:
+        processes = read_state(self._home).processes
+        return next(each.pid for each in processes if each.name == "sidecar")
 
     def start_another_sidecar(self) -> Start:
         """Start a sidecar of its own that no plugin knows, and end it."""

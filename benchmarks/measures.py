@@ -81,6 +81,25 @@ def _rows(installation: Installation, scale: Scale) -> Samples:
     return _in_turns(installation, calls, scale.rows, scale.turns)
 
 
+def _batch(installation: Installation, scale: Scale) -> Samples:
+    query = (
+        "CALL bench.echo.batch([n IN range(1, $rows) | ['x']]) YIELD value, error "
+        "RETURN count(value) AS rows"
+    )
+    taken = [installation.seconds(query, rows=scale.rows)[0] for _ in range(scale.turns)]
+    return {"batch_row": median(taken) / scale.rows}
+
+
+def _split(installation: Installation, scale: Scale) -> Samples:
+    query = "UNWIND range(1, $rows) AS n CALL bench.echo('x') YIELD value RETURN count(*) AS rows"
+    found = installation.split(query, rows=scale.rows)
+    return {
+        "split_row": found.elapsed / scale.rows,
+        "split_jvm": found.jvm / scale.rows,
+        "split_python": found.python / scale.rows,
+    }
+
+
 def _callbacks(installation: Installation, scale: Scale) -> Samples:
     return _in_turns(installation, CALLBACK_PROCEDURES, scale.callbacks, scale.turns)
 
@@ -169,6 +188,8 @@ _MEASURES: tuple[Callable[[Installation, Scale], Samples], ...] = (
     _first_calls,
     _start,
     _rows,
+    _split,
+    _batch,
     _callbacks,
     _texts,
     _generator,

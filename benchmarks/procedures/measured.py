@@ -26,7 +26,7 @@ class Scored(Row):
     score: float
 
 
-@procedure("bench.echo")
+@procedure("bench.echo", batch=True)
 def echo(value: str) -> Text:
     """Return the text."""
     return Text(value=value)
