@@ -5,7 +5,7 @@ import msgspec
 
 from sidecypher.codec import decoder, encoder
 from sidecypher.errors import CallError
-from sidecypher.signature import CypherType
+from sidecypher.types import CypherType
 
 _ANY = CypherType("ANY", nullable=True)
 encode, decode = encoder(_ANY), decoder(_ANY)
@@ -59,6 +59,14 @@ class HttpClient:
                     raise_problem(told)
                 if kind == "row":
                     yield [decode(value) for value in told.values()]
+
+    def value(self, name, *arguments):
+        """Return the value of a function."""
+        sent = [encode(argument) for argument in arguments]
+        answer = self.post(f"/v1/evaluate/{name}", sent)
+        if answer.status_code != 200:
+            raise_problem(answer.json())
+        return decode(answer.json()["value"])
 
     def post(self, path, arguments, **more):
         """Send arguments and return the response."""

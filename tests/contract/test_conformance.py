@@ -33,6 +33,7 @@ def test_a_body_sees_the_value_of_the_file(rows, case):
     assert same(made, case.value)
 
 
+@pytest.mark.not_over_http("it has no transaction")
 @pytest.mark.parametrize("case", VALUES, ids=str)
 def test_a_statement_is_given_the_value(rows, case):
     """A parameter of `ctx.run` comes back in its result: equal and of its class."""

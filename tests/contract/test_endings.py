@@ -78,6 +78,7 @@ def own():
 # Bodies that do not look whether they were cancelled
 
 
+@pytest.mark.not_over_http("it cancels by closing the connection")
 @pytest.mark.parametrize(("reason", "code"), [("deadline", "SC-213"), ("terminated", "SC-207")])
 def test_a_body_that_computes_is_interrupted(  # noqa: PLR0917
     stand, state, served, rows, reason, code
@@ -96,6 +97,7 @@ def test_a_body_that_computes_is_interrupted(  # noqa: PLR0917
     assert rows("test.echo", "next") == [["next"]]
 
 
+@pytest.mark.not_over_http("it cancels by closing the connection")
 def test_a_generator_that_computes_is_interrupted_and_closed(stand, state, served):
     """The same holds in the middle of a stream, and its `finally` runs."""
     answer = served("ending.spinInStream")
@@ -107,6 +109,7 @@ def test_a_generator_that_computes_is_interrupted_and_closed(stand, state, serve
     assert state.ended.is_set()
 
 
+@pytest.mark.not_over_http("it cancels by closing the connection")
 @pytest.mark.parametrize("name", ["ending.swallow", "ending.block"])
 def test_a_body_that_does_not_stop_is_counted_until_it_does(stand, state, served, elsewhere, name):
     """A body that swallows the exception, or waits in C code, is stuck; others are served."""
@@ -181,6 +184,7 @@ def test_a_body_is_not_interrupted_in_the_middle_of_a_callback(stand, background
 # Clean-up
 
 
+@pytest.mark.not_over_http("it cancels by closing the connection")
 def test_clean_up_may_take_its_time(stand, state, client, elsewhere):
     """A cancelled stream's `finally` is not interrupted, and keeps nobody waiting."""
     stream = client.rows("ending.cleanUp")
@@ -195,6 +199,7 @@ def test_clean_up_may_take_its_time(stand, state, client, elsewhere):
     wait_until(lambda: stand.dispatcher.serving_calls == 0)
 
 
+@pytest.mark.not_over_http("it cancels by closing the connection")
 def test_clean_up_without_end_is_ended(stand, state, client, monkeypatch):
     """A `finally` that takes longer than any should is interrupted."""
     monkeypatch.setattr("sidecypher.calls.CLEANUP_SECONDS", 0.0)
@@ -254,6 +259,7 @@ def test_a_body_that_is_served_has_no_lease(stand, state, served):
 # Who runs
 
 
+@pytest.mark.not_over_http("it has no user and no database")
 def test_running_calls_tell_who_and_how_far(stand, state, client, background):
     """An open call shows its caller, its rows, its age and the progress its body told."""
     stream = client.rows("ending.progress")
@@ -341,8 +347,8 @@ def test_a_function_has_no_transaction(client):
 
 def test_procedures_are_no_functions(client, rows):
     """A name is looked up among the procedures or among the functions, never in both."""
-    with pytest.raises(CallError, match=r"no function `test\.echo`"):
-        client.value("test.echo", "x")
+    with pytest.raises(CallError, match=r"no function `test\.hang`"):
+        client.value("test.hang", "x")
     with pytest.raises(CallError, match=r"no procedure `ending\.join`"):
         rows("ending.join", "x")
 

@@ -43,6 +43,7 @@ def test_pages_are_as_long_as_those_of_the_procedure(rows, name):
     assert found == [[{"value": value}] for value in range(3_000)]
 
 
+@pytest.mark.not_over_http("it closes its connection, which tests of HTTP look after")
 def test_closing_the_rows_closes_the_generator(client, rows):
     """`LIMIT` reaches the body that was called."""
     label = f"forwarded by {id(client)}"
@@ -62,6 +63,7 @@ def test_a_batch_is_called_like_any_other(rows):
     assert [row["error"] and row["error"]["code"] for [row] in found] == [None, "SC-204"]
 
 
+@pytest.mark.not_over_http("it has no transaction")
 def test_a_statement_runs_in_the_callers_transaction(rows, transaction):
     """`ctx.run` of the procedure is that of the call."""
     rows("sidecypher.callWrite", "test.touch", ["a"])

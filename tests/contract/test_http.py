@@ -126,7 +126,7 @@ def test_a_void_procedure_gives_no_rows(post):
     ("call", "arguments", "status", "code"),
     [
         ("call/test.nothing", [], 404, "SC-203"),
-        ("evaluate/test.echo", ["a"], 404, "SC-203"),
+        ("evaluate/test.hang", ["a"], 404, "SC-203"),
         ("call/http.fail", ["kg.broken", False], 422, "kg.broken"),
         ("call/http.fail", ["kg.broken", True], 503, "kg.broken"),
         ("call/http.fail", ["SC-201", False], 422, "SC-201"),

@@ -18,10 +18,9 @@ import msgspec
 from starlette.types import Receive, Send
 
 from sidecypher import envelope
-from sidecypher.codec import encoder
 from sidecypher.dispatch import Dispatcher, Session
 from sidecypher.envelope import CallRequest, CancelRequest, CloseRequest, ErrorBody, PageRequest
-from sidecypher.errors import ArgumentError, MessageTooLarge, SidecypherError
+from sidecypher.errors import MessageTooLarge, SidecypherError
 from sidecypher.executors import STOP_SECONDS
 from sidecypher.registry import Procedure
 from sidecypher.state import deadline_exceeded, no_transaction
@@ -69,6 +68,8 @@ class HttpCall:
                 mode=getattr(self.procedure.entry, "mode", "READ"),
                 database="",
                 user="",
+                kind=self.procedure.kind,
+                traceparent=self._traceparent,
             ),
         )
 
@@ -139,26 +140,7 @@ def arguments(procedure: Procedure, body: bytes) -> list[Any]:
             "The request's body is neither a list nor an object",
             hint="Send the arguments as `[...]`, or as an object by their names.",
         )
-    return _by_position(procedure, sent)
-
-
-def _by_position(procedure: Procedure, sent: dict[str, Any]) -> list[Any]:
-    hint = f"Its signature is {procedure.usage()}."
-    parameters = procedure.signature.parameters
-    if sent.keys() - {parameter.name for parameter in parameters}:
-        raise ArgumentError(f"`{procedure.name}` was given an argument it does not have", hint=hint)
-    found = []
-    for parameter in parameters:
-        default = parameter.default
-        if parameter.name in sent:
-            found.append(sent[parameter.name])
-        elif default is None:
-            raise ArgumentError(
-                f"`{procedure.name}` was called without its argument `{parameter.name}`", hint=hint
-            )
-        else:
-            found.append(None if default.by_null else encoder(parameter.type)(default.value))
-    return found
+    return procedure.by_position(sent)
 
 
 class _Gone(Exception):
