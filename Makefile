@@ -49,6 +49,7 @@ lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typing/*.py
 	$(BIN)/lint-imports
 
 format: $(VENV)/ready

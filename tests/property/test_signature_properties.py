@@ -5,14 +5,30 @@ import keyword
 import math
 import re
 import string
-from typing import Any
+from datetime import date, datetime, time
+from typing import Annotated, Any, Literal
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecypher import Row
+from sidecypher import (
+    Duration,
+    LocalDateTime,
+    LocalTime,
+    Node,
+    Path,
+    Point,
+    Relationship,
+    Row,
+)
+from sidecypher.codec import decoder, encoder
 from sidecypher.errors import SignatureError
-from sidecypher.signature import camel_case, check_procedure_name, read_signature
+from sidecypher.signature import (
+    camel_case,
+    check_procedure_name,
+    read_function_signature,
+    read_signature,
+)
 
 words = st.text(string.ascii_lowercase + string.digits, min_size=1)
 snake = st.lists(words, min_size=1, max_size=5).filter(lambda parts: parts[0][0].isalpha())
@@ -186,3 +202,38 @@ def test_a_number_default_is_that_number_or_refused(value):
         elif default is not None:
             assert annotation(default.text) == annotation(value)
             assert annotation is float or isinstance(value, int)
+
+
+SCALARS = {
+    bool: "BOOLEAN", int: "INTEGER", float: "FLOAT", str: "STRING", bytes: "BYTES", date: "DATE",
+    time: "ZONED TIME", LocalTime: "LOCAL TIME", datetime: "ZONED DATETIME",
+    LocalDateTime: "LOCAL DATETIME", Duration: "DURATION", Point: "POINT", Node: "NODE",
+    Relationship: "RELATIONSHIP", Path: "PATH", Literal["a", "b"]: "STRING", Literal[1]: "INTEGER",
+}  # fmt: skip
+annotations = st.recursive(
+    st.sampled_from(list(SCALARS.items())) | st.just((Any, "ANY")),
+    lambda inner: st.one_of(
+        inner.map(lambda pair: (list[pair[0]], f"LIST<{pair[1]}>")),
+        inner.map(lambda pair: (dict[str, pair[0]], "MAP")),
+        inner.map(lambda pair: (pair[0] | None, pair[1])),
+        inner.map(lambda pair: (Annotated[pair[0], "a note"], pair[1])),
+    ),
+    max_leaves=4,
+)
+
+
+@given(pair=annotations)
+def test_types_within_types_have_their_cypher_type(pair):
+    """However types are nested, a parameter and a function's result have the same Cypher type."""
+    annotation, text = pair
+
+    def body(value):
+        raise NotImplementedError
+
+    body.__annotations__ = {"value": annotation, "return": annotation}
+    signature = read_function_signature(body)
+
+    assert str(signature.parameters[0].type) == text
+    assert signature.parameters[0].type == signature.columns[0].type
+    assert encoder(signature.columns[0].type)
+    assert decoder(signature.columns[0].type)
