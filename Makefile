@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CORE := plugin-build/sidecypher_plugin/core.jar
 MVN := mvn --batch-mode --quiet --file plugin-build/core/pom.xml
 
-.PHONY: default check demo test lint format core bench lock clean
+.PHONY: default check demo test faults soak lint format core bench lock clean
 
 .DELETE_ON_ERROR:
 
@@ -44,6 +44,16 @@ demo: $(VENV)/ready $(CORE)
 test: $(VENV)/ready $(CORE)
 	$(MVN) test
 	$(BIN)/python -m pytest
+
+# The tests of faults, REPEAT times in a row; the first failure ends it.
+faults: REPEAT ?= 1
+faults: $(VENV)/ready $(CORE)
+	@for round in $$(seq $(REPEAT)); do \
+		echo "round $$round of $(REPEAT)"; $(BIN)/python -m pytest -x tests/faults || exit 1; done
+
+# What takes too long for every day: a million broken messages.
+soak: $(VENV)/ready
+	SIDECYPHER_TEST_FUZZ=1000000 $(BIN)/python -m pytest tests/contract/test_fuzz.py
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

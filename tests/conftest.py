@@ -1,3 +1,10 @@
 """Fixtures that all folders share, one file per concern."""
 
-pytest_plugins = ["fix_waiting", "fix_jars", "fix_server", "fix_proxy", "fix_evidence"]
+pytest_plugins = [
+    "fix_waiting",
+    "fix_jars",
+    "fix_server",
+    "fix_proxy",
+    "fix_evidence",
+    "fix_effort",
+]
