@@ -11,7 +11,7 @@ from typing import Final
 
 from sidecypher.credentials import load_credentials
 from sidecypher.dispatch import Dispatcher
-from sidecypher.executors import STOP_SECONDS, EventLoop
+from sidecypher.executors import STOP_SECONDS, EventLoop, ProcessWorkers
 from sidecypher.health import health_routes
 from sidecypher.introspection.inspector import Inspector
 from sidecypher.loading import Loaded, load
@@ -65,6 +65,14 @@ class Sidecar:
         limits = Limits(
             message_bytes=settings.max_line_bytes, lease_seconds=settings.stream_lease_seconds
         )
+        self._workers = ProcessWorkers(
+            settings.procedures,
+            settings.worker_processes,
+            settings.worker_memory_mb,
+            message_bytes=settings.max_line_bytes,
+            log_level=settings.log_level,
+            log_format=settings.log_format,
+        )
         self._dispatcher = self._dispatch(limits)
         self._py4j = Py4JServer(
             self._dispatcher,
@@ -78,6 +86,7 @@ class Sidecar:
             "event loop": lambda: None if self._loop.alive() else "its thread has ended",
             "procedures": lambda: None if len(self._dispatcher.registry) else "none is loaded",
             "bodies": self._stuck_bodies,
+            "workers": lambda: "they keep dying" if self._workers.crash_looping() else None,
             "not stopping": lambda: "it is stopping" if self._stopping.is_set() else None,
         }
         self._inspector = Inspector(
@@ -107,6 +116,8 @@ class Sidecar:
         self._telemetry.load_failures.set(len(self.loaded.failures))
         self._telemetry.open_calls.set_function(lambda: self._dispatcher.open_calls)
         self._telemetry.stuck_calls.set_function(lambda: self._dispatcher.stuck)
+        self._telemetry.worker_restarts.set_function(lambda: self._workers.restarts)
+        self._telemetry.crash_looping.set_function(self._workers.crash_looping)
         self._fingerprint = credentials.fingerprint
         self._membership: Membership | None = None
 
@@ -114,14 +125,16 @@ class Sidecar:
         parts = (self.loaded.registry, self._loop, self._resources, self._telemetry, limits)
         folder = self._settings.record_dir
         if folder is None:
-            return Dispatcher(*parts)
+            return Dispatcher(*parts, workers=self._workers)
         logger().warning("failing calls are recorded, with all they hold")
-        return RecordingDispatcher(*parts, folder=folder)
+        return RecordingDispatcher(*parts, folder=folder, workers=self._workers)
 
     def start(self) -> None:
         """Accept connections and tell plugins where."""
         sys.setswitchinterval(SWITCH_SECONDS)
         _log_modules(self.loaded)
+        if any(found.options.executor == "process" for found in self.loaded.registry):
+            self._workers.start()
         self._py4j.start()
         self._http.start()
         self._janitor.start()
@@ -148,6 +161,7 @@ class Sidecar:
 
     def _reloaded(self, loaded: Loaded, changes: tuple[Change, ...]) -> None:
         """Tell what a reload has changed."""
+        self._workers.reload()
         self._telemetry.load_failures.set(len(loaded.failures))
         if self._membership is not None:
             self._membership.renew(self._announcement(loaded))
@@ -181,6 +195,7 @@ class Sidecar:
         # What was cancelled still gets its answer, if its body lets go.
         self._await_calls(STOP_SECONDS)
         self._py4j.stop()
+        self._workers.stop()
         self._loop.stop([self._resources.stop])
         self._http.stop()
         logger().info("sidecar stopped")

@@ -10,7 +10,7 @@ from sidecypher.errors import CallError, ProtocolError, StreamExpired
 from sidecypher.executors import Running
 from sidecypher.reaper import Reaper
 from sidecypher.registry import Procedure
-from sidecypher.state import CallState, cancelled, deadline_exceeded
+from sidecypher.state import CallBack, CallState, cancelled, deadline_exceeded
 from sidecypher.telemetry import Observation
 
 OVERDUE_SECONDS: Final = 1.0
@@ -28,6 +28,7 @@ class Call:
 
     Attributes:
         jvm: Who called.
+        refusal: What answers `ctx.run` where there is no transaction for it.
         begun: When, on the monotonic clock.
         rested: When its latest page was ready.
         lock: Held by the thread that serves or closes it.
@@ -38,7 +39,7 @@ class Call:
     running: Running
     observed: Observation
     jvm: str
-    is_function: bool
+    refusal: CallBack | None
     begun: float
     rested: float
     pages: int = 0

@@ -26,7 +26,6 @@ from sidecypher.errors import (
     CallError,
     CatalogueMismatch,
     MessageTooLarge,
-    ProcedureFailed,
     ProtocolError,
     SidecarStopping,
     SidecypherError,
@@ -36,6 +35,8 @@ from sidecypher.executors import (
     AsyncRunning,
     EventLoop,
     Page,
+    ProcessRunning,
+    ProcessWorkers,
     Running,
     ThreadRunning,
 )
@@ -48,6 +49,8 @@ from sidecypher.state import (
     cancelled,
     deadline_exceeded,
     no_transaction_in_function,
+    no_transaction_in_worker,
+    procedure_failed,
 )
 from sidecypher.telemetry import Telemetry
 from sidecypher.types import Deadline, Limits
@@ -82,8 +85,21 @@ class Dispatcher:
         resources: Resources,
         telemetry: Telemetry,
         limits: Limits,
+        *,
+        workers: ProcessWorkers | None = None,
     ) -> None:
+        """Serve a registry.
+
+        Args:
+            registry: The procedures and functions.
+            loop: Where async bodies run.
+            resources: What bodies share.
+            telemetry: What is told of calls.
+            limits: What is accepted.
+            workers: Where bodies of `executor="process"` run; without them, on threads.
+        """
         self.registry = registry
+        self._workers = workers
         self.generation: Final = secrets.token_hex(16)
         self._loop = loop
         self._resources = resources
@@ -188,11 +204,12 @@ class Dispatcher:
         state = CallState(request.id, request.name, request.database, request.user)
         observed = self._telemetry.call(state, request.kind, request.traceparent)
         with tracing.current(observed.span):
-            running = self._running(procedure, arguments, state)
+            if procedure.options.executor == "process" and self._workers is not None:
+                running: Running = ProcessRunning(self._workers, request, state, observed.queued)
+            else:
+                running = self._running(procedure, arguments, state)
         now = time.monotonic()
-        call = Call(
-            procedure, state, running, observed, session.jvm, request.kind == "function", now, now
-        )
+        call = Call(procedure, state, running, observed, session.jvm, _refusal(procedure), now, now)
         self._calls.add(call)
         return call
 
@@ -228,8 +245,7 @@ class Dispatcher:
             self._limits.page_bytes,
         )
         call.pages += 1
-        call_back = no_transaction_in_function if call.is_function else session.call_back
-        call.state.serve(call_back, deadline)
+        call.state.serve(call.refusal or session.call_back, deadline)
         try:
             more = call.running.fill(page)
             reply = self._reply(call, page, more=more)
@@ -276,11 +292,8 @@ class Dispatcher:
             return error
         if isinstance(error, CallInterrupted):
             return call.state.reason
-        name = call.procedure.name
         call.observed.unexpected(error)
-        return ProcedureFailed(
-            f"`{name}` failed with {type(error).__name__} in call {call.state.call_id}"
-        )
+        return procedure_failed(call.name, error, call.call_id)
 
     def _close(self, payload: bytes, session: Session) -> bytes:
         request = envelope.read(payload, CloseRequest)
@@ -316,3 +329,12 @@ class Dispatcher:
         """Cancel every open call."""
         for call in self._calls:
             self._calls.abandon(call, cancelled(call.name))
+
+
+def _refusal(procedure: Procedure) -> CallBack | None:
+    """Return what answers `ctx.run` where a body has no part in its caller's transaction."""
+    if procedure.kind == "function":
+        return no_transaction_in_function
+    if procedure.options.executor == "process":
+        return no_transaction_in_worker
+    return None

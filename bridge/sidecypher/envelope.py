@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 
-from sidecypher.errors import ProtocolError, SidecypherError
+from sidecypher.errors import CallError, ProtocolError, SidecypherError
 
 VERSION: Final = 2
 """Version of the envelope, exchanged in `hello`."""
@@ -96,6 +96,16 @@ class ErrorBody(msgspec.Struct, frozen=True):
             details = {}
         code, message, hint = map(_sendable, (error.code, error.message, error.hint))
         return cls(code, message, hint, error.retryable, details)
+
+    def error(self) -> CallError:
+        """Return the error it stands for."""
+        return CallError(
+            self.message,
+            code=self.code,
+            hint=self.hint,
+            retryable=self.retryable,
+            details=self.details,
+        )
 
 
 def _sendable(text: object) -> str:

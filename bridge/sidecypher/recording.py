@@ -17,6 +17,7 @@ from sidecypher.credentials import write_private
 from sidecypher.dispatch import Dispatcher, Session
 from sidecypher.envelope import CallRequest, ErrorBody
 from sidecypher.errors import RecordingError
+from sidecypher.executors import ProcessWorkers
 from sidecypher.state import CallBack
 from sidecypher.telemetry import logger
 
@@ -104,9 +105,11 @@ class _Reply(msgspec.Struct, frozen=True):
 class RecordingDispatcher(Dispatcher):
     """A dispatcher that writes each failing call to a file of its own."""
 
-    def __init__(self, *arguments: Any, folder: Path) -> None:
+    def __init__(
+        self, *arguments: Any, folder: Path, workers: ProcessWorkers | None = None
+    ) -> None:
         """Take what `Dispatcher` takes, and the folder for the recordings."""
-        super().__init__(*arguments)
+        super().__init__(*arguments, workers=workers)
         self._folder = folder
         self._heard: dict[str, _Heard] = {}
 

@@ -62,7 +62,7 @@ class Settings(BaseModel):
         max_line_bytes: Longest message, either way; the plugin reads the same variable.
         shutdown_seconds: How long calls in flight may take to end when the sidecar stops.
         worker_processes: Processes for `executor="process"` bodies; 0 refuses such procedures.
-        worker_memory_mb: Memory one worker process may use, in MiB.
+        worker_memory_mb: Memory a body in a worker process may use, in MiB.
         stream_lease_seconds: How long an open stream may wait for its next page to be asked for.
         stuck_calls_limit: With more calls that will not stop than this, the sidecar is not ready.
         http_calls: Calls by HTTP that run at once; further ones are refused as busy.

@@ -14,6 +14,7 @@ from sidecypher.errors import (
     CypherError,
     DeadlineExceeded,
     NoTransaction,
+    ProcedureFailed,
 )
 from sidecypher.interrupts import Door
 from sidecypher.types import Deadline
@@ -46,6 +47,23 @@ def no_transaction_in_function(_method: str, _request: bytes) -> bytes:
         "A function has no transaction for `ctx.run`",
         hint="Make it a procedure, or pass what it needs as arguments.",
     )
+
+
+def no_transaction_in_worker(_method: str, _request: bytes) -> bytes:
+    """Refuse `ctx.run` in a worker process, which has no part in the caller's transaction.
+
+    Raises:
+        ContextExpired: Always.
+    """
+    raise ContextExpired(
+        "`ctx.run` was used in a worker process, which has no part in the caller's transaction",
+        hint="Pass what the statement gives as an argument, or run the procedure on a thread.",
+    )
+
+
+def procedure_failed(name: str, error: BaseException, call_id: str) -> ProcedureFailed:
+    """Return what Cypher may see of an unexpected exception: its type, never its text."""
+    return ProcedureFailed(f"`{name}` failed with {type(error).__name__} in call {call_id}")
 
 
 def deadline_exceeded(name: str) -> DeadlineExceeded:

@@ -58,6 +58,19 @@ def call_logger(call_id: str, procedure: str) -> FilteringBoundLogger:
     return structlog.get_logger(call=call_id, procedure=procedure)  # type: ignore[no-any-return]
 
 
+def log_unexpected(error: BaseException, **named: str) -> None:
+    """Log where a body failed; an exception's text may hold data, so it is left out."""
+    frames = traceback.extract_tb(error.__traceback__)
+    logger().error(
+        "unexpected exception",
+        **named,
+        type=type(error).__name__,
+        frames=[
+            f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames[-12:]
+        ],
+    )
+
+
 class Observation:
     """What is seen of one call, from its admission to its end.
 
@@ -118,16 +131,8 @@ class Observation:
         self._end("closed", None)
 
     def unexpected(self, error: BaseException) -> None:
-        """Log where a body failed; an exception's text may hold data, so it is left out."""
-        frames = traceback.extract_tb(error.__traceback__)
-        self._telemetry.log.error(
-            "unexpected exception",
-            **self._named(),
-            type=type(error).__name__,
-            frames=[
-                f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames[-12:]
-            ],
-        )
+        """Log where a body failed."""
+        log_unexpected(error, **self._named())
 
     def _end(self, outcome: str, error: SidecypherError | None) -> None:
         if self._is_over:
@@ -186,6 +191,12 @@ class Telemetry:
         self.connections: Final = self._gauge("connections", "Open connections of JVMs")
         self.open_calls: Final = self._gauge("open_calls", "Calls served or with rows left")
         self.stuck_calls: Final = self._gauge("stuck_calls", "Cancelled calls that do not stop")
+        self.worker_restarts: Final = self._gauge(
+            "worker_restarts", "Worker processes that took the place of a lost one"
+        )
+        self.crash_looping: Final = self._gauge(
+            "workers_crash_looping", "1 when worker processes die one after the other"
+        )
         self.load_failures: Final = self._gauge("load_failures", "Modules that could not be loaded")
         self._mismatches = Counter(
             "sidecypher_mismatched_plugins",

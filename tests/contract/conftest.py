@@ -11,7 +11,7 @@ from sidecypher import envelope
 from sidecypher.credentials import load_credentials
 from sidecypher.dispatch import Dispatcher
 from sidecypher.envelope import CursorRequest, RunReply, RunRequest
-from sidecypher.executors import EventLoop
+from sidecypher.executors import EventLoop, ProcessWorkers
 from sidecypher.loading import load
 from sidecypher.resources import Resources
 from sidecypher.telemetry import Telemetry
@@ -117,8 +117,16 @@ class Stand:
         self.loop = EventLoop()
         self.resources = Resources()
         self.limits = Limits(message_bytes=2 * 1024 * 1024, handshake_seconds=1.0)
+        self.workers = ProcessWorkers(
+            [PROCEDURES, FAULTS], 2, 256, message_bytes=self.limits.message_bytes
+        )
         self.dispatcher = Dispatcher(
-            self.loaded.registry, self.loop, self.resources, self.telemetry, self.limits
+            self.loaded.registry,
+            self.loop,
+            self.resources,
+            self.telemetry,
+            self.limits,
+            workers=self.workers,
         )
         self.credentials = load_credentials(folder)
         self.server = Py4JServer(
@@ -134,6 +142,13 @@ class Stand:
         self.signatures = self._signatures("procedure")
         self.functions = self._signatures("function")
         self.lines = []
+
+    def further(self, registry, limits=None, workers=None):
+        """Make another dispatcher; return it and the signatures of its procedures."""
+        dispatcher = Dispatcher(
+            registry, self.loop, self.resources, Telemetry(), limits or Limits(), workers=workers
+        )
+        return dispatcher, {found.name: found.entry.signature for found in registry}
 
     def _signatures(self, kind):
         registry = self.loaded.registry
@@ -170,6 +185,7 @@ class Stand:
             line.close()
         self.server.stop()
         self.http.stop()
+        self.workers.stop()
         self.loop.stop([self.resources.stop])
 
 

@@ -5,8 +5,10 @@ from typing import Protocol
 from sidecypher.errors import CallError
 from sidecypher.executors.loop import STOP_SECONDS, EventLoop
 from sidecypher.executors.pages import PAGE_ROWS, Page
+from sidecypher.executors.process import ProcessRunning
 from sidecypher.executors.tasks import AsyncRunning
 from sidecypher.executors.threads import ThreadRunning
+from sidecypher.executors.workers import ProcessWorkers
 
 __all__ = [
     "PAGE_ROWS",
@@ -14,6 +16,8 @@ __all__ = [
     "AsyncRunning",
     "EventLoop",
     "Page",
+    "ProcessRunning",
+    "ProcessWorkers",
     "Running",
     "ThreadRunning",
 ]

@@ -26,18 +26,25 @@ class Page:
         rows: Each row as JSON.
     """
 
-    def __init__(self, procedure: Procedure, row_limit: int, byte_limit: int) -> None:
+    def __init__(
+        self,
+        procedure: Procedure,
+        row_limit: int,
+        byte_limit: int,
+        flush_seconds: float = FLUSH_SECONDS,
+    ) -> None:
         self.rows: list[msgspec.Raw] = []
         self._encode = procedure.encode_row
         self._rows_left = row_limit
         self._bytes_left = byte_limit
+        self._flush_seconds = flush_seconds
         self._flush_at = 0.0
 
     def add(self, row: object) -> bool:
         """Add a row; tell whether the page is to be sent now."""
         text = envelope.write(self._encode(row))
         if not self.rows:
-            self._flush_at = time.monotonic() + FLUSH_SECONDS
+            self._flush_at = time.monotonic() + self._flush_seconds
         self.rows.append(msgspec.Raw(text))
         self._rows_left -= 1
         self._bytes_left -= len(text)
@@ -46,6 +53,16 @@ class Page:
     def add_all(self, rows: Iterator[Any]) -> bool:
         """Add rows until the page is full or they end; tell whether there may be more."""
         return any(map(self.add, rows)) and operator.length_hint(rows, 1) > 0
+
+    def add_encoded(self, rows: Iterator[msgspec.Raw]) -> bool:
+        """Add rows that are JSON already; tell whether there may be more."""
+        for row in rows:
+            self.rows.append(row)
+            self._rows_left -= 1
+            self._bytes_left -= memoryview(row).nbytes
+            if self._rows_left <= 0 or self._bytes_left <= 0:
+                return operator.length_hint(rows, 1) > 0
+        return False
 
 
 def rows_of(procedure: Procedure, answer: object) -> list[Any]:

@@ -1,0 +1,54 @@
+"""What the sidecar and its worker processes say to each other: JSON, and no pickles."""
+
+from typing import Any, Final
+
+import msgspec
+
+from sidecypher.envelope import ErrorBody
+from sidecypher.registry import Kind
+from sidecypher.telemetry import LogFormat
+
+MEMORY_EXIT: Final = 97
+"""How a worker ends whose body has used up its memory."""
+
+
+class Setup(msgspec.Struct, frozen=True):
+    """First message to a worker: what to load, and its bounds."""
+
+    folders: list[str]
+    memory_mb: int
+    message_bytes: int
+    log_level: str
+    log_format: LogFormat
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """A worker has loaded its procedures."""
+
+    procedures: int
+
+
+class Task(msgspec.Struct, frozen=True):
+    """A call for a worker to run.
+
+    Attributes:
+        args: The arguments as they came.
+        seconds: Time left.
+    """
+
+    call_id: str
+    kind: Kind
+    name: str
+    signature: str
+    args: list[Any]
+    database: str
+    user: str
+    seconds: float
+    traceparent: str
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came of a task: its rows, encoded, or an error."""
+
+    rows: list[msgspec.Raw] = []
+    error: ErrorBody | None = None

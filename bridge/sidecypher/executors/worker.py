@@ -1,0 +1,152 @@
+"""A worker process: loads the procedures, then runs one body at a time for the sidecar.
+
+Started as `python -m sidecypher.executors.worker`. It ends when the sidecar does.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import faulthandler
+import math
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Final
+
+from sidecypher import envelope, tracing
+from sidecypher.context import Context
+from sidecypher.envelope import ErrorBody
+from sidecypher.errors import CatalogueMismatch, MessageTooLarge, SidecypherError
+from sidecypher.executors.messages import MEMORY_EXIT, Outcome, Ready, Setup, Task
+from sidecypher.executors.pages import Page
+from sidecypher.executors.threads import ThreadRunning
+from sidecypher.loading import load
+from sidecypher.registry import Registry
+from sidecypher.resources import Resources
+from sidecypher.state import CallState, no_transaction_in_worker, procedure_failed
+from sidecypher.telemetry import configure_logging, log_unexpected
+from sidecypher.types import Deadline
+
+_DIE_WITH_PARENT: Final = 1
+_MIB: Final = 1024 * 1024
+
+
+class TaskRunner:
+    """Runs tasks, one after the other."""
+
+    def __init__(self, registry: Registry, message_bytes: int) -> None:
+        self.resources: Final = Resources()
+        self._registry = registry
+        self._message_bytes = message_bytes
+
+    def answer(self, message: bytes) -> bytes:
+        """Run a task; return its outcome as a message.
+
+        Raises:
+            MemoryError: The body needs more memory than this process may use.
+        """
+        task = envelope.read(message, Task)
+        try:
+            return envelope.write(Outcome(self._rows(task).rows))
+        except MemoryError:
+            raise
+        except SidecypherError as error:
+            known = error
+        # SystemExit too: the process is still good.
+        except BaseException as error:  # noqa: BLE001
+            log_unexpected(error, procedure=task.name, call=task.call_id)
+            known = procedure_failed(task.name, error, task.call_id)
+        return envelope.write(Outcome(error=ErrorBody.of(known)))
+
+    def _rows(self, task: Task) -> Page:
+        found = self._registry.get(task.name, task.kind)
+        if found.entry.signature != task.signature:
+            raise CatalogueMismatch(f"The sidecar and its worker disagree about `{task.name}`")
+        procedure, arguments = found.resolve(task.args, self._registry)
+        state = CallState(task.call_id, task.name, task.database, task.user)
+        context = Context(state, self.resources, is_async=False)
+        page = Page(procedure, sys.maxsize, self._message_bytes, flush_seconds=math.inf)
+        with tracing.continued(task.traceparent):
+            running = ThreadRunning(procedure, arguments, context, state)
+        state.serve(no_transaction_in_worker, Deadline.after(task.seconds))
+        try:
+            if running.fill(page):
+                raise MessageTooLarge(
+                    f"The rows of `{procedure.name}` have more than {self._message_bytes} bytes, "
+                    "which a worker sends at once",
+                    hint="Return less per call, or run the procedure on a thread.",
+                )
+        finally:
+            state.rest()
+            state.is_over = True
+            running.close()
+        return page
+
+
+def die_with(parent: int) -> None:
+    """Be killed when the sidecar is, also in the middle of C code; where Linux can do that."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def bound(memory_mb: int) -> None:
+    """Allow so much memory on top of what is in use, and no dump of it; be the first to go."""
+    used = _address_space()
+    limit = used + memory_mb * _MIB
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # When the machine runs out of memory the kernel shall end this process, not the database.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
+def _address_space() -> int:
+    try:
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+    except OSError:
+        return 0
+    return int(pages) * resource.getpagesize()
+
+
+def serve(connection: Connection, end: Callable[[int], None] = os._exit) -> None:
+    """Answer tasks until the sidecar hangs up.
+
+    Args:
+        connection: The way to the sidecar.
+        end: Ends the process at once.
+    """
+    setup = envelope.read(connection.recv_bytes(), Setup)
+    configure_logging(setup.log_level, setup.log_format)
+    registry = load([Path(folder) for folder in setup.folders]).registry
+    runner = TaskRunner(registry, setup.message_bytes)
+    bound(setup.memory_mb)
+    connection.send_bytes(envelope.write(Ready(len(registry))))
+    try:
+        while True:
+            connection.send_bytes(runner.answer(connection.recv_bytes()))
+    except MemoryError:
+        # What is left of this process cannot be trusted, and its memory is to be given back.
+        end(MEMORY_EXIT)
+    except (EOFError, OSError):
+        asyncio.run(runner.resources.stop())
+
+
+def main() -> None:
+    """Serve the sidecar that has started this process."""
+    channel, parent = map(int, sys.argv[1:3])
+    die_with(parent)
+    # Ctrl-C is for the sidecar, which then hangs up.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    faulthandler.enable()
+    with Connection(channel) as connection:
+        serve(connection)
+
+
+if __name__ == "__main__":
+    main()

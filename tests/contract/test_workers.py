@@ -1,0 +1,430 @@
+"""Bodies in worker processes: the same calls, and nobody else notices how a worker ends."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from pathlib import Path
+
+import psutil
+import pytest
+from fix_waiting import wait_until
+
+from sidecypher import envelope
+from sidecypher.dispatch import Session
+from sidecypher.envelope import CancelRequest
+from sidecypher.errors import CallError
+from sidecypher.executors import ProcessWorkers
+from sidecypher.loading import load
+from sidecypher.transport.memory import Client, memory
+
+
+@pytest.fixture
+def call(stand):
+    """Call a procedure in memory, with so many seconds."""
+
+    def call(name, *arguments, timeout=30.0):
+        client = Client(memory(stand.dispatcher), stand.signatures, timeout=timeout)
+        return list(client.rows(name, *arguments))
+
+    return call
+
+
+@pytest.fixture(autouse=True)
+def _no_loop(stand):
+    """Deaths that tests want are no crash loop of the tests after them."""
+    yield
+    stand.workers._crashes.clear()
+
+
+@pytest.fixture
+def background():
+    with ThreadPoolExecutor(4) as pool:
+        yield pool.submit
+
+
+def written(path):
+    """Wait until a body has written its mark, and return it."""
+    return int(wait_until(lambda: path.exists() and path.read_text(encoding="utf-8")))
+
+
+def is_running(pid):
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+# Calls like any other
+
+
+@pytest.mark.parametrize("value", [None, 2**63 - 1, "ünï😀\\", {"$x": [date(2024, 2, 29)]}])
+def test_values_come_back(rows, value):
+    """Arguments reach a worker and rows come back as they are."""
+    assert rows("worker.echo", value) == [[value]]
+
+
+@pytest.mark.parametrize("length", [0, 1, 17, 3_000])
+def test_rows_of_a_worker_come_in_pages(rows, length):
+    """A stream is drained in the worker and sent in pages like any other."""
+    assert rows("worker.count", length) == [["x"]] * length
+
+
+def test_other_shapes_of_answers(rows):
+    """Void and single-row procedures run in workers too."""
+    assert rows("worker.nothing") == []
+    assert rows("worker.maybe", True) == [["there"]]
+    assert rows("worker.maybe", False) == []
+
+
+def test_a_caller_may_stop_reading(client, stand):
+    """A caller that wants no more rows of a worker leaves nothing open."""
+    stream = client.rows("worker.count", 3_000)
+    next(stream)
+    stream.close()
+
+    assert stand.dispatcher.open_calls == 0
+
+
+def test_a_body_in_a_worker_knows_its_call(rows):
+    """Id, database, user, deadline, log, check and progress are there, on a main thread."""
+    [[call_id, database, user, seconds_left, pid, is_main]] = rows("worker.facts")
+
+    assert call_id.startswith("client-")
+    assert (database, user, is_main) == ("neo4j", "neo4j", True)
+    assert 0 < seconds_left <= 30
+    assert pid != os.getpid()
+
+
+def test_a_resource_is_the_workers_own(call):
+    """Shared objects are shared by the calls of one worker."""
+    found = [call("worker.resource")[0][0] for _ in range(8)]
+
+    for pid in {pid for pid, _ in found}:
+        counts = [count for each, count in found if each == pid]
+        assert counts == list(range(counts[0], counts[0] + len(counts)))
+
+
+def test_a_worker_has_no_transaction(rows, transaction):
+    """`ctx.run` in a worker is the named error, and reaches nobody."""
+    with pytest.raises(CallError, match="in a worker process") as caught:
+        rows("worker.run")
+
+    assert caught.value.code == "SC-208"
+    assert transaction.asked == []
+
+
+FOLDER = Path(__file__).parent / "procedures"
+SECRET = "hunter2-payload"
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "told"),
+    [
+        ("author", "kg.no-index", "No index"),
+        ("value", "SC-202", "ValueError"),
+        ("exit", "SC-202", "SystemExit"),
+        ("interrupt", "SC-202", "KeyboardInterrupt"),
+        ("deep", "SC-202", "RecursionError"),
+        ("column", "SC-205", "The column `value` of `worker.fail` is a Python int"),
+    ],
+)
+def test_failures_are_those_of_any_body(rows, capfd, kind, code, told):
+    """Whatever a body raises, the caller sees the same as from a thread, and the worker lives."""
+    with pytest.raises(CallError, match=told) as caught:
+        rows("worker.fail", kind, SECRET)
+
+    assert caught.value.code == code
+    if kind == "author":
+        assert (caught.value.hint, caught.value.details) == ("Make it.", {"a": 1})
+    assert SECRET not in f"{caught.value} {capfd.readouterr()}"
+
+
+def test_failures_cost_no_worker(call, stand):
+    """A body that raises leaves its worker as it is."""
+    restarts = stand.workers.restarts
+    for kind in ("author", "exit", "interrupt"):
+        with pytest.raises(CallError):
+            call("worker.fail", kind)
+
+    assert stand.workers.restarts == restarts
+
+
+def test_rows_above_the_limit_are_refused(rows):
+    """A worker sends its rows at once: more bytes than a message may have are an error."""
+    with pytest.raises(CallError, match="more than 2097152 bytes") as caught:
+        rows("worker.count", 30, 100_000)
+
+    assert caught.value.code == "SC-216"
+
+
+def test_arguments_are_checked_before_a_worker_is_asked(rows):
+    """Wrong arguments are refused as for any procedure."""
+    with pytest.raises(CallError, match=r"`to` of `worker\.count`") as caught:
+        rows("worker.count", "many")
+
+    assert caught.value.code == "SC-204"
+
+
+# Workers that end
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "told"),
+    [
+        ("worker.die", "segfault", "was ended by SIGSEGV"),
+        ("worker.die", "exit", "ended with exit code 3"),
+        ("worker.die", "memory", "needed more than the 256 MiB"),
+        ("worker.dieLate", None, "ended with exit code 3"),
+    ],
+)
+def test_a_worker_that_dies_is_lost_and_replaced(call, stand, name, how, told):
+    """The caller is told at once how the worker ended; the next call has another one."""
+    restarts, arguments = stand.workers.restarts, [how] if how else []
+    begun = time.monotonic()
+
+    with pytest.raises(CallError, match=f"that ran `{name}` {told}") as caught:
+        call(name, *arguments)
+
+    assert caught.value.code == "SC-220"
+    # Not at the deadline of 30 s; a worker may have to be started first.
+    assert time.monotonic() - begun < 20
+    assert call("worker.echo", "next") == [["next"]]
+    assert stand.workers.restarts == restarts + 1
+    assert not stand.workers.crash_looping()
+
+
+def test_nobody_else_notices_a_worker_that_dies(call, stand, background):
+    """A call in another worker goes on, and others on threads as well."""
+    call("worker.echo", "warm")
+    other = background(call, "worker.sleep", 1.0)
+
+    with pytest.raises(CallError):
+        call("worker.die", "segfault")
+
+    assert call("test.echo", "thread") == [["thread"]]
+    assert other.result(30) == [["awake"]]
+
+
+def test_a_worker_that_holds_its_interpreter_is_killed_at_the_deadline(call, stand, tmp_path):
+    """C code that never lets go ends with the call's time; no other thread waits for it."""
+    slowest = 0.0
+    over = threading.Event()
+
+    def live():
+        nonlocal slowest
+        while not over.wait(0.002):
+            begun = time.perf_counter()
+            call("test.echo", "live")
+            slowest = max(slowest, time.perf_counter() - begun)
+
+    call("worker.echo", "warm")
+    other = threading.Thread(target=live)
+    other.start()
+    with pytest.raises(CallError) as caught:
+        call("worker.hold", str(tmp_path / "mark"), timeout=1.0)
+    over.set()
+    other.join(10)
+
+    assert caught.value.code == "SC-213"
+    assert not is_running(written(tmp_path / "mark"))
+    assert slowest < 0.5
+    assert not stand.workers.crash_looping()
+
+
+def test_a_cancel_kills_the_worker_and_what_it_has_started(call, stand, background, tmp_path):
+    """A cancelled call's process is gone at once, with its children; its caller is told."""
+    mark = tmp_path / "mark"
+    answer = background(call, "worker.child", str(mark))
+    child = written(mark)
+    [running] = [each for each in stand.dispatcher.running() if each.name == "worker.child"]
+
+    request = envelope.write(CancelRequest(running.call_id, "terminated"))
+    stand.dispatcher.handle("cancel", request, Session(None, jvm="client"))
+
+    with pytest.raises(CallError) as caught:
+        answer.result(10)
+    assert caught.value.code == "SC-207"
+    wait_until(lambda: not is_running(child))
+    assert stand.dispatcher.stuck == 0
+    assert call("worker.echo", "next") == [["next"]]
+
+
+def test_more_calls_than_workers_wait_for_their_turn(call, background):
+    """Calls queue for a worker, each within its own time."""
+    answers = [background(call, "worker.sleep", 0.05) for _ in range(6)]
+
+    assert [answer.result(30) for answer in answers] == [[["awake"]]] * 6
+
+
+def test_a_call_that_gets_no_worker_in_time_ends_with_its_deadline(call, background):
+    """Time in the queue is the call's own; nothing of it runs afterwards."""
+    call("worker.echo", "warm")
+    busy = [background(call, "worker.sleep", 2.0) for _ in range(2)]
+
+    with pytest.raises(CallError) as caught:
+        call("worker.echo", "late", timeout=0.2)
+
+    assert caught.value.code == "SC-213"
+    assert [answer.result(30) for answer in busy] == [[["awake"]]] * 2
+
+
+_SIDECAR = """
+import pathlib, sys, threading
+from sidecypher import envelope
+from sidecypher.executors import ProcessWorkers
+from sidecypher.executors.messages import Task
+from sidecypher.executors.workers import Ticket
+from sidecypher.loading import load
+from sidecypher.types import Deadline
+
+folder, mark = pathlib.Path(sys.argv[1]), sys.argv[2]
+signature = load([folder]).registry.get("worker.hold").entry.signature
+task = Task("1", "procedure", "worker.hold", signature, [mark], "", "", 60.0, "")
+workers = ProcessWorkers([folder], 1)
+workers.run("worker.hold", envelope.write(task), Ticket(), Deadline.after(60.0))
+"""
+
+
+def test_workers_end_with_their_sidecar(tmp_path):
+    """A sidecar that is killed leaves no process behind, not even one inside of C code."""
+    mark = tmp_path / "mark"
+    command = [sys.executable, "-c", _SIDECAR, str(FOLDER), str(mark)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as sidecar:
+        worker = written(mark)
+        assert is_running(worker)
+
+        sidecar.kill()
+
+    wait_until(lambda: not is_running(worker))
+
+
+# Processes of its own for each test
+
+
+@pytest.fixture
+def pool(tmp_path):
+    """Make workers of a folder with one procedure, whose source is given."""
+    made = []
+
+    def make(source, **options):
+        (tmp_path / "own.py").write_text(_HEAD + source, encoding="utf-8")
+        made.append(ProcessWorkers([tmp_path], 1, **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.stop()
+
+
+_HEAD = """
+import os, pathlib
+from sidecypher import Context, Row, procedure
+class Text(Row):
+    value: str
+"""
+_VERSION = '@procedure("own.version", executor="process")\ndef version() -> Text:\n'
+_STOPPED = """
+class Kept:
+    def stop(self) -> None:
+        pathlib.Path(__file__).with_name("stopped").touch()
+@procedure("own.version", executor="process")
+def version(ctx: Context) -> Text:
+    ctx.resource(Kept)
+    return Text(value="kept")
+"""
+
+
+@pytest.fixture
+def ask(stand):
+    """Call `own.version` in workers of its own; return its value."""
+
+    def ask(workers, folder):
+        dispatcher, signatures = stand.further(load([folder]).registry, workers=workers)
+        [[value]] = Client(memory(dispatcher), signatures).rows("own.version")
+        return value
+
+    return ask
+
+
+def test_reloaded_workers_have_the_new_code(pool, ask, tmp_path):
+    """After `reload` the next call runs what the files say now."""
+    workers = pool(_VERSION + '    return Text(value="old")')
+    assert ask(workers, tmp_path) == "old"
+    pool(_VERSION + '    return Text(value="new")')
+
+    assert ask(workers, tmp_path) == "old"
+    workers.reload()
+
+    assert ask(workers, tmp_path) == "new"
+    assert workers.restarts == 0
+
+
+def test_workers_that_cannot_start_are_reported(pool, ask, tmp_path, capfd):
+    """A module that ends its process at import is a crash loop; calls fail at once and say so."""
+    workers = pool(
+        _VERSION
+        + '    return Text(value="never")\n'
+        + f"if os.getpid() != {os.getpid()}: os._exit(9)\n"
+    )
+    workers.start()
+    wait_until(workers.crash_looping)
+
+    with pytest.raises(CallError, match="No worker process could be started") as caught:
+        ask(workers, tmp_path)
+
+    assert caught.value.code == "SC-220"
+    assert "ended with exit code 9" in "".join(capfd.readouterr())
+
+
+def test_workers_that_die_one_after_the_other_are_reported(monkeypatch, pool, ask, tmp_path):
+    """Many deaths within a minute are a crash loop, until the procedures are loaded anew."""
+    monkeypatch.setattr("sidecypher.executors.workers.CRASHES", 2)
+    workers = pool(_VERSION + "    os._exit(0)")
+    for _ in range(2):
+        assert not workers.crash_looping()
+        with pytest.raises(CallError, match="ended with exit code 0"):
+            ask(workers, tmp_path)
+
+    assert workers.crash_looping()
+    workers.reload()
+    assert not workers.crash_looping()
+
+
+def test_without_workers_such_calls_are_refused(ask, tmp_path, pool):
+    """With no processes at all the caller is told which setting to change."""
+    pool(_VERSION + '    return Text(value="here")')
+
+    with pytest.raises(CallError, match="there are none") as caught:
+        ask(ProcessWorkers([tmp_path], 0), tmp_path)
+
+    assert caught.value.code == "SC-220"
+    assert "`worker_processes`" in caught.value.hint
+
+
+def test_a_sidecar_without_processes_runs_them_itself(pool, ask, tmp_path):
+    """In a test environment, which has no workers, bodies run on threads, and say the same."""
+    pool(_VERSION + '    return Text(value="here")')
+
+    assert ask(None, tmp_path) == "here"
+
+
+def test_workers_stop_their_shared_objects(pool, ask, tmp_path):
+    """When the sidecar stops, each worker stops what its bodies have shared."""
+    workers = pool(_STOPPED)
+    assert ask(workers, tmp_path) == "kept"
+
+    workers.stop()
+
+    assert (tmp_path / "stopped").exists()
+
+
+def test_workers_refuse_calls_once_they_stop(pool, ask, tmp_path):
+    """A call that comes while the sidecar stops was never started, and may be tried again."""
+    workers = pool(_VERSION + '    return Text(value="here")')
+    workers.stop()
+
+    with pytest.raises(CallError, match="The sidecar is stopping") as caught:
+        ask(workers, tmp_path)
+
+    assert caught.value.retryable
