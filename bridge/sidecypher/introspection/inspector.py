@@ -71,18 +71,19 @@ class Inspector:
         if not self._reloading.acquire(timeout=seconds):
             raise TimeoutError
         try:
-            before = self.loaded
-            self.loaded = load(self._folders, before)
-            changes = changes_between(before, self.loaded)
-            self.dispatcher.swap(self.loaded.registry)
-            replaced = [each for part in self.loaded.parts.values() for each in part.replaced]
+            loaded = load(self._folders, self.loaded)
+            changes = changes_between(self.loaded, loaded)
+            # First, since this call may be cancelled at any place: what is told was done.
+            self.dispatcher.swap(loaded.registry)
+            self.loaded = loaded
+            replaced = [each for part in loaded.parts.values() for each in part.replaced]
             kinds = self._resources.of_modules(replaced)
             if kinds:
                 users = {each.call_id for each in self.dispatcher.running()} - {own_call}
                 self._unused.append((kinds, frozenset(users)))
         finally:
             self._reloading.release()
-        self._on_reload(self.loaded, changes)
+        self._on_reload(loaded, changes)
         return changes
 
     def tend(self) -> None:

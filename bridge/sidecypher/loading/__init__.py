@@ -210,8 +210,11 @@ class _Loader:
         old = (*before.source.modules(), *before.kept)
         forget_bytecode(changed)
         source.forget(old)
-        units = tuple(self._import(source))
-        source.restore(old)
+        try:
+            units = tuple(self._import(source))
+        finally:
+            # Also when the call that asked for it is cancelled.
+            source.restore(old)
         return Part(source, stamp, units, replaced=old, changed=changed)
 
     def _with_kept(self, part: Part, before: Part) -> Part:
