@@ -7,4 +7,5 @@ pytest_plugins = [
     "fix_proxy",
     "fix_evidence",
     "fix_effort",
+    "fix_sidecars",
 ]

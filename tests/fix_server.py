@@ -89,6 +89,11 @@ class Server:
         """Wait until a sidecar that a test has killed is replaced."""
         wait_until(self._sidecar_serves)
 
+    def await_successor(self, pid):
+        """Wait until another process than this one is the supervised sidecar; return its id."""
+        wait_until(lambda: self.sidecar is not None and self.sidecar.pid != pid)
+        return self.sidecar.pid
+
     def _sidecar_serves(self):
         found = self.sidecar
         return self._state("sidecar").alive and found is not None and _listens(found.port)
@@ -135,6 +140,8 @@ def _up(home, *options, **environ):
         "SIDECYPHER_LOG_LEVEL": "DEBUG",
         # Small enough to be filled by a test.
         "SIDECYPHER_QUEUE_LIMIT": "100",
+        "SIDECYPHER_AVAILABILITY": "test.off=OFF",
+        "SIDECYPHER_TRACE": "true",
         **environ,
     }
     up = [sys.executable, "-m", "sidecypher", "up", "--json", *options]

@@ -36,6 +36,9 @@ to 1.0 ms against Python's default of 5 ms.
 TIDY_SECONDS: Final = 1.0
 """How often what nobody uses any more is looked for."""
 
+LEAVE_SECONDS: Final = 0.2
+"""How long a sidecar that has left still refuses calls: plugins look every 50 ms who is there."""
+
 
 class Sidecar:
     """One running sidecar.
@@ -190,6 +193,8 @@ class Sidecar:
         self._dispatcher.refuse_new()
         if self._membership is not None:
             self._membership.leave()
+            # A connection that is closed instead leaves its caller in doubt whether the call began.
+            time.sleep(LEAVE_SECONDS)
         self._await_calls(self._settings.shutdown_seconds)
         self._dispatcher.cancel_all()
         # What was cancelled still gets its answer, if its body lets go.

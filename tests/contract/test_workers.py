@@ -77,6 +77,7 @@ def test_other_shapes_of_answers(rows):
     assert rows("worker.maybe", False) == []
 
 
+@pytest.mark.not_over_http("it closes its connection, which is noticed later")
 def test_a_caller_may_stop_reading(client, stand):
     """A caller that wants no more rows of a worker leaves nothing open."""
     stream = client.rows("worker.count", 3_000)
@@ -86,6 +87,7 @@ def test_a_caller_may_stop_reading(client, stand):
     assert stand.dispatcher.open_calls == 0
 
 
+@pytest.mark.not_over_http("it has no user and no database")
 def test_a_body_in_a_worker_knows_its_call(rows):
     """Id, database, user, deadline, log, check and progress are there, on a main thread."""
     [[call_id, database, user, seconds_left, pid, is_main]] = rows("worker.facts")
