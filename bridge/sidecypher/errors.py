@@ -29,6 +29,7 @@
     ├── SettingsError       SC-601   a setting is unknown or has a value that cannot be used
     ├── ListenError         SC-602   the sidecar cannot listen on a port
     ├── RunFolderError      SC-604   the run folder or a file in it cannot be used
+    ├── ReloadFailed        SC-611   a sidecar did not load its procedures again
     └── RecordingError      SC-620   a recording of a call cannot be used
 
 The runtime (SC-3xx), the plugin's builder (SC-4xx) and `github` (SC-5xx) keep their errors beside
@@ -249,6 +250,13 @@ class RunFolderError(SidecypherError):
     """The run folder, or a file in it, cannot be used."""
 
     code = "SC-604"
+
+
+class ReloadFailed(SidecypherError):
+    """A sidecar did not load its procedures again."""
+
+    code = "SC-611"
+    default_hint = "`sidecypher status` tells whether it runs, its log what happened."
 
 
 class RecordingError(SidecypherError):

@@ -10,6 +10,7 @@ import typer
 
 from sidecypher.cli.call import call
 from sidecypher.cli.demo import demo
+from sidecypher.cli.dev import dev, reload
 from sidecypher.cli.lifecycle import down, serve, status, supervise, up
 from sidecypher.cli.output import show_error
 from sidecypher.cli.plugin import plugin
@@ -22,7 +23,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (up, down, status, serve, call, demo):
+for command in (up, down, status, reload, dev, serve, call, demo):
     app.command()(command)
 app.command(hidden=True)(supervise)
 app.add_typer(plugin, name="plugin")

@@ -71,7 +71,7 @@ def bring_up(
     if running is not None and running.alive and running.status != "ready":
         raise AlreadyRunning("Another `up` or `down` is at work on this home", hint="Wait for it.")
     if running is not None and running.alive:
-        notes.print("Already up. To load changed procedures: `sidecypher down`, then `up`.")
+        notes.print("Already up. `sidecypher reload` loads changed procedures.")
         return
     # Asked first: without a JDK there is no use in fetching 140 MB.
     jdk = find_jdk(settings)
