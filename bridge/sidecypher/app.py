@@ -36,6 +36,9 @@ to 1.0 ms against Python's default of 5 ms.
 TIDY_SECONDS: Final = 1.0
 """How often what nobody uses any more is looked for."""
 
+SILENCE_SECONDS: Final = 5.0
+"""An event loop that is silent for longer is blocked: all async calls wait."""
+
 LEAVE_SECONDS: Final = 0.2
 """How long a sidecar that has left still refuses calls: plugins look every 50 ms who is there."""
 
@@ -86,7 +89,7 @@ class Sidecar:
             open_connections=self._telemetry.connections,
         )
         checks = {
-            "event loop": lambda: None if self._loop.alive() else "its thread has ended",
+            "event loop": self._silent_loop,
             "procedures": lambda: None if len(self._dispatcher.registry) else "none is loaded",
             "bodies": self._stuck_bodies,
             "workers": lambda: "they keep dying" if self._workers.crash_looping() else None,
@@ -181,11 +184,16 @@ class Sidecar:
         stuck = self._dispatcher.stuck
         return f"{stuck} do not stop" if stuck > self._settings.stuck_calls_limit else None
 
+    def _silent_loop(self) -> str | None:
+        seconds = self._loop.silence()
+        return f"it has not answered for {seconds:.0f} s" if seconds > SILENCE_SECONDS else None
+
     def _tidy(self) -> None:
         """Do once a second what no call waits for."""
         while not self._stopping.wait(TIDY_SECONDS):
             self._inspector.tend()
             self._dispatcher.expire()
+            self._loop.ping()
 
     def stop(self) -> None:
         """Refuse new calls, let those in flight end within the grace, cancel the rest."""

@@ -1,11 +1,13 @@
 """Logs, metrics and traces: what happened in which call, never what was in it."""
 
+import contextlib
+import io
 import logging
 import re
 import sys
 import traceback
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TextIO
 
 import structlog
 from opentelemetry.trace import Span, Tracer
@@ -21,6 +23,23 @@ LogFormat = Literal["json", "console"]
 Rejection = Literal["connection refused", "request refused"]
 
 _OUR_CODE: Final = re.compile(r"SC-\d{3}\Z")
+
+
+class _Forgiving(io.StringIO):
+    """Standard error that may be a file on a full disk: a lost line must not fail a call."""
+
+    def __init__(self, file: TextIO) -> None:
+        super().__init__()
+        self._file = file
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            self._file.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._file.flush()
 
 
 def configure_logging(level: str, log_format: LogFormat) -> None:
@@ -42,7 +61,7 @@ def configure_logging(level: str, log_format: LogFormat) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(file=_Forgiving(sys.stderr)),
         cache_logger_on_first_use=True,
     )
 

@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import contextvars
+import math
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
@@ -68,6 +70,7 @@ class EventLoop:
         self._loop = asyncio.new_event_loop()
         # asyncio itself keeps no task alive that only waits.
         self._jobs: dict[asyncio.Task[None], Job] = {}
+        self._seen = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="sidecypher-loop", daemon=True)
         self._thread.start()
 
@@ -134,9 +137,16 @@ class EventLoop:
         """Identity of the loop's thread."""
         return self._thread.ident
 
-    def alive(self) -> bool:
-        """Tell whether the loop's thread runs."""
-        return self._thread.is_alive()
+    def ping(self) -> None:
+        """Ask the loop for a sign of life, without waiting for it."""
+        self._loop.call_soon_threadsafe(self._pong)
+
+    def _pong(self) -> None:
+        self._seen = time.monotonic()
+
+    def silence(self) -> float:
+        """Return the seconds since the loop's last sign of life; somebody must `ping` it."""
+        return time.monotonic() - self._seen if self._thread.is_alive() else math.inf
 
     def stop(self, last: Iterable[Callable[[], Awaitable[Any]]] = ()) -> None:
         """Cancel all tasks, await `last` one by one, and end the thread."""

@@ -1,0 +1,54 @@
+"""F21: the disk is full."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from fix_http import HttpClient
+from fix_server import PROCEDURES
+from fix_waiting import wait_until
+
+from sidecypher.errors import CallError
+from sidecypher.rendezvous import running_sidecars
+
+FULL = Path("/dev/full")
+
+
+@pytest.fixture
+def sidecar(tmp_path, clean_environment):
+    """A sidecar whose every line of the log meets a full disk."""
+    environ = clean_environment | {
+        "SIDECYPHER_PROCEDURES": str(PROCEDURES),
+        "SIDECYPHER_LOG_LEVEL": "DEBUG",
+    }
+    command = [sys.executable, "-m", "sidecypher", "serve", "--home", str(tmp_path)]
+    with FULL.open("w") as full:
+        process = subprocess.Popen(command, env=environ, stdout=full, stderr=full)
+    try:
+        wait_until(lambda: running_sidecars(tmp_path / "run"), 60)
+        (found,) = running_sidecars(tmp_path / "run")
+        token = (tmp_path / "run" / "token").read_bytes().strip()
+        yield process, found.http, token
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_calls_go_on_when_the_log_cannot_be_written(sidecar):
+    """Calls that succeed and calls that fail get their answer, and the sidecar ends in order."""
+    process, port, token = sidecar
+    client = HttpClient(port, token)
+
+    assert list(client.rows("test.echo", "a")) == [["a"]]
+    with pytest.raises(CallError) as caught:
+        list(client.rows("test.echo", 1))
+    assert caught.value.code == "SC-204"
+    assert list(client.rows("test.echo", "b")) == [["b"]]
+    assert httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200
+    client.close()
+
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
