@@ -4,6 +4,7 @@ import time
 
 import psutil
 import pytest
+from conformance.cases import VALUES
 from fix_waiting import wait_until
 from neo4j.exceptions import ClientError, TransientError
 
@@ -52,6 +53,62 @@ def test_procedures_answer(session):
     )
 
     assert found.value() == [str(n) for n in range(1, 201)]
+
+
+def test_functions_answer(session):
+    """A function stands in expressions, takes null, and shares its name with a procedure."""
+    found = session.run(
+        "RETURN [n IN range(1, 5) WHERE fn.twice(n) <> 4 | fn.twice(n)] AS all, "
+        "fn.twice(null) AS nothing, fn.score('abc') AS value"
+    ).single()
+    rows = session.run("CALL fn.score('abc')").values()
+    batch = session.run("CALL fn.score.batch([['a'], ['bc']]) YIELD index, score").values()
+
+    assert found.values() == [[2, 6, 8, 10], None, 300]
+    assert (rows, batch) == ([[3]], [[0, 1], [1, 2]])
+
+
+def test_void_procedures_answer(session):
+    """A void procedure runs for each row, and the rows go on."""
+    found = session.run("UNWIND ['a', 'b'] AS text CALL fn.note(text) RETURN text")
+
+    assert found.value() == ["a", "b"]
+    assert session.run("MATCH (n:Note) RETURN count(n) AS n").single()["n"] == 2
+
+
+@pytest.mark.parametrize("case", VALUES, ids=str)
+def test_values_of_every_type_come_back(driver, case):
+    """Each value of the conformance file comes back equal and of its type."""
+    parameters = {"value": case.value} if case.cypher == "$value" else {}
+    # Cypher does not compare lists and maps that hold null or NaN; so they are compared here.
+    compared = (
+        "value AS back, expected AS sent"
+        if isinstance(case.value, list | dict)
+        else "toStringOrNull(value) AS back, toStringOrNull(expected) AS sent, "
+        "value = expected OR value IS NULL OR value <> value AND expected <> expected AS same"
+    )
+    with driver.session() as session, session.begin_transaction() as tx:
+        record = tx.run(
+            f"{case.match} WITH {case.cypher} AS expected "
+            "CALL test.echoAny(expected) YIELD value "
+            f"RETURN valueType(value) AS back_type, valueType(expected) AS sent_type, {compared}",
+            parameters,
+        ).single()
+        tx.rollback()
+
+    assert record["back_type"] == record["sent_type"]
+    assert comparable(record["back"]) == comparable(record["sent"])
+    assert record.get("same", default=True)
+
+
+def comparable(value):
+    """Return a value so that equality tells all of it apart; maps have no order, NaN is NaN."""
+    match value:
+        case dict():
+            return {key: comparable(each) for key, each in value.items()}
+        case list():
+            return [comparable(each) for each in value]
+    return repr(value)
 
 
 def test_statements_see_and_change_the_callers_transaction(driver, session):
