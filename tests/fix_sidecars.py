@@ -56,7 +56,7 @@ def another_sidecar(server, tmp_path):
 
     yield start
     for each in started:
-        if each.process.is_running():
+        if each.process.poll() is None:
             each.stop()
 
 

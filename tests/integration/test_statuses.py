@@ -33,6 +33,7 @@ RAISED = {
         FAILED,
     ),
     "SC-219": ("CALL test.readOnly('CREATE ()')", {}, FAILED),
+    "SC-220": ("CALL test.die()", {}, FAILED),
 }
 """By code: a query that ends with it while all is well, its parameters and its status."""
 
@@ -44,7 +45,6 @@ OTHERWISE = {
     "SC-212": "test_a_lost_sidecar_is_for_the_client",
     "SC-214": "test_nonsense_is_for_the_client",
     "SC-217": "test_procedures_that_are_not_there_or_have_changed_are_for_the_client",
-    "SC-220": "tests/faults: a worker process must die",
     "SC-221": "test_a_stream_that_expired_is_for_the_client",
 }
 """By code: where an error is raised that needs a sidecar in trouble."""
@@ -168,10 +168,10 @@ def test_a_statement_keeps_its_own_status(session):
 
 def test_what_may_work_later_is_tried_again(driver, session, evidence):
     """A managed transaction runs again after an error that its author calls retryable."""
-    query = "CALL test.later($mark, 1)"
+    query, mark = "CALL test.later($mark, 1)", evidence.mark()
     with pytest.raises(TransientError) as caught:
         session.run(query, mark=evidence.mark()).consume()
-    tried = session.execute_read(lambda tx: tx.run(query, mark=evidence.mark()).single())
+    tried = session.execute_read(lambda tx: tx.run(query, mark=mark).single())
 
     check(caught.value, "test.not-yet", LATER)
     assert tried["value"] == 2

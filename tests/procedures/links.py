@@ -95,3 +95,9 @@ def _error_on_another_thread(ctx: Context) -> BaseException:
 def run_in_function(ctx: Context) -> int:
     """Run a statement where there is no transaction."""
     return len(ctx.run("RETURN 1"))
+
+
+@procedure("test.die", executor="process")
+def die() -> Number:
+    """End the process that serves."""
+    os._exit(1)

@@ -9,8 +9,10 @@ import pytest
 
 from sidecypher.cli import main
 from sidecypher.cli.call import _statement, _value
+from sidecypher.cli.lifecycle import _sidecar
 from sidecypher.cli.output import show_error, show_json, show_table
 from sidecypher.errors import SidecypherError
+from sidecypher.settings import load_settings
 
 SECRET = "hunter2"
 COMMANDS = ["up", "down", "status", "serve", "call", "demo", "plugin"]
@@ -97,6 +99,17 @@ def test_the_home_may_be_given_by_flag(run, tmp_path):
     _, out, _ = run("status", "--json", "--home", str(tmp_path / "other"))
 
     assert json.loads(out)["home"] == str(tmp_path / "other")
+
+
+def test_each_sidecar_has_a_name_and_a_log_and_only_the_first_one_the_ports(home):
+    """Several sidecars are supervised side by side; a port can be that of one of them only."""
+    settings = load_settings({"home": home, "port": 7001, "sidecars": 3}, {})
+    specs = [_sidecar(settings, number) for number in range(settings.sidecars)]
+
+    assert [spec.name for spec in specs] == ["sidecar", "sidecar-2", "sidecar-3"]
+    assert [spec.log_file.name for spec in specs] == [f"{spec.name}.log" for spec in specs]
+    assert ["--port" in spec.argv for spec in specs] == [False, True, True]
+    assert {spec.env["SIDECYPHER_RUN_DIR"] for spec in specs} == {str(home / "run")}
 
 
 def test_down_where_nothing_runs_is_no_failure(run):
