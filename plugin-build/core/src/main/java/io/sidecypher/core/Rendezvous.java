@@ -15,7 +15,8 @@ import java.util.regex.Pattern;
 /** Where one sidecar is found and how it is recognised, as it wrote it into the run folder. */
 record Rendezvous(String generation, String host, int port, String fingerprint, String token) {
     static final String FILE = "sidecar.json";
-    private static final int MOST_BYTES = 64 * 1024;
+    /** Each sidecar also tells what it could not load, which may take some room. */
+    private static final int MOST_BYTES = 4 * 1024 * 1024;
     private static final Pattern FINGERPRINT = Pattern.compile("[0-9a-f]{64}");
     private static final Pattern TOKEN = Pattern.compile("[!-~]{16,512}");
 

@@ -238,6 +238,16 @@ class SidecarsTests {
     }
 
     @Test
+    void whatElseTheFileTellsMayBeLong() throws Exception {
+        try (FakeSidecar sidecar = new FakeSidecar(ONE)) {
+            String entry = sidecar.entry(sidecar.port()).replace("}", ",\"left_out\":{\"a.py\":\""
+                    + "\\u00e4".repeat(200_000) + "\"}}");
+            FakeSidecar.write(runDir, FakeSidecar.fingerprint(), FakeSidecar.TOKEN, entry);
+            assertEquals(1L, new Harness(runDir).echo(1L));
+        }
+    }
+
+    @Test
     void anUnusableFileIsToldAndReadAgain() throws Exception {
         try (FakeSidecar sidecar = new FakeSidecar(ONE)) {
             Harness harness = new Harness(runDir);
