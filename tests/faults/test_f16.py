@@ -80,7 +80,7 @@ def test_callers_beyond_the_queue_are_busy_at_once(session, evidence, crowd):
     wait_until(lambda: len(callers.outcomes) == beyond)
     for error in list(callers.outcomes):
         assert error.code == "Neo.TransientError.Request.NoThreadsAvailable"
-        assert f"[SC-211] Python procedure `test.echo` was not started: all {POOL}" in error.message
+        assert "[SC-211] Python procedure `test.echo` was not started" in error.message
         assert f"{QUEUE} callers wait" in error.message
     evidence.terminate("CALL trouble.work")
     assert sum(isinstance(outcome, str) for outcome in callers.join()) == QUEUE
