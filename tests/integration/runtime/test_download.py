@@ -19,7 +19,15 @@ def jar(artifact, content):
     return Jar(artifact, "lib", hashlib.sha256(content).hexdigest(), len(content))
 
 
-LOCK = Lock("test", "1", "Main", (17,), tuple(jar(*entry) for entry in CONTENT.items()))
+LOCK = Lock(
+    lane="test",
+    neo4j="1",
+    main_class="Main",
+    java=(17,),
+    flags=(),
+    settings={},
+    jars=tuple(jar(*entry) for entry in CONTENT.items()),
+)
 FIRST = LOCK.jars[1]
 FIRST_BYTES = CONTENT[FIRST.artifact]
 
