@@ -153,7 +153,8 @@ def test_a_sidecar_is_there_once_its_file_is_and_gone_with_it(sidecar):
     assert found.host == "127.0.0.1"
     answer = running.ready(found.http)
     assert (
-        answer.text == "[+]event loop ok\n[+]procedures ok\n[+]bodies ok\n[+]not stopping ok\nok\n"
+        answer.text == "[+]event loop ok\n[+]procedures ok\n[+]bodies ok\n[+]workers ok\n"
+        "[+]not stopping ok\nok\n"
     )
     client, held = running.client()
     assert list(client.rows("test.echo", "there")) == [["there"]]

@@ -7,6 +7,7 @@ import math
 import threading
 
 import pytest
+from fix_waiting import wait_until
 
 from sidecypher import Context, Row, envelope, procedure
 from sidecypher.decorators import describe
@@ -340,3 +341,22 @@ def test_the_decorator_leaves_async_bodies_callable():
         return Text(value=value)
 
     assert asyncio.run(later("x")) == Text(value="x")
+
+
+def test_a_blocked_loop_is_silent_until_it_goes_on():
+    """A coroutine that blocks lets the loop's silence grow; a ping after it ends the silence."""
+    loop, entered, release = EventLoop(), threading.Event(), threading.Event()
+
+    async def block():
+        entered.set()
+        release.wait(10)
+
+    job = loop.submit(block, contextvars.copy_context(), lambda _job: None)
+    assert entered.wait(10)
+    loop.ping()
+    wait_until(lambda: loop.silence() > 0.05)
+    release.set()
+    wait_until(lambda: loop.silence() < 0.05 or loop.ping())
+
+    assert job.error is None
+    loop.stop()
