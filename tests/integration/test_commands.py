@@ -150,8 +150,8 @@ def test_what_cannot_become_a_procedure_is_told_with_the_reason(tmp_path, instal
     (tmp_path / "odd.py").write_text(
         "from sidecypher import Row, function, procedure\n"
         "class Answer(Row):\n    value: int\n"
-        '@procedure("mine.wordy")\n'
-        f'def wordy(text: str = "x" * 70_000) -> Answer: ...\n'
+        f'@procedure("mine.{"m" * 200}")\n'
+        "def answered() -> Answer: ...\n"
         f'@function("mine.{"n" * 200}")\n'
         "def named() -> int: ...\n"
         '@function("mine.fine")\n'
@@ -167,7 +167,7 @@ def test_what_cannot_become_a_procedure_is_told_with_the_reason(tmp_path, instal
 
     assert done.returncode == 1
     assert "error: 2 procedures and functions cannot be offered to Cypher [SC-402]" in done.stderr
-    assert "`mine.wordy` has a default for `text` of more than 60000 bytes" in done.stderr
+    assert "A procedure cannot be called `mine.mmm" in done.stderr
     assert "A function cannot be called `mine.nnn" in done.stderr
     assert "mine.fine" not in done.stderr
     assert not jar.exists()
