@@ -28,7 +28,7 @@ class HttpClient:
     """Calls procedures by `POST /v1/call/{name}`, with the rows line by line.
 
     Attributes:
-        http: The underlying client, whose requests bear the token.
+        http: The underlying client, whose requests bear the token for HTTP.
     """
 
     def __init__(self, port, token, timeout=30.0):

@@ -65,6 +65,11 @@ class Server:
         return (self.home / "run" / "token").read_text().strip()
 
     @property
+    def secrets(self):
+        """What must be in no output."""
+        return self.token, (self.home / "run" / "http-token").read_text().strip(), self.password
+
+    @property
     def sidecar(self):
         """What the supervised sidecar tells of itself; None while it does not run."""
         pid = self._state("sidecar").pid

@@ -108,7 +108,7 @@ class Sidecar:
         self._janitor = threading.Thread(target=self._tidy, name="sidecypher-janitor", daemon=True)
         api = HttpApi(
             self._dispatcher,
-            token=credentials.token,
+            token=credentials.http_token,
             limits=limits,
             telemetry=self._telemetry,
             calls=settings.http_calls,

@@ -1,4 +1,4 @@
-"""The sidecar's certificate and token: made at its first start, kept for the owner's eyes."""
+"""The sidecar's certificate and tokens: made at its first start, kept for the owner's eyes."""
 
 import hashlib
 import os
@@ -24,19 +24,22 @@ _NAME: Final = "sidecypher sidecar"
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What the sidecar proves itself with, and what a JVM must show it.
+    """What the sidecar proves itself with, and what a JVM or a client of HTTP must show it.
 
     Attributes:
         fingerprint: SHA-256 of the certificate, in hex; the plugin trusts this one alone.
         token: Shown by a JVM after the handshake. Never logged.
+        http_token: Shown with each request over HTTP, which is not encrypted: whoever overhears it
+            must not get what only a JVM may do. Never logged.
     """
 
     tls: ssl.SSLContext
     fingerprint: str
     token: bytes
+    http_token: bytes
 
     def __repr__(self) -> str:
-        """Leave the token out."""
+        """Leave the tokens out."""
         return f"Credentials(fingerprint={self.fingerprint!r})"
 
 
@@ -84,7 +87,12 @@ def _load(folder: Path) -> Credentials:
     tls.num_tickets = 0
     tls.load_cert_chain(certificate_file, key_file)
     certificate_der = ssl.PEM_cert_to_DER_cert(certificate_file.read_text())
-    return Credentials(tls, hashlib.sha256(certificate_der).hexdigest(), _token(folder / "token"))
+    return Credentials(
+        tls,
+        hashlib.sha256(certificate_der).hexdigest(),
+        _token(folder / "token"),
+        _token(folder / "http-token"),
+    )
 
 
 def _token(file: Path) -> bytes:

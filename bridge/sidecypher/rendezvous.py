@@ -1,6 +1,6 @@
 """`sidecar.json`: where plugins find the sidecars of a run folder, and how they recognise them.
 
-All sidecars of one run folder share its certificate and token. Each adds itself when it is ready
+All sidecars of one run folder share its certificate and tokens. Each adds itself when it is ready
 and takes itself out when it stops. One that was killed cannot do that: the next one that comes or
 goes drops it, since the lock that says that it runs has gone with its process.
 """

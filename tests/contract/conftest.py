@@ -132,7 +132,7 @@ class Stand:
         self.server = Py4JServer(
             self.dispatcher,
             tls=self.credentials.tls,
-            token=self.credentials.token,
+            token=self.credentials.http_token,
             port=0,
             limits=self.limits,
             open_connections=self.telemetry.connections,
@@ -168,7 +168,7 @@ class Stand:
         return server
 
     def http_client(self, port=None, **settings):
-        return HttpClient(port or self.http.port, self.credentials.token, **settings)
+        return HttpClient(port or self.http.port, self.credentials.http_token, **settings)
 
     def line(self, call_back=None, port=None):
         token = self.credentials.token

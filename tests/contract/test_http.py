@@ -54,7 +54,7 @@ def dial(stand):
         lines = [
             f"POST /v1/call/{name} HTTP/1.1",
             "Host: localhost",
-            f"Authorization: Bearer {stand.credentials.token.decode()}",
+            f"Authorization: Bearer {stand.credentials.http_token.decode()}",
             "Content-Type: application/json",
             "Content-Length: 2",
             *(f"{name}: {value}" for name, value in headers.items()),

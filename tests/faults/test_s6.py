@@ -1,4 +1,4 @@
-"""S6: a web page, or anybody without the token, gets at no procedure over HTTP."""
+"""S6: a web page, or anybody without the token for HTTP, gets at no procedure."""
 
 import re
 import socket
@@ -33,7 +33,7 @@ def port(home):
 
 @pytest.fixture
 def token(home):
-    return (home / "run" / "token").read_text().strip()
+    return (home / "run" / "http-token").read_text().strip()
 
 
 @pytest.fixture
@@ -111,6 +111,13 @@ def test_without_the_token_nothing_is_told(client, call, token, shown):
     for path in ("/v1/procedures", "/openapi.json"):
         headers = {} if value is None else {"Authorization": value}
         refused(client.get(path, headers=headers), 401, "SC-651")
+
+
+def test_the_token_of_a_jvm_is_none(home, client, call):
+    """Both tokens lie side by side, but only that for HTTP opens it."""
+    other = (home / "run" / "token").read_text().strip()
+
+    refused(call(Authorization=f"Bearer {other}"), 401, "SC-651")
 
 
 def test_a_token_in_the_address_is_none(client, token):

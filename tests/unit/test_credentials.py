@@ -1,4 +1,4 @@
-"""Certificate and token: made once, for the owner's eyes only."""
+"""Certificate and tokens: made once, for the owner's eyes only."""
 
 import hashlib
 import os
@@ -14,6 +14,11 @@ from sidecypher.credentials import load_credentials, write_private
 
 def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
+
+
+def secrets_of(credentials):
+    names = ("fingerprint", "token", "http_token")
+    return {name: getattr(credentials, name) for name in names}
 
 
 @pytest.fixture
@@ -36,6 +41,7 @@ def test_files_and_folder_are_private(run_dir, open_umask):
     assert mode(run_dir) == 0o700
     assert {path.name: mode(path) for path in run_dir.iterdir()} == {
         "certificate.pem": 0o600,
+        "http-token": 0o600,
         "key.pem": 0o600,
         "sidecars.lock": 0o600,
         "token": 0o600,
@@ -53,46 +59,61 @@ def test_a_folder_that_others_could_enter_is_closed(run_dir):
 
 
 def test_a_second_start_has_the_same_credentials(run_dir):
-    """Certificate and token outlive the process, so that a JVM goes on trusting them."""
+    """Certificate and tokens outlive the process, so that a JVM goes on trusting them."""
     first, second = load_credentials(run_dir), load_credentials(run_dir)
 
-    assert (first.fingerprint, first.token) == (second.fingerprint, second.token)
+    assert secrets_of(first) == secrets_of(second)
 
 
 def test_two_homes_have_nothing_in_common(tmp_path):
-    """Each home has a token and a certificate of its own."""
+    """Each home has tokens and a certificate of its own."""
     first, second = load_credentials(tmp_path / "a"), load_credentials(tmp_path / "b")
 
-    assert first.token != second.token
-    assert first.fingerprint != second.fingerprint
+    assert not set(secrets_of(first).values()) & set(secrets_of(second).values())
 
 
-@pytest.mark.parametrize("missing", ["token", "certificate.pem", "key.pem"])
-def test_what_is_missing_is_made_again(run_dir, missing):
+@pytest.mark.parametrize(
+    ("missing", "changes"),
+    [
+        ("token", "token"),
+        ("http-token", "http_token"),
+        ("certificate.pem", "fingerprint"),
+        ("key.pem", "fingerprint"),
+    ],
+)
+def test_what_is_missing_is_made_again(run_dir, missing, changes):
     """A deleted file is made anew, and the rest stays usable."""
-    before = load_credentials(run_dir)
+    before = secrets_of(load_credentials(run_dir))
     (run_dir / missing).unlink()
 
-    after = load_credentials(run_dir)
+    after = secrets_of(load_credentials(run_dir))
 
-    assert (after.token == before.token) is (missing != "token")
-    assert (after.fingerprint == before.fingerprint) is (missing == "token")
+    assert [name for name in before if after[name] != before[name]] == [changes]
 
 
-def test_the_token_is_long_and_one_line(run_dir):
-    """The token has 256 random bits and is one line of hex."""
-    token = load_credentials(run_dir).token
+@pytest.mark.parametrize(("name", "file"), [("token", "token"), ("http_token", "http-token")])
+def test_each_token_is_long_and_one_line(run_dir, name, file):
+    """A token has 256 random bits and is one line of hex."""
+    token = getattr(load_credentials(run_dir), name)
 
     assert len(bytes.fromhex(token.decode())) == 32
-    assert (run_dir / "token").read_bytes() == token + b"\n"
+    assert (run_dir / file).read_bytes() == token + b"\n"
 
 
-def test_the_token_is_never_shown(run_dir):
-    """Neither `repr` nor `str` has the token in it."""
+def test_http_has_a_token_of_its_own(run_dir):
+    """HTTP is not encrypted: who overhears its token has not that of a JVM."""
+    credentials = load_credentials(run_dir)
+
+    assert credentials.http_token != credentials.token
+
+
+def test_no_token_is_ever_shown(run_dir):
+    """Neither `repr` nor `str` has a token in it."""
     credentials = load_credentials(run_dir)
 
     for shown in (repr(credentials), str(credentials), f"{[credentials]}"):
         assert credentials.token.decode() not in shown
+        assert credentials.http_token.decode() not in shown
         assert credentials.fingerprint in shown
 
 

@@ -243,8 +243,10 @@ def test_an_empty_token_file_opens_nothing(tmp_path):
     """An empty token is replaced; it would let everybody in."""
     load_credentials(tmp_path)
     (tmp_path / "token").write_bytes(b"\n")
+    (tmp_path / "http-token").write_bytes(b"")
+    credentials = load_credentials(tmp_path)
 
-    assert len(load_credentials(tmp_path).token) == 64
+    assert len(credentials.token) == len(credentials.http_token) == 64
 
 
 def test_invented_names_make_no_series_while_stopping(dispatcher):

@@ -76,7 +76,7 @@ def reload_all(settings: Settings) -> list[dict[str, Any]]:
     sidecars = running_sidecars(run_folder)
     if not sidecars:
         raise NotRunning("There is no sidecar that could load procedures")
-    token = (run_folder / "token").read_text(encoding="utf-8").strip()
+    token = (run_folder / "http-token").read_text(encoding="utf-8").strip()
     changes = [change for each in sidecars for change in _reload_one(each, token)]
     return list({tuple(change.values()): change for change in changes}.values())
 

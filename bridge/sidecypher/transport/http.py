@@ -1,6 +1,6 @@
 """Procedures over HTTP: the same dispatch as the plugin's calls, but no transaction.
 
-Only who has the token of the run folder gets an answer.
+Only who has the token for HTTP of the run folder gets an answer.
 """
 
 import asyncio
@@ -81,7 +81,7 @@ class HttpApi:
         given = shown.strip().encode("latin-1")
         if scheme.lower() != "bearer" or not hmac.compare_digest(given, self._token):
             self._telemetry.rejected("request refused", "wrong token")
-            raise TokenRefused("The request does not have the sidecar's token")
+            raise TokenRefused("The request does not have the sidecar's token for HTTP")
 
     async def call(self, request: Request, name: str, kind: Kind, send: Send) -> None:
         """Answer one request for a call.

@@ -25,10 +25,10 @@ STATUSES: Final = {
 
 
 class TokenRefused(SidecypherError):
-    """A request over HTTP came without the sidecar's token."""
+    """A request over HTTP came without the sidecar's token for HTTP."""
 
     code = "SC-651"
-    default_hint = "Send `Authorization: Bearer` and the content of `token` in the run folder."
+    default_hint = "Send `Authorization: Bearer` and the content of `http-token` in the run folder."
 
 
 class OriginRefused(SidecypherError):
