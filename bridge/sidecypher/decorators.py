@@ -1,8 +1,8 @@
 """`@procedure` and `@function`: what an author writes above a typed Python function."""
 
 import inspect
-from collections.abc import Callable
-from typing import Any, Final, NoReturn, TypeVar, get_args
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Never, NoReturn, TypeVar, get_args
 
 from sidecypher.catalogue import (
     Availability,
@@ -45,6 +45,7 @@ def procedure(
     deprecated_by: str | None = None,
     admin: bool = False,
     eager: bool = False,
+    **unknown: Never,
 ) -> Callable[[_Body], _Body]:
     """Make a typed Python function a Cypher procedure.
 
@@ -64,6 +65,7 @@ def procedure(
         deprecated_by: What to call instead, or `""`; Neo4j then warns whoever calls this one.
         admin: Whether only administrators may call it.
         eager: Whether Neo4j shall finish what comes before the call first.
+        **unknown: No other option; each is refused.
 
     Raises:
         SignatureError: At import, naming file, line and what to write.
@@ -90,6 +92,7 @@ def procedure(
             deprecated_by=deprecated_by,
             admin=admin,
             eager=eager,
+            unknown=unknown,
         )
         setattr(body, MARK, described)
         return body
@@ -103,6 +106,7 @@ def function(
     timeout: float = DEFAULT_TIMEOUT,
     availability: Availability = "REQUIRED",
     deprecated_by: str | None = None,
+    **unknown: Never,
 ) -> Callable[[_Body], _Body]:
     """Make a typed Python function a Cypher function, which expressions can use.
 
@@ -114,6 +118,7 @@ def function(
         availability: What Cypher gets without a sidecar: REQUIRED gives an error, OPTIONAL null,
             OFF null at once.
         deprecated_by: What to use instead, or `""`; Neo4j then warns whoever uses this one.
+        **unknown: No other option; each is refused, also one that only procedures have.
 
     Raises:
         SignatureError: At import, naming file, line and what to write.
@@ -127,7 +132,12 @@ def function(
 
     def decorate(body: _Body) -> _Body:
         described = describe_function(
-            body, name, timeout, availability=availability, deprecated_by=deprecated_by
+            body,
+            name,
+            timeout,
+            availability=availability,
+            deprecated_by=deprecated_by,
+            unknown=unknown,
         )
         setattr(body, MARK, described)
         return body
@@ -155,6 +165,7 @@ def describe(
     deprecated_by: str | None = None,
     admin: bool = False,
     eager: bool = False,
+    unknown: Iterable[str] = (),
 ) -> Procedure:
     """Return the `Procedure` that `@procedure` attaches to `body`.
 
@@ -162,6 +173,7 @@ def describe(
         SignatureError: Name, options or annotations cannot be used.
     """
     check = _Check(body, name)
+    check.unknown(unknown, procedure)
     check.choice("mode", mode, Mode)
     check.timeout(timeout)
     check.choice("availability", availability, Availability)
@@ -199,6 +211,7 @@ def describe_function(
     *,
     availability: Availability = "REQUIRED",
     deprecated_by: str | None = None,
+    unknown: Iterable[str] = (),
 ) -> Procedure:
     """Return the `Procedure` that `@function` attaches to `body`.
 
@@ -206,6 +219,7 @@ def describe_function(
         SignatureError: Name, options or annotations cannot be used.
     """
     check = _Check(body, name)
+    check.unknown(unknown, function)
     check.timeout(timeout)
     check.choice("availability", availability, Availability)
     check.deprecated_by(deprecated_by)
@@ -257,6 +271,18 @@ class _Check:
 
     def refuse(self, what: str, hint: str) -> NoReturn:
         raise SignatureError(f"`{self.name}` ({self.place}) {what}", hint=hint)
+
+    def unknown(self, options: Iterable[str], decorator: Callable[..., Any]) -> None:
+        for option in options:
+            known = [
+                f"`{parameter.name}`"
+                for parameter in inspect.signature(decorator).parameters.values()
+                if parameter.kind is parameter.KEYWORD_ONLY
+            ]
+            self.refuse(
+                f"has the option `{option}`, which `@{decorator.__name__}` does not take",
+                f"Leave it out; there are {', '.join(known[:-1])} and {known[-1]}.",
+            )
 
     def choice(self, option: str, value: object, allowed: Any) -> None:
         choices = get_args(allowed)

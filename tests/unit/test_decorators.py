@@ -152,7 +152,9 @@ def test_a_column_index_is_fine_without_a_batch():
 
 
 @pytest.mark.parametrize("decorate", [procedure("kg.x"), function("kg.x")])
-@pytest.mark.parametrize("thing", [functools.partial(plain), len, Number, 5], ids=repr)
+@pytest.mark.parametrize(
+    "thing", [functools.partial(plain), len, Number, 5], ids=lambda thing: type(thing).__name__
+)
 def test_only_functions_are_decorated(decorate, thing):
     """What is no Python function has no place in a file and no annotations."""
     with pytest.raises(SignatureError, match="cannot be a procedure") as caught:
@@ -204,3 +206,37 @@ def test_options_of_a_function_are_checked():
     for options in ({"timeout": -1}, {"availability": "NO"}, {"deprecated_by": 5}):
         with pytest.raises(SignatureError, match=r"`kg\.f` \(test_decorators\.py"):
             describe_function(plain, "kg.f", **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"admin": True},
+        {"eager": False},
+        {"mode": "READ"},
+        {"executor": "process"},
+        {"batch": True},
+        {"time_out": 5.0},
+    ],
+)
+def test_what_only_procedures_have_is_refused_for_a_function(options):
+    """An option that functions do not take is told with name, file, line and those they take."""
+    with pytest.raises(SignatureError) as caught:
+        function("kg.f", **options)(plain)
+
+    [option] = options
+    assert caught.value.message == (
+        f"`kg.f` (test_decorators.py:{plain.__code__.co_firstlineno}) has the option `{option}`, "
+        "which `@function` does not take"
+    )
+    assert caught.value.hint == (
+        "Leave it out; there are `timeout`, `availability` and `deprecated_by`."
+    )
+
+
+def test_an_option_that_nothing_has_is_refused_for_a_procedure():
+    """A misspelt option of a procedure is no bare TypeError either."""
+    with pytest.raises(SignatureError, match="`time_out`, which `@procedure` does not") as caught:
+        procedure("kg.x", time_out=5.0)(plain)
+
+    assert "`timeout`" in caught.value.hint
