@@ -204,6 +204,8 @@ def _from_file(path: Path) -> dict[str, Any]:
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"The settings file `{path.name}` is no TOML: {error}") from None
+    except RecursionError:
+        raise SettingsError(f"The settings file `{path.name}` is nested too deeply") from None
     unknown = sorted(set(found) - set(Settings.model_fields))
     if unknown:
         raise SettingsError(

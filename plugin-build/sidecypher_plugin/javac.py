@@ -17,6 +17,8 @@ _PLACE: Final = re.compile(r"^(\S+\.java):(\d+):", re.MULTILINE)
 _PROCEDURE: Final = re.compile(r'PythonProcedure\.named\("([^"]+)"\)')
 _VERSION_SECONDS: Final = 60
 _COMPILE_SECONDS: Final = 300
+_OWN_JVM: Final = ("-J-Xss16m", "-J-XX:TieredStopAtLevel=1")
+"""javac recurses once for each of many columns; and in seconds no optimizing pays."""
 
 
 def javac_version(javac: Path) -> str:
@@ -57,7 +59,7 @@ def compile_sources(
     path = os.pathsep.join(str(jar.resolve()) for jar in classpath)
     finished = _run(
         [
-            *(str(javac), "-proc:none", "--release", str(_RELEASE), "-Xlint:all"),
+            *(str(javac), *_OWN_JVM, "-proc:none", "--release", str(_RELEASE), "-Xlint:all"),
             *("-encoding", "UTF-8", "-classpath", path, "-d", "../classes", "@../sources.txt"),
         ],
         _COMPILE_SECONDS,

@@ -33,6 +33,8 @@ _JVM_FLAGS = (
     "-Dapoc.trigger.enabled=true",
     "-Dapoc.trigger.refresh=500",
 )
+_SHORT_LIVED = ("-XX:TieredStopAtLevel=1",)
+"""A JVM that is gone in seconds: optimizing its code would cost half of all its work."""
 _PASSED_ON = frozenset(
     {"HOME", "JAVA_TOOL_OPTIONS", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TMPDIR", "TZ", "USER"}
 )
@@ -178,6 +180,7 @@ class Neo4jServer:
         return (
             str(self.java.executable),
             *_JVM_FLAGS,
+            *(() if self.auth else _SHORT_LIVED),
             *self.installation.lock.flags,
             f"@{self._class_path_file}",
             self.installation.lock.main_class,
@@ -257,9 +260,9 @@ class Neo4jServer:
         # `neo4j-admin` itself would start a second JVM with the password among its arguments. This
         # command takes it from the file.
         self._write_password()
-        command = (str(self.java.executable), f"@{self._class_path_file}", *_PASSWORD_COMMAND)
+        java = (str(self.java.executable), *_SHORT_LIVED, f"@{self._class_path_file}")
         done = subprocess.run(
-            [*command, f"@{self.password_file}"],
+            [*java, *_PASSWORD_COMMAND, f"@{self.password_file}"],
             env=self._env(),
             stdin=subprocess.DEVNULL,
             capture_output=True,

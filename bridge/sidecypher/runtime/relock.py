@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from xml.etree import ElementTree as ET
 from zipfile import ZipFile
 
 from sidecypher.runtime.errors import RelockFailed
@@ -124,7 +125,7 @@ def relock(lane: Lane, target: Path, *, mvn: str = "mvn") -> Lock:
 
 def _resolve(artifacts: Sequence[str], place: Place, folder: Path, mvn: str) -> list[Jar]:
     folder.mkdir()
-    folder.joinpath("pom.xml").write_text(_pom(artifacts), encoding="utf-8")
+    folder.joinpath("pom.xml").write_text(pom(artifacts), encoding="utf-8")
     listing = folder / "listing.txt"
     _maven(
         mvn,
@@ -162,17 +163,24 @@ def _maven(mvn: str, folder: Path, *arguments: str) -> None:
         )
 
 
-def _pom(artifacts: Sequence[str]) -> str:
-    dependencies = "".join(
-        "<dependency><groupId>{}</groupId><artifactId>{}</artifactId>"
-        "<version>{}</version></dependency>".format(*artifact.split(":"))
-        for artifact in artifacts
-    )
-    return (
-        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
-        "<groupId>io.sidecypher</groupId><artifactId>lock</artifactId><version>1</version>"
-        f"<dependencies>{dependencies}</dependencies></project>"
-    )
+def pom(artifacts: Sequence[str]) -> str:
+    """Return a pom with these dependencies, each `group:artifact:version`.
+
+    Example:
+        >>> "<artifactId>neo4j</artifactId>" in pom(["org.neo4j:neo4j:5.26.29"])
+        True
+    """
+    project = ET.Element("project", xmlns="http://maven.apache.org/POM/4.0.0")
+    own = {"modelVersion": "4.0.0", "groupId": "io.sidecypher", "artifactId": "lock"}
+    for name, text in (own | {"version": "1"}).items():
+        ET.SubElement(project, name).text = text
+    dependencies = ET.SubElement(project, "dependencies")
+    for artifact in artifacts:
+        dependency = ET.SubElement(dependencies, "dependency")
+        coordinates = zip(("groupId", "artifactId", "version"), artifact.split(":"), strict=True)
+        for name, text in coordinates:
+            ET.SubElement(dependency, name).text = text
+    return ET.tostring(project, encoding="unicode")
 
 
 def _hashed(artifact: str, place: Place, folder: Path) -> Jar:

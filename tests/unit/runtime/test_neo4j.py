@@ -1,5 +1,7 @@
 """What a server is started with, lane by lane."""
 
+from dataclasses import replace
+
 import pytest
 
 from sidecypher.runtime import Installation, Java, Neo4jServer, Ports, ServerFailed, load_lock
@@ -15,6 +17,14 @@ def server_of_a_lane(tmp_path):
         return Neo4jServer(tmp_path / "home", installation, java, Ports(1, 2), auth=False)
 
     return make
+
+
+@pytest.mark.parametrize("auth", [True, False])
+def test_a_throw_away_server_does_not_optimize_its_code(server, auth):
+    """A server that is gone in seconds starts with half of the work; others get the whole JVM."""
+    argv = replace(server("lts"), auth=auth).process(restart=False).argv
+
+    assert ("-XX:TieredStopAtLevel=1" in argv) is not auth
 
 
 @pytest.mark.parametrize("lane", ["lts", "current"])
