@@ -1,5 +1,6 @@
 """The calls that are open, and how they end when nobody wants their rows any more."""
 
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -7,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from sidecypher.errors import CallError, ProtocolError, StreamExpired
-from sidecypher.executors import Running
+from sidecypher.executors import CLEANUP_SECONDS, Running
 from sidecypher.reaper import Reaper
 from sidecypher.registry import Procedure
 from sidecypher.state import CallBack, CallState, cancelled, deadline_exceeded
@@ -15,9 +16,6 @@ from sidecypher.telemetry import Observation
 
 OVERDUE_SECONDS: Final = 1.0
 """How long after its deadline a call that its caller did not cancel is cancelled here."""
-
-CLEANUP_SECONDS: Final = 5.0
-"""How long a generator's `finally` may take before it is treated as a call that does not stop."""
 
 _EXPIRED_KEPT: Final = 1024
 
@@ -31,6 +29,7 @@ class Call:
         refusal: What answers `ctx.run` where there is no transaction for it.
         begun: When, on the monotonic clock.
         rested: When its latest page was ready.
+        seconds_left: Of its procedure's timeout, where the caller keeps to another one.
         lock: Held by the thread that serves or closes it.
     """
 
@@ -42,6 +41,7 @@ class Call:
     refusal: CallBack | None
     begun: float
     rested: float
+    seconds_left: float = math.inf
     pages: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -59,6 +59,13 @@ class Call:
     def is_busy(self) -> bool:
         """Whether a thread or task works on it."""
         return self.lock.locked() or self.running.lingers
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it is served beyond its deadline, and its caller does not cancel it."""
+        return self.state.deadline.is_past_by(
+            OVERDUE_SECONDS if self.seconds_left == math.inf else 0.0
+        )
 
     def interrupt(self) -> None:
         """Raise an exception in its body, if that can be done."""
@@ -203,7 +210,7 @@ class OpenCalls:
         now = time.monotonic()
         for call in self:
             if call.state.served:
-                if call.state.deadline.is_past_by(OVERDUE_SECONDS):
+                if call.is_overdue:
                     self.abandon(call, deadline_exceeded(call.name))
             elif now - call.rested > self._lease_seconds:
                 self._expire(call)

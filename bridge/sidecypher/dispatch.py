@@ -161,7 +161,7 @@ class Dispatcher:
         self.registry = registry
 
     def expire(self) -> None:
-        """End what nobody wants any more; to be called about every second."""
+        """End what nobody wants any more; to be called several times a second."""
         self._calls.expire()
 
     def _hello(self, payload: bytes, session: Session) -> bytes:
@@ -201,7 +201,7 @@ class Dispatcher:
         if request.id in self._calls:
             raise ProtocolError("The peer used a call id twice")
         procedure, arguments = found.resolve(request.args, registry)
-        state = CallState(request.id, request.name, request.database, request.user)
+        state = CallState(request.id, procedure.name, request.database, request.user)
         observed = self._telemetry.call(state, request.kind, request.traceparent)
         with tracing.current(observed.span):
             if procedure.options.executor == "process" and self._workers is not None:
@@ -210,6 +210,9 @@ class Dispatcher:
                 running = self._running(procedure, arguments, state)
         now = time.monotonic()
         call = Call(procedure, state, running, observed, session.jvm, _refusal(procedure), now, now)
+        if procedure is not found:
+            # The caller's time is that of the procedure by which it has called this one.
+            call.seconds_left = procedure.entry.timeout_ms / 1000
         self._calls.add(call)
         return call
 
@@ -239,6 +242,7 @@ class Dispatcher:
                 return envelope.write(ErrorReply(call.call_id, ErrorBody.of(call.state.reason)))
             raise ProtocolError("The peer asked for two pages of one call at a time")
         begun = time.perf_counter()
+        deadline = deadline.at_most(call.seconds_left)
         page = Page(
             call.procedure,
             PAGE_ROWS[min(call.pages, len(PAGE_ROWS) - 1)],
@@ -255,6 +259,7 @@ class Dispatcher:
             return self._failed(call, error, time.perf_counter() - begun)
         finally:
             call.state.rest()
+            call.seconds_left -= time.perf_counter() - begun
             call.rested = time.monotonic()
             call.lock.release()
         if not more:

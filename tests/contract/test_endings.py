@@ -213,6 +213,99 @@ def test_clean_up_without_end_is_ended(stand, state, client, monkeypatch):
     assert not state.ended.is_set()
 
 
+@pytest.mark.not_over_http("it cancels by closing the connection")
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("ending.cleanUpAsync", []), ("ending.cleanUpAsync.batch", [[["slow"], ["slow"]]])],
+)
+def test_a_second_cancel_does_not_cut_the_clean_up_short(  # noqa: PLR0917
+    stand, state, served, elsewhere, name, arguments
+):
+    """An async body is cancelled once; its `finally` may await, and is stuck while it does."""
+    answer = served(name, *arguments)
+
+    cancel(stand.dispatcher, name, "terminated")
+    assert state.cleaning.wait(10)
+    cancel(stand.dispatcher, name, "deadline")
+
+    wait_until(lambda: stand.dispatcher.stuck == 1)
+    assert elsewhere("test.echo", "meanwhile") == [["meanwhile"]]
+    state.go.set()
+    with pytest.raises(CallError, match="was cancelled"):
+        answer.result(10)
+    assert state.ended.is_set()
+    assert state.seen == []
+    wait_until(lambda: stand.dispatcher.stuck == 0)
+
+
+def test_a_deadline_here_and_a_cancel_from_there_are_one(stand, state, background, own):
+    """A caller that cancels at the deadline, which Python keeps too, ends no clean-up."""
+    dispatcher, _ = own(stand)
+    client = Client(memory(dispatcher), stand.signatures, timeout=1.0)
+    answer = background(lambda: list(client.rows("ending.cleanUpAsync")))
+    assert state.begun.wait(10)
+    cancel(dispatcher, "ending.cleanUpAsync", "deadline")
+
+    with pytest.raises(CallError) as caught:
+        answer.result(10)
+
+    assert caught.value.code == "SC-213"
+    state.go.set()
+    assert state.ended.wait(10)
+    assert state.seen == []
+
+
+def test_rows_of_a_batch_that_fails_clean_up(state, served):
+    """The error of one row cancels each of the others once, whichever of them ends first."""
+    answer = served("ending.cleanUpAsync.batch", [["slow"], ["quick"], ["fail"]])
+
+    assert state.cleaning.wait(10)
+    wait_until(lambda: "quick" in state.seen)
+    state.go.set()
+
+    with pytest.raises(CallError, match="ValueError"):
+        answer.result(10)
+    assert state.seen == ["quick"]
+    assert state.ended.is_set()
+
+
+@pytest.mark.not_over_http("it cancels by closing the connection")
+@pytest.mark.parametrize("name", ["ending.cleanUpAsync", "ending.cleanUpStream"])
+def test_an_async_clean_up_without_end_is_ended(  # noqa: PLR0917
+    stand, state, client, background, monkeypatch, name
+):
+    """A `finally` that awaits for longer than any should is cancelled itself."""
+    monkeypatch.setattr("sidecypher.executors.tasks.CLEANUP_SECONDS", 0.0)
+    stream = client.rows(name)
+    answer = background(next, stream)
+    if name == "ending.cleanUpStream":
+        answer.result(10)
+    else:
+        assert state.begun.wait(10)
+
+    cancel(stand.dispatcher, name)
+
+    assert state.cleaning.wait(10)
+    wait_until(lambda: state.seen == ["CancelledError"])
+    wait_until(lambda: stand.dispatcher.stuck == 0)
+    assert not state.ended.is_set()
+
+
+@pytest.mark.not_over_http("it closes its connection, which is noticed later")
+def test_a_caller_that_wants_no_more_rows_lets_a_stream_clean_up(stand, state, client):
+    """`LIMIT` waits a moment for an async generator's `finally`, and does not cut it short."""
+    stream = client.rows("ending.cleanUpStream")
+    next(stream)
+
+    stream.close()
+
+    assert state.cleaning.is_set()
+    assert not state.ended.is_set()
+    state.go.set()
+    assert state.ended.wait(10)
+    assert state.seen == []
+
+
 # Leases
 
 

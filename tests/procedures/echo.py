@@ -301,6 +301,15 @@ async def brief_async(seconds: float) -> Text:
     return Text(value="in time")
 
 
+@procedure("test.briefSpin", timeout=0.3)
+def brief_spin(seconds: float) -> Text:
+    """Have 0.3 s, compute for `seconds`, and look at nothing else."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+    return Text(value="in time")
+
+
 class Described(Row):
     score: Annotated[float, Description("0..1")]
     name: str

@@ -191,6 +191,7 @@ async def gather_in_order(
     """
     results: dict[int, list[Encoded]] = {}
     errors: list[BaseException] = []
+    cancels: list[asyncio.CancelledError] = []
     pending = iter(indexes)
 
     async def work() -> None:
@@ -199,16 +200,24 @@ async def gather_in_order(
                 results[index] = await call(index)
         except BaseException as error:  # noqa: BLE001 - a body may raise anything
             errors.append(error)
-            for task in tasks:
-                task.cancel()
+            stop()
 
     tasks = [asyncio.ensure_future(work()) for _ in range(min(workers, len(indexes)))]
-    try:
-        await asyncio.wait(tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
-    if errors:
-        raise errors[0]
+    to_stop = list(tasks)
+
+    def stop() -> None:
+        # Once each, whoever asks: a second cancel would interrupt a body's clean-up.
+        while to_stop:
+            to_stop.pop().cancel()
+
+    while not all(task.done() for task in tasks):
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError as error:
+            # The batch is cancelled a second time when it has cleaned up for too long.
+            to_stop += tasks if cancels else []
+            cancels.append(error)
+            stop()
+    for reason in (*cancels, *errors):
+        raise reason
     return [results[index] for index in indexes]

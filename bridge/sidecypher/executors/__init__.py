@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from sidecypher.errors import CallError
-from sidecypher.executors.loop import STOP_SECONDS, EventLoop
+from sidecypher.executors.loop import CLEANUP_SECONDS, STOP_SECONDS, EventLoop
 from sidecypher.executors.pages import PAGE_ROWS, Page
 from sidecypher.executors.process import ProcessRunning
 from sidecypher.executors.tasks import AsyncRunning
@@ -11,6 +11,7 @@ from sidecypher.executors.threads import ThreadRunning
 from sidecypher.executors.workers import ProcessWorkers
 
 __all__ = [
+    "CLEANUP_SECONDS",
     "PAGE_ROWS",
     "STOP_SECONDS",
     "AsyncRunning",

@@ -13,14 +13,23 @@ STOP_SECONDS: Final = 0.25
 """How long a cancelled async body may take to clean up before its caller is answered."""
 
 
+CLEANUP_SECONDS: Final = 5.0
+"""How long a `finally` may take before it is ended: interrupted, or cancelled where it awaits.
+
+An async one counts as stuck earlier, from `reaper.STUCK_SECONDS` on: from outside it cannot be told
+from a body that goes on.
+"""
+
+
 class Job:
     """A coroutine on its way through the event loop.
 
     Attributes:
         is_done: Whether it has ended; then `error` or `result` says how.
+        is_cancelled: Whether it was asked to end.
     """
 
-    __slots__ = ("error", "is_done", "notify", "result", "start", "task")
+    __slots__ = ("error", "is_cancelled", "is_done", "notify", "result", "start", "task")
 
     def __init__(
         self, start: Callable[[], Awaitable[Any]], notify: Callable[["Job"], None]
@@ -29,6 +38,7 @@ class Job:
         self.notify = notify
         self.task: asyncio.Task[None] | None = None
         self.is_done = False
+        self.is_cancelled = False
         self.result: Any = None
         self.error: BaseException | None = None
 
@@ -44,6 +54,17 @@ class Job:
             self._end(error)
         else:
             self._end(None)
+
+    def cancel(self) -> None:
+        """Cancel its task, but only once: the next time would interrupt its clean-up."""
+        if not self.is_cancelled:
+            self.cancel_again()
+
+    def cancel_again(self) -> None:
+        """Cancel its task, also in the middle of its clean-up."""
+        self.is_cancelled = True
+        if self.task is not None:
+            self.task.cancel()
 
     def ended(self) -> None:
         """Tell the end of a task that was cancelled before it ran at all."""
@@ -125,12 +146,14 @@ class EventLoop:
         return job.result
 
     def cancel(self, job: Job) -> None:
-        """Cancel a job; nothing happens if it is done."""
-        self._loop.call_soon_threadsafe(self._cancel, job)
+        """Cancel a job; nothing happens if it is done, or was cancelled before."""
+        self._loop.call_soon_threadsafe(job.cancel)
 
-    def _cancel(self, job: Job) -> None:
-        if job.task is not None:
-            job.task.cancel()
+    def cancel_again(self, job: Job) -> None:
+        """Cancel a job that was cancelled before and has not ended."""
+        # When the loop is closed, nothing runs that could be cancelled.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(job.cancel_again)
 
     @property
     def thread(self) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any
 from sidecypher.context import Context
 from sidecypher.errands import Errand
 from sidecypher.errors import CallError
-from sidecypher.executors.loop import STOP_SECONDS, EventLoop, Job
+from sidecypher.executors.loop import CLEANUP_SECONDS, STOP_SECONDS, EventLoop, Job
 from sidecypher.executors.pages import Page, rows_of
 from sidecypher.registry import Procedure
 from sidecypher.signature import Answer
@@ -38,6 +38,7 @@ class AsyncRunning:
         self._rows: AsyncIterator[Any] | None = None
         self._listed: Iterator[Any] | None = None
         self._job: Job | None = None
+        self._clean_up: Deadline | None = None
 
     @property
     def lingers(self) -> bool:
@@ -105,17 +106,20 @@ class AsyncRunning:
         if close is None or self.lingers:
             return
         done = threading.Event()
+        self._clean_up = Deadline.after(CLEANUP_SECONDS)
         self._job = self._loop.submit(close, self._variables, lambda _job: done.set())
-        if not done.wait(STOP_SECONDS):
-            self._loop.cancel(self._job)
-        elif self._job.error is not None:
+        if done.wait(STOP_SECONDS) and self._job.error is not None:
             raise self._job.error
 
     def cancel(self, reason: CallError) -> None:
         """Cancel the task; the body sees `asyncio.CancelledError` where it awaits."""
         self._state.stop(reason)
+        self._clean_up = self._clean_up or Deadline.after(CLEANUP_SECONDS)
         if self._job is not None:
             self._loop.cancel(self._job)
 
     def interrupt(self) -> None:
-        """Do nothing: the event loop's thread belongs to all calls."""
+        """Cancel the task once more when its clean-up takes too long."""
+        if self._job is not None and self._clean_up is not None and self._clean_up.expired():
+            self._clean_up = Deadline.after(CLEANUP_SECONDS)
+            self._loop.cancel_again(self._job)

@@ -14,7 +14,7 @@ from sidecypher.errors import ArgumentError
 from sidecypher.registry import MARK, Procedure, Registry
 
 FORWARDED_SECONDS: Final = 300.0
-"""The longest a forwarded call may take, whatever timeout the called procedure has of its own."""
+"""The longest a forwarded call may take; the called procedure's own timeout may end it earlier."""
 
 _Body = TypeVar("_Body", bound=Callable[..., Any])
 

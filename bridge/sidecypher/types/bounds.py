@@ -25,6 +25,11 @@ class Deadline:
         """Return the deadline that lies `seconds` from now."""
         return cls(clock() + seconds, clock)
 
+    def at_most(self, seconds: float) -> "Deadline":
+        """Return this one, or the one that lies `seconds` from now if that is earlier."""
+        other = self.clock() + seconds
+        return self if self.at <= other else Deadline(other, self.clock)
+
     def remaining(self) -> float:
         """Return the seconds left, 0.0 when none are."""
         return max(0.0, self.at - self.clock())

@@ -17,6 +17,7 @@ class State:
 
     def reset(self) -> None:
         self.begun = threading.Event()
+        self.cleaning = threading.Event()
         self.go = threading.Event()
         self.ended = threading.Event()
         self.seen: list[str] = []
@@ -91,6 +92,42 @@ async def block_async() -> Text:
             state.seen.append("CancelledError")
     state.ended.set()
     return Text(value="never sent")
+
+
+@procedure("ending.cleanUpAsync", timeout=60.0, batch=True)
+async def clean_up_async(how: str = "slow") -> Text:
+    """Fail, or wait until cancelled and clean up, which may last until the test says so."""
+    state.begun.set()
+    if how == "fail":
+        raise ValueError
+    try:
+        await asyncio.Event().wait()
+    finally:
+        if how == "slow":
+            await _clean_up()
+        else:
+            state.seen.append(how)
+    return Text(value="never sent")
+
+
+@procedure("ending.cleanUpStream", timeout=60.0)
+async def clean_up_stream() -> AsyncIterator[Text]:
+    """Stream for ever from the event loop, and clean up until the test says so."""
+    try:
+        while True:
+            yield Text(value="more")
+    finally:
+        await _clean_up()
+
+
+async def _clean_up() -> None:
+    state.cleaning.set()
+    try:
+        await asyncio.to_thread(state.go.wait, 30)
+    except BaseException as error:
+        state.seen.append(type(error).__name__)
+        raise
+    state.ended.set()
 
 
 @procedure("ending.cleanUp")
@@ -202,3 +239,30 @@ def join(first: str, second: str = "b") -> str:
 def run(ctx: Context) -> int:
     """Try to run a statement."""
     return len(ctx.run("RETURN 1 AS one"))
+
+
+@procedure("ending.brief", timeout=0.2)
+def brief() -> Text:
+    """Compute for ever, with little time."""
+    state.begun.set()
+    while True:
+        pass
+
+
+@procedure("ending.briefAsync", timeout=0.2)
+async def brief_async() -> Text:
+    """Wait for ever, with little time."""
+    state.begun.set()
+    await asyncio.Event().wait()
+    return Text(value="never sent")
+
+
+class Seconds(Row):
+    left: float
+
+
+@procedure("ending.countDown", timeout=5.0)
+def count_down(ctx: Context, rows: int) -> Iterator[Seconds]:
+    """Tell how much time is left, row by row."""
+    for _ in range(rows):
+        yield Seconds(left=ctx.deadline.remaining())
