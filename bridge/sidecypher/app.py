@@ -86,7 +86,7 @@ class Sidecar:
             token=credentials.token,
             port=settings.port,
             limits=limits,
-            open_connections=self._telemetry.connections,
+            telemetry=self._telemetry,
         )
         checks = {
             "event loop": self._silent_loop,

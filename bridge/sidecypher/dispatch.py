@@ -17,8 +17,10 @@ from sidecypher.envelope import (
     Done,
     ErrorBody,
     ErrorReply,
+    FailuresRequest,
     Hello,
     HelloReply,
+    Noted,
     PageReply,
     PageRequest,
 )
@@ -113,13 +115,14 @@ class Dispatcher:
             "page": self._page,
             "close": self._close,
             "cancel": self._cancel,
+            "failures": self._failures,
         }
 
     def handle(self, method: str, payload: bytes, session: Session) -> bytes:
         """Answer one message.
 
         Args:
-            method: `hello`, `call`, `page`, `close` or `cancel`.
+            method: `hello`, `call`, `page`, `close`, `cancel` or `failures`.
             payload: The request's envelope.
             session: The connection it came by.
 
@@ -167,6 +170,7 @@ class Dispatcher:
     def _hello(self, payload: bytes, session: Session) -> bytes:
         hello = envelope.read(payload, Hello)
         if hello.v != envelope.VERSION:
+            self._telemetry.rejected("connection refused", "another version")
             error = CatalogueMismatch(
                 f"The plugin speaks version {hello.v} of the protocol, "
                 f"the sidecar version {envelope.VERSION}"
@@ -178,7 +182,10 @@ class Dispatcher:
             self._telemetry.connected(same=hello.catalogue == self.registry.catalogue.hash)
         return envelope.write(
             HelloReply(
-                envelope.VERSION, sidecar=self.generation, catalogue=self.registry.catalogue.hash
+                envelope.VERSION,
+                sidecar=self.generation,
+                catalogue=self.registry.catalogue.hash,
+                failures=True,
             )
         )
 
@@ -316,10 +323,18 @@ class Dispatcher:
             )
         return envelope.write(Done(request.id))
 
+    def _failures(self, payload: bytes, session: Session) -> bytes:
+        request = envelope.read(payload, FailuresRequest)
+        if not session.is_control:
+            raise ProtocolError("The peer told its failures on a connection of calls")
+        self._telemetry.plugin_failures.tell(session, session.jvm, request.failures)
+        return envelope.write(Noted())
+
     def disconnected(self, session: Session) -> None:
-        """Cancel the calls of a JVM whose control connection has ended."""
+        """Cancel the calls of a JVM whose control connection has ended, and forget its failures."""
         if not session.is_control:
             return
+        self._telemetry.plugin_failures.forget(session)
         for call in self._calls:
             if call.jvm == session.jvm:
                 self._calls.abandon(call, cancelled(call.name))

@@ -77,6 +77,32 @@ class CancelRequest(msgspec.Struct, frozen=True):
     reason: Literal["deadline", "terminated"]
 
 
+_Name = Annotated[str, msgspec.Meta(max_length=1000)]
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Failures(msgspec.Struct, frozen=True):
+    """How many calls a plugin has ended by itself, where no sidecar could count them.
+
+    Attributes:
+        procedure: Cypher name of a procedure or function.
+        code: An error's code, or `OFF` for calls that were not to be made.
+        result: Whether the callers got the error, or nulls or no rows instead.
+        count: Since the JVM started.
+    """
+
+    procedure: _Name
+    code: Annotated[str, msgspec.Meta(pattern=r"^(SC-\d{3}|OFF)\Z")]
+    result: Literal["error", "nothing"]
+    count: _Count
+
+
+class FailuresRequest(msgspec.Struct, frozen=True):
+    """Take note of all failures of the plugin so far; sent on the control connection."""
+
+    failures: Annotated[list[Failures], msgspec.Meta(max_length=10_000)]
+
+
 class ErrorBody(msgspec.Struct, frozen=True):
     """An error as it crosses the bridge."""
 
@@ -114,11 +140,16 @@ def _sendable(text: object) -> str:
 
 
 class HelloReply(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Answer to `Hello`: who the sidecar is, or why it will not talk."""
+    """Answer to `Hello`: who the sidecar is, or why it will not talk.
+
+    Attributes:
+        failures: Whether it takes `FailuresRequest`; a plugin that is older or newer may not ask.
+    """
 
     v: int
     sidecar: str = ""
     catalogue: str = ""
+    failures: bool = False
     error: ErrorBody | None = None
 
 
@@ -141,6 +172,10 @@ class Done(msgspec.Struct, frozen=True):
     """Answer to `CloseRequest` and `CancelRequest`."""
 
     id: str
+
+
+class Noted(msgspec.Struct, frozen=True):
+    """Answer to `FailuresRequest`."""
 
 
 class RunRequest(msgspec.Struct, frozen=True):

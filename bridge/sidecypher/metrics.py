@@ -5,9 +5,9 @@ A collector of our own instead of six metric objects: a call pays for one lock, 
 
 import threading
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Final
+from typing import Final, Protocol
 
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
@@ -118,6 +118,65 @@ class CallMetrics(Collector):
                 for attribute, family in counters.items():
                     family.add_metric((name,), getattr(series, attribute))
         yield from (calls, taken, queued, *counters.values())
+
+
+class Failures(Protocol):
+    """How many calls of a kind a plugin has ended by itself."""
+
+    @property
+    def procedure(self) -> str:
+        """Cypher name of the procedure or function."""
+
+    @property
+    def code(self) -> str:
+        """The error's code, or `OFF`."""
+
+    @property
+    def result(self) -> str:
+        """What the callers got: `error` or `nothing`."""
+
+    @property
+    def count(self) -> int:
+        """How many, since the JVM started."""
+
+
+class PluginFailures(Collector):
+    """What each connected JVM has told last of the calls that it has ended by itself."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._told: dict[int, tuple[str, Sequence[Failures]]] = {}
+
+    def tell(self, source: object, jvm: str, failures: Sequence[Failures]) -> None:
+        """Take the place of what came from the same source before.
+
+        Args:
+            source: The connection it comes by.
+            jvm: Identity of the JVM, new at each of its starts.
+            failures: All so far.
+        """
+        with self._lock:
+            self._told[id(source)] = (jvm, failures)
+
+    def forget(self, source: object) -> None:
+        """Show no more what came from a connection that has ended."""
+        with self._lock:
+            self._told.pop(id(source), None)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metric as it is now."""
+        family = CounterMetricFamily(
+            "sidecypher_plugin_failures",
+            "Calls that plugins have ended by themselves since their JVM started",
+            labels=("jvm", "procedure", "code", "result"),
+        )
+        with self._lock:
+            # A JVM that connects anew may be here twice for a moment; the later one counts.
+            latest = dict(self._told.values())
+        for jvm, failures in latest.items():
+            for each in failures:
+                family.add_metric((jvm, each.procedure, each.code, each.result), each.count)
+        yield family
 
 
 _COUNTERS: Final = (

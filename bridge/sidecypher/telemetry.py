@@ -16,11 +16,17 @@ from structlog.typing import FilteringBoundLogger
 
 from sidecypher import tracing
 from sidecypher.errors import SidecypherError, UnknownProcedure
-from sidecypher.metrics import CallMetrics, Series
+from sidecypher.metrics import CallMetrics, PluginFailures, Series
 from sidecypher.tracing import CallFacts
 
 LogFormat = Literal["json", "console"]
-Rejection = Literal["connection refused", "request refused"]
+Rejection = Literal["connection refused", "connection closed", "request refused"]
+
+_TRANSPORTS: Final[dict[Rejection, str]] = {
+    "connection refused": "py4j",
+    "connection closed": "py4j",
+    "request refused": "http",
+}
 
 _OUR_CODE: Final = re.compile(r"SC-\d{3}\Z")
 
@@ -190,6 +196,7 @@ class Telemetry:
 
     Attributes:
         metrics: What `/metrics` shows.
+        plugin_failures: What plugins tell of calls that did not get here.
         log: Where all of it is logged.
         is_debug: Whether calls that went well are logged.
     """
@@ -204,6 +211,8 @@ class Telemetry:
         self._tracer = tracer
         self._calls = CallMetrics()
         self.metrics.register(self._calls)
+        self.plugin_failures: Final = PluginFailures()
+        self.metrics.register(self.plugin_failures)
         self.log: Final = logger()
         # Asked once: even a log call that prints nothing costs as much as decoding a small call.
         self.is_debug: Final[bool] = self.log.is_enabled_for(logging.DEBUG)
@@ -225,8 +234,8 @@ class Telemetry:
 
         self._rejected = Counter(
             "sidecypher_rejected",
-            "Requests over HTTP that were turned away before they could name a procedure",
-            ["reason"],
+            "Connections and requests that were turned away, whatever call they were for",
+            ["transport", "reason"],
             registry=self.metrics,
         )
 
@@ -244,15 +253,16 @@ class Telemetry:
                 reason="it was built for other procedures; those that differ will be refused",
             )
 
-    def rejected(self, event: Rejection, reason: str) -> None:
+    def rejected(self, event: Rejection, reason: str, **facts: str) -> None:
         """Count and log what was refused at the door.
 
         Args:
             event: What was refused.
             reason: One of a few texts, never what a peer has sent.
+            facts: What else the log is told.
         """
-        self._rejected.labels(reason).inc()
-        self.log.warning(event, reason=reason)
+        self._rejected.labels(_TRANSPORTS[event], reason).inc()
+        self.log.warning(event, reason=reason, **facts)
 
     def call(self, facts: CallFacts, kind: str, traceparent: str = "") -> Observation:
         """Begin to observe a call that was admitted.

@@ -1,7 +1,6 @@
 """One suite, every transport: `rows` calls a procedure of tests/procedures over each of them."""
 
-import socket
-import ssl
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,19 +14,17 @@ from sidecypher.executors import EventLoop, ProcessWorkers
 from sidecypher.loading import load
 from sidecypher.resources import Resources
 from sidecypher.telemetry import Telemetry
+from sidecypher.testing import wire
 from sidecypher.transport.http import HttpApi
 from sidecypher.transport.memory import Client, memory
-from sidecypher.transport.py4j import Py4JServer, escape, unescape
+from sidecypher.transport.py4j import Py4JServer
 from sidecypher.transport.server import HttpServer
 from sidecypher.types import Limits
 
 PROCEDURES = Path(__file__).parents[1] / "procedures"
 FAULTS = Path(__file__).parent / "procedures"
 
-# Not a default context: reading the system's certificates would cost 20 ms per connection.
-TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-TLS.check_hostname = False
-TLS.verify_mode = ssl.CERT_NONE
+TLS = wire.client_context()
 
 
 class FakeTransaction:
@@ -73,40 +70,6 @@ _FAILURE = RunReply(
 )
 
 
-def _dial(port):
-    """Connect and shake hands, and say nothing yet."""
-    plain = socket.create_connection(("127.0.0.1", port), 10)
-    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return TLS.wrap_socket(plain)
-
-
-class Line:
-    """The JVM's end of a connection, in Python: what the Java core sends, and no more."""
-
-    def __init__(self, port, token, call_back):
-        self.socket = _dial(port)
-        self.reader = self.socket.makefile("rb")
-        self.call_back = call_back
-        self.socket.sendall(b"A\n" + token + b"\n")
-        self.greeting = self.reader.readline()
-
-    def send(self, method, payload):
-        self.socket.sendall(b"c\nt\n" + method.encode() + b"\ns" + escape(payload) + b"\ne\n")
-        while True:
-            line = self.reader.readline()
-            if line != b"c\n":
-                assert line.startswith(b"!ys"), line
-                return unescape(line[3:-1])
-            lines = [self.reader.readline() for _ in range(4)]
-            assert [lines[0], lines[2][:1], lines[3]] == [b"t\n", b"s", b"e\n"]
-            reply = self.call_back(lines[1][:-1].decode(), unescape(lines[2][1:-1]))
-            self.socket.sendall(b"!ys" + escape(reply) + b"\n")
-
-    def close(self):
-        self.reader.close()
-        self.socket.close()
-
-
 class Stand:
     """A dispatcher over the test procedures, with all transports in front of it."""
 
@@ -132,10 +95,10 @@ class Stand:
         self.server = Py4JServer(
             self.dispatcher,
             tls=self.credentials.tls,
-            token=self.credentials.http_token,
+            token=self.credentials.token,
             port=0,
             limits=self.limits,
-            open_connections=self.telemetry.connections,
+            telemetry=self.telemetry,
         )
         self.server.start()
         self.http = self.serve_http(calls=64)
@@ -158,7 +121,7 @@ class Stand:
         """Start a further HTTP server in front of the same dispatcher."""
         api = HttpApi(
             self.dispatcher,
-            token=self.credentials.token,
+            token=self.credentials.http_token,
             limits=self.limits,
             telemetry=self.telemetry,
             **{"calls": 16, "stall_seconds": 60.0, **settings},
@@ -172,7 +135,7 @@ class Stand:
 
     def line(self, call_back=None, port=None):
         token = self.credentials.token
-        line = Line(port or self.server.port, token, call_back or FakeTransaction())
+        line = wire.Line(port or self.server.port, token, call_back or FakeTransaction(), TLS)
         self.lines.append(line)
         return line
 
@@ -213,7 +176,7 @@ def stand(tmp_path_factory):
 @pytest.fixture
 def dial():
     """Connect to a port and shake hands, and say nothing yet."""
-    return _dial
+    return partial(wire.dial, context=TLS)
 
 
 @pytest.fixture

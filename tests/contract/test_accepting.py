@@ -32,7 +32,7 @@ def serving(tmp_path):
                 token=credentials.token,
                 port=0,
                 limits=limits,
-                open_connections=telemetry.connections,
+                telemetry=telemetry,
             )
             stack.callback(loop.stop)
             stack.callback(server.stop)

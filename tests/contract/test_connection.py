@@ -105,18 +105,21 @@ def ask(line, method, **message):
 
 def call(line, stand, call_id, name, *args, remaining_ms=30_000):
     """Start a call over a line, with values as JSON has them."""
-    return ask(
-        line,
-        "call",
-        id=call_id,
-        name=name,
-        signature=stand.signatures.get(name, ""),
-        args=args,
-        remaining_ms=remaining_ms,
-        mode="READ",
-        database="neo4j",
-        user="ann",
-    )
+    return ask(line, "call", **asked(stand, call_id, name, *args, remaining_ms=remaining_ms))
+
+
+def asked(stand, call_id, name, *args, remaining_ms=30_000):
+    """Return the message that starts a call."""
+    return {
+        "id": call_id,
+        "name": name,
+        "signature": stand.signatures.get(name, ""),
+        "args": args,
+        "remaining_ms": remaining_ms,
+        "mode": "READ",
+        "database": "neo4j",
+        "user": "ann",
+    }
 
 
 def send(connection, content):
@@ -149,31 +152,13 @@ def request(method=b"hello", text=b"{}", command=b"c", target=b"t", end=b"e"):
 # Before the token is known
 
 
-WRONG_TOKENS = {
-    "wrong": lambda token: b"wrong",
-    "empty": lambda token: b"",
-    "no ASCII": lambda token: "ключ".encode(),
-    "no UTF-8": lambda token: b"\xff\xfe\xfd",
-    "zero bytes": lambda token: b"\0" * 64,
-    "shorter": lambda token: token[:-1],
-    "longer": lambda token: token + b"0",
-    "upper case": lambda token: token.upper(),
-    "with a space": lambda token: b" " + token,
-    "another of its length": lambda token: b"0" * len(token),
-}
-
-
-@pytest.mark.parametrize("kind", WRONG_TOKENS)
-def test_a_wrong_token_gets_no_answer(stand, tls, capfd, kind):
-    """A peer without the token is cut off without a byte, whatever follows; no log shows either."""
-    token = stand.credentials.token
-    wrong = WRONG_TOKENS[kind](token)
+def test_the_token_for_http_is_a_wrong_one(stand, tls):
+    """HTTP is not encrypted: who has overheard its token gets nothing here."""
     connection = tls()
 
-    send(connection, b"A\n" + wrong + b"\n" + request())
+    send(connection, b"A\n" + stand.credentials.http_token + b"\n" + request())
 
     assert rest(connection) == b""
-    assert token.decode() not in "".join(capfd.readouterr())
 
 
 @pytest.mark.parametrize(
@@ -249,6 +234,34 @@ def test_peers_that_go_at_once_leave_nothing(plain, tls):
         plain().close()
     for _ in range(5):
         tls().close()
+
+
+TURNED_AWAY = {
+    "TLS failed": lambda plain, tls, line: send(plain(), b"GET / HTTP/1.1\r\n\r\n"),
+    "no token": lambda plain, tls, line: tls(),
+    "wrong token": lambda plain, tls, line: send(tls(), b"A\nx\n"),
+    "no hello": lambda plain, tls, line: line(jvm=None),
+    "another version": lambda plain, tls, line: ask(
+        line(jvm=None), "hello", v=VERSION + 1, jvm="j", role="call", catalogue=""
+    ),
+    "protocol error": lambda plain, tls, line: send(line().socket, b"s\n"),
+    "too large": lambda plain, tls, line: send(line().socket, b"x" * 3 * 2**20),
+}
+
+
+@pytest.mark.parametrize("reason", TURNED_AWAY)
+def test_whoever_is_turned_away_is_counted(stand, plain, tls, line, reason):
+    """A counter tells why connections were not accepted or were ended."""
+    before = turned_away(stand, reason)
+
+    TURNED_AWAY[reason](plain, tls, line)
+
+    wait_until(lambda: turned_away(stand, reason) == before + 1)
+
+
+def turned_away(stand, reason):
+    labels = {"transport": "py4j", "reason": reason}
+    return stand.telemetry.metrics.get_sample_value("sidecypher_rejected_total", labels) or 0
 
 
 # With the token
@@ -411,8 +424,30 @@ def test_half_a_request_is_no_request(stand, line, part):
     assert stand.telemetry.metrics.get_sample_value(*counted) == calls
 
 
-def test_another_version_is_told_and_nothing_else_answered(line):
-    """A plugin of another protocol version is told both versions, and may not call."""
+def test_a_call_whose_caller_has_gone_is_not_begun(stand, line):
+    """A request that is read after its connection was closed is dropped, whatever it asks for."""
+    counted = "sidecypher_calls_total", {"procedure": "test.echo", "outcome": "ok"}
+    calls = stand.telemetry.metrics.get_sample_value(*counted)
+    dropped = turned_away(stand, "caller gone")
+    state = stand.state_of("ending.block")
+    state.reset()
+    connection = line()
+    both = (asked(stand, "first", "ending.block"), asked(stand, "second", "test.echo", "late"))
+    # In one piece: the second is read with the first one, and lies there while that is answered.
+    messages = b"".join(request(b"call", json.dumps(each).encode()) for each in both)
+    send(connection.socket, messages)
+    assert state.begun.wait(10)
+
+    connection.close()
+    state.go.set()
+
+    wait_until(lambda: turned_away(stand, "caller gone") == dropped + 1)
+    assert stand.telemetry.metrics.get_sample_value(*counted) == calls
+
+
+def test_another_version_is_told_and_nothing_else_answered(stand, line):
+    """A plugin of another protocol version is told both versions, hung up on, and counted once."""
+    silent = turned_away(stand, "no hello")
     connection = line(jvm=None)
 
     answer = ask(connection, "hello", v=VERSION + 1, jvm="new", role="call", catalogue="")
@@ -421,8 +456,8 @@ def test_another_version_is_told_and_nothing_else_answered(line):
     assert "version 3" in answer["error"]["message"]
     assert "version 2" in answer["error"]["message"]
     assert "sidecypher plugin build" in answer["error"]["hint"]
-    send(connection.socket, request(b"close", b'{"id":"1"}'))
-    assert rest(connection.socket) == FATAL
+    assert rest(connection.socket) == b""
+    assert turned_away(stand, "no hello") == silent
 
 
 def test_hello_tells_generation_and_catalogue(stand, line):
@@ -433,7 +468,87 @@ def test_hello_tells_generation_and_catalogue(stand, line):
         "v": VERSION,
         "sidecar": stand.dispatcher.generation,
         "catalogue": stand.loaded.registry.catalogue.hash,
+        "failures": True,
     }
+
+
+def failures_of(stand, jvm):
+    """What the metrics tell of the failures of a JVM."""
+    return {
+        (sample.labels["procedure"], sample.labels["code"], sample.labels["result"]): sample.value
+        for family in stand.telemetry.metrics.collect()
+        for sample in family.samples
+        if sample.name == "sidecypher_plugin_failures_total" and sample.labels["jvm"] == jvm
+    }
+
+
+def failure(**changed):
+    told = {"procedure": "kg.a", "code": "SC-210", "result": "error", "count": 1}
+    return told | changed
+
+
+def test_the_failures_of_a_jvm_are_shown_while_it_is_connected(stand, line):
+    """What a JVM tells takes the place of what it told before, and goes when it goes."""
+    control = line(jvm="failing", role="control")
+    assert ask(control, "failures", v=VERSION, failures=[failure()]) == {}
+    again = [failure(count=5), failure(code="OFF", result="nothing")]
+    assert ask(control, "failures", v=VERSION, failures=again) == {}
+
+    assert failures_of(stand, "failing") == {
+        ("kg.a", "SC-210", "error"): 5,
+        ("kg.a", "OFF", "nothing"): 1,
+    }
+    control.close()
+    wait_until(lambda: failures_of(stand, "failing") == {})
+
+
+def test_a_jvm_that_connects_anew_is_not_forgotten_with_its_old_connection(stand, line):
+    """The end of an earlier control connection takes nothing away of the later one."""
+    old = line(jvm="again", role="control")
+    ask(old, "failures", v=VERSION, failures=[failure(count=1)])
+    new = line(jvm="again", role="control")
+    ask(new, "failures", v=VERSION, failures=[failure(count=2)])
+
+    assert failures_of(stand, "again") == {("kg.a", "SC-210", "error"): 2}
+    before = connections(stand)
+    old.close()
+    wait_until(lambda: connections(stand) < before)
+    assert failures_of(stand, "again") == {("kg.a", "SC-210", "error"): 2}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        {},
+        [7],
+        [failure(count=-1)],
+        [failure(count="1")],
+        [failure(code="SC-1")],
+        [failure(code="SC-210\n")],
+        [failure(result="x")],
+        [failure(procedure="x" * 2000)],
+        [failure()] * 10_001,
+    ],
+    ids=range(10),
+)
+def test_failures_that_are_none_close_the_connection(stand, line, told):
+    """Labels of metrics are few and short, whatever a peer sends."""
+    control = line(jvm="odd", role="control").socket
+
+    send(control, request(b"failures", json.dumps({"v": VERSION, "failures": told}).encode()))
+
+    assert rest(control) == FATAL
+    assert failures_of(stand, "odd") == {}
+
+
+def test_failures_are_told_on_the_control_connection_only(line):
+    """Connections for calls come and go, so nothing is kept for them."""
+    connection = line(role="call").socket
+
+    send(connection, request(b"failures", b'{"v":2,"failures":[]}'))
+
+    assert rest(connection) == FATAL
 
 
 def test_connections_above_the_limit_are_closed_at_once(stand):
@@ -444,7 +559,7 @@ def test_connections_above_the_limit_are_closed_at_once(stand):
         token=stand.credentials.token,
         port=0,
         limits=Limits(connections=3),
-        open_connections=stand.telemetry.connections,
+        telemetry=stand.telemetry,
     )
     server.start()
     with pytest.raises(SidecypherError, match=f"listen on port {server.port}: Addr") as caught:
@@ -454,12 +569,13 @@ def test_connections_above_the_limit_are_closed_at_once(stand):
             token=stand.credentials.token,
             port=server.port,
             limits=Limits(),
-            open_connections=stand.telemetry.connections,
+            telemetry=stand.telemetry,
         )
     three = [stand.line(port=server.port) for _ in range(3)]
 
     with socket.create_connection(("127.0.0.1", server.port), 10) as fourth:
         assert rest(fourth) == b""
+    assert turned_away(stand, "too many connections") == 1
     three.pop().close()
 
     def room():

@@ -1,11 +1,14 @@
 """`sidecypher.call` gives what the procedure itself gives, whatever carries it."""
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 
 import pytest
+from fix_waiting import wait_until
 
 from sidecypher.errors import CallError
+from sidecypher.transport.memory import Client, memory
 
 
 def test_the_rows_come_as_maps_by_column(rows):
@@ -103,3 +106,33 @@ def test_errors_are_those_of_the_procedure(rows):
         rows("sidecypher.call", "test.divide", [1.0, 0.0])
 
     assert caught.value.code == "test.zero"
+
+
+@pytest.mark.parametrize("name", ["ending.brief", "ending.briefAsync"])
+def test_the_timeout_is_that_of_the_procedure(rows, stand, name):
+    """A call by name has no more time than one of the procedure itself, and says so in its name."""
+    with ThreadPoolExecutor(1) as background:
+        answer = background.submit(rows, "sidecypher.call", name)
+        wait_until(lambda: stand.dispatcher.expire() or answer.done(), 10)
+
+    with pytest.raises(CallError, match=f"`{name}` did not answer within its time") as caught:
+        answer.result()
+    assert caught.value.code == "SC-213"
+
+
+def test_pages_share_the_timeout_of_the_procedure(rows):
+    """What one page has used up is not there for the next, whatever its caller allows."""
+    left = [row["left"] for [row] in rows("sidecypher.call", "ending.countDown", [1_000])]
+
+    assert left[0] <= 5.0
+    assert left == sorted(left, reverse=True)
+    assert left[-1] < left[0]
+
+
+def test_a_caller_with_less_time_keeps_its_own(stand):
+    """The caller's deadline holds where it is earlier than the procedure's."""
+    client = Client(memory(stand.dispatcher), stand.signatures, timeout=2.0)
+
+    [[row]] = client.rows("sidecypher.call", "ending.countDown", [1])
+
+    assert row["left"] <= 2.0

@@ -21,13 +21,15 @@ def seeds(stand):
         "remaining_ms": 30000, "mode": "READ", "database": "neo4j", "user": "ann",
         "traceparent": "",
     }  # fmt: skip
+    failures = {"procedure": "test.echo", "code": "SC-210", "result": "error", "count": 1}
     return [
         ("call", json.dumps(call).encode()),
         ("call", json.dumps(call, ensure_ascii=False).encode()),
         ("page", b'{"v":2,"id":"fuzz","remaining_ms":1000}'),
         ("close", b'{"v":2,"id":"fuzz"}'),
         ("cancel", b'{"v":2,"id":"fuzz","reason":"deadline"}'),
-        ("hello", b'{"v":2,"jvm":"fuzz","role":"call","catalogue":""}'),
+        ("hello", b'{"v":2,"jvm":"fuzz","role":"control","catalogue":""}'),
+        ("failures", json.dumps({"v": VERSION, "failures": [failures]}).encode()),
     ]
 
 
@@ -46,7 +48,7 @@ def broken(message):
 
 @pytest.fixture
 def open_line(stand):
-    """Open lines that have said hello; only the last one stays open."""
+    """Open lines on which every message is allowed; only the last one stays open."""
     opened = []
 
     def connect():
@@ -55,7 +57,7 @@ def open_line(stand):
         line = stand.line()
         opened.append(line)
         line.send("hello", json.dumps(
-            {"v": VERSION, "jvm": "fuzz", "role": "call", "catalogue": ""}
+            {"v": VERSION, "jvm": "fuzz", "role": "control", "catalogue": ""}
         ).encode())  # fmt: skip
         return line
 

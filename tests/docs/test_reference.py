@@ -236,6 +236,9 @@ def test_every_metric_is_documented():
     observed = telemetry.call(CallState("call-1", "kg.score", "neo4j", "neo4j"), "procedure")
     observed.queued(0.1)
     telemetry.rejected("request refused", "busy")
+    telemetry.plugin_failures.tell(
+        object(), "jvm", [envelope.Failures("kg.score", "SC-210", "error", 1)]
+    )
     observed.page(1, 0.1, 10, 10, last=True)
     for metric in telemetry.metrics.collect():
         name = metric.name + ("_total" if metric.type == "counter" else "")
@@ -269,6 +272,7 @@ def test_the_lock_files_are_described_as_they_are(lane):
         ("page", envelope.PageRequest),
         ("close", envelope.CloseRequest),
         ("cancel", envelope.CancelRequest),
+        ("failures", envelope.FailuresRequest),
         ("run", envelope.RunRequest),
     ],
 )

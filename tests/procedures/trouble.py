@@ -5,6 +5,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
+from queue import SimpleQueue
 from typing import Any
 
 from sidecypher import Context, Row, procedure
@@ -25,6 +26,7 @@ class Number(Row):
 _running: list[str] = []
 _ended: list[str] = []
 _never = threading.Event()
+_gates: list[SimpleQueue[None]] = []
 
 
 @contextlib.contextmanager
@@ -65,6 +67,39 @@ async def work_async(mark: str) -> Text:
     with _noted(mark):
         await asyncio.Event().wait()
     return Text(value="never")
+
+
+@procedure("trouble.wait", timeout=0.3)
+def wait() -> Text:
+    """Wait in C code, where no exception ends it, until it is let go."""
+    gate: SimpleQueue[None] = SimpleQueue()
+    _gates.append(gate)
+    gate.get(timeout=60)
+    return Text(value="late")
+
+
+@procedure("trouble.waitLong", timeout=60.0)
+def wait_long(mark: str) -> Text:
+    """Do the same, with a long time for it."""
+    with _noted(mark):
+        gate: SimpleQueue[None] = SimpleQueue()
+        _gates.append(gate)
+        gate.get(timeout=60)
+    return Text(value="late")
+
+
+@procedure("trouble.waitAsync", timeout=0.3)
+async def wait_async() -> Text:
+    """Wait for ever, on the event loop."""
+    await asyncio.Event().wait()
+    return Text(value="never")
+
+
+@procedure("trouble.letGo")
+def let_go() -> None:
+    """End the waiting of those who wait in C code now."""
+    while _gates:
+        _gates.pop().put(None)
 
 
 @procedure("trouble.hold", mode="WRITE", timeout=60.0)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from sidecypher import Context, ProcedureError, Row, envelope, procedure
+from sidecypher import Context, ProcedureError, Row, envelope, function, procedure
 from sidecypher.dispatch import Session
 from sidecypher.envelope import CallRequest, Hello, PageRequest, RunReply, write
 from sidecypher.errors import CallError, RecordingError
 from sidecypher.executors import EventLoop
 from sidecypher.recording import Recording, RecordingDispatcher
-from sidecypher.registry import Registry, procedures_in
+from sidecypher.registry import Kind, Registry, procedures_in
 from sidecypher.resources import Resources
 from sidecypher.telemetry import Telemetry
 from sidecypher.testing import UnexpectedStatement, replay
@@ -44,6 +44,18 @@ def other(ctx: Context, least: int) -> Iterator[Name]:
         yield Name(name=record["name"])
 
 
+@function("demo.names")
+def first_name(least: int) -> str:
+    if least > 17:
+        raise ProcedureError("Nobody is that old", code="demo.nobody")
+    return "Ann"
+
+
+@function("demo.names")
+def mended_function(least: int) -> str:
+    return "nobody"
+
+
 class Graph:
     """Answers a statement in two pages: a name, then none."""
 
@@ -64,7 +76,9 @@ def record(tmp_path):
     """Call a procedure in a recording sidecar and return what it has written."""
     loop, resources = EventLoop(), Resources()
 
-    def call(body: Any, answer: Any, *arguments: Any, call_id: str = "jvm-1") -> list[Path]:
+    def call(
+        body: Any, answer: Any, *arguments: Any, call_id: str = "jvm-1", kind: Kind = "procedure"
+    ) -> list[Path]:
         holder = type("module", (), {"body": body})
         dispatcher = RecordingDispatcher(
             Registry(procedures_in([holder])),
@@ -76,9 +90,10 @@ def record(tmp_path):
         )
         session = Session(answer)
         dispatcher.handle("hello", write(Hello(envelope.VERSION, "jvm", "call", "")), session)
-        found = dispatcher.registry.get("demo.names")
+        found = dispatcher.registry.get("demo.names", kind)
         request = CallRequest(
             id=call_id,
+            kind=kind,
             name=found.name,
             signature=found.entry.signature,
             args=list(arguments),
@@ -128,6 +143,15 @@ def test_a_recording_tells_that_the_code_is_mended(record):
     (file,) = record(names, Graph(), 18)
 
     assert replay(file, mended) == [{"name": "Ann"}, {"name": "nobody"}]
+
+
+def test_a_recorded_function_is_run_as_a_function(record):
+    """`replay` tells a function from a procedure of the same name; it gives a value, not rows."""
+    (file,) = record(first_name, Graph(), 18, kind="function")
+
+    with pytest.raises(CallError, match="Nobody is that old"):
+        replay(file, first_name, names)
+    assert replay(file, mended_function, names) == "nobody"
 
 
 def test_a_failed_statement_fails_again(record):

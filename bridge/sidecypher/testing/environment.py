@@ -18,7 +18,7 @@ from sidecypher.envelope import RunError, RunReply, RunRequest
 from sidecypher.errors import CypherError
 from sidecypher.executors import EventLoop
 from sidecypher.loading import load
-from sidecypher.registry import Registry, procedures_in
+from sidecypher.registry import Kind, Registry, procedures_in
 from sidecypher.resources import Resources
 from sidecypher.results import Record
 from sidecypher.state import CallBack, no_transaction
@@ -65,28 +65,24 @@ class ProcedureEnvironment:
         timeout: float = 30.0,
         transport: Transport = "memory",
     ) -> None:
-        call_back = no_transaction if run is None else _answer_with(run)
-        self._open(_registry(bodies, list(folders)), call_back, timeout, transport)
-
-    def _open(
-        self, registry: Registry, call_back: CallBack, timeout: float, transport: Transport
-    ) -> None:
         if not structlog.is_configured():
             configure_logging("WARNING", "console")
-        self._registry = registry
+        self._registry = _registry(bodies, list(folders))
         self._ends = ExitStack()
         loop, resources, telemetry = EventLoop(), Resources(), Telemetry()
         self._ends.callback(loop.stop, [resources.stop])
-        dispatcher = Dispatcher(registry, loop, resources, telemetry, Limits())
+        dispatcher = Dispatcher(self._registry, loop, resources, telemetry, Limits())
+        call_back = no_transaction if run is None else _answer_with(run)
         if transport == "memory":
             send = memory(dispatcher, call_back)
         else:
             send = self._wire(dispatcher, call_back, telemetry)
         self._client = Client(
-            send,
-            {found.name: found.entry.signature for found in registry},
-            timeout,
+            send, self._signatures("procedure"), timeout, functions=self._signatures("function")
         )
+
+    def _signatures(self, kind: Kind) -> dict[str, str]:
+        return {found.name: found.entry.signature for found in self._registry if found.kind == kind}
 
     def _wire(self, dispatcher: Dispatcher, call_back: CallBack, telemetry: Telemetry) -> Send:
         """Return a way to send envelopes over the sidecar's real socket."""
@@ -98,7 +94,7 @@ class ProcedureEnvironment:
             token=credentials.token,
             port=0,
             limits=Limits(),
-            open_connections=telemetry.connections,
+            telemetry=telemetry,
         )
         self._ends.callback(server.stop)
         server.start()
@@ -114,6 +110,14 @@ class ProcedureEnvironment:
         """
         columns = [column.name for column in self._registry.get(name).signature.columns]
         return [dict(zip(columns, row, strict=True)) for row in self._client.rows(name, *arguments)]
+
+    def value(self, name: str, *arguments: Any) -> Any:
+        """Call a function and return its value.
+
+        Raises:
+            CallError: What Cypher would see, with its code.
+        """
+        return self._client.value(name, *arguments)
 
     def close(self) -> None:
         """Stop the event loop, the shared resources and the socket."""

@@ -17,9 +17,7 @@ from sidecypher.types import CypherType
 _decode: Final = decoder(CypherType("ANY", nullable=True))
 
 
-def replay(
-    recording: Path, *bodies: Callable[..., Any], folders: Iterable[Path] = ()
-) -> list[Record]:
+def replay(recording: Path, *bodies: Callable[..., Any], folders: Iterable[Path] = ()) -> Any:
     """Run a recorded call with the code as it is now; its statements get the recorded answers.
 
     A sidecar with the setting `record_dir` writes one file for each call that fails.
@@ -30,7 +28,8 @@ def replay(
         folders: Folders of procedures, as for `ProcedureEnvironment`.
 
     Returns:
-        The rows, each a dict by column name, if the call succeeds now.
+        If the call succeeds now: the rows of a procedure, each a dict by column name, or the value
+        of a function.
 
     Raises:
         CallError: The call fails, as it did or otherwise.
@@ -47,7 +46,8 @@ def replay(
     answers = _Answers(_statements(recorded.exchanges))
     with ProcedureEnvironment(*bodies, folders=folders, run=answers) as environment:
         try:
-            return environment.call(recorded.name, *map(_decode, recorded.args))
+            call = environment.value if recorded.kind == "function" else environment.call
+            return call(recorded.name, *map(_decode, recorded.args))
         finally:
             answers.raise_unexpected()
 

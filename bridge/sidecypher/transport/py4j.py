@@ -12,19 +12,20 @@ Nagle's algorithm on.
 
 import contextlib
 import hmac
+import select
 import socket
 import ssl
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from prometheus_client import Gauge
 from py4j import protocol
 
 from sidecypher.dispatch import Dispatcher, Session
 from sidecypher.errors import CallCancelled, ListenError, MessageTooLarge, ProtocolError
-from sidecypher.telemetry import logger
+from sidecypher.telemetry import Telemetry, logger
 from sidecypher.types import Deadline, Limits
 
 _AUTHENTICATE: Final = protocol.AUTH_COMMAND_NAME.encode()
@@ -46,6 +47,7 @@ _GREETING_LINES: Final = 2
 _GREETING_BYTES: Final = 512
 _SHORTEST_TIMEOUT: Final = 0.001
 _PAUSE_SECONDS: Final = 0.05
+_HANG_UP: Final = select.POLLRDHUP if sys.platform == "linux" else select.POLLHUP
 
 
 def escape(payload: bytes) -> bytes:
@@ -111,16 +113,20 @@ class Connection:
         tls: ssl.SSLContext,
         token: bytes,
         dispatcher: Dispatcher,
+        *,
         limits: Limits,
+        telemetry: Telemetry,
     ) -> None:
         self._plain = plain
         self._tls = tls
         self._token = token
         self._dispatcher = dispatcher
         self._limits = limits
+        self._telemetry = telemetry
         self._session = Session(self._call_back)
         self._socket: ssl.SSLSocket
         self._line: Callable[[], bytes | None]
+        self._ends = select.poll()
 
     def serve(self) -> None:
         """Shake hands, check the token, then answer until the peer goes."""
@@ -128,8 +134,14 @@ class Connection:
             if self._open():
                 self._answer()
         except (ProtocolError, MessageTooLarge) as error:
-            logger().warning("connection closed", code=error.code, reason=error.message)
+            reason = "too large" if isinstance(error, MessageTooLarge) else "protocol error"
+            self._telemetry.rejected(
+                "connection closed", reason, code=error.code, problem=error.message
+            )
             self._send_quietly(_FATAL_REPLY)
+        except TimeoutError:
+            # Only the handshake is bounded, so the peer has shown its token and then said nothing.
+            self._telemetry.rejected("connection closed", "no hello")
         except OSError:
             logger().debug("connection lost")
         except Exception as error:  # noqa: BLE001 - one connection must not silently lose its thread
@@ -159,22 +171,28 @@ class Connection:
             self._plain = self._socket
             self._socket.do_handshake()
         except (OSError, ValueError) as error:
-            logger().warning("connection refused", reason=f"TLS failed: {type(error).__name__}")
+            self._telemetry.rejected("connection refused", "TLS failed", type=type(error).__name__)
             return False
         expected = _AUTHENTICATE + b"\n" + self._token + b"\n"
-        if not hmac.compare_digest(self._greeting(deadline), expected):
-            logger().warning("connection refused", reason="wrong token")
+        greeting = self._greeting(deadline)
+        if not hmac.compare_digest(greeting, expected):
+            reason = "wrong token" if greeting else "no token"
+            self._telemetry.rejected("connection refused", reason)
             return False
         self._line = LineReader(self._socket.recv, self._limits.message_bytes).line
+        self._ends.register(self._socket, _HANG_UP)
         self._socket.sendall(_VOID_REPLY)
         return True
 
     def _greeting(self, deadline: Deadline) -> bytes:
-        """Return the peer's first two lines, however it slices them, within the deadline."""
+        """Return what of the peer's first two lines comes within the deadline, however sliced."""
         text = b""
         while text.count(b"\n") < _GREETING_LINES and len(text) <= _GREETING_BYTES:
             self._socket.settimeout(max(deadline.remaining(), _SHORTEST_TIMEOUT))
-            chunk = self._socket.recv(_GREETING_BYTES)
+            try:
+                chunk = self._socket.recv(_GREETING_BYTES)
+            except OSError:
+                break
             if not chunk or deadline.expired():
                 break
             text += chunk
@@ -183,10 +201,17 @@ class Connection:
     def _answer(self) -> None:
         while (request := self._request()) is not None:
             method, payload = request
+            # A request may have waited here, while this process was stopped, until nobody wants it.
+            if method == "call" and self._ends.poll(0):
+                self._telemetry.rejected("connection closed", "caller gone")
+                return
             is_known = bool(self._session.jvm)
             reply = self._dispatcher.handle(method, payload, self._session)
             self._send(_REPLY + escape(reply) + b"\n")
-            if self._session.jvm and not is_known:
+            if not self._session.jvm:
+                # Its hello was refused, which it has been told: there is nothing more to say.
+                return
+            if not is_known:
                 # Only the handshake is bounded; an idle connection belongs to the pool.
                 self._socket.settimeout(None)
 
@@ -253,7 +278,7 @@ class Py4JServer:
         token: bytes,
         port: int,
         limits: Limits,
-        open_connections: Gauge,
+        telemetry: Telemetry,
     ) -> None:
         """Listen; nothing is accepted before `start`.
 
@@ -261,10 +286,10 @@ class Py4JServer:
             ListenError: The port is taken.
         """
         self._connect: Final[Callable[[socket.socket], Connection]] = lambda plain: Connection(
-            plain, tls, token, dispatcher, limits
+            plain, tls, token, dispatcher, limits=limits, telemetry=telemetry
         )
         self._limits = limits
-        self._gauge = open_connections
+        self._telemetry = telemetry
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._connections: set[Connection] = set()
@@ -291,9 +316,9 @@ class Py4JServer:
             room = len(self._connections) < self._limits.connections
             if room:
                 self._connections.add(connection)
-                self._gauge.set(len(self._connections))
+                self._telemetry.connections.set(len(self._connections))
         if not room:
-            logger().warning("connection refused", reason="too many connections")
+            self._telemetry.rejected("connection refused", "too many connections")
             connection.close()
             return
         thread = threading.Thread(
@@ -315,7 +340,7 @@ class Py4JServer:
     def _forget(self, connection: Connection) -> None:
         with self._lock:
             self._connections.discard(connection)
-            self._gauge.set(len(self._connections))
+            self._telemetry.connections.set(len(self._connections))
 
     def stop(self) -> None:
         """Close the listener and every connection."""

@@ -29,13 +29,14 @@ final class Bridge {
 
     private final Settings settings;
     private final Watchdog watchdog = new Watchdog();
+    private final FailureCounts failures = new FailureCounts();
     private final Sidecars sidecars;
     private final Admission admission;
     private final Map<PythonProcedure, Fallback> fallbacks = new ConcurrentHashMap<>();
 
     Bridge(Settings settings) {
         this.settings = settings;
-        sidecars = new Sidecars(settings, watchdog);
+        sidecars = new Sidecars(settings, watchdog, failures);
         admission = new Admission(settings, sidecars);
     }
 
@@ -58,16 +59,16 @@ final class Bridge {
             Object[] arguments) {
         Fallback fallback = fallbacks.computeIfAbsent(procedure, this::fallback);
         Call call = new Call(procedure, tx, guard, settings, watchdog);
-        int limit = settings.maxLineBytes();
         if (fallback.isOff()) {
             // For its checks: arguments that do not fit are an error whatever becomes of the call.
-            Requests.call(call, caller, arguments, limit);
+            request(call, caller, arguments);
             return fallback.rows(row);
         }
         Caller traced = settings.trace() ? caller.tracedBy(TraceContext.of(tx)) : caller;
         try {
-            Rows<R> rows = new Rows<>(call, guard, log, limit, row, read ->
-                    start(call, Requests.call(call, traced, arguments, limit), log, read));
+            FailureLog told = new FailureLog(log, failures);
+            Rows<R> rows = new Rows<>(call, guard, told, settings.maxLineBytes(), row, read ->
+                    start(call, request(call, traced, arguments), log, read));
             return StreamSupport.stream(rows, false).onClose(rows::close);
         } catch (SidecypherException failed) {
             if (failed.wasNotStarted()) {
@@ -77,8 +78,17 @@ final class Bridge {
         }
     }
 
+    private String request(Call call, Caller caller, Object[] arguments) {
+        try {
+            return Requests.call(call, caller, arguments, settings.maxLineBytes());
+        } catch (SidecypherException refused) {
+            failures.error(call.procedure(), refused);
+            throw refused;
+        }
+    }
+
     private Fallback fallback(PythonProcedure procedure) {
-        return new Fallback(procedure, settings.availability().of(procedure));
+        return new Fallback(procedure, settings.availability().of(procedure), failures);
     }
 
     /** Sends a call's first request, to one sidecar after the other until one of them begins it. */

@@ -24,6 +24,7 @@ final class Connection extends ClientServerConnection {
     private final OutputStream out;
     private final LineReader lines;
     private final String token;
+    private boolean takesFailures;
     private volatile boolean closed;
     private Call call;
 
@@ -52,6 +53,15 @@ final class Connection extends ClientServerConnection {
         if (!Protocol.getOutputVoidCommand().strip().equals(lines.readLine())) {
             throw new WireFailure(WireFailure.Kind.UNAVAILABLE, "the sidecar refused the token of the run folder");
         }
+    }
+
+    /** Notes whether the sidecar wants to be told of failures. */
+    void takesFailures(boolean wanted) {
+        takesFailures = wanted;
+    }
+
+    boolean takesFailures() {
+        return takesFailures;
     }
 
     /** Lets callbacks act for a call from now on, or for none. */

@@ -121,7 +121,7 @@ final class ConnectionPool {
                     settings.maxLineBytes());
             connection.start();
             String reply = connection.sendCommand(Hello.request(role), true);
-            Hello.check(Connection.text(reply), rendezvous.generation());
+            connection.takesFailures(Hello.check(Connection.text(reply), rendezvous.generation()));
             ready = true;
             return connection;
         } catch (SSLHandshakeException refused) {

@@ -13,12 +13,14 @@ final class Fallback {
 
     private final PythonProcedure procedure;
     private final Availability availability;
+    private final FailureCounts failures;
     private final AtomicLong quietUntil = new AtomicLong(System.nanoTime());
     private final AtomicLong untold = new AtomicLong();
 
-    Fallback(PythonProcedure procedure, Availability availability) {
+    Fallback(PythonProcedure procedure, Availability availability, FailureCounts failures) {
         this.procedure = procedure;
         this.availability = availability;
+        this.failures = failures;
     }
 
     /** Whether no call is to be made at all. */
@@ -28,6 +30,11 @@ final class Fallback {
 
     /** The rows of a call that was not to be made. */
     <R> Stream<R> rows(Function<Object[], R> row) {
+        failures.off(procedure);
+        return nothing(row);
+    }
+
+    private <R> Stream<R> nothing(Function<Object[], R> row) {
         return procedure.isSingleRow() ? Stream.of(row.apply(new Object[procedure.columns().size()])) : Stream.empty();
     }
 
@@ -38,11 +45,12 @@ final class Fallback {
      */
     <R> Stream<R> rows(Function<Object[], R> row, SidecypherException reason, Log log) {
         if (availability == Availability.REQUIRED) {
-            log.warn("Sidecypher: " + reason.text());
+            new FailureLog(log, failures).error(procedure, reason);
             throw reason;
         }
+        failures.nothing(procedure, reason);
         tell(reason, log);
-        return rows(row);
+        return nothing(row);
     }
 
     /** One line a second at most: without a sidecar a query may call many thousand times a second. */

@@ -23,8 +23,12 @@ final class Hello {
         return Requests.hello(JVM, role, CATALOGUE);
     }
 
-    /** Checks that the reply to a hello comes from the expected run of the sidecar and was a welcome. */
-    static void check(String reply, String generation) {
+    /**
+     * Checks that the reply to a hello comes from the expected run of the sidecar and was a welcome.
+     *
+     * @return whether the sidecar wants to be told of failures; one of an older version does not know them
+     */
+    static boolean check(String reply, String generation) {
         Map<String, Object> members = members(reply);
         if (!Long.valueOf(Requests.VERSION).equals(members.get("v"))) {
             throw refused("the sidecar does not speak version " + Requests.VERSION + " of the protocol, which this"
@@ -37,6 +41,7 @@ final class Hello {
         if (!generation.equals(members.get("sidecar"))) {
             throw refused("another sidecar answered than the one the run folder names");
         }
+        return Boolean.TRUE.equals(members.get("failures"));
     }
 
     private static Map<String, Object> members(String reply) {

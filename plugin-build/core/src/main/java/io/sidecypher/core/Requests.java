@@ -58,6 +58,13 @@ final class Requests {
         return command("cancel", "{\"v\":" + VERSION + ",\"id\":\"" + id + "\",\"reason\":\"" + reason + "\"}");
     }
 
+    /** Tells as many counts as a line has room for: over a longer one the sidecar would end the connection. */
+    static String failures(FailureCounts counts, int limit) {
+        String head = "{\"v\":" + VERSION + ",\"failures\":";
+        String tail = "}";
+        return command("failures", head + counts.list(limit - ("s" + head + tail).length()) + tail);
+    }
+
     private static void writeArguments(JsonGenerator json, PythonProcedure procedure, Object[] arguments)
             throws IOException {
         List<PythonProcedure.Parameter> parameters = procedure.parameters();

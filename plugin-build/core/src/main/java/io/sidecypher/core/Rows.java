@@ -6,7 +6,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import org.neo4j.logging.Log;
 import org.neo4j.procedure.TerminationGuard;
 
 /** The rows of one call: the first page at once, so that errors arise in the call, the others as they are read. */
@@ -15,7 +14,7 @@ final class Rows<R> implements Spliterator<R> {
 
     private final Call call;
     private final TerminationGuard guard;
-    private final Log log;
+    private final FailureLog failures;
     private final Function<Object[], R> makeRow;
     private final int maxLineBytes;
     private Iterator<Object[]> page;
@@ -27,13 +26,13 @@ final class Rows<R> implements Spliterator<R> {
     Rows(
             Call call,
             TerminationGuard guard,
-            Log log,
+            FailureLog failures,
             int maxLineBytes,
             Function<Object[], R> makeRow,
             Function<Function<String, Reply>, Reply> first) {
         this.call = call;
         this.guard = guard;
-        this.log = log;
+        this.failures = failures;
         this.maxLineBytes = maxLineBytes;
         this.makeRow = makeRow;
         fetch(() -> first.apply(this::read));
@@ -61,47 +60,34 @@ final class Rows<R> implements Spliterator<R> {
         try {
             guard.check();
         } catch (RuntimeException terminated) {
-            abandon();
+            cancel("terminated");
             return;
         }
         call.enter(false, CLOSE_NANOS);
         try {
             call.sidecar().pool().exchange(call, Requests.close(call), reply -> reply);
         } catch (RuntimeException failed) {
-            abandon();
+            cancel("terminated");
         } finally {
             call.leave();
         }
     }
 
     private Reply nextPage() {
-        try {
-            // Neo4j itself does not look between two rows of a procedure.
-            guard.check();
-        } catch (RuntimeException terminated) {
-            abandon();
-            throw terminated;
-        }
+        // Neo4j itself does not look between two rows of a procedure.
+        guard.check();
         return call.sidecar().pool().exchange(call, Requests.page(call), this::read);
     }
 
     private Reply read(String text) {
-        try {
-            return Reply.parse(text, call);
-        } catch (WireFailure broken) {
-            throw broken;
-        } catch (RuntimeException wrongRow) {
-            // Neo4j's own too: an entity is looked up in a transaction that may have been terminated.
-            abandon();
-            throw wrongRow;
-        }
+        return Reply.parse(text, call);
     }
 
     private void fetch(Supplier<Reply> exchange) {
         more = false;
-        call.enter(true, Long.MAX_VALUE);
+        enter();
         try {
-            Reply reply = exchange.get();
+            Reply reply = reply(exchange);
             if (call.hasFailed() && reply.more()) {
                 abandon();
             }
@@ -112,11 +98,9 @@ final class Rows<R> implements Spliterator<R> {
             page = reply.rows().iterator();
             more = reply.more();
         } catch (WireFailure failure) {
-            // What is refused here may still be open there, with its generator.
-            abandon();
             if (call.deadlineError() != null) {
                 // It did not even answer the cancel, so it cannot have told of it in its own log.
-                log.warn("Sidecypher: " + call.deadlineError().text());
+                failures.error(call.procedure(), call.deadlineError());
             }
             call.throwIfFailed();
             throw explained(failure);
@@ -128,6 +112,25 @@ final class Rows<R> implements Spliterator<R> {
         }
     }
 
+    private void enter() {
+        try {
+            call.enter(true, Long.MAX_VALUE);
+        } catch (SidecypherException tooDeep) {
+            failures.error(call.procedure(), tooDeep);
+            throw tooDeep;
+        }
+    }
+
+    private Reply reply(Supplier<Reply> exchange) {
+        try {
+            return exchange.get();
+        } catch (RuntimeException unread) {
+            // Whatever it is, also one of Neo4j's own: the call may be open there, with its generator.
+            abandon();
+            throw unread;
+        }
+    }
+
     private SidecypherException explained(WireFailure failure) {
         PythonProcedure procedure = call.procedure();
         SidecypherException explained = switch (failure.kind()) {
@@ -136,12 +139,20 @@ final class Rows<R> implements Spliterator<R> {
             case PROTOCOL -> Failures.protocol(procedure, failure.getMessage());
             case TOO_LARGE -> Failures.tooLarge(procedure, "an answer", maxLineBytes);
         };
-        log.warn("Sidecypher: " + explained.text());
+        failures.error(procedure, explained);
         return explained;
     }
 
+    /** Lets the sidecar end the call, and tell of it as what the caller sees. */
     private void abandon() {
-        call.sidecar().cancel(call.id(), "terminated");
+        cancel(call.deadlineError() == null ? "terminated" : "deadline");
+    }
+
+    private void cancel(String reason) {
+        // Nobody has begun a call that was never to be sent to one.
+        if (call.sidecar() != null) {
+            call.sidecar().cancel(call.id(), reason);
+        }
     }
 
     @Override

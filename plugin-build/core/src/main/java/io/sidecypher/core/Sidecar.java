@@ -8,30 +8,39 @@ import org.neo4j.logging.Log;
 
 /**
  * One run of a sidecar that this JVM is connected to: its pool, and a control connection that tells
- * when it is gone and carries the requests to cancel.
+ * when it is gone and carries the requests to cancel and the counts of failures.
  */
 final class Sidecar {
     private static final int MOST_PENDING_CANCELS = 1024;
     private static final String END = "";
+    private static final long REPORT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final ConnectionPool pool;
     private final Connection control;
+    private final FailureCounts failures;
+    private final int maxLineBytes;
     private final Log log;
     private final BlockingQueue<String> cancels = new ArrayBlockingQueue<>(MOST_PENDING_CANCELS);
     private volatile boolean alive = true;
+    private long reported;
+    private long reportedAt = System.nanoTime() - REPORT_NANOS;
 
-    private Sidecar(ConnectionPool pool, Connection control, Log log) {
+    private Sidecar(ConnectionPool pool, Connection control, FailureCounts failures, int maxLineBytes, Log log) {
         this.pool = pool;
         this.control = control;
+        this.failures = failures;
+        this.maxLineBytes = maxLineBytes;
         this.log = log;
     }
 
     /** Connects to a sidecar; somebody must then {@link #listen}. */
-    static Sidecar connect(Settings settings, Rendezvous rendezvous, Watchdog watchdog, Log log)
+    static Sidecar connect(
+            Settings settings, Rendezvous rendezvous, Watchdog watchdog, FailureCounts failures, Log log)
             throws UnknownHostException {
         ConnectionPool pool = new ConnectionPool(settings, rendezvous, watchdog);
         long atMost = TimeUnit.MILLISECONDS.toNanos(settings.handshakeMillis());
-        return new Sidecar(pool, pool.connect("control", atMost, () -> false), log);
+        Connection control = pool.connect("control", atMost, () -> false);
+        return new Sidecar(pool, control, failures, settings.maxLineBytes(), log);
     }
 
     boolean isAlive() {
@@ -50,9 +59,9 @@ final class Sidecar {
     /** Stays on the control connection until the sidecar is gone. */
     void listen() {
         try {
-            Daemon.start("sidecypher-cancel", this::sendCancels);
+            Daemon.start("sidecypher-cancel", this::sendRequests);
             while (control.receive() != null) {
-                // Replies to cancel say nothing of use.
+                // The replies say nothing of use.
             }
         } catch (WireFailure broken) {
             // The same as an end of the connection.
@@ -66,13 +75,32 @@ final class Sidecar {
         }
     }
 
-    private void sendCancels() {
+    private void sendRequests() {
         try {
-            for (String request = cancels.take(); !request.equals(END); request = cancels.take()) {
-                control.send(request);
+            report();
+            for (String request = next(); !END.equals(request); request = next()) {
+                if (request != null) {
+                    control.send(request);
+                }
+                report();
             }
         } catch (InterruptedException | WireFailure gone) {
             // The listening thread notices the same.
+        }
+    }
+
+    /** The next request to cancel, or null when there is none for a while. */
+    private String next() throws InterruptedException {
+        return cancels.poll(REPORT_NANOS, TimeUnit.NANOSECONDS);
+    }
+
+    /** Tells the counts of failures when they have grown, but not again and again while they do. */
+    private void report() {
+        long total = failures.total();
+        if (control.takesFailures() && total != reported && System.nanoTime() - reportedAt >= REPORT_NANOS) {
+            control.send(Requests.failures(failures, maxLineBytes));
+            reported = total;
+            reportedAt = System.nanoTime();
         }
     }
 }

@@ -10,14 +10,16 @@ final class Sidecars {
 
     private final Settings settings;
     private final Watchdog watchdog;
+    private final FailureCounts failures;
     private final RunFolder folder;
     private volatile List<Link> links = List.of();
     private volatile String problem;
     private volatile long lookedAt;
 
-    Sidecars(Settings settings, Watchdog watchdog) {
+    Sidecars(Settings settings, Watchdog watchdog, FailureCounts failures) {
         this.settings = settings;
         this.watchdog = watchdog;
+        this.failures = failures;
         folder = new RunFolder(settings.runDir());
     }
 
@@ -72,6 +74,6 @@ final class Sidecars {
                 return known;
             }
         }
-        return new Link(settings, rendezvous, watchdog);
+        return new Link(settings, rendezvous, watchdog, failures);
     }
 }

@@ -36,6 +36,11 @@ public final class SidecypherException extends RuntimeException implements Statu
         return notStarted;
     }
 
+    /** The code that the text of an error of ours begins with. */
+    String code() {
+        return text.substring(1, text.indexOf(']'));
+    }
+
     /** The message as the user reads it. */
     String text() {
         return text;

@@ -129,6 +129,7 @@ final class FakeSidecar implements AutoCloseable {
     final List<String> methods = new CopyOnWriteArrayList<>();
     final List<String> controlRequests = new CopyOnWriteArrayList<>();
     volatile long version = Requests.VERSION;
+    volatile boolean takesFailures;
     final AtomicInteger tokensSeen = new AtomicInteger();
     final AtomicInteger callConnections = new AtomicInteger();
     final Set<Socket> open = ConcurrentHashMap.newKeySet();
@@ -234,7 +235,8 @@ final class FakeSidecar implements AutoCloseable {
                 if (method.equals("hello")) {
                     role = member(json, "role");
                     callConnections.addAndGet(role.equals("call") ? 1 : 0);
-                    peer.reply("{\"v\":" + version + ",\"sidecar\":\"" + generation + "\",\"catalogue\":\"\"}");
+                    peer.reply("{\"v\":" + version + ",\"sidecar\":\"" + generation
+                            + "\",\"catalogue\":\"\"" + (takesFailures ? ",\"failures\":true" : "") + "}");
                 } else if (role.equals("control")) {
                     controlRequests.add(json);
                     peer.reply("{\"id\":\"" + id(json) + "\"}");

@@ -1,6 +1,7 @@
 package io.sidecypher.core;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
@@ -9,7 +10,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -49,6 +54,35 @@ class PoolTests {
             Harness harness = new Harness(runDir);
             assertEquals(List.of(), inParallel(1000, () -> assertEquals(1L, harness.echo(1L))));
             assertEquals(1000, sidecar.methods.size());
+        }
+    }
+
+    @Test
+    void ofAThousandCallersAtOnceThoseBeyondTheQueueAreBusyAndAllOthersServed() throws Exception {
+        CountDownLatch end = new CountDownLatch(1);
+        FakeSidecar.Script script = (peer, method, json) -> {
+            Harness.await(end);
+            peer.rows(json, "[[1]]", false);
+        };
+        AtomicInteger busy = new AtomicInteger();
+        AtomicInteger served = new AtomicInteger();
+        try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
+            Harness harness = new Harness(runDir, "POOL_SIZE=16", "QUEUE_LIMIT=600");
+            assertEquals(List.of(), inParallel(1000, () -> {
+                try {
+                    assertEquals(1L, harness.echo(1L));
+                    served.incrementAndGet();
+                } catch (SidecypherException refused) {
+                    assertTrue(refused.text().contains("600 callers wait"), refused.text());
+                    // Nobody is served before the last one has been refused.
+                    if (busy.incrementAndGet() == 384) {
+                        end.countDown();
+                    }
+                }
+            }));
+            assertEquals(384, busy.get());
+            assertEquals(616, served.get());
+            assertEquals(16, sidecar.callConnections.get());
         }
     }
 
@@ -107,6 +141,71 @@ class PoolTests {
             end.countDown();
             holder.join();
             assertEquals(List.of("call"), sidecar.methods);
+        }
+    }
+
+    @Test
+    void aStreamWhosePageWaitsTooLongForAConnectionIsCancelled() throws Exception {
+        withoutAConnectionForItsPage(new AtomicBoolean(), "deadline", stream -> {
+            SidecypherException failure = assertThrows(SidecypherException.class, stream::count);
+            assertTrue(failure.text().startsWith("[SC-213]"), failure.text());
+        });
+    }
+
+    @Test
+    void aStreamThatIsTerminatedWhileItsPageWaitsForAConnectionIsCancelled() throws Exception {
+        AtomicBoolean terminated = new AtomicBoolean();
+        withoutAConnectionForItsPage(terminated, "terminated", stream -> {
+            terminated.set(true);
+            assertThrows(IllegalStateException.class, stream::count);
+        });
+    }
+
+    /**
+     * Reads on in a stream while another call has the only connection.
+     *
+     * @param terminated whether its transaction is, which its own thread does not notice
+     * @param reason the one for which the sidecar must be asked to cancel
+     */
+    private void withoutAConnectionForItsPage(AtomicBoolean terminated, String reason, Consumer<Stream<?>> read)
+            throws Exception {
+        CountDownLatch occupied = new CountDownLatch(1);
+        CountDownLatch end = new CountDownLatch(1);
+        AtomicReference<String> id = new AtomicReference<>();
+        FakeSidecar.Script script = (peer, method, json) -> {
+            String name = FakeSidecar.member(json, "name");
+            if (name.equals("test.rows")) {
+                id.set(FakeSidecar.id(json));
+            } else if (name.equals("test.holder")) {
+                occupied.countDown();
+                Harness.await(end);
+            }
+            peer.rows(json, "[[1]]", name.equals("test.rows"));
+        };
+        PythonProcedure rows = Harness.procedure("test.rows").timeoutMillis(800).column("x", "ANY").build();
+        PythonProcedure holds = Harness.procedure("test.holder").column("x", "ANY").build();
+        try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
+            Harness harness = new Harness(runDir, "POOL_SIZE=1");
+            Thread reader = Thread.currentThread();
+            Thread holder = new Thread(() -> harness.rows(holds));
+            // Connects, so that this is not the stream's time.
+            harness.echo(1L);
+            harness.guard = () -> {
+                if (terminated.get() && Thread.currentThread() != reader) {
+                    throw new IllegalStateException("terminated");
+                }
+            };
+            try (Stream<Object[]> stream = harness.stream(rows)) {
+                harness.guard = () -> {};
+                holder.start();
+                Harness.await(occupied);
+                read.accept(stream);
+            }
+            String cancel = "\"id\":\"" + id.get() + "\",\"reason\":\"" + reason + "\"";
+            Harness.await(() -> sidecar.controlRequests.stream().anyMatch(json -> json.contains(cancel)));
+            assertEquals(List.of("call", "call", "call"), sidecar.methods);
+            end.countDown();
+            holder.join();
         }
     }
 
