@@ -20,6 +20,7 @@ from sidecypher.recording import RecordingDispatcher
 from sidecypher.rendezvous import Announcement, Membership
 from sidecypher.resources import Resources
 from sidecypher.settings import Settings
+from sidecypher.spans import export_spans
 from sidecypher.telemetry import Telemetry, configure_logging, logger
 from sidecypher.transport.http import HttpApi
 from sidecypher.transport.py4j import Py4JServer
@@ -38,6 +39,12 @@ TIDY_SECONDS: Final = 0.25
 
 SILENCE_SECONDS: Final = 5.0
 """An event loop that is silent for longer is blocked: all async calls wait."""
+
+FLUSH_SECONDS: Final = 1.0
+"""How long spans may take to be sent at the end, when calls have used up the grace."""
+
+END_SECONDS: Final = 7.0
+"""How long a sidecar may take to end beyond its grace, when each of its parts takes its time."""
 
 LEAVE_SECONDS: Final = 0.2
 """How long a sidecar that has left still refuses calls: plugins look every 50 ms who is there."""
@@ -63,7 +70,8 @@ class Sidecar:
         """
         self._settings = settings
         credentials = load_credentials(settings.run_folder)
-        self._telemetry = Telemetry()
+        self._spans = export_spans() if settings.traces else None
+        self._telemetry = Telemetry(self._spans.tracer if self._spans else None)
         self._loop = EventLoop()
         self._resources = Resources()
         self.loaded: Final[Loaded] = load(settings.procedures)
@@ -78,6 +86,7 @@ class Sidecar:
             message_bytes=settings.max_line_bytes,
             log_level=settings.log_level,
             log_format=settings.log_format,
+            traces=settings.traces,
         )
         self._dispatcher = self._dispatch(limits)
         self._py4j = Py4JServer(
@@ -124,6 +133,9 @@ class Sidecar:
         self._telemetry.stuck_calls.set_function(lambda: self._dispatcher.stuck)
         self._telemetry.worker_restarts.set_function(lambda: self._workers.restarts)
         self._telemetry.crash_looping.set_function(self._workers.crash_looping)
+        if self._spans is not None:
+            spans = self._spans
+            self._telemetry.lost_spans.set_function(lambda: spans.lost)
         self._fingerprint = credentials.fingerprint
         self._membership: Membership | None = None
 
@@ -198,6 +210,7 @@ class Sidecar:
     def stop(self) -> None:
         """Refuse new calls, let those in flight end within the grace, cancel the rest."""
         self._stopping.set()
+        grace = Deadline.after(self._settings.shutdown_seconds)
         self._dispatcher.refuse_new()
         if self._membership is not None:
             self._membership.leave()
@@ -211,6 +224,8 @@ class Sidecar:
         self._workers.stop()
         self._loop.stop([self._resources.stop])
         self._http.stop()
+        if self._spans is not None:
+            self._spans.stop(max(grace.remaining(), FLUSH_SECONDS))
         logger().info("sidecar stopped")
 
     def _await_calls(self, seconds: float) -> None:
@@ -251,3 +266,13 @@ def serve(settings: Settings) -> None:
     sidecar.start()
     asked.get()
     sidecar.stop()
+    _give_up_output()
+
+
+def _give_up_output() -> None:
+    """Let what a full disk did not take not become the exit code: the log, what bodies print."""
+    for name in ("stderr", "stdout"):
+        try:
+            getattr(sys, name).flush()
+        except OSError:
+            setattr(sys, name, None)

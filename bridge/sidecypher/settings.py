@@ -67,6 +67,7 @@ class Settings(BaseModel):
         stuck_calls_limit: With more calls that will not stop than this, the sidecar is not ready.
         http_calls: Calls by HTTP that run at once; further ones are refused as busy.
         record_dir: Folder for recordings of failing calls; none are made without it.
+        traces: Whether each call makes a span that is sent to a collector.
         lane: Which embedded Neo4j runs: `lts` or `current`.
         neo4j_uri: Server that `sidecypher call` talks to; empty means the embedded one.
         neo4j_user: User at that server.
@@ -96,6 +97,7 @@ class Settings(BaseModel):
     stuck_calls_limit: Annotated[int, Field(ge=0, le=10_000)] = 8
     http_calls: Annotated[int, Field(ge=1, le=1024)] = 16
     record_dir: Path | None = None
+    traces: bool = False
     lane: Literal["lts", "current"] = "lts"
     neo4j_uri: str = ""
     neo4j_user: str = "neo4j"

@@ -226,6 +226,7 @@ class Telemetry:
             "workers_crash_looping", "1 when worker processes die one after the other"
         )
         self.load_failures: Final = self._gauge("load_failures", "Modules that could not be loaded")
+        self.lost_spans: Final = self._gauge("lost_spans", "Spans that could not be sent")
         self._mismatches = Counter(
             "sidecypher_mismatched_plugins",
             "Connections of plugins that were built for other procedures",

@@ -1,6 +1,7 @@
 """Bodies in worker processes: the same calls, and nobody else notices how a worker ends."""
 
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -170,6 +171,74 @@ def test_arguments_are_checked_before_a_worker_is_asked(rows):
     assert caught.value.code == "SC-204"
 
 
+# Batches and calls by name
+
+
+def test_a_batch_runs_in_one_worker(rows):
+    """All rows of a batch are answered by one process, each in its place or with its error."""
+    found = rows("worker.divide.batch", [[1.0], [1.0, 0.0], ["one"], [3.0, 4.0]])
+
+    assert [(row[0], row[1], row[3] and row[3]["code"]) for row in found] == [
+        (0, 0.5, None),
+        (1, None, "test.zero"),
+        (2, None, "SC-204"),
+        (3, 0.75, None),
+    ]
+    [pid] = {row[2] for row in found if row[2] is not None}
+    assert pid != os.getpid()
+
+
+@pytest.mark.parametrize("name", ["worker.divide", "worker.halve"])
+@pytest.mark.parametrize("length", [0, 1, 17, 3_000])
+def test_the_rows_of_a_batch_come_in_order(rows, name, length):
+    """A batch of any length comes in pages, an author's own batch too."""
+    found = rows(f"{name}.batch", [[float(number)] for number in range(length)])
+
+    assert [row[:2] for row in found] == [[number, number / 2] for number in range(length)]
+    assert os.getpid() not in {row[2] for row in found}
+
+
+def test_a_worker_that_dies_fails_its_batch(call, stand):
+    """A batch whose worker is lost has no rows, and its error names the batch."""
+    restarts = stand.workers.restarts
+
+    with pytest.raises(CallError, match=r"that ran `worker\.die\.batch` was ended") as caught:
+        call("worker.die.batch", [["well"], ["segfault"]])
+
+    assert caught.value.code == "SC-220"
+    assert stand.workers.restarts == restarts + 1
+
+
+def test_a_procedure_of_a_worker_is_called_by_its_name(rows):
+    """`sidecypher.call` runs the body where it belongs, with rows as maps."""
+    value = {"$x": [date(2024, 2, 29)]}
+    [[facts]] = rows("sidecypher.call", "worker.facts")
+    batch = rows("sidecypher.call", "worker.divide.batch", [[[1.0], [1.0, 0.0]]])
+
+    assert rows("sidecypher.call", "worker.echo", [value]) == [[{"value": value}]]
+    assert rows("sidecypher.call", "worker.count", {"to": 3_000}) == [[{"value": "x"}]] * 3_000
+    assert facts["pid"] != os.getpid()
+    assert [(row["index"], row["value"]) for [row] in batch] == [(0, 0.5), (1, None)]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "code", "told"),
+    [
+        ("worker.fail", ["author"], "kg.no-index", "No index"),
+        ("worker.fail", ["value"], "SC-202", "`worker.fail` failed with ValueError"),
+        ("worker.die", ["exit"], "SC-220", "that ran `worker.die` ended with exit code 3"),
+        ("worker.brief", [], "SC-213", "`worker.brief` did not answer within its time"),
+        ("worker.count", ["many"], "SC-204", "`to` of `worker.count`"),
+    ],
+)
+def test_a_failure_of_a_call_by_name_tells_the_procedure(rows, name, arguments, code, told):
+    """What goes wrong in a worker is told of the procedure itself, with its own timeout."""
+    with pytest.raises(CallError, match=told) as caught:
+        rows("sidecypher.call", name, arguments)
+
+    assert caught.value.code == code
+
+
 # Workers that end
 
 
@@ -196,6 +265,28 @@ def test_a_worker_that_dies_is_lost_and_replaced(call, stand, name, how, told):
     assert call("worker.echo", "next") == [["next"]]
     assert stand.workers.restarts == restarts + 1
     assert not stand.workers.crash_looping()
+
+
+def test_a_body_that_forks_answers_once(call, stand):
+    """The child of a body that returns twice neither answers nor takes calls."""
+    restarts = stand.workers.restarts
+
+    [[worker, child]] = call("worker.fork")
+
+    wait_until(lambda: not is_running(child))
+    assert [call("worker.echo", number) for number in range(8)] == [[[n]] for n in range(8)]
+    assert is_running(worker)
+    assert stand.workers.restarts == restarts
+
+
+@pytest.mark.parametrize("what", ["pickle", "rows of another call"])
+def test_a_worker_that_gives_another_answer_is_replaced(call, stand, what):
+    """What a body has written to its worker's channel is taken for nobody's rows."""
+    with pytest.raises(CallError, match=r"`worker\.forge` gave an answer that is none") as caught:
+        call("worker.forge", what)
+
+    assert caught.value.code == "SC-220"
+    assert [call("worker.echo", number) for number in range(8)] == [[[n]] for n in range(8)]
 
 
 def test_nobody_else_notices_a_worker_that_dies(call, stand, background):
@@ -277,7 +368,6 @@ def test_a_call_that_gets_no_worker_in_time_ends_with_its_deadline(call, stand, 
 
 _SIDECAR = """
 import pathlib, sys, threading
-from sidecypher import envelope
 from sidecypher.executors import ProcessWorkers
 from sidecypher.executors.messages import Task
 from sidecypher.executors.workers import Ticket
@@ -288,7 +378,7 @@ folder, mark = pathlib.Path(sys.argv[1]), sys.argv[2]
 signature = load([folder]).registry.get("worker.hold").entry.signature
 task = Task("1", "procedure", "worker.hold", signature, [mark], "", "", 60.0, "")
 workers = ProcessWorkers([folder], 1)
-workers.run("worker.hold", envelope.write(task), Ticket(), Deadline.after(60.0))
+workers.run("worker.hold", task, Ticket(), Deadline.after(60.0))
 """
 
 
@@ -330,6 +420,32 @@ class Text(Row):
     value: str
 """
 _VERSION = '@procedure("own.version", executor="process")\ndef version() -> Text:\n'
+_ENDLESS = """
+import threading
+class Kept:
+    def stop(self) -> None:
+        threading.Event().wait()
+@procedure("own.version", executor="process")
+def version(ctx: Context) -> Text:
+    ctx.resource(Kept)
+    own = pathlib.Path(__file__)
+    own.with_name("begun").touch()
+    while not own.with_name("go").exists():
+        pass
+    return Text(value=str(os.getpid()))
+"""
+_TRACED = """
+import time
+from opentelemetry import trace
+class Kept:
+    def stop(self) -> None:
+        time.sleep(0.7)
+@procedure("own.version", executor="process")
+def version(ctx: Context) -> Text:
+    ctx.resource(Kept)
+    with trace.get_tracer("own").start_as_current_span("inner"):
+        return Text(value="traced")
+"""
 _STOPPED = """
 class Kept:
     def stop(self) -> None:
@@ -357,12 +473,13 @@ def test_reloaded_workers_have_the_new_code(pool, ask, tmp_path):
     """After `reload` the next call runs what the files say now."""
     workers = pool(_VERSION + '    return Text(value="old")')
     assert ask(workers, tmp_path) == "old"
-    pool(_VERSION + '    return Text(value="new")')
+    # Of another length: a sidecar that reloads forgets bytecode, here Python itself must notice.
+    pool(_VERSION + '    return Text(value="newer")')
 
     assert ask(workers, tmp_path) == "old"
     workers.reload()
 
-    assert ask(workers, tmp_path) == "new"
+    assert ask(workers, tmp_path) == "newer"
     assert workers.restarts == 0
 
 
@@ -422,6 +539,33 @@ def test_workers_stop_their_shared_objects(pool, ask, tmp_path):
     workers.stop()
 
     assert (tmp_path / "stopped").exists()
+
+
+def test_a_call_does_not_wait_for_the_end_of_its_worker(pool, ask, background, tmp_path):
+    """A worker that a reload has replaced may take its time to end; its last caller has its row."""
+    workers = pool(_ENDLESS)
+    answer = background(ask, workers, tmp_path)
+    wait_until((tmp_path / "begun").exists)
+    workers.reload()
+
+    (tmp_path / "go").touch()
+
+    worker = int(answer.result(30))
+    assert is_running(worker)
+    wait_until(lambda: not is_running(worker))
+
+
+def test_a_worker_tells_of_the_spans_it_has_lost(pool, ask, tmp_path, monkeypatch, capfd):
+    """Its shared objects and its last spans have one time together, and it ends by itself."""
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        endpoint = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+        workers = pool(_TRACED, traces=True)
+        assert ask(workers, tmp_path) == "traced"
+
+        workers.stop()
+
+    assert '"event": "spans lost"' in capfd.readouterr().err
 
 
 def test_workers_refuse_calls_once_they_stop(pool, ask, tmp_path):

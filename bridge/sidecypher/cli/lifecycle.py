@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import httpx
 import typer
 
+from sidecypher.app import END_SECONDS
 from sidecypher.app import serve as run_sidecar
 from sidecypher.cli.options import AsJson, Check, Config, Home, Lane, Procedures
 from sidecypher.cli.output import notes, results, show_json
@@ -123,7 +124,7 @@ def _sidecar(settings: Settings, number: int) -> ProcessSpec:
         log_file=settings.log_dir / f"{name}.log",
         restart=True,
         ready=lambda pid: pid in {each.pid for each in running_sidecars(run_folder)},
-        stop_grace=settings.shutdown_seconds + 5.0,
+        stop_grace=settings.shutdown_seconds + END_SECONDS,
     )
 
 

@@ -11,15 +11,22 @@ from sidecypher.telemetry import LogFormat
 MEMORY_EXIT: Final = 97
 """How a worker ends whose body has used up its memory."""
 
+STOP_SECONDS: Final = 1.0
+"""How long an idle worker may take to stop its shared objects and to send its last spans."""
+
+KILL_SECONDS: Final = 1.5
+"""When it is killed: a moment later, so that it can still tell of the spans it has lost."""
+
 
 class Setup(msgspec.Struct, frozen=True):
-    """First message to a worker: what to load, and its bounds."""
+    """First message to a worker: what to load, its bounds, and what it tells of itself."""
 
     folders: list[str]
     memory_mb: int
     message_bytes: int
     log_level: str
     log_format: LogFormat
+    traces: bool
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -48,7 +55,8 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of a task: its rows, encoded, or an error."""
+    """What came of the task of a call: its rows, encoded, or an error."""
 
+    call_id: str
     rows: list[msgspec.Raw] = []
     error: ErrorBody | None = None

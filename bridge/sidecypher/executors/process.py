@@ -5,10 +5,10 @@ from typing import Final
 
 import msgspec
 
-from sidecypher import envelope, tracing
+from sidecypher import tracing
 from sidecypher.envelope import CallRequest
 from sidecypher.errors import CallError
-from sidecypher.executors.messages import Outcome, Task
+from sidecypher.executors.messages import Task
 from sidecypher.executors.pages import Page
 from sidecypher.executors.workers import ProcessWorkers, Ticket
 from sidecypher.state import CallState, deadline_exceeded
@@ -55,7 +55,7 @@ class ProcessRunning:
     def _run(self) -> list[msgspec.Raw]:
         state = self._state
         try:
-            answer = self._workers.run(state.name, self._task(), self._ticket, state.deadline)
+            outcome = self._workers.run(state.name, self._task(), self._ticket, state.deadline)
         except TimeoutError:
             raise deadline_exceeded(state.name) from None
         except CallError:
@@ -63,25 +63,22 @@ class ProcessRunning:
             state.check()
             raise
         self._queued(self._ticket.queued)
-        outcome = envelope.read(answer, Outcome)
         if outcome.error is not None:
             raise outcome.error.error()
         return outcome.rows
 
-    def _task(self) -> bytes:
+    def _task(self) -> Task:
         request = self._request
-        return envelope.write(
-            Task(
-                call_id=request.id,
-                kind=request.kind,
-                name=request.name,
-                signature=request.signature,
-                args=request.args,
-                database=request.database,
-                user=request.user,
-                seconds=self._state.deadline.remaining(),
-                traceparent=self._traceparent,
-            )
+        return Task(
+            call_id=request.id,
+            kind=request.kind,
+            name=request.name,
+            signature=request.signature,
+            args=request.args,
+            database=request.database,
+            user=request.user,
+            seconds=self._state.deadline.remaining(),
+            traceparent=self._traceparent,
         )
 
     def close(self) -> None:

@@ -15,18 +15,19 @@ import sys
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sidecypher import envelope, tracing
 from sidecypher.context import Context
 from sidecypher.envelope import ErrorBody
 from sidecypher.errors import CatalogueMismatch, MessageTooLarge, SidecypherError
-from sidecypher.executors.messages import MEMORY_EXIT, Outcome, Ready, Setup, Task
+from sidecypher.executors.messages import MEMORY_EXIT, STOP_SECONDS, Outcome, Ready, Setup, Task
 from sidecypher.executors.pages import Page
 from sidecypher.executors.threads import ThreadRunning
 from sidecypher.loading import load
-from sidecypher.registry import Registry
+from sidecypher.registry import Procedure, Registry
 from sidecypher.resources import Resources
+from sidecypher.spans import export_spans
 from sidecypher.state import CallState, no_transaction_in_worker, procedure_failed
 from sidecypher.telemetry import configure_logging, log_unexpected
 from sidecypher.types import Deadline
@@ -50,24 +51,30 @@ class TaskRunner:
             MemoryError: The body needs more memory than this process may use.
         """
         task = envelope.read(message, Task)
+        name = task.name
         try:
-            return envelope.write(Outcome(self._rows(task).rows))
+            procedure, arguments = self._resolve(task)
+            name = procedure.name
+            page = self._rows(task, procedure, arguments)
+            return envelope.write(Outcome(task.call_id, page.rows))
         except MemoryError:
             raise
         except SidecypherError as error:
             known = error
         # SystemExit too: the process is still good.
         except BaseException as error:  # noqa: BLE001
-            log_unexpected(error, procedure=task.name, call=task.call_id)
-            known = procedure_failed(task.name, error, task.call_id)
-        return envelope.write(Outcome(error=ErrorBody.of(known)))
+            log_unexpected(error, procedure=name, call=task.call_id)
+            known = procedure_failed(name, error, task.call_id)
+        return envelope.write(Outcome(task.call_id, error=ErrorBody.of(known)))
 
-    def _rows(self, task: Task) -> Page:
+    def _resolve(self, task: Task) -> tuple[Procedure, list[Any]]:
         found = self._registry.get(task.name, task.kind)
         if found.entry.signature != task.signature:
             raise CatalogueMismatch(f"The sidecar and its worker disagree about `{task.name}`")
-        procedure, arguments = found.resolve(task.args, self._registry)
-        state = CallState(task.call_id, task.name, task.database, task.user)
+        return found.resolve(task.args, self._registry)
+
+    def _rows(self, task: Task, procedure: Procedure, arguments: list[Any]) -> Page:
+        state = CallState(task.call_id, procedure.name, task.database, task.user)
         context = Context(state, self.resources, is_async=False)
         page = Page(procedure, sys.maxsize, self._message_bytes, flush_seconds=math.inf)
         with tracing.continued(task.traceparent):
@@ -123,18 +130,28 @@ def serve(connection: Connection, end: Callable[[int], None] = os._exit) -> None
     """
     setup = envelope.read(connection.recv_bytes(), Setup)
     configure_logging(setup.log_level, setup.log_format)
+    spans = export_spans() if setup.traces else None
     registry = load([Path(folder) for folder in setup.folders]).registry
     runner = TaskRunner(registry, setup.message_bytes)
     bound(setup.memory_mb)
     connection.send_bytes(envelope.write(Ready(len(registry))))
+    own = os.getpid()
     try:
         while True:
-            connection.send_bytes(runner.answer(connection.recv_bytes()))
+            answer = runner.answer(connection.recv_bytes())
+            if os.getpid() != own:
+                # A body that forks comes back twice; only the worker itself may answer.
+                end(0)
+            connection.send_bytes(answer)
     except MemoryError:
         # What is left of this process cannot be trusted, and its memory is to be given back.
         end(MEMORY_EXIT)
     except (EOFError, OSError):
+        # For both together: the sidecar waits little longer than that.
+        patience = Deadline.after(STOP_SECONDS)
         asyncio.run(runner.resources.stop())
+        if spans is not None:
+            spans.stop(patience.remaining())
 
 
 def main() -> None:

@@ -11,18 +11,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from sidecypher.errors import SidecarStopping, WorkerLost
+from sidecypher import envelope
+from sidecypher.errors import ProtocolError, SidecarStopping, WorkerLost
 from sidecypher.executors.child import Worker, how_ended
-from sidecypher.executors.messages import Setup
+from sidecypher.executors.messages import KILL_SECONDS, Outcome, Setup, Task
 from sidecypher.state import cancelled
 from sidecypher.telemetry import LogFormat, logger
 from sidecypher.types import Deadline
 
 START_SECONDS: Final = 60.0
 """How long a worker may take to load the procedures."""
-
-STOP_SECONDS: Final = 1.0
-"""How long an idle worker may take to stop its shared objects."""
 
 CRASHES: Final = 5
 CRASH_SECONDS: Final = 60.0
@@ -83,6 +81,7 @@ class ProcessWorkers:
         message_bytes: int = 16 * 1024 * 1024,
         log_level: str = "WARNING",
         log_format: LogFormat = "json",
+        traces: bool = False,
     ) -> None:
         """Start nothing yet.
 
@@ -93,9 +92,10 @@ class ProcessWorkers:
             message_bytes: The most that the rows of a call may have.
             log_level: What a worker logs.
             log_format: And how.
+            traces: Whether it sends the spans that bodies make.
         """
         paths = [str(folder) for folder in folders]
-        self._setup = Setup(paths, memory_mb, message_bytes, log_level, log_format)
+        self._setup = Setup(paths, memory_mb, message_bytes, log_level, log_format, traces)
         self._processes = processes
         self._changed = threading.Condition()
         self._missing = processes
@@ -125,12 +125,12 @@ class ProcessWorkers:
             many = len(self._crashes) == CRASHES and self._crashes[0] > latest
             return many or self._failed_starts >= _FAILED_STARTS
 
-    def run(self, name: str, message: bytes, ticket: Ticket, deadline: Deadline) -> bytes:
-        """Have a worker answer a message.
+    def run(self, name: str, task: Task, ticket: Ticket, deadline: Deadline) -> Outcome:
+        """Have a worker run a task.
 
         Args:
             name: The procedure, for errors.
-            message: The task.
+            task: What to run.
             ticket: By which the call can be cancelled.
             deadline: When the worker is killed.
 
@@ -141,10 +141,15 @@ class ProcessWorkers:
         """
         self.start()
         worker = self._take(name, ticket, deadline)
+        outcome: Outcome | None = None
+        how = ""
         try:
-            answer = worker.ask(message, deadline) if ticket.hold(worker) else None
+            if ticket.hold(worker):
+                outcome = _ask(worker, task, deadline)
         except EOFError:
-            answer = None
+            pass
+        except ProtocolError:
+            how = "gave an answer that is none"
         except BaseException:
             ticket.let_go()
             self._replace(worker)
@@ -152,10 +157,10 @@ class ProcessWorkers:
         if not ticket.let_go():
             self._replace(worker)
             raise cancelled(name)
-        if answer is None:
-            raise self._lost(worker, name)
+        if outcome is None:
+            raise self._lost(worker, name, how)
         self._put_back(worker)
-        return answer
+        return outcome
 
     def cancel(self, ticket: Ticket) -> None:
         """Cancel a call: its worker is killed; from any thread."""
@@ -187,7 +192,7 @@ class ProcessWorkers:
             self._is_stopped = True
             self._changed.notify_all()
         if self._keeper is not None:
-            self._keeper.join(STOP_SECONDS)
+            self._keeper.join(KILL_SECONDS)
 
     def _take(self, name: str, ticket: Ticket, deadline: Deadline) -> Worker:
         begun = time.monotonic()
@@ -228,10 +233,11 @@ class ProcessWorkers:
                 self._missing += 1
             self._changed.notify_all()
         if not is_welcome:
-            worker.end(STOP_SECONDS)
+            _end_later(worker)
 
-    def _lost(self, worker: Worker, name: str) -> WorkerLost:
-        how = how_ended(self._replace(worker, crashed=True), self._setup.memory_mb)
+    def _lost(self, worker: Worker, name: str, how: str) -> WorkerLost:
+        code = self._replace(worker, crashed=True)
+        how = how or how_ended(code, self._setup.memory_mb)
         logger().error("worker lost", procedure=name, how=how)
         return WorkerLost(f"The worker process that ran `{name}` {how}")
 
@@ -297,9 +303,32 @@ class ProcessWorkers:
             self._changed.wait_for(lambda: self._is_stopping, pause)
 
 
+def _ask(worker: Worker, task: Task, deadline: Deadline) -> Outcome:
+    """Return what came of a task.
+
+    Raises:
+        ProtocolError: The worker sent something else: what runs in it has written to its channel.
+    """
+    outcome = envelope.read(worker.ask(envelope.write(task), deadline), Outcome)
+    if outcome.call_id != task.call_id:
+        raise ProtocolError("The worker answered another task")
+    return outcome
+
+
+def _end_later(worker: Worker) -> None:
+    """Let a worker end by itself; the caller whose call it has just run does not wait for it."""
+    thread = threading.Thread(
+        target=worker.end, args=(KILL_SECONDS,), name="sidecypher-worker-end", daemon=True
+    )
+    try:
+        thread.start()
+    except RuntimeError:
+        worker.end()
+
+
 def _end_all(workers: list[Worker]) -> None:
     for worker in workers:
         worker.hang_up()
-    patience = Deadline.after(STOP_SECONDS)
+    patience = Deadline.after(KILL_SECONDS)
     for worker in workers:
         worker.end(max(patience.remaining(), 0.001))

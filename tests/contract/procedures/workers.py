@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,30 @@ def count(to: int, size: int = 1) -> Iterator[Text]:
     """Yield texts of that size."""
     for _ in range(to):
         yield Text(value="x" * size)
+
+
+class Part(Row):
+    value: float
+    pid: int
+
+
+@procedure("worker.divide", executor="process", batch=True)
+def divide(a: float, b: float = 2.0) -> Part:
+    """Divide, but not by 0."""
+    if not b:
+        raise ProcedureError("`b` is 0", code="test.zero", hint="Give another number.")
+    return Part(value=a / b, pid=os.getpid())
+
+
+def _halves(ctx: Context, rows: list[tuple[float]]) -> list[Part]:
+    """Halve many at once."""
+    return [Part(value=value / 2, pid=os.getpid()) for (value,) in rows]
+
+
+@procedure("worker.halve", executor="process", batch=_halves)
+def halve(value: float) -> Part:
+    """Halve one."""
+    return Part(value=value / 2, pid=0)
 
 
 @procedure("worker.nothing", executor="process")
@@ -111,7 +136,7 @@ def fail(kind: str, secret: str = "") -> Text:
     return Text(value="did not fail")
 
 
-@procedure("worker.die", executor="process")
+@procedure("worker.die", executor="process", batch=True)
 def die(how: str) -> Text:
     """End the process in one of the ways processes end."""
     match how:
@@ -130,6 +155,30 @@ def die(how: str) -> Text:
         case "stream":
             os._exit(3)
     return Text(value="alive")
+
+
+class Processes(Row):
+    own: int
+    child: int
+
+
+@procedure("worker.fork", executor="process")
+def fork() -> Processes:
+    """Return twice: in the worker, and in a child that it has not ended."""
+    child = os.fork()
+    return Processes(own=os.getpid(), child=child)
+
+
+@procedure("worker.forge", executor="process")
+def forge(what: str) -> Text:
+    """Write to the worker's channel, as only the worker itself should."""
+    channel = Connection(os.dup(int(sys.argv[1])))
+    if what == "pickle":
+        channel.send(["row"])
+    else:
+        channel.send_bytes(b'{"call_id": "client-0", "rows": [["forged"]]}')
+    channel.close()
+    return Text(value="answered")
 
 
 @procedure("worker.dieLate", executor="process")
@@ -160,3 +209,10 @@ def sleep(seconds: float) -> Text:
     """Wait."""
     time.sleep(seconds)
     return Text(value="awake")
+
+
+@procedure("worker.brief", executor="process", timeout=0.5)
+def brief() -> Text:
+    """Wait for longer than its time."""
+    time.sleep(60)
+    return Text(value="too late")
