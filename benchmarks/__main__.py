@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
+from benchmarks.breakdown import NotAllowedError, breakdown
 from benchmarks.chart import write_chart
 from benchmarks.figures import summarise
 from benchmarks.installation import installed
@@ -33,13 +34,18 @@ def main() -> None:
         for number in range(1, options.runs + 1):
             _say(f"run {number} of {options.runs}")
             runs.append(take(installation, scale))
+        results = summarise(runs)
+        print(table(results), flush=True)
+        _say("sampling")
+        try:
+            print(f"\n{breakdown(installation, scale)}")
+        except NotAllowedError:
+            _say("not sampled: py-spy may not look into another process here; root may")
     facts |= {
         "taken": datetime.now(UTC).date().isoformat(),
         "load_before": round(load_before, 2),
         "load_after": round(os.getloadavg()[0], 2),
     }
-    results = summarise(runs)
-    print(table(results))
     if options.json is not None:
         write_json(options.json, facts=facts, scale=scale, results=results, runs=runs)
     if options.svg is not None:

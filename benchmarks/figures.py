@@ -91,14 +91,6 @@ FIGURES = (
         Bar(1.5),
     ),
     Figure("batch_row", "`.batch` per row", "us", lambda s: s["batch_row"] * 1e6),
-    Figure("split_jvm", "of an echo: the JVM works", "us", lambda s: s["split_jvm"] * 1e6),
-    Figure("split_python", "of an echo: Python works", "us", lambda s: s["split_python"] * 1e6),
-    Figure(
-        "split_wait",
-        "of an echo: waking up",
-        "us",
-        lambda s: (s["split_row"] - s["split_jvm"] - s["split_python"]) * 1e6,
-    ),
     Figure(
         "callback_to_bare",
         "call with callback / bare Py4J",

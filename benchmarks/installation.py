@@ -102,7 +102,7 @@ class Installation:
 
     def split(self, query: str, /, **parameters: Any) -> Split:
         """Return what a statement took, and how much of that each process worked."""
-        sidecar = psutil.Process(self._sidecar_pid())
+        sidecar = psutil.Process(self.sidecar_pid())
         before = sidecar.cpu_times()
         (found,) = self.rows(
             "CALL bench.time($query, $parameters, 1) YIELD nanos, cpu",
@@ -128,14 +128,15 @@ class Installation:
         """End the sidecar and wait until the supervisor has put another one in its place."""
         run_folder = self._home / "run"
         before = running_sidecars(run_folder)
-        os.kill(self._sidecar_pid(), signal.SIGTERM)
+        os.kill(self.sidecar_pid(), signal.SIGTERM)
 
         def replaced() -> bool:
             return any(each not in before for each in running_sidecars(run_folder))
 
         wait_until(replaced)
 
-    def _sidecar_pid(self) -> int:
+    def sidecar_pid(self) -> int:
+        """Return the process id of the sidecar that the plugin calls."""
         processes = read_state(self._home).processes
         return next(each.pid for each in processes if each.name == "sidecar")
 

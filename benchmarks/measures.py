@@ -39,6 +39,7 @@ class Scale:
         generated: Rows of the generator.
         repeats: How often a long text goes there and back.
         load_seconds: How long callers at once go on.
+        sampled: Calls that are sampled to see where their time goes.
         warm_up: Rounds that are thrown away before the first run.
     """
 
@@ -48,6 +49,7 @@ class Scale:
     generated: int = 100_000
     repeats: int = 20
     load_seconds: float = 3.0
+    sampled: int = 100_000
     warm_up: int = 3
 
 
@@ -58,6 +60,7 @@ QUICK = Scale(
     generated=20_000,
     repeats=3,
     load_seconds=0.5,
+    sampled=2_000,
     warm_up=1,
 )
 
@@ -88,16 +91,6 @@ def _batch(installation: Installation, scale: Scale) -> Samples:
     )
     taken = [installation.seconds(query, rows=scale.rows)[0] for _ in range(scale.turns)]
     return {"batch_row": median(taken) / scale.rows}
-
-
-def _split(installation: Installation, scale: Scale) -> Samples:
-    query = "UNWIND range(1, $rows) AS n CALL bench.echo('x') YIELD value RETURN count(*) AS rows"
-    found = installation.split(query, rows=scale.rows)
-    return {
-        "split_row": found.elapsed / scale.rows,
-        "split_jvm": found.jvm / scale.rows,
-        "split_python": found.python / scale.rows,
-    }
 
 
 def _callbacks(installation: Installation, scale: Scale) -> Samples:
@@ -188,7 +181,6 @@ _MEASURES: tuple[Callable[[Installation, Scale], Samples], ...] = (
     _first_calls,
     _start,
     _rows,
-    _split,
     _batch,
     _callbacks,
     _texts,

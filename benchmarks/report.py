@@ -23,7 +23,11 @@ def number(value: float) -> str:
 
 def table(results: Sequence[Result]) -> str:
     """Return the results as a Markdown table."""
-    lines = [_HEADER, *map(_line, results)]
+    return aligned([_HEADER, *map(_line, results)])
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table; the first line is its head."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     rows = [
         "| " + " | ".join(map(str.ljust, line, widths)) + " |"

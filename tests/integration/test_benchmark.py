@@ -29,3 +29,6 @@ def test_a_quick_benchmark_measures_every_figure(installation, tmp_path):
     assert {"echo_to_bare", "callback_to_bare", "generator", "callers_p99"} <= measured.keys()
     assert all(figure["median"] > 0 for figure in measured.values())
     assert picture.read_text().startswith("<svg")
+    table = done.stdout.partition("| of an echo")[2]
+    parts = all(part in table for part in ("the JVM works", "Python works", "an echo"))
+    assert parts or "not sampled: py-spy may not" in done.stderr
