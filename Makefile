@@ -43,17 +43,27 @@ demo: $(VENV)/ready $(CORE)
 
 test: $(VENV)/ready $(CORE)
 	$(MVN) test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 
-# The tests of faults, REPEAT times in a row; the first failure ends it.
+# The tests of faults, REPEAT times in a row; the first failure ends it. What takes long is short here.
 faults: REPEAT ?= 1
+faults: export SIDECYPHER_TEST_CALLS ?= 1000
+faults: export SIDECYPHER_TEST_SOAK ?= 10
 faults: $(VENV)/ready $(CORE)
 	@for round in $$(seq $(REPEAT)); do \
 		echo "round $$round of $(REPEAT)"; $(BIN)/python -m pytest -x tests/faults || exit 1; done
 
-# What takes too long for every day: a million broken messages.
-soak: $(VENV)/ready
-	SIDECYPHER_TEST_FUZZ=1000000 $(BIN)/python -m pytest tests/contract/test_fuzz.py
+# What takes hours: a million broken messages for each side, calls, and connections; then faults for
+# half an hour. Each can be set: `make soak SOAK_SECONDS=3600`.
+soak: SOAK_FUZZ ?= 1000000
+soak: SOAK_CALLS ?= 1000000
+soak: SOAK_SECONDS ?= 1800
+soak: $(VENV)/ready $(CORE)
+	$(MVN) test -Dtest=FuzzTests -Dsidecypher.test.fuzz=$(SOAK_FUZZ) \
+		-Djunit.jupiter.execution.timeout.mode=disabled
+	SIDECYPHER_TEST_FUZZ=$(SOAK_FUZZ) SIDECYPHER_TEST_CALLS=$(SOAK_CALLS) \
+		SIDECYPHER_TEST_SOAK=$(SOAK_SECONDS) $(BIN)/python -m pytest \
+		tests/contract/test_fuzz.py tests/faults/test_l*.py tests/faults/test_soak.py
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

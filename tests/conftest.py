@@ -7,5 +7,10 @@ pytest_plugins = [
     "fix_proxy",
     "fix_evidence",
     "fix_effort",
+    "fix_groups",
     "fix_sidecars",
+    "fix_collector",
+    "fix_serving",
+    "fix_workers",
+    "fix_usage",
 ]

@@ -75,6 +75,20 @@ class Evidence:
         self._errors.append(caught.value)
         return caught.value
 
+    def strike(self, query, *, before=lambda: None, **parameters):
+        """Run a query until it fails, as it does when one of several sidecars is sick."""
+
+        def failed():
+            before()
+            try:
+                self._session.run(query, parameters).consume()
+            except Neo4jError as error:
+                return error
+            return None
+
+        self._errors.append(wait_until(failed))
+        return self._errors[-1]
+
     def await_body(self, mark):
         """Wait until the body with this mark runs: a transaction is there before its body is."""
         begun = (
@@ -85,9 +99,17 @@ class Evidence:
 
     def terminate(self, query=""):
         """Terminate the transactions of others whose query starts like this."""
+        assert self._terminate(query), "nothing runs"
+
+    def end(self):
+        """Terminate whatever is left: a test that failed must not spoil the next one."""
+        self._terminate("")
+
+    def _terminate(self, query):
         found = self._session.run(_OTHERS, begin=query).value()
-        assert found, "nothing runs"
-        self._session.run("TERMINATE TRANSACTIONS $found", found=found).consume()
+        if found:
+            self._session.run("TERMINATE TRANSACTIONS $found", found=found).consume()
+        return found
 
     def logged(self, event, *, within=30.0, **facts):
         """Wait until the sidecar has logged an event with these facts, and return its line."""
@@ -106,11 +128,26 @@ class Evidence:
         key = (name, frozenset(labels.items()))
         wait_until(lambda: self._read_metrics().get(key, 0) > self._metrics.get(key, 0))
 
+    def counted_by_plugin(self, procedure, code):
+        """Wait until the plugin has told a sidecar of one more call that ended with this code."""
+
+        def count(metrics):
+            wanted = {("procedure", procedure), ("code", code)}
+            return sum(
+                value
+                for (name, labels), value in metrics.items()
+                if name == "sidecypher_plugin_failures_total" and wanted <= labels
+            )
+
+        wait_until(lambda: count(self._read_metrics()) > count(self._metrics))
+
     def told_by_plugin(self, code):
         """Wait until the plugin has logged an error with this code."""
-        wait_until(
-            lambda: any(f"Sidecypher: [{code}]" in text for text in self._texts("neo4j.log"))
-        )
+        self.told(f"[{code}]")
+
+    def told(self, begin):
+        """Wait until the plugin has logged a line that begins like this."""
+        wait_until(lambda: any(f"Sidecypher: {begin}" in text for text in self._texts("neo4j.log")))
 
     def check(self):
         """Nothing is left behind: no transaction, no secret in any output; the next call works."""
@@ -125,7 +162,7 @@ class Evidence:
     def _check_secrets(self):
         errors = [*self._errors, *(caller.error for caller in self._callers)]
         outputs = [*self._texts(), *map(str, errors), *map(repr, errors)]
-        for secret in (self.payload, self._server.token, self._server.password):
+        for secret in (self.payload, *self._server.secrets):
             assert not any(secret in output for output in outputs)
 
     def _texts(self, name="*.log"):
@@ -145,14 +182,19 @@ class Evidence:
         if sidecar is None:
             return {}
         try:
-            answer = httpx.get(f"http://127.0.0.1:{sidecar.http}/metrics", trust_env=False)
+            return read_metrics(sidecar)
         except httpx.HTTPError:
             return {}
-        return {
-            (sample.name, frozenset(sample.labels.items())): sample.value
-            for family in text_string_to_metric_families(answer.text)
-            for sample in family.samples
-        }
+
+
+def read_metrics(sidecar):
+    """Return the metrics of an announced sidecar, by name and labels."""
+    answer = httpx.get(f"http://127.0.0.1:{sidecar.http}/metrics", trust_env=False)
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
 
 
 @pytest.fixture
@@ -163,6 +205,4 @@ def evidence(server, driver, session):
     try:
         found.check()
     finally:
-        # A test that failed must not spoil the next one.
-        if session.run(_OTHERS, begin="").value():
-            found.terminate()
+        found.end()

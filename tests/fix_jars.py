@@ -1,6 +1,7 @@
 """The jars of Neo4j, a compiler and the Java core: what building a plugin needs."""
 
 import os
+import subprocess
 
 import pytest
 
@@ -10,6 +11,11 @@ from sidecypher.runtime.java import find_java, find_javac
 from sidecypher.runtime.lockfile import load_lock
 from sidecypher.settings import load_settings
 from sidecypher_plugin.builder import CORE_JAR
+
+
+def pytest_configure():
+    # Most JVMs of tests are gone before they have earned what optimizing their code costs.
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
 @pytest.fixture(scope="session")
@@ -59,3 +65,23 @@ def core_jar():
 def neo4j_classpath(installation):
     """Neo4j's own jars, to compile stubs against and to run its classes."""
     return installation.jars("lib")
+
+
+@pytest.fixture(scope="session")
+def run_java(javac):
+    """Runs a Java class and gives the lines it prints."""
+
+    def run(classpath, *arguments, lines=()):
+        path = os.pathsep.join(map(str, classpath))
+        finished = subprocess.run(
+            [javac.with_name("java"), "-XX:TieredStopAtLevel=1", "-cp", path, *arguments],
+            input="".join(f"{line}\n" for line in lines),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert finished.returncode == 0, finished.stderr
+        return finished.stdout.splitlines()
+
+    return run

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 _ABORT = struct.pack("ii", 1, 0)
+_MOST = 65536
 
 
 @dataclass
@@ -18,16 +19,20 @@ class Flow:
     Attributes:
         delay: Seconds that each piece is held back.
         piece: Most bytes that go on at a time.
-        left: Bytes that still go on before the connection is cut; None for no end.
+        left: Bytes that still go on before their connection is cut; None for no end, also after it.
     """
 
     delay: float = 0.0
-    piece: int = 65536
+    piece: int = _MOST
     left: int | None = None
 
     def make_slow(self):
         """Let one byte a second through."""
         self.delay, self.piece = 1.0, 1
+
+    def heal(self):
+        """Let everything through at once again."""
+        self.delay, self.piece, self.left = 0.0, _MOST, None
 
 
 class Proxy:
@@ -35,6 +40,8 @@ class Proxy:
 
     Attributes:
         port: Where it listens.
+        target: The port behind it; set it at any time.
+        accepted: How many connections were made to it so far.
         up: What happens to bytes on their way to the target.
         down: What happens to bytes on their way back.
     """
@@ -43,6 +50,7 @@ class Proxy:
         self.target = target
         self.up = Flow()
         self.down = Flow()
+        self.accepted = 0
         self._lock = threading.Lock()
         self._links = set()
         self._closed = threading.Event()
@@ -92,13 +100,14 @@ class Proxy:
                 caller, _ = self._listener.accept()
             except OSError:
                 return
+            self.accepted += 1
             threading.Thread(target=self._serve, args=(caller,), daemon=True).start()
 
     def _serve(self, caller):
         try:
             peer = socket.create_connection(("127.0.0.1", self.target), 10)
         except OSError:
-            _abort(caller)
+            abort(caller)
             return
         link = Link(caller, peer)
         with self._lock:
@@ -113,13 +122,16 @@ class Proxy:
 
     def _pump(self, link, source, sink, flow):
         try:
-            while piece := source.recv(flow.piece):
-                self._closed.wait(flow.delay)
-                if flow.left is not None:
-                    piece, flow.left = piece[: flow.left], max(0, flow.left - len(piece))
-                link.pass_on(piece, sink)
-                if flow.left == 0:
-                    link.close()
+            while content := source.recv(_MOST):
+                while content:
+                    self._closed.wait(flow.delay)
+                    piece, content = content[: flow.piece], content[flow.piece :]
+                    if flow.left is not None:
+                        piece, flow.left = piece[: flow.left], max(0, flow.left - len(piece))
+                    link.pass_on(piece, sink)
+                    if flow.left == 0:
+                        flow.left = None
+                        link.close()
             link.pass_end(sink)
         except OSError:
             link.close()
@@ -146,7 +158,7 @@ class Link:
     def abort(self):
         self._aborted = True
         for end in self.ends:
-            _abort(end)
+            abort(end)
 
     def pass_end(self, sink):
         # Aborting wakes up the reading threads; they must not end in order what is to break.
@@ -163,7 +175,7 @@ class Link:
             sink.sendall(piece)
 
 
-def _abort(end):
+def abort(end):
     """Send RST instead of FIN."""
     with contextlib.suppress(OSError):
         end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORT)

@@ -147,6 +147,8 @@ def _up(home, *options, **environ):
         "SIDECYPHER_QUEUE_LIMIT": "100",
         "SIDECYPHER_AVAILABILITY": "test.off=OFF",
         "SIDECYPHER_TRACE": "true",
+        # This one lives long, and soaks are to meet the JVM as users run it.
+        "JAVA_TOOL_OPTIONS": "",
         **environ,
     }
     up = [sys.executable, "-m", "sidecypher", "up", "--json", *options]

@@ -1,8 +1,31 @@
 """F2: the sidecar is down when it is called."""
 
+import socket
 import time
 
+import pytest
+from fix_sidecars import behind_proxy
+from fix_waiting import wait_until
+from neo4j.exceptions import Neo4jError
+
 from sidecypher.runtime.bootcheck import boot_check
+
+CIRCUIT_SECONDS = 1.0
+"""How long calls keep away from a sidecar that was not reached; the default of `circuit_ms`."""
+
+
+@pytest.fixture
+def proxy(server):
+    """A proxy through which Neo4j reaches its sidecar."""
+    with behind_proxy(server) as made:
+        yield made
+
+
+def echoes(session):
+    try:
+        return session.run("CALL test.echo('works')").single()["value"] == "works"
+    except Neo4jError:
+        return False
 
 
 def test_without_a_sidecar_calls_fail_at_once_and_recover(server, session, evidence):
@@ -20,6 +43,32 @@ def test_without_a_sidecar_calls_fail_at_once_and_recover(server, session, evide
     evidence.told_by_plugin("SC-210")
     server.await_sidecar()
     assert session.run("CALL test.echo('back')").single()["value"] == "back"
+    evidence.counted_by_plugin("test.echo", "SC-210")
+
+
+def test_while_the_circuit_is_open_nobody_connects(session, evidence, proxy):
+    """After a failure calls fail without a connect; one a second tries, and ends that for all."""
+    wait_until(lambda: echoes(session) and proxy.connections >= 2)
+    sidecar = proxy.target
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        proxy.target = nobody.getsockname()[1]
+        proxy.reset()
+        begun = time.monotonic()
+        wait_until(lambda: "SC-210" in evidence.strike("CALL test.echo('x')").message)
+        tried = proxy.accepted
+
+        for _ in range(20):
+            asked = time.monotonic()
+            error = evidence.error("CALL test.echo($value)", value=evidence.payload)
+            assert time.monotonic() - asked < 0.5
+            assert "SC-210" in error.message
+        assert proxy.accepted - tried <= (time.monotonic() - begun) // CIRCUIT_SECONDS
+
+    proxy.target = sidecar
+    wait_until(lambda: echoes(session))
+    assert all(echoes(session) for _ in range(20))
+    evidence.told_by_plugin("SC-210")
 
 
 def test_neo4j_starts_without_a_sidecar(server, installation, java):

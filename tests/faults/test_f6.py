@@ -28,8 +28,7 @@ def answers(session):
 
 def test_callers_of_a_frozen_sidecar_are_freed_at_their_deadlines(session, evidence, request):
     """SIGSTOP: every caller has its error a second after its 0.3 s, none waits for another."""
-    for _ in range(3):
-        session.run("CALL test.brief(0)").consume()
+    wait_until(lambda: answers(session))
     sidecar = request.getfixturevalue("frozen")
 
     begun = time.monotonic()
@@ -48,17 +47,47 @@ def test_callers_of_a_frozen_sidecar_are_freed_at_their_deadlines(session, evide
 
 
 def test_replies_that_come_too_late_reach_nobody(session, evidence, request):
-    """SIGCONT: what the frozen calls still answer is dropped; each later call has its own rows."""
-    session.run("CALL test.brief(0)").consume()
+    """SIGCONT: what bodies of given up calls answer is dropped; later calls have their own rows."""
+    wait_until(lambda: answers(session))
+    marks = [evidence.mark() for _ in range(CALLERS)]
+    callers = [evidence.call("CALL trouble.waitLong($mark)", mark=mark) for mark in marks]
+    for mark in marks:
+        evidence.await_body(mark)
     sidecar = request.getfixturevalue("frozen")
-    callers = [evidence.call("CALL test.brief(0)") for _ in range(CALLERS)]
+    evidence.terminate("CALL trouble.waitLong")
     for caller in callers:
         caller.join(10)
+        assert caller.rows is None
+        assert caller.error is not None
 
     sidecar.resume()
-
     wait_until(lambda: answers(session))
+    session.run("CALL trouble.letGo()").consume()
+
     found = session.run(
         "UNWIND range(1, 200) AS n CALL test.echo(toString(n)) YIELD value RETURN value"
     )
     assert found.value() == [str(n) for n in range(1, 201)]
+    wait_until(lambda: set(marks) <= set(session.run("CALL trouble.ended()").value()))
+
+
+def test_calls_that_were_given_up_meanwhile_are_not_run(session, evidence, request):
+    """SIGCONT: a request that waited in the socket is dropped when its caller has gone."""
+    ended = ("sidecypher_call_seconds_count", {"procedure": "test.briefAsync"})
+    dropped = (
+        "sidecypher_rejected_total",
+        {"transport": "py4j", "reason": "caller gone"},
+    )
+    wait_until(lambda: answers(session))
+    before = evidence.metric(ended[0], **ended[1]), evidence.metric(dropped[0], **dropped[1])
+    sidecar = request.getfixturevalue("frozen")
+    callers = [evidence.call("CALL test.briefAsync(0)") for _ in range(CALLERS)]
+    for caller in callers:
+        caller.join(10)
+    given_up = sum("SC-213" in caller.error.message for caller in callers)
+    assert given_up > 0
+
+    sidecar.resume()
+
+    wait_until(lambda: evidence.metric(dropped[0], **dropped[1]) == before[1] + given_up)
+    assert evidence.metric(ended[0], **ended[1]) == before[0]

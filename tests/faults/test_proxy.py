@@ -93,13 +93,49 @@ def test_a_slow_side_gives_byte_by_byte(proxy, caller):
     assert time.monotonic() - begun >= 2.0
 
 
+def test_an_open_connection_becomes_slow_and_heals(proxy, caller):
+    """A flow may change at any time, also for what is on its way."""
+    caller.sendall(b"x")
+    received(caller, 1)
+    proxy.down.make_slow()
+    begun = time.monotonic()
+    caller.sendall(b"y" * 100)
+
+    assert received(caller, 2) == b"yy"
+    assert time.monotonic() - begun >= 2.0
+    proxy.down.heal()
+    assert received(caller, 98) == b"y" * 98
+    assert time.monotonic() - begun < 20.0
+
+
 def test_a_connection_is_cut_after_some_bytes(proxy, caller):
-    """What is let through before a cut arrives, nothing after it does."""
+    """What is let through before a cut arrives, nothing after it does; the next one is whole."""
     proxy.down.left = 4
     caller.sendall(b"123456")
 
     assert received(caller, 100) == b"1234"
     wait_until(lambda: proxy.connections == 0)
+    with socket.create_connection(("127.0.0.1", proxy.port), 10) as another:
+        another.sendall(b"123456")
+        assert received(another, 6) == b"123456"
+
+
+def test_what_is_behind_can_change(proxy, caller):
+    """New connections go to the new target, those that are open stay with the old one."""
+    caller.sendall(b"x")
+    received(caller, 1)
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        proxy.target = nobody.getsockname()[1]
+        with (
+            pytest.raises(ConnectionResetError),
+            socket.create_connection(("127.0.0.1", proxy.port), 10) as another,
+        ):
+            another.recv(1)
+
+        caller.sendall(b"y")
+        assert received(caller, 1) == b"y"
+    assert proxy.accepted == 2
 
 
 def test_dropped_connections_end(proxy, caller):

@@ -1,7 +1,9 @@
 """What `sidecypher.*` tells and does inside Neo4j."""
 
+import time
+
 import pytest
-from neo4j.exceptions import ClientError
+from neo4j.exceptions import ClientError, Neo4jError
 
 
 def test_the_sidecar_tells_about_itself(session, server):
@@ -91,6 +93,24 @@ def test_values_and_streams_go_through_a_call_by_name(session):
 
     assert kept["same"]
     assert total["total"] == sum(range(5_000))
+
+
+@pytest.mark.parametrize("name", ["test.briefAsync", "test.briefSpin"])
+def test_a_call_by_name_has_the_timeout_of_its_procedure(session, name):
+    """The plugin allows 5 minutes; the 0.3 s of the procedure itself end the call."""
+    begun = time.monotonic()
+
+    with pytest.raises(Neo4jError, match=rf"\[SC-213\] `{name}` did not answer"):
+        session.run(f"CALL sidecypher.call('{name}', [20])").consume()
+
+    assert time.monotonic() - begun < 1.3
+
+
+def test_a_procedure_of_a_worker_process_is_called_by_its_name(session):
+    """Where a body runs is not its caller's business."""
+    query = "CALL sidecypher.call('process.echo', [[1, 'a']]) YIELD row RETURN row.value AS value"
+
+    assert session.run(query).single()["value"] == [1, "a"]
 
 
 def test_a_write_by_name_is_the_callers(session):

@@ -1,12 +1,12 @@
 """What a driver is told of each error: its status, and so whether it tries again."""
 
-import json
 import textwrap
 import threading
 import time
 
 import pytest
 from docs.pages import page_named, rows
+from fix_sidecars import page
 from fix_waiting import wait_until
 from neo4j.exceptions import ClientError, Neo4jError, TransientError
 
@@ -151,7 +151,7 @@ def test_a_stream_that_expired_is_for_the_client(server, driver, session, anothe
 
 def test_nonsense_is_for_the_client(session, scripted_sidecar):
     """An answer that breaks the protocol does not become rows, nor another try."""
-    scripted_sidecar(lambda request: b'{"id": "another"}')
+    scripted_sidecar(lambda request: page({"id": "another"}, ["x"]))
     with pytest.raises(ClientError) as caught:
         session.run("CALL test.echo('x')").consume()
 
@@ -208,9 +208,7 @@ def test_a_deadlock_of_two_bodies_is_solved_by_trying_again(driver, session):
 def test_the_callers_trace_goes_with_the_call(driver, scripted_sidecar):
     """The `traceparent` in the metadata of a transaction reaches the sidecar."""
     context = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-    sidecar = scripted_sidecar(
-        lambda request: json.dumps({"id": request["id"], "rows": [["x"]], "more": False}).encode()
-    )
+    sidecar = scripted_sidecar(lambda request: page(request, ["x"]))
     with driver.session() as session:
         for metadata in ({"traceparent": context}, {"traceparent": "nonsense"}, None):
             with session.begin_transaction(metadata=metadata) as tx:

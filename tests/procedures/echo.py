@@ -74,6 +74,12 @@ async def echo_async(value: str) -> Text:
     return Text(value=value)
 
 
+@procedure("test.echoProcess", executor="process")
+def echo_process(value: str) -> Text:
+    """Return the text, from a worker process."""
+    return Text(value=value)
+
+
 @procedure("test.echoAny")
 def echo_any(value: Any) -> Anything:
     """Return any value."""
