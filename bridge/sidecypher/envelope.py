@@ -24,13 +24,13 @@ class Hello(msgspec.Struct, frozen=True):
 
     Attributes:
         v: Envelope version of the peer.
-        jvm: Identity of the JVM that connects, new at each of its starts.
+        jvm: Identity of the JVM that connects, new at each of its starts; never empty.
         role: `control` for the one connection whose end means that the JVM has gone.
         catalogue: Hash of the catalogue in the peer's plugin.
     """
 
     v: int
-    jvm: str
+    jvm: Annotated[str, msgspec.Meta(min_length=1)]
     role: Literal["control", "call"]
     catalogue: str
 

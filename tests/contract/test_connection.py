@@ -341,7 +341,7 @@ def test_nothing_is_answered_before_hello(line, method):
     ids=repr,
 )
 def test_an_unknown_method_closes_the_connection(line, method):
-    """There are five methods; nothing else is looked up by name."""
+    """There are six methods; nothing else is looked up by name."""
     connection = line().socket
 
     send(connection, request(method, b'{"id":"1"}'))
@@ -361,6 +361,7 @@ GARBAGE = [
     b'{"id":"1"}x',
     b'{"v":"1","jvm":"j","role":"call","catalogue":""}',
     b'{"v":2,"jvm":"j","role":"admin","catalogue":""}',
+    b'{"v":2,"jvm":"","role":"call","catalogue":""}',
     b'{"id":"1","reason":"because"}',
     b'{"id":"\xff","remaining_ms":1,"reason":"deadline"}',
     b'{"id":"1","remaining_ms":NaN}',
