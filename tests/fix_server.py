@@ -146,7 +146,7 @@ def _up(home, *options, **environ):
         # Small enough to be filled by a test.
         "SIDECYPHER_QUEUE_LIMIT": "100",
         "SIDECYPHER_AVAILABILITY": "test.off=OFF",
-        "SIDECYPHER_TRACE": "true",
+        "SIDECYPHER_TRACE_CONTEXT": "true",
         # This one lives long, and soaks are to meet the JVM as users run it.
         "JAVA_TOOL_OPTIONS": "",
         **environ,

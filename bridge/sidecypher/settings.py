@@ -35,7 +35,7 @@ PLUGIN_VARIABLES: Final = frozenset(
         "NESTED_DEPTH",
         "CIRCUIT_MS",
         "AVAILABILITY",
-        "TRACE",
+        "TRACE_CONTEXT",
     )
 )
 """Variables that the plugin reads in the JVM of Neo4j."""

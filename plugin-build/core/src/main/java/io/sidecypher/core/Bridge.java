@@ -64,7 +64,7 @@ final class Bridge {
             request(call, caller, arguments);
             return fallback.rows(row);
         }
-        Caller traced = settings.trace() ? caller.tracedBy(TraceContext.of(tx)) : caller;
+        Caller traced = settings.traceContext() ? caller.tracedBy(TraceContext.of(tx)) : caller;
         try {
             FailureLog told = new FailureLog(log, failures);
             Rows<R> rows = new Rows<>(call, guard, told, settings.maxLineBytes(), row, read ->

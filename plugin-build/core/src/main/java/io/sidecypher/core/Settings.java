@@ -26,7 +26,7 @@ import java.util.TreeMap;
  * @param nestedDepth how deep Python procedures may call each other through Cypher
  * @param circuitMillis how long calls keep away from a sidecar that could not be reached
  * @param availability which procedures may do without a sidecar
- * @param trace whether the trace context of the caller's transaction goes to the sidecar
+ * @param traceContext whether the trace context of the caller's transaction goes to the sidecar
  */
 record Settings(
         Path runDir,
@@ -40,11 +40,11 @@ record Settings(
         int nestedDepth,
         int circuitMillis,
         AvailabilityRules availability,
-        boolean trace) {
+        boolean traceContext) {
     private static final Set<String> NAMES = Set.of(
             "run_dir", "pool_size", "queue_limit", "connect_timeout_ms", "handshake_timeout_ms",
             "default_timeout_ms", "grace_ms", "max_line_bytes", "nested_depth", "circuit_ms",
-            "availability", "trace");
+            "availability", "trace_context");
     private static final String FILE = "sidecypher.conf";
 
     /** Reads the settings of this JVM; a wrong one is an IllegalArgumentException that names it. */
@@ -73,7 +73,7 @@ record Settings(
                 number(values, "nested_depth", 8, 0, 64),
                 number(values, "circuit_ms", 1000, 1, 600_000),
                 AvailabilityRules.parse(values.getOrDefault("availability", "")),
-                flag(values, "trace"));
+                flag(values, "trace_context"));
     }
 
     /** Neo4j's conf folder, as NEO4J_CONF or the server's own command line names it; null if neither does. */

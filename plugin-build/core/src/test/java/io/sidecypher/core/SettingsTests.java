@@ -45,13 +45,13 @@ class SettingsTests {
 
     @Test
     void aWrongFlagOrRuleIsNamed() {
-        for (String wrong : new String[] {"AVAILABILITY=x", "AVAILABILITY=a.b=MAYBE", "AVAILABILITY=a*b=OFF", "TRACE=1"}) {
+        for (String wrong : new String[] {"AVAILABILITY=x", "AVAILABILITY=a.b=MAYBE", "AVAILABILITY=a*b=OFF", "TRACE_CONTEXT=1"}) {
             String[] parts = wrong.split("=", 2);
             String told = assertThrows(IllegalArgumentException.class,
                     () -> Settings.of(Map.of("SIDECYPHER_" + parts[0], parts[1]), null)).getMessage();
             assertTrue(told.startsWith("the setting " + parts[0].toLowerCase(java.util.Locale.ROOT) + " must be"), told);
         }
-        assertTrue(Settings.of(Map.of("SIDECYPHER_TRACE", "True"), null).trace());
+        assertTrue(Settings.of(Map.of("SIDECYPHER_TRACE_CONTEXT", "True"), null).traceContext());
     }
 
     @Test

@@ -37,13 +37,13 @@ class TraceTests {
 
     @Test
     void theContextOfTheMetadataIsSent() throws Exception {
-        assertEquals(CONTEXT, sent(CONTEXT, "TRACE=true"));
+        assertEquals(CONTEXT, sent(CONTEXT, "TRACE_CONTEXT=true"));
     }
 
     @Test
     void whatIsNoContextIsNotSent() throws Exception {
         for (Object other : new Object[] {null, "", 7L, CONTEXT + "0", CONTEXT.toUpperCase(java.util.Locale.ROOT)}) {
-            assertEquals("", sent(other, "TRACE=true"));
+            assertEquals("", sent(other, "TRACE_CONTEXT=true"));
         }
     }
 
