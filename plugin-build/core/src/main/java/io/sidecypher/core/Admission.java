@@ -45,10 +45,10 @@ final class Admission {
 
     /** Throws what a call ends with for which nothing more is to be done: no sidecar has begun it. */
     static void checkWanted(Call call) {
+        call.throwIfTerminated();
         if (call.isPastDeadline()) {
             throw Failures.unavailable(call.procedure(), "it did not answer within the call's timeout");
         }
-        call.throwIfStopped();
     }
 
     /** The search for one call. */
@@ -142,10 +142,10 @@ final class Admission {
             if (full.sidecar().pool().enter(WAIT_MILLIS)) {
                 return full;
             }
+            call.throwIfTerminated();
             if (call.isPastDeadline()) {
                 throw Failures.busy(call.procedure(), "no connection became free within its timeout");
             }
-            call.throwIfStopped();
             return null;
         }
 

@@ -129,6 +129,14 @@ final class Call implements Watchdog.Watched {
         }
     }
 
+    /** Throws what has ended the call unless it is its deadline, which may come at any moment. */
+    void throwIfTerminated() {
+        RuntimeException reason = stopped;
+        if (reason != null && !(reason instanceof SidecypherException)) {
+            throw reason;
+        }
+    }
+
     /** Names the sidecar that is asked to cancel. */
     void bind(Sidecar bound) {
         sidecar = bound;
