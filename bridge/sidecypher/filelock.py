@@ -28,3 +28,27 @@ def file_lock(path: Path, *, wait: bool) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def is_locked(path: Path) -> bool:
+    """Tell whether some process holds the lock; others may ask at the same time.
+
+    Args:
+        path: The file that would be locked.
+
+    Example:
+        >>> is_locked(Path("/tmp/no such file"))
+        False
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(descriptor)

@@ -12,7 +12,7 @@ from typing import Final, Literal
 import msgspec
 
 from sidecypher.credentials import run_folder_lock, write_private
-from sidecypher.filelock import file_lock
+from sidecypher.filelock import file_lock, is_locked
 
 FILE: Final = "sidecar.json"
 
@@ -123,14 +123,7 @@ def _living(folder: Path, found: Rendezvous) -> list[Announcement]:
 
 
 def _runs(folder: Path, sidecar: Announcement) -> bool:
-    sign = _sign_of_life(folder, sidecar)
-    if not sign.exists():
-        return False
-    try:
-        with file_lock(sign, wait=False):
-            return False
-    except BlockingIOError:
-        return True
+    return is_locked(_sign_of_life(folder, sidecar))
 
 
 def _sign_of_life(folder: Path, sidecar: Announcement) -> Path:
