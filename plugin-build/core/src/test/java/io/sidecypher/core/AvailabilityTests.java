@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a call gives without a sidecar, as its author or the operator wants it. */
-@Timeout(20)
+@Timeout(60)
 class AvailabilityTests {
     @TempDir Path runDir;
 
@@ -119,7 +119,7 @@ class AvailabilityTests {
             Harness harness = new Harness(runDir, "HANDSHAKE_TIMEOUT_MS=10000");
             PythonProcedure brief = Harness.procedure("test.o").timeoutMillis(200).availability("OPTIONAL").build();
             long millis = Harness.millis(() -> assertEquals(List.of(), harness.rows(brief)));
-            assertTrue(millis < 1200, millis + " ms");
+            assertTrue(millis < 5000, millis + " ms");
         }
     }
 

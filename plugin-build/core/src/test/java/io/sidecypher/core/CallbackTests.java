@@ -27,7 +27,7 @@ import org.neo4j.graphdb.QueryExecutionType.QueryType;
 import org.neo4j.graphdb.Transaction;
 
 /** Results of {@code ctx.run} are read in pages, close with their call, and obey the procedure's mode. */
-@Timeout(20)
+@Timeout(60)
 class CallbackTests {
     @TempDir Path runDir;
 
@@ -229,16 +229,18 @@ class CallbackTests {
     @Test
     void openResultsCloseAtTheDeadline() throws Exception {
         CountDownLatch end = new CountDownLatch(1);
-        try (FakeSidecar sidecar = sidecar((peer, method, json) -> {
+        try (FakeSidecar sidecar = sidecar(FakeSidecar.echoOr((peer, method, json) -> {
             peer.run(json, 1, "MATCH 10", "{}");
             try {
                 end.await();
             } catch (InterruptedException over) {
                 Thread.currentThread().interrupt();
             }
-        })) {
-            PythonProcedure brief = Harness.procedure("test.brief").timeoutMillis(200).build();
-            assertTrue(harness(5000).error(brief).startsWith("[SC-213]"));
+        })::answer)) {
+            Harness harness = harness(5000);
+            harness.echo(1L);
+            PythonProcedure brief = Harness.procedure("test.brief").timeoutMillis(1000).build();
+            assertTrue(harness.error(brief).startsWith("[SC-213]"));
             assertEquals(0, open.get());
             end.countDown();
         }

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Sidecars are told of the calls that ended in this JVM, since they cannot count them. */
-@Timeout(20)
+@Timeout(60)
 class FailureCountsTests {
     private static final FakeSidecar.Script ONE = (peer, method, json) -> peer.rows(json, "[[1]]", false);
     private static final FakeSidecar.Script LOST = (peer, method, json) -> peer.socket.close();
@@ -182,10 +182,9 @@ class FailureCountsTests {
             Harness harness = new Harness(runDir);
             Harness.await(() -> {
                 harness.error(Harness.ECHO, 1L);
-                return !told(newer).isEmpty();
+                return !told(newer).isEmpty() && older.methods.contains("call");
             });
             assertEquals(Set.of(), told(older));
-            assertTrue(older.methods.contains("call"));
         }
     }
 }

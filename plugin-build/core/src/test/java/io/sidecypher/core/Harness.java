@@ -31,7 +31,7 @@ final class Harness {
     static final PythonProcedure ECHO = PythonProcedure.named("test.echo")
             .signature("00")
             .mode("READ")
-            .timeoutMillis(5000)
+            .timeoutMillis(20_000)
             .parameter("x", "ANY", true)
             .column("x", "ANY")
             .build();
@@ -43,7 +43,9 @@ final class Harness {
     Transaction tx = transaction((cypher, parameters) -> List.of(), () -> {});
 
     Harness(Path runDir, String... settings) {
-        Map<String, String> environment = new java.util.HashMap<>(Map.of("SIDECYPHER_RUN_DIR", runDir.toString()));
+        // A busy machine may take longer for its first TLS than the 2 s that are usual.
+        Map<String, String> environment = new java.util.HashMap<>(Map.of(
+                "SIDECYPHER_RUN_DIR", runDir.toString(), "SIDECYPHER_HANDSHAKE_TIMEOUT_MS", "60000"));
         for (String setting : settings) {
             environment.put("SIDECYPHER_" + setting.split("=")[0], setting.split("=", 2)[1]);
         }
@@ -111,17 +113,25 @@ final class Harness {
     }
 
     static PythonProcedure.Builder procedure(String name) {
-        return PythonProcedure.named(name).signature("00").mode("READ").timeoutMillis(5000);
+        return PythonProcedure.named(name).signature("00").mode("READ").timeoutMillis(20_000);
     }
 
     /** Waits for what another thread is about to do. */
     static void await(BooleanSupplier condition) {
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(5);
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(15);
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() - end > 0) {
-                throw new AssertionError("the condition did not come true within 5 s");
+                throw new AssertionError("the condition did not come true within 15 s");
             }
-            Thread.onSpinWait();
+            pause(1);
+        }
+    }
+
+    static void pause(long millis) {
+        try {
+            Thread.sleep(millis);
+        } catch (InterruptedException unexpected) {
+            throw new IllegalStateException(unexpected);
         }
     }
 

@@ -21,9 +21,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.neo4j.kernel.api.exceptions.Status;
 
 /** Many callers share few connections; who cannot be served is told, and nested calls never wait. */
-@Timeout(20)
+@Timeout(120)
 class PoolTests {
     @TempDir Path runDir;
+
+    private static final List<List<Object>> ONE = List.of(List.of(1L));
+    /** For tests of many callers, each of which waits for many others. */
+    private static final PythonProcedure PATIENT =
+            Harness.procedure("test.patient").timeoutMillis(60_000).column("x", "ANY").build();
 
     @Test
     void manyCallersShareThePool() throws Exception {
@@ -38,7 +43,7 @@ class PoolTests {
             Harness harness = new Harness(runDir, "POOL_SIZE=4");
             List<Throwable> failures = inParallel(64, () -> {
                 for (int i = 0; i < 20; i++) {
-                    assertEquals(1L, harness.echo(1L));
+                    assertEquals(ONE, harness.rows(PATIENT));
                 }
             });
             assertEquals(List.of(), failures);
@@ -52,7 +57,7 @@ class PoolTests {
         try (FakeSidecar sidecar = new FakeSidecar((peer, method, json) -> peer.rows(json, "[[1]]", false))) {
             sidecar.announce(runDir);
             Harness harness = new Harness(runDir);
-            assertEquals(List.of(), inParallel(1000, () -> assertEquals(1L, harness.echo(1L))));
+            assertEquals(List.of(), inParallel(1000, () -> assertEquals(ONE, harness.rows(PATIENT))));
             assertEquals(1000, sidecar.methods.size());
         }
     }
@@ -70,7 +75,7 @@ class PoolTests {
             Harness harness = new Harness(runDir, "POOL_SIZE=16", "QUEUE_LIMIT=600");
             assertEquals(List.of(), inParallel(1000, () -> {
                 try {
-                    assertEquals(1L, harness.echo(1L));
+                    assertEquals(ONE, harness.rows(PATIENT));
                     served.incrementAndGet();
                 } catch (SidecypherException refused) {
                     assertTrue(refused.text().contains("600 callers wait"), refused.text());
@@ -95,7 +100,7 @@ class PoolTests {
                 assertEquals(List.of(), inParallel(1, () -> harness.echo(1L)));
             }
             assertEquals(1, sidecar.callConnections.get());
-            assertEquals(List.of(), inParallel(300, () -> harness.echo(1L)));
+            assertEquals(List.of(), inParallel(300, () -> harness.rows(PATIENT)));
             assertTrue(sidecar.open.size() <= 5, sidecar.open.size() + " connections");
         }
     }
@@ -182,7 +187,7 @@ class PoolTests {
             }
             peer.rows(json, "[[1]]", name.equals("test.rows"));
         };
-        PythonProcedure rows = Harness.procedure("test.rows").timeoutMillis(800).column("x", "ANY").build();
+        PythonProcedure rows = Harness.procedure("test.rows").timeoutMillis(1500).column("x", "ANY").build();
         PythonProcedure holds = Harness.procedure("test.holder").column("x", "ANY").build();
         try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
             Harness harness = new Harness(runDir, "POOL_SIZE=1");
@@ -217,13 +222,13 @@ class PoolTests {
             }
             peer.rows(json, "[[1]]", false);
         };
-        PythonProcedure outer = Harness.procedure("test.outer").column("x", "ANY").build();
+        PythonProcedure outer = Harness.procedure("test.outer").timeoutMillis(60_000).column("x", "ANY").build();
         try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
             Harness harness = new Harness(runDir, "POOL_SIZE=2");
             harness.tx = Harness.transaction(
                     (cypher, parameters) -> List.of(Map.of("x", harness.echo(1L))), () -> {});
             assertEquals(List.of(), inParallel(24, () ->
-                    assertEquals(List.of(List.of(1L)), harness.rows(outer))));
+                    assertEquals(ONE, harness.rows(outer))));
             Harness.await(() -> sidecar.open.size() <= 3);
         }
     }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -20,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Several sidecars behind one JVM: calls spread over those that serve, and avoid the others. */
-@Timeout(20)
+@Timeout(60)
 class SidecarsTests {
     @TempDir Path runDir;
 
@@ -73,7 +74,8 @@ class SidecarsTests {
                 FakeSidecar second = new FakeSidecar(hanging(called.get(1), end))) {
             FakeSidecar.announceAll(runDir, first, second);
             Harness harness = new Harness(runDir);
-            PythonProcedure brief = Harness.procedure("test.brief").timeoutMillis(500).build();
+            useBoth(harness, first, second);
+            PythonProcedure brief = Harness.procedure("test.brief").timeoutMillis(1500).build();
             for (int i = 0; i < 4; i++) {
                 assertTrue(harness.error(brief).startsWith("[SC-213]"));
             }
@@ -132,7 +134,8 @@ class SidecarsTests {
         try (FakeSidecar first = new FakeSidecar(script);
                 FakeSidecar second = new FakeSidecar(ONE)) {
             FakeSidecar.announceAll(runDir, first, second);
-            Harness harness = new Harness(runDir);
+            // The echoes must not outlast the circuit: after it the first sidecar is rightly asked again.
+            Harness harness = new Harness(runDir, "CIRCUIT_MS=600000");
             useBoth(harness, first, second);
             stopping.set(true);
             int before = first.methods.size();
@@ -218,7 +221,7 @@ class SidecarsTests {
             FakeSidecar.write(runDir, FakeSidecar.fingerprint(), FakeSidecar.TOKEN,
                     named.entry(refusing.getLocalPort()));
             Harness harness = new Harness(runDir, "CIRCUIT_MS=50");
-            Harness.await(() -> harness.error(Harness.ECHO, 1L).startsWith("[SC-210]") && asked.get() == 3);
+            Harness.await(() -> harness.error(Harness.ECHO, 1L).startsWith("[SC-210]") && asked.get() >= 3);
         }
     }
 
@@ -265,10 +268,10 @@ class SidecarsTests {
     }
 
     private static FakeSidecar.Script hanging(Set<String> called, CountDownLatch end) {
-        return (peer, method, json) -> {
+        return FakeSidecar.echoOr((peer, method, json) -> {
             called.add(FakeSidecar.id(json));
             Harness.await(end);
-        };
+        });
     }
 
     private static Set<String> cancelled(FakeSidecar sidecar) {
@@ -283,14 +286,15 @@ class SidecarsTests {
         return sidecar.methods.stream().filter(method::equals).count();
     }
 
-    /** Closes each connection at once, and counts them. */
+    /** Counts each connection and closes it at once; in this order, since its caller goes on then. */
     private static ServerSocket refusing(AtomicInteger asked) throws Exception {
         ServerSocket server = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
         Daemon.start("refusing", () -> {
             try {
                 while (true) {
-                    server.accept().close();
-                    asked.incrementAndGet();
+                    try (Socket caller = server.accept()) {
+                        asked.incrementAndGet();
+                    }
                 }
             } catch (java.io.IOException closed) {
                 // The test is over.

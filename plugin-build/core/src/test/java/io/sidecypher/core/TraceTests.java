@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The caller's trace context goes to the sidecar, if the operator wants it. */
-@Timeout(20)
+@Timeout(60)
 class TraceTests {
     private static final String CONTEXT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
