@@ -1,5 +1,13 @@
 """Fixtures that all folders share, one file per concern."""
 
+from hypothesis import HealthCheck, settings
+
+# Time is what other tests leave: none of these is about it.
+settings.register_profile(
+    "shared cores", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("shared cores")
+
 pytest_plugins = [
     "fix_waiting",
     "fix_jars",

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 import psutil
 from fix_waiting import wait_until
 
-_OLD_ENOUGH = 5.0
+_OLD_ENOUGH = 10.0
 """Seconds after which a worker process has surely begun to serve."""
+
+_NOTICED = 1.0
+"""Seconds in which the plugin has surely noticed that all is well again."""
 
 
 @dataclass
@@ -18,7 +21,7 @@ class Fault:
 
     Attributes:
         codes: What calls may fail with that were made between begin and end.
-        ended: When all was well again.
+        ended: When all was well again, as far as the plugin knows.
     """
 
     name: str
@@ -75,7 +78,7 @@ class Saboteur(threading.Thread):
                 fault = Fault(way.__name__.strip("_"), frozenset(codes), time.monotonic())
                 self.faults.append(fault)
                 way()
-                fault.ended = time.monotonic()
+                fault.ended = time.monotonic() + _NOTICED
         except BaseException as error:  # noqa: BLE001 - the test raises it
             self.error = error
 

@@ -78,17 +78,19 @@ class Server:
 
     @contextlib.contextmanager
     def sidecar_down(self):
-        """Kill the sidecar and keep it down while the block runs."""
+        """Kill the sidecar and keep it down while the block runs; it is back afterwards."""
         supervisor = psutil.Process(read_state(self.home).pid)
         supervisor.suspend()
         try:
             port = self.sidecar.port
             self.process("sidecar").kill()
-            # Threads of a killed process may hold its sockets for a moment.
-            wait_until(lambda: not _listens(port))
+            # Threads of a killed process may hold its sockets for a moment, and the plugin may not
+            # have noticed yet.
+            wait_until(lambda: not _listens(port) and not self._is_connected(port))
             yield
         finally:
             supervisor.resume()
+            self.await_sidecar()
 
     def await_sidecar(self):
         """Wait until a sidecar that a test has killed is replaced."""
@@ -96,8 +98,16 @@ class Server:
 
     def await_successor(self, pid):
         """Wait until another process than this one is the supervised sidecar; return its id."""
-        wait_until(lambda: self.sidecar is not None and self.sidecar.pid != pid)
-        return self.sidecar.pid
+
+        def successor():
+            found = self.sidecar
+            return found if found is not None and found.pid != pid else None
+
+        return wait_until(successor).pid
+
+    def _is_connected(self, port):
+        found = self.process("neo4j").net_connections("tcp")
+        return any(each.raddr and each.raddr.port == port for each in found)
 
     def _sidecar_serves(self):
         found = self.sidecar

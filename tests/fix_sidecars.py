@@ -82,7 +82,6 @@ def quiet_sidecar(server, another_sidecar):
     """The only sidecar while the test runs; it logs nothing but errors."""
     with server.sidecar_down():
         yield another_sidecar(SIDECYPHER_LOG_LEVEL="ERROR")
-    server.await_sidecar()
 
 
 class Proxied:
@@ -109,14 +108,14 @@ class Proxied:
     def reconnect(self, session, end):
         """End the plugin's connections in some way, and wait until it calls over new ones."""
         end()
-        wait_until(lambda: _answers(session) and self.proxy.connections)
+        wait_until(lambda: answers(session) and self.proxy.connections)
 
     def leave(self):
         self._membership.leave()
 
 
-def _answers(session):
-    # A call that is sent over a connection that was just ended may fail.
+def answers(session):
+    """Tell whether a call succeeds; one sent over a connection that was just ended may not."""
     try:
         return session.run("CALL test.echo('x')").single()["value"] == "x"
     except Neo4jError:
@@ -233,7 +232,6 @@ def scripted_sidecar(server):
     """Let a script answer in place of the supervised sidecar."""
     with server.sidecar_down(), _scripts(server) as start:
         yield start
-    server.await_sidecar()
 
 
 @pytest.fixture

@@ -15,6 +15,15 @@ def wait_until(condition, seconds=30.0):
     return answer
 
 
+def promised(seconds):
+    """Return how long something may take that is promised within these seconds.
+
+    By `SIDECYPHER_TEST_SLOWER` it may be some times as long: `make test` sets that because its
+    workers share the cores. A broken promise takes longer still.
+    """
+    return seconds * float(os.environ.get("SIDECYPHER_TEST_SLOWER", "1"))
+
+
 @pytest.fixture
 def clean_environment():
     """The environment of whoever runs the tests, without settings of theirs."""

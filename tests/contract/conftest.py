@@ -1,5 +1,6 @@
 """One suite, every transport: `rows` calls a procedure of tests/procedures over each of them."""
 
+import math
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from sidecypher import envelope
 from sidecypher.credentials import load_credentials
 from sidecypher.dispatch import Dispatcher
 from sidecypher.envelope import CursorRequest, RunReply, RunRequest
-from sidecypher.executors import EventLoop, ProcessWorkers
+from sidecypher.executors import EventLoop, Page, ProcessWorkers
 from sidecypher.loading import load
 from sidecypher.resources import Resources
 from sidecypher.telemetry import Telemetry
@@ -79,7 +80,7 @@ class Stand:
         self.telemetry = Telemetry()
         self.loop = EventLoop()
         self.resources = Resources()
-        self.limits = Limits(message_bytes=2 * 1024 * 1024, handshake_seconds=1.0)
+        self.limits = Limits(message_bytes=2 * 1024 * 1024, handshake_seconds=3.0)
         self.workers = ProcessWorkers(
             [PROCEDURES, FAULTS], 2, 256, message_bytes=self.limits.message_bytes
         )
@@ -164,6 +165,12 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+
+
+@pytest.fixture(autouse=True)
+def _whole_pages(monkeypatch):
+    """Pages end by their rows alone, so that the first has 16 however busy the machine is."""
+    monkeypatch.setattr("sidecypher.dispatch.Page", partial(Page, flush_seconds=math.inf))
 
 
 @pytest.fixture(scope="session")

@@ -43,7 +43,7 @@ def serving(tmp_path):
 
 def test_a_stranger_who_dribbles_is_closed_after_the_handshakes_time(serving):
     """One byte now and then does not keep a connection without a token open."""
-    server = serving(Limits(handshake_seconds=0.3))
+    server = serving(Limits(handshake_seconds=1.0))
     server.start()
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     tls.check_hostname = False
@@ -51,14 +51,14 @@ def test_a_stranger_who_dribbles_is_closed_after_the_handshakes_time(serving):
     pause = threading.Event()
     sent = 0
 
-    peer = tls.wrap_socket(socket.create_connection(("127.0.0.1", server.port), 5))
+    peer = tls.wrap_socket(socket.create_connection(("127.0.0.1", server.port), 10))
     with peer, contextlib.suppress(OSError):
-        for _ in range(40):
+        for _ in range(100):
             peer.sendall(b"x")
             sent += 1
             pause.wait(0.05)
 
-    assert sent < 40
+    assert sent < 100
 
 
 def test_accepting_goes_on_after_accept_has_failed(serving):
@@ -78,7 +78,7 @@ def test_accepting_goes_on_after_accept_has_failed(serving):
 
     server._listener = Flaky()
     server.start()
-    assert failed.wait(5)
+    assert failed.wait(10)
 
-    with socket.create_connection(("127.0.0.1", server.port), 5):
+    with socket.create_connection(("127.0.0.1", server.port), 10):
         wait_until(lambda: server._connections)

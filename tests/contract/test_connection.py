@@ -648,7 +648,7 @@ def test_a_call_id_is_used_once(stand, line, name):
     answer = call(connection, stand, "once", name, "x")
 
     assert answer["error"]["code"] == "SC-214"
-    assert ask(connection, "page", id="once", remaining_ms=1000)["rows"][0] == [16]
+    assert ask(connection, "page", id="once", remaining_ms=30_000)["rows"][0] == [16]
     ask(connection, "close", id="once")
 
 
@@ -658,12 +658,12 @@ def test_pages_belong_to_their_call_and_jvm(stand, line, jvm):
     owner, other = line(), line(jvm=jvm)
     assert call(owner, stand, "mine", "test.closing", "mine")["more"]
 
-    answer = ask(other, "page", id="mine" if jvm == "another" else "none", remaining_ms=1000)
+    answer = ask(other, "page", id="mine" if jvm == "another" else "none", remaining_ms=30_000)
 
     assert answer["error"]["code"] == "SC-214"
-    assert ask(owner, "page", id="mine", remaining_ms=1000)["rows"][0] == [16]
+    assert ask(owner, "page", id="mine", remaining_ms=30_000)["rows"][0] == [16]
     ask(owner, "close", id="mine")
-    assert ask(owner, "page", id="mine", remaining_ms=1000)["error"]["code"] == "SC-214"
+    assert ask(owner, "page", id="mine", remaining_ms=30_000)["error"]["code"] == "SC-214"
 
 
 def test_pages_of_one_call_may_come_over_any_connection_of_its_jvm(stand, line):
@@ -671,8 +671,8 @@ def test_pages_of_one_call_may_come_over_any_connection_of_its_jvm(stand, line):
     one, two = line(), line()
     call(one, stand, "shared", "test.closing", "shared")
 
-    assert ask(two, "page", id="shared", remaining_ms=1000)["rows"][0] == [16]
-    assert ask(one, "page", id="shared", remaining_ms=1000)["rows"][0] == [80]
+    assert ask(two, "page", id="shared", remaining_ms=30_000)["rows"][0] == [16]
+    assert ask(one, "page", id="shared", remaining_ms=30_000)["rows"][0] == [80]
     ask(two, "close", id="shared")
 
 
@@ -682,7 +682,7 @@ def test_two_pages_of_a_call_at_a_time_are_a_protocol_error(stand, line, state, 
     serving = background(call, first, stand, "twice", "fault.loop")
     assert state.begun.wait(10)
 
-    send(second.socket, request(b"page", b'{"id":"twice","remaining_ms":1000}'))
+    send(second.socket, request(b"page", b'{"id":"twice","remaining_ms":30000}'))
 
     assert rest(second.socket) == FATAL
     ask(line(), "cancel", id="twice", reason="terminated")
@@ -747,7 +747,7 @@ def test_an_async_body_that_cleans_up_slowly_is_waited_for_until_its_deadline(
     stand, line, state, background
 ):
     """A caller is answered by the deadline, even when the cancelled body still cleans up."""
-    serving = background(call, line(), stand, "stubborn", "fault.stubborn", remaining_ms=300)
+    serving = background(call, line(), stand, "stubborn", "fault.stubborn", remaining_ms=1000)
 
     assert serving.result(10)["error"]["code"] == "SC-213"
     assert not state.ended.is_set()
@@ -784,8 +784,8 @@ def test_the_end_of_a_jvm_closes_its_streams_and_no_others(stand, line):
     controls["one"].close()
 
     wait_until(lambda: closed() == ["stream of one"])
-    gone = ask(callers["one"], "page", id="of one", remaining_ms=1000)
-    still = ask(callers["two"], "page", id="of two", remaining_ms=1000)
+    gone = ask(callers["one"], "page", id="of one", remaining_ms=30_000)
+    still = ask(callers["two"], "page", id="of two", remaining_ms=30_000)
     assert gone["error"]["code"] == "SC-214"
     assert still["rows"][0] == [16]
     ask(callers["two"], "close", id="of two")
@@ -798,7 +798,7 @@ def test_the_end_of_a_calling_connection_keeps_the_jvms_streams(stand, line):
     first.close()
     second = line()
 
-    assert ask(second, "page", id="moves", remaining_ms=1000)["rows"][0] == [16]
+    assert ask(second, "page", id="moves", remaining_ms=30_000)["rows"][0] == [16]
     ask(second, "close", id="moves")
 
 

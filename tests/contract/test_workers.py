@@ -22,6 +22,9 @@ from sidecypher.executors import ProcessWorkers
 from sidecypher.loading import load
 from sidecypher.transport.memory import Client, memory
 
+START_SECONDS = 120.0
+"""For what has to start a worker first: on a busy machine that takes long."""
+
 
 @pytest.fixture
 def call(stand):
@@ -36,7 +39,9 @@ def call(stand):
 
 @pytest.fixture(autouse=True)
 def _no_loop(stand):
-    """Deaths that tests want are no crash loop of the tests after them."""
+    """Begin with a worker that is ready; end without deaths that look like a crash loop."""
+    stand.workers.start()
+    wait_until(lambda: stand.workers._idle, START_SECONDS)
     yield
     stand.workers._crashes.clear()
 
@@ -49,11 +54,15 @@ def background():
 
 def written(path):
     """Wait until a body has written its mark, and return it."""
-    return int(wait_until(lambda: path.exists() and path.read_text(encoding="utf-8")))
+    found = wait_until(lambda: path.exists() and path.read_text(encoding="utf-8"), START_SECONDS)
+    return int(found)
 
 
 def is_running(pid):
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 # Calls like any other
@@ -257,11 +266,11 @@ def test_a_worker_that_dies_is_lost_and_replaced(call, stand, name, how, told):
     begun = time.monotonic()
 
     with pytest.raises(CallError, match=f"that ran `{name}` {told}") as caught:
-        call(name, *arguments)
+        call(name, *arguments, timeout=START_SECONDS)
 
     assert caught.value.code == "SC-220"
-    # Not at the deadline of 30 s; a worker may have to be started first.
-    assert time.monotonic() - begun < 20
+    # Not at the deadline; a worker may have to be started first.
+    assert time.monotonic() - begun < 60
     assert call("worker.echo", "next") == [["next"]]
     assert stand.workers.restarts == restarts + 1
     assert not stand.workers.crash_looping()
@@ -317,13 +326,13 @@ def test_a_worker_that_holds_its_interpreter_is_killed_at_the_deadline(call, sta
     other = threading.Thread(target=live)
     other.start()
     with pytest.raises(CallError) as caught:
-        call("worker.hold", str(tmp_path / "mark"), timeout=1.0)
+        call("worker.hold", str(tmp_path / "mark"), timeout=5.0)
     over.set()
     other.join(10)
 
     assert caught.value.code == "SC-213"
     assert not is_running(written(tmp_path / "mark"))
-    assert slowest < 0.5
+    assert slowest < 2.5
     assert not stand.workers.crash_looping()
 
 
@@ -341,7 +350,7 @@ def test_a_cancel_kills_the_worker_and_what_it_has_started(call, stand, backgrou
         answer.result(10)
     assert caught.value.code == "SC-207"
     wait_until(lambda: not is_running(child))
-    assert stand.dispatcher.stuck == 0
+    wait_until(lambda: stand.dispatcher.stuck == 0)
     assert call("worker.echo", "next") == [["next"]]
 
 
@@ -352,18 +361,18 @@ def test_more_calls_than_workers_wait_for_their_turn(call, background):
     assert [answer.result(30) for answer in answers] == [[["awake"]]] * 6
 
 
-def test_a_call_that_gets_no_worker_in_time_ends_with_its_deadline(call, stand, background):
+def test_a_call_that_gets_no_worker_in_time_ends_with_its_deadline(call, background, tmp_path):
     """Time in the queue is the call's own; nothing of it runs afterwards."""
-    call("worker.echo", "warm")
-    wait_until(lambda: len(stand.workers._idle) == 2)
-    busy = [background(call, "worker.sleep", 2.0) for _ in range(2)]
-    wait_until(lambda: not stand.workers._idle)
+    begun, go = [tmp_path / "one", tmp_path / "two"], tmp_path / "go"
+    busy = [background(call, "process.await", str(each), str(go)) for each in begun]
+    wait_until(lambda: all(each.exists() for each in begun))
 
     with pytest.raises(CallError) as caught:
         call("worker.echo", "late", timeout=0.2)
 
     assert caught.value.code == "SC-213"
-    assert [answer.result(30) for answer in busy] == [[["awake"]]] * 2
+    go.touch()
+    assert len({answer.result(30)[0][0] for answer in busy}) == 2
 
 
 _SIDECAR = """
@@ -436,12 +445,14 @@ def version(ctx: Context) -> Text:
 """
 _TRACED = """
 import time
+import __main__
 from opentelemetry import trace
 class Kept:
     def stop(self) -> None:
-        time.sleep(0.7)
+        time.sleep(3.0)
 @procedure("own.version", executor="process")
 def version(ctx: Context) -> Text:
+    __main__.STOP_SECONDS = 4.0
     ctx.resource(Kept)
     with trace.get_tracer("own").start_as_current_span("inner"):
         return Text(value="traced")
@@ -463,7 +474,7 @@ def ask(stand):
 
     def ask(workers, folder):
         dispatcher, signatures = stand.further(load([folder]).registry, workers=workers)
-        [[value]] = Client(memory(dispatcher), signatures).rows("own.version")
+        [[value]] = Client(memory(dispatcher), signatures, START_SECONDS).rows("own.version")
         return value
 
     return ask
@@ -491,7 +502,7 @@ def test_workers_that_cannot_start_are_reported(pool, ask, tmp_path):
         + f"if os.getpid() != {os.getpid()}: os._exit(9)\n"
     )
     workers.start()
-    wait_until(workers.crash_looping)
+    wait_until(workers.crash_looping, START_SECONDS)
 
     with pytest.raises(CallError, match="No worker process could be started") as caught:
         ask(workers, tmp_path)
@@ -531,8 +542,9 @@ def test_a_sidecar_without_processes_runs_them_itself(pool, ask, tmp_path):
     assert ask(None, tmp_path) == "here"
 
 
-def test_workers_stop_their_shared_objects(pool, ask, tmp_path):
+def test_workers_stop_their_shared_objects(pool, ask, tmp_path, monkeypatch):
     """When the sidecar stops, each worker stops what its bodies have shared."""
+    monkeypatch.setattr("sidecypher.executors.workers.KILL_SECONDS", 10.0)
     workers = pool(_STOPPED)
     assert ask(workers, tmp_path) == "kept"
 
@@ -545,7 +557,7 @@ def test_a_call_does_not_wait_for_the_end_of_its_worker(pool, ask, background, t
     """A worker that a reload has replaced may take its time to end; its last caller has its row."""
     workers = pool(_ENDLESS)
     answer = background(ask, workers, tmp_path)
-    wait_until((tmp_path / "begun").exists)
+    wait_until((tmp_path / "begun").exists, START_SECONDS)
     workers.reload()
 
     (tmp_path / "go").touch()
@@ -557,6 +569,8 @@ def test_a_call_does_not_wait_for_the_end_of_its_worker(pool, ask, background, t
 
 def test_a_worker_tells_of_the_spans_it_has_lost(pool, ask, tmp_path, monkeypatch, capfd):
     """Its shared objects and its last spans have one time together, and it ends by itself."""
+    # 3 s and the rest of 4 s, which is told before the kill; 3 s and another 4 s would not be.
+    monkeypatch.setattr("sidecypher.executors.workers.KILL_SECONDS", 5.5)
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         endpoint = f"http://127.0.0.1:{deaf.getsockname()[1]}"
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)

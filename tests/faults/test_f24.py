@@ -15,7 +15,7 @@ CHANGED = {"test.echoAsync", "test.count"}
 def changed(server, another_sidecar, tmp_path):
     """In place of the supervised sidecar one in which two procedures take more than they did."""
     folder = tmp_path / "procedures"
-    shutil.copytree(PROCEDURES, folder)
+    shutil.copytree(PROCEDURES, folder, ignore=shutil.ignore_patterns("__pycache__"))
     file = folder / "echo.py"
     code = file.read_text()
     for before in ("async def echo_async(value: str", "def count(ctx: Context, to: int"):

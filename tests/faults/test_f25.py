@@ -91,7 +91,6 @@ def test_bad_modules_keep_no_other_from_being_called(
         # Ends by SIGTERM, which one of the modules wanted to ignore.
         sidecar.stop()
 
-    server.await_sidecar()
     lines = (tmp_path / "sidecar.log").read_text().splitlines()
     told = [json.loads(line) for line in lines if line.startswith("{")]
     assert {line["module"] for line in told if line["event"] == "module left out"} == BAD.keys()
@@ -115,7 +114,7 @@ def test_an_import_that_hangs_keeps_no_other_from_being_called(
     server, session, hanging, monkeypatch, capfd
 ):
     """A sidecar starts without the module, and shows how long it has waited for it."""
-    monkeypatch.setattr("sidecypher.app.load", partial(load, seconds=0.5))
+    monkeypatch.setattr("sidecypher.app.load", partial(load, seconds=3))
     with server.sidecar_down():
         flags = {"home": server.home, "procedures": [PROCEDURES, hanging]}
         sidecar = Sidecar(load_settings(flags, {}))
@@ -124,7 +123,6 @@ def test_an_import_that_hangs_keeps_no_other_from_being_called(
             assert session.run("CALL test.echo('works')").single()["value"] == "works"
             row = session.run("CALL sidecypher.call('fine.procedure') YIELD row").single()
             assert row["row"] == {"value": "answered by fine"}
-            assert problems(session)["hangs.py"] == "its import did not end within 0.5 s"
+            assert problems(session)["hangs.py"] == "its import did not end within 3 s"
         finally:
             sidecar.stop()
-    server.await_sidecar()

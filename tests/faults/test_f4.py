@@ -1,5 +1,6 @@
 """F4: a body hangs."""
 
+import contextlib
 import os
 import textwrap
 import time
@@ -9,7 +10,7 @@ import httpx
 import pytest
 from fix_http import HttpClient
 from fix_modules import write
-from fix_waiting import wait_until
+from fix_waiting import promised, wait_until
 
 from sidecypher.app import Sidecar
 from sidecypher.credentials import load_credentials
@@ -49,7 +50,7 @@ def test_a_body_that_never_answers_is_a_clear_error(session, evidence, procedure
     begun = time.monotonic()
     error = evidence.error(f"CALL {procedure}()")
 
-    assert time.monotonic() - begun < 1.3
+    assert time.monotonic() - begun < promised(1.3)
     assert "SC-213" in error.message
     assert f"`{procedure}`" in error.message
     assert "raise " in error.message
@@ -61,6 +62,9 @@ def test_a_body_that_never_answers_is_a_clear_error(session, evidence, procedure
 @pytest.mark.usefixtures("hanging")
 def test_bodies_that_do_not_stop_are_counted_until_they_do(server, session, evidence):
     """They are told as stuck; too many make the sidecar not ready, though it still serves."""
+    # Opens a connection for each, so that the short time of `trouble.wait` is not spent on that.
+    for caller in [evidence.call("CALL test.hang(1)") for _ in range(LIMIT + 1)]:
+        caller.join(30)
     callers = [evidence.call("CALL trouble.wait()") for _ in range(LIMIT + 1)]
     for caller in callers:
         caller.join(10)
@@ -93,7 +97,7 @@ BLOCKING = """
         with open(pipe) as opened:  # opens when the test opens the other end
             return Text(value=opened.read())
 
-    @procedure("own.echoAsync", timeout=0.3)
+    @procedure("own.echoAsync")
     async def echo_async(value: str) -> Text:
         return Text(value=value)
 
@@ -104,8 +108,8 @@ BLOCKING = """
 
 
 @pytest.fixture
-def sidecar(tmp_path, monkeypatch):
-    """A client of a sidecar in this process that looks more often than others at its event loop."""
+def clients(tmp_path, monkeypatch):
+    """Clients of a sidecar in this process that looks more often than others at its event loop."""
     monkeypatch.setattr("sidecypher.app.SILENCE_SECONDS", 0.5)
     monkeypatch.setattr("sidecypher.app.TIDY_SECONDS", 0.02)
     write(tmp_path / "procedures", "own.py", textwrap.dedent(BLOCKING))
@@ -113,9 +117,13 @@ def sidecar(tmp_path, monkeypatch):
     running = Sidecar(load_settings(flags, {}))
     running.start()
     [found] = running_sidecars(tmp_path / "home" / "run")
-    client = HttpClient(found.http, load_credentials(tmp_path / "home" / "run").http_token)
-    yield client
-    client.close()
+    token = load_credentials(tmp_path / "home" / "run").http_token
+    with contextlib.ExitStack() as made:
+
+        def make(**options):
+            return made.enter_context(contextlib.closing(HttpClient(found.http, token, **options)))
+
+        yield make
     running.stop()
 
 
@@ -126,8 +134,9 @@ def pipe(tmp_path):
     return path
 
 
-def test_a_body_that_blocks_the_event_loop_makes_the_sidecar_not_ready(sidecar, pipe):
+def test_a_body_that_blocks_the_event_loop_makes_the_sidecar_not_ready(clients, pipe):
     """`/readyz` names the loop while it is blocked; plain bodies go on, and all after it."""
+    sidecar, hasty = clients(), clients(timeout=0.3)
     with ThreadPoolExecutor(1) as background:
         blocked = background.submit(lambda: list(sidecar.rows("own.block", str(pipe))))
         with pipe.open("w") as writer:
@@ -138,7 +147,7 @@ def test_a_body_that_blocks_the_event_loop_makes_the_sidecar_not_ready(sidecar, 
             assert sidecar.http.get("/livez").status_code == 200
             assert list(sidecar.rows("own.echo", "plain")) == [["plain"]]
             with pytest.raises(CallError) as caught:
-                list(sidecar.rows("own.echoAsync", "waits in vain"))
+                list(hasty.rows("own.echoAsync", "waits in vain"))
             assert caught.value.code == "SC-213"
             writer.write("unblocked")
 

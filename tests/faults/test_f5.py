@@ -5,9 +5,9 @@ import time
 
 import httpx
 import psutil
-from fix_waiting import wait_until
+from fix_waiting import promised, wait_until
 
-SECONDS = 3.0
+SECONDS = 6.0
 """The timeout of `process.hold`."""
 
 
@@ -30,9 +30,9 @@ def test_only_its_own_call_waits_for_a_worker_that_holds_its_interpreter(  # noq
     assert caller.is_alive()
     times = ask_for_life(server.sidecar.http, caller)
 
-    assert len(times) > 100
-    assert statistics.quantiles(times, n=100)[98] < 0.1
-    assert caller.ended - seen < SECONDS + 1.0
+    assert len(times) > 20
+    assert statistics.quantiles(times, n=100)[98] < promised(0.1)
+    assert caller.ended - seen < SECONDS + promised(1.0)
     assert "[SC-213]" in caller.error.message
     assert "`process.hold`" in caller.error.message
     wait_until(lambda: not psutil.pid_exists(worker))

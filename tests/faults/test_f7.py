@@ -3,8 +3,8 @@
 import time
 
 import pytest
-from fix_sidecars import behind_proxy
-from fix_waiting import wait_until
+from fix_sidecars import answers, behind_proxy
+from fix_waiting import promised, wait_until
 
 TEXT = "Zoë \U0001f600 " * 4_000
 
@@ -19,10 +19,11 @@ def way(server):
 @pytest.fixture
 def proxy(way, session, evidence):
     """A proxy with open connections; afterwards it lets everything through."""
-    wait_until(lambda: session.run("CALL test.echo('x')").single() and way.connections >= 2)
+    wait_until(lambda: answers(session) and way.connections >= 2)
     yield way
     way.up.heal()
     way.down.heal()
+    wait_until(lambda: answers(session))
 
 
 @pytest.mark.parametrize("direction", ["up", "down"])
@@ -33,7 +34,7 @@ def test_a_slow_peer_does_not_hold_its_caller(session, evidence, proxy, directio
     begun = time.monotonic()
     error = evidence.error("CALL test.brief(0) YIELD value RETURN value, $x", x=evidence.payload)
 
-    assert time.monotonic() - begun < 1.3
+    assert time.monotonic() - begun < promised(1.3)
     assert "SC-213" in error.message
     assert "`test.brief`" in error.message
     evidence.told_by_plugin("SC-213")
@@ -48,17 +49,19 @@ def test_a_slow_handshake_counts_as_the_callers_time(session, evidence, proxy):
     begun = time.monotonic()
     error = evidence.error("CALL test.brief(0)")
 
-    assert time.monotonic() - begun < 1.3
+    # Not the 2 s that a handshake may take.
+    assert time.monotonic() - begun < min(promised(1.3), 1.9)
     assert "SC-210" in error.message
     evidence.told_by_plugin("SC-210")
 
 
 @pytest.mark.parametrize("left", [1, 100, 40_000])
-def test_half_a_reply_is_no_rows(evidence, proxy, left):
+def test_half_a_reply_is_no_rows(session, evidence, proxy, left):
     """A connection that ends within a reply is an unknown outcome, however much has come."""
 
     def cut():
         # Not once: it may be the plugin's report of earlier failures that is cut.
+        wait_until(lambda: answers(session) and proxy.connections >= 2)
         proxy.down.left = left
 
     error = evidence.strike("CALL trouble.big(100000) YIELD value RETURN value", before=cut)
@@ -93,7 +96,7 @@ def test_a_way_that_ends_in_a_call_frees_both_sides(session, evidence, proxy, en
     getattr(proxy, end)()
     caller.join(10)
 
-    assert caller.ended - begun < 1.0
+    assert caller.ended - begun < promised(1.0)
     assert "SC-212" in caller.error.message
     evidence.told_by_plugin("SC-212")
     evidence.logged("call failed", procedure="trouble.work", code="SC-207")

@@ -5,12 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.timeout(300)
 def test_a_quick_benchmark_measures_every_figure(installation, tmp_path):
     """A small run ends well, writes every figure and a picture, and leaves nothing running."""
     figures, picture = tmp_path / "figures.json", tmp_path / "picture.svg"

@@ -24,7 +24,7 @@ def test_status_tells_where_everything_is(server):
     assert facts["ready"]
     assert facts["user"] == "neo4j"
     assert facts["bolt"].startswith("bolt://127.0.0.1:")
-    assert httpx.get(facts["browser"]).status_code == 200
+    assert httpx.get(facts["browser"], timeout=60).status_code == 200
     assert httpx.get(facts["sidecar"] + "/livez").text == "ok\n"
     assert psutil.Process(facts["pid"]).is_running()
     assert set(facts["processes"]) == {"sidecar", "neo4j"}

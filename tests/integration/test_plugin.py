@@ -9,8 +9,6 @@ from sidecypher.catalogue import Catalogue
 from sidecypher.runtime.throwaway import running, throwaway_server
 from sidecypher_plugin import build
 
-pytestmark = pytest.mark.timeout(300)
-
 ALL = Path(__file__).parents[1] / "golden" / "plugin" / "all.json"
 """A namespace with every kind of procedure and function that a catalogue can hold."""
 

@@ -93,7 +93,6 @@ def test_what_is_optional_may_be_missing(server, session, query, there, missing)
         assert session.run(query).values() == missing
         with pytest.raises(Neo4jError, match="value"):
             session.run(query.replace("7", "null").replace("[1, 2]", "[null]")).consume()
-    server.await_sidecar()
     assert session.run(query).values() == there
 
 
@@ -105,4 +104,4 @@ def test_what_was_missing_is_in_the_log(server, session):
 
     wait_until(lambda: "`test.optionalRows` is OPTIONAL and gave no rows" in server.logs())
     lines = [line for line in server.logs().splitlines() if "test.optionalRows" in line]
-    assert sum("is OPTIONAL" in line for line in lines) < 10
+    assert sum("is OPTIONAL" in line for line in lines) < 100

@@ -32,7 +32,7 @@ def await_(begun: str, go: str) -> Number:
     return Number(value=os.getpid())
 
 
-@procedure("process.hold", executor="process", timeout=3.0)
+@procedure("process.hold", executor="process", timeout=6.0)
 def hold(begun: str) -> Number:
     """Write this process's id to a file, then hold its interpreter in C code for ever."""
     Path(begun).write_text(str(os.getpid()), encoding="ascii")

@@ -17,6 +17,8 @@ from sidecypher.loading import IMPORT_SECONDS, load
 @pytest.fixture
 def folder(tmp_path):
     """A folder with one good module."""
+    # The first load imports the installed packages, which may take longer than a test allows.
+    load([])
     write(tmp_path, "good.py", good("kg.good", "there"))
     return tmp_path
 
@@ -38,17 +40,17 @@ def test_an_import_that_does_not_end_is_left_to_itself(folder, gate):
     """The module is named with its reason after the limit; the others are loaded."""
     write(folder, "hang.py", HANGING + good("kg.hang"))
 
-    loaded = load([folder], seconds=0.5)
+    loaded = load([folder], seconds=1.0)
 
     assert names(loaded) == ["kg.good"]
     [failure] = loaded.failures
-    assert (failure.module, failure.reason) == ("hang.py", "its import did not end within 0.5 s")
+    assert (failure.module, failure.reason) == ("hang.py", "its import did not end within 1 s")
 
 
 def test_what_a_late_import_brings_is_not_taken(folder, gate):
     """A module whose import ends after it was given up stays left out."""
     write(folder, "hang.py", HANGING + good("kg.hang"))
-    loaded = load([folder], seconds=0.5)
+    loaded = load([folder], seconds=1.0)
 
     gate.set()
     wait_until(lambda: not any(each.name == "sidecypher-import" for each in threading.enumerate()))
@@ -72,7 +74,7 @@ def test_many_imports_that_do_not_end_share_the_patience(folder, gate):
 def test_a_module_that_hung_is_loaded_once_it_is_corrected(folder, gate):
     """The import that still hangs does not hold up that of the corrected file."""
     write(folder, "hang.py", HANGING)
-    before = load([folder], seconds=0.5)
+    before = load([folder], seconds=1.0)
 
     write(folder, "hang.py", good("kg.hang", "well"))
     after = load([folder], before)
@@ -204,7 +206,7 @@ load([Path({str(folder)!r})])
     write(folder, "hang.py", source)
 
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
     )
 
     assert done.returncode != 0

@@ -140,7 +140,7 @@ def test_the_wait_ends_before_the_deadline(origin, call, limits) -> None:
     origin.open.clear()
 
     with pytest.raises(CallError) as caught:
-        call("getIssue", "o", "r", 7, limits, seconds=30.0 if limits else 0.3)
+        call("getIssue", "o", "r", 7, limits, seconds=30.0 if limits else 3.0)
 
     assert caught.value.code == "SC-510"
 

@@ -7,8 +7,6 @@ import pytest
 
 from sidecypher.runtime import PluginRefused, boot_check, find_javac
 
-pytestmark = pytest.mark.timeout(300)
-
 SOURCE = """\
 package example;
 

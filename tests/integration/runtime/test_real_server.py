@@ -24,8 +24,6 @@ from sidecypher.runtime import (
     stop,
 )
 
-pytestmark = pytest.mark.timeout(300)
-
 UP = """
 import os, sys
 from pathlib import Path
@@ -92,7 +90,7 @@ def test_another_password_is_refused(server):
 
 def test_neo4j_browser_is_served(server):
     """Neo4j Browser is there as soon as the server counts as ready."""
-    assert httpx.get(f"{server.http_uri}/browser/").status_code == 200
+    assert httpx.get(f"{server.http_uri}/browser/", timeout=60).status_code == 200
 
 
 def test_it_listens_on_two_loopback_ports_only(server):
@@ -142,7 +140,7 @@ def test_a_killed_server_comes_back_with_its_data(server):
     before.kill()
 
     wait_until(lambda: read_state(server.home).processes[0].restarts > 0)
-    wait_until(lambda: read_state(server.home).processes[0].status == "ready")
+    wait_until(lambda: read_state(server.home).processes[0].status == "ready", 180)
     assert len(query(server, "MATCH (kept:Kept {name: 'killed'}) RETURN kept")) == 1
 
 
