@@ -41,9 +41,10 @@ demo: $(VENV)/ready $(CORE)
 	@$(BIN)/sidecypher down
 	@$(BIN)/sidecypher demo $(if $(KEEP),--keep)
 
+test: export SIDECYPHER_TEST_SLOWER ?= 5
 test: $(VENV)/ready $(CORE)
 	$(MVN) test
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadgroup --no-loadscope-reorder
 
 # The tests of faults, REPEAT times in a row; the first failure ends it. What takes long is short here.
 faults: REPEAT ?= 1

@@ -1,5 +1,7 @@
 """Fixtures that all folders share, one file per concern."""
 
+import signal
+
 from hypothesis import HealthCheck, settings
 
 # Time is what other tests leave: none of these is about it.
@@ -22,3 +24,8 @@ pytest_plugins = [
     "fix_workers",
     "fix_usage",
 ]
+
+
+def pytest_configure():
+    """Let tests send Ctrl-C, which what a shell runs in its background ignores for good."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)

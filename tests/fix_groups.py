@@ -1,4 +1,4 @@
-"""Which tests stay together when two workers share them: those that share a server."""
+"""Which tests stay together when several workers share them, and which come first."""
 
 import pytest
 
@@ -6,7 +6,16 @@ _SERVERS = ("server", "current_server")
 
 
 def pytest_itemcollected(item):
-    """Give one worker all tests of a shared server, and else the tests of a file."""
-    file = item.path.relative_to(item.config.rootpath).as_posix()
-    group = next((name for name in _SERVERS if name in item.fixturenames), file)
-    item.add_marker(pytest.mark.xdist_group(group))
+    """Give one worker the tests of a folder that share a server, and else those of a file."""
+    folder, file = item.path.parent.name, item.path.relative_to(item.config.rootpath).as_posix()
+    server = _server_of(item)
+    item.add_marker(pytest.mark.xdist_group(f"{server} of {folder}" if server else file))
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with what takes long, so that no worker is busy with it when the others have ended."""
+    items.sort(key=lambda item: (_server_of(item) is None, item.path.parent.name != "integration"))
+
+
+def _server_of(item):
+    return next((name for name in _SERVERS if name in item.fixturenames), None)

@@ -117,7 +117,8 @@ class Server:
 def _listens(port):
     try:
         socket.create_connection(("127.0.0.1", port), 5).close()
-    except ConnectionRefusedError:
+    except ConnectionError:
+        # Refused, or reset by a listener that is just being closed.
         return False
     return True
 
