@@ -1,15 +1,23 @@
 """Loopback ports that stay the same from one start to the next."""
 
+import secrets
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from sidecypher.runtime.errors import PortInUse
 
 LOOPBACK = "127.0.0.1"
+
+_OWN: Final = range(20_000, 32_768)
+"""Free ports are looked for here first: below those that Linux gives to outgoing connections, one
+of which could else have a port when the server is about to listen on it."""
+
+_TRIES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +83,18 @@ def _hold(held: ExitStack, name: str, wanted: int | None, remembered: int) -> in
             ) from error
     else:
         try:
-            listener = _listen(remembered)
+            listener = _listen(remembered) if remembered else _listen_anywhere()
         except OSError:
-            listener = _listen(0)
+            listener = _listen_anywhere()
     port: int = held.enter_context(listener).getsockname()[1]
     return port
+
+
+def _listen_anywhere() -> socket.socket:
+    for port in secrets.SystemRandom().choices(_OWN, k=_TRIES):
+        with suppress(OSError):
+            return _listen(port)
+    return _listen(0)
 
 
 def _listen(port: int) -> socket.socket:

@@ -1,4 +1,5 @@
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +27,25 @@ def test_free_ports_stay_from_start_to_start(memory):
     assert first.bolt != first.http
     assert read_ports(memory) == first
     assert choose_ports(memory) == first
+
+
+def test_a_free_port_is_none_that_outgoing_connections_get(memory):
+    """No client of anything has it when the server is about to listen, or while it is down."""
+    first, _ = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+
+    found = choose_ports(memory)
+
+    assert 1024 < found.bolt < first
+    assert 1024 < found.http < first
+
+
+def test_without_such_a_port_any_free_one_is_taken(memory, monkeypatch, taken):
+    """A machine where all of them are taken is no reason not to start."""
+    monkeypatch.setattr("sidecypher.runtime.ports._OWN", range(taken, taken + 1))
+
+    found = choose_ports(memory)
+
+    assert taken not in {found.bolt, found.http, 0}
 
 
 def test_a_remembered_port_that_was_taken_is_replaced(memory):
