@@ -55,6 +55,8 @@ def open_line(stand):
         while opened:
             opened.pop().close()
         line = stand.line()
+        # It is closed here: of a million of them the stand would remember each.
+        stand.lines.remove(line)
         opened.append(line)
         line.send("hello", json.dumps(
             {"v": VERSION, "jvm": "fuzz", "role": "control", "catalogue": ""}
