@@ -23,7 +23,6 @@ from sidecypher_plugin import UnfitProcedure, render
 
 jvm_sized = settings(
     max_examples=4,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 """For tests that start a JVM for each example."""

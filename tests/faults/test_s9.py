@@ -61,7 +61,7 @@ called = (
 )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=called | st.lists(parts, min_size=2, max_size=4).map(".".join))
 def test_neo4js_parser_reads_one_call_of_that_very_name(session, name):
     """A statement that is made with a name is a call of it, or is not made at all."""
