@@ -41,3 +41,30 @@ def await_workers(server):
         return {child.pid for child in sidecar.children()}
 
     return wait
+
+
+@pytest.fixture
+def lose_worker(server, session, evidence, bystander, await_workers):
+    """Call a procedure whose body costs its worker's life, and return what its caller is told.
+
+    The sidecar, its other worker and their calls go on, and another worker takes the place.
+    """
+
+    def lose(procedure):
+        pid = server.process("sidecar").pid
+        before = await_workers()
+
+        error = evidence.error(f"CALL {procedure}($text)", text=evidence.payload)
+
+        assert error.code == "Neo.ClientError.Procedure.ProcedureCallFailed"
+        assert "[SC-220]" in error.message
+        evidence.logged("worker lost", procedure=procedure)
+        evidence.counted("sidecypher_calls_total", procedure=procedure, outcome="SC-220")
+        evidence.counted("sidecypher_worker_restarts")
+        assert session.run("CALL process.echo('next')").single()["value"] == "next"
+        bystander.check()
+        assert len(await_workers() - before) == 1
+        assert server.process("sidecar").pid == pid
+        return error.message
+
+    return lose
