@@ -1,0 +1,1 @@
+"""The `rules` namespace: preferences with provenance, and who wins when two contradict."""

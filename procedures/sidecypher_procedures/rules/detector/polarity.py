@@ -1,0 +1,57 @@
+"""Which of the values that a text mentions it says no to."""
+
+from collections.abc import Collection, Sequence
+
+from sidecypher_procedures.rules.detector.scanning import Mark
+
+
+def negated(marks: Sequence[Mark], mentions: Collection[int]) -> dict[int, bool] | None:
+    """Tell for each mention whether it is negated.
+
+    Saying no twice is still no ("never, never"); a verb that says no, negated, is a yes ("do not
+    skip"). What stands behind the last mention counts for all of them ("emojis are not allowed").
+
+    Args:
+        marks: The text without its conditions.
+        mentions: Places in `marks` where a value is mentioned.
+
+    Returns:
+        Whether each is negated; None when the text ends in a negation of something unknown.
+    """
+    found: dict[int, bool] = {}
+    no = content = False
+    last = max(mentions, default=-1)
+    for place, mark in enumerate(marks[: last + 1]):
+        roles = mark.entry.roles
+        if place in mentions:
+            found[place] = no
+            content = True
+        elif "neutral" in roles or "break" in roles:
+            no = content = False
+        elif roles & {"not", "less"}:
+            no, content = True, False
+        elif "avoid" in roles:
+            no, content = not no or content, False
+        elif "contrast" in roles and found:
+            no, content = True, False
+        elif "verb" in roles:
+            no = no and not content
+        else:
+            content = content or not mark.known
+    behind = _behind(marks[last + 1 :])
+    if behind is None:
+        return None
+    return {place: no or behind for place, no in found.items()}
+
+
+def _behind(marks: Sequence[Mark]) -> bool | None:
+    no = says = False
+    for mark in marks:
+        roles = mark.entry.roles
+        if "not" in roles:
+            no = True
+        elif roles & {"avoid", "predicate"}:
+            says = True
+        elif no and not says and (not mark.known or mark.entry.values):
+            return None
+    return no != says
