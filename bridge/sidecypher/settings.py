@@ -18,7 +18,7 @@ from sidecypher.types import Limits
 
 PREFIX: Final = "SIDECYPHER_"
 
-_OWN_PREFIXES: Final = ("SIDECYPHER_GITHUB_", "SIDECYPHER_TEST_")
+_OWN_PREFIXES: Final = ("SIDECYPHER_GITHUB_", "SIDECYPHER_RULES_", "SIDECYPHER_TEST_")
 """Variables that belong to procedures or tests, which check them themselves."""
 
 PLUGIN_VARIABLES: Final = frozenset(

@@ -24,6 +24,7 @@ from sidecypher.cli import app
 from sidecypher.cli.lifecycle import read_status
 from sidecypher.settings import Settings, load_settings
 from sidecypher_procedures.github.settings import GithubSettings
+from sidecypher_procedures.rules.settings import RulesSettings
 
 GROUP = typer.main.get_command(app)
 _SIDECYPHER = {"sidecypher", ".venv/bin/sidecypher"}
@@ -149,7 +150,11 @@ def test_the_members_of_the_status_are_documented(tmp_path):
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_variables_exist(page):
     """Every `SIDECYPHER_` variable that a page names is one that something reads."""
-    fields = {*Settings.model_fields, *(f"github_{name}" for name in GithubSettings.model_fields)}
+    fields = {
+        *Settings.model_fields,
+        *(f"github_{name}" for name in GithubSettings.model_fields),
+        *(f"rules_{name}" for name in RulesSettings.model_fields),
+    }
     plugin = {code_in(row[0])[0] for row in rows(page_named("docs/settings.md"), "name")}
     known = {f"SIDECYPHER_{name.upper()}" for name in fields | plugin}
     known |= {"SIDECYPHER_CONFIG", "SIDECYPHER_NEO4J_PASSWORD_FILE"}

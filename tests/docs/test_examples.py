@@ -10,7 +10,7 @@ from docs.pages import CALL, PAGES, blocks, cypher_blocks, name_of, page_named, 
 from sidecypher import introspection
 from sidecypher.batch import with_twins
 from sidecypher.registry import Registry, procedures_in
-from sidecypher_procedures import github
+from sidecypher_procedures import github, rules
 
 KINDS = {"python", "python neo4j", "cypher", "sh", "json", "toml", "text"}
 _YIELD = re.compile(r"\)\s*YIELD\s+(?P<columns>\w+(?:\s*,\s*\w+)*)")
@@ -28,7 +28,8 @@ def test_python_blocks_run_in_order(name):
 @pytest.mark.parametrize("block", cypher_blocks(), ids=str)
 def test_cypher_blocks_call_what_exists(block):
     """A procedure called in a Cypher block exists, takes these arguments and has these columns."""
-    known = Registry(with_twins(procedures_in([github, introspection, run_python(block.page)])))
+    page = run_python(block.page)
+    known = Registry(with_twins(procedures_in([github, rules, introspection, page])))
     found = list(CALL.finditer(block.text))
 
     assert found, "a Cypher example without a call of ours has no place in these pages"

@@ -23,13 +23,22 @@ from sidecypher.settings import Settings
 from sidecypher.signature import RESERVED_NAMESPACES, read_signature
 from sidecypher.telemetry import Telemetry
 from sidecypher.types import Limits
-from sidecypher_procedures import github
+from sidecypher_procedures import github, rules
 from sidecypher_procedures.github.entities import _SETTINGS
 from sidecypher_procedures.github.options import _KNOWN
 from sidecypher_procedures.github.settings import GithubSettings
+from sidecypher_procedures.rules.inputs import (
+    EXTRACTION_KEYS,
+    OPTION_KEYS,
+    RULE_KEYS,
+    SNIPPET_CHARACTERS,
+)
+from sidecypher_procedures.rules.ranking import Reason, Status
+from sidecypher_procedures.rules.settings import RulesSettings
 
 JAVA = ROOT / "plugin-build/core/src/main/java/io/sidecypher/core"
 GITHUB = {found.name: found for found in Registry(procedures_in([github]))}
+RULES = {found.name: found for found in Registry(procedures_in([rules]))}
 OWN = {found.name: found for found in Registry(procedures_in([introspection]))}
 
 
@@ -139,6 +148,11 @@ def test_every_github_setting_is_documented_with_its_default():
     assert_defaults(settings_table("The `github` procedures"), fields)
 
 
+def test_every_rules_setting_is_documented_with_its_default():
+    """docs/settings.md has each `SIDECYPHER_RULES_` setting, with its default."""
+    assert_defaults(settings_table("The `rules` procedures"), RulesSettings.model_fields)
+
+
 def test_every_plugin_setting_is_documented_with_its_default():
     """docs/settings.md has each setting of the Java side, with its default."""
     source = (JAVA / "Settings.java").read_text("utf-8")
@@ -188,13 +202,13 @@ def test_every_public_name_is_in_the_guide():
     assert [name for name in sidecypher.__all__ if not re.search(rf"\b{name}\b", text)] == []
 
 
-# The `github` procedures
+# The shipped procedures
 
 
-@pytest.mark.parametrize("name", [*GITHUB, *OWN])
+@pytest.mark.parametrize("name", [*GITHUB, *RULES, *OWN])
 def test_columns_of_the_shipped_procedures(name):
     """The page of a namespace has each signature and its columns, in order, with their types."""
-    procedure = (GITHUB | OWN)[name]
+    procedure = (GITHUB | RULES | OWN)[name]
     text = section(f"docs/{name.partition('.')[0]}.md", name)
     table = [(code_in(row[0])[0], row[1].strip("`")) for row in rows(text, "column")]
 
@@ -202,7 +216,9 @@ def test_columns_of_the_shipped_procedures(name):
     assert procedure.usage().partition(" :: (")[0] in text.splitlines()
 
 
-@pytest.mark.parametrize(("page", "procedures"), [("github", GITHUB), ("sidecypher", OWN)])
+@pytest.mark.parametrize(
+    ("page", "procedures"), [("github", GITHUB), ("rules", RULES), ("sidecypher", OWN)]
+)
 def test_shipped_procedures_are_all_documented(page, procedures):
     """The page of a namespace has a heading for each of its procedures."""
     names = [each for each in headings(ROOT / f"docs/{page}.md") if each.startswith(f"{page}.")]
@@ -224,6 +240,27 @@ def test_github_options_and_repository_settings_are_documented():
 
     assert [code_in(row[0])[0] for row in options] == list(_KNOWN)
     assert code_in(keys.partition(".")[0]) == list(_SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("title", "first", "keys"),
+    [
+        ("Rules and extractions", "key", [*RULE_KEYS, *EXTRACTION_KEYS]),
+        ("Options", "option", OPTION_KEYS),
+        ("Status and reason", "status", get_args(Status)),
+        ("Status and reason", "reason", get_args(Reason)),
+    ],
+)
+def test_keys_and_outcomes_of_rules_are_documented(title, first, keys):
+    """docs/rules.md has every key of a rule, an extraction and the options, and every outcome."""
+    table = rows(section("docs/rules.md", title), first)
+
+    assert [code_in(row[0])[0] for row in table] == list(keys)
+
+
+def test_the_bound_of_a_snippet_is_documented():
+    """docs/rules.md tells how long a snippet may be."""
+    assert f"at most {SNIPPET_CHARACTERS} characters" in page_named("docs/rules.md")
 
 
 # Operations, runtime and wire

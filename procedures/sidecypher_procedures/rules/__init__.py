@@ -1,1 +1,30 @@
-"""The `rules` namespace: preferences with provenance, and who wins when two contradict."""
+"""The `rules` namespace: preferences with provenance, and who wins when two contradict.
+
+What is stated is stored and never rewritten; what holds is computed from it.
+"""
+
+from sidecypher_procedures.rules.procedures import (
+    active,
+    add,
+    check,
+    confirm,
+    contradictions,
+    explain,
+    history,
+    recheck,
+    record,
+    retract,
+)
+
+__all__ = [
+    "active",
+    "add",
+    "check",
+    "confirm",
+    "contradictions",
+    "explain",
+    "history",
+    "recheck",
+    "record",
+    "retract",
+]

@@ -1,0 +1,75 @@
+"""Every error of the `rules` procedures, in one tree.
+
+::
+
+    ProcedureError
+    └── RulesError              SC-800
+        ├── InvalidRule         SC-801   a rule lacks something, or has what no rule can have
+        ├── InvalidExtraction   SC-802   an extraction has what none can have
+        ├── InvalidOption       SC-803   an option is unknown or has an unusable value
+        ├── UnknownRule         SC-804   no rule has this id
+        ├── RuleTaken           SC-805   the id or the rule is there already
+        ├── InvalidInput        SC-806   `rules.remember` or `rules.context` cannot use its input
+        └── RulesSettingsError  SC-807   a SIDECYPHER_RULES_ setting cannot be used
+
+No text of a rule, a snippet or a prompt is ever in an error: they are data of a user.
+"""
+
+from sidecypher import ProcedureError
+
+
+class RulesError(ProcedureError):
+    """Base of all errors of the `rules` procedures.
+
+    Example:
+        >>> raise UnknownRule("There is no rule `r1`")
+        Traceback (most recent call last):
+        ...
+        sidecypher_procedures.rules.errors.UnknownRule: There is no rule `r1`
+    """
+
+    code = "SC-800"
+
+
+class InvalidRule(RulesError):
+    """A rule lacks something, or has a key or value that no rule can have."""
+
+    code = "SC-801"
+
+
+class InvalidExtraction(RulesError):
+    """An extraction has a key or value that none can have."""
+
+    code = "SC-802"
+
+
+class InvalidOption(RulesError):
+    """An option is unknown or has an unusable value."""
+
+    code = "SC-803"
+
+
+class UnknownRule(RulesError):
+    """No rule has this id."""
+
+    code = "SC-804"
+    default_hint = "`CALL rules.active(user, scope, scopeId)` lists the rules with their ids."
+
+
+class RuleTaken(RulesError):
+    """The id belongs to another rule, or the rule is there already under another id."""
+
+    code = "SC-805"
+
+
+class InvalidInput(RulesError):
+    """The input of `rules.remember` or `rules.context` cannot be used."""
+
+    code = "SC-806"
+
+
+class RulesSettingsError(RulesError):
+    """A setting that starts with SIDECYPHER_RULES_ is unknown or cannot be used."""
+
+    code = "SC-807"
+    default_hint = "Correct the setting and restart the sidecar."

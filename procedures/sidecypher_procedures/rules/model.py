@@ -1,0 +1,212 @@
+"""Rules as they are stored: scopes, assertions, confirmations and recorded contradictions."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal, get_args
+
+from sidecypher_procedures.rules.detector import Reading
+
+ScopeKind = Literal["global", "project", "session"]
+Marker = Literal["current", "past", "future", "negated"]
+Strategy = Literal["most-recent-wins", "user-confirmation", "negated-overrides"]
+Method = Literal["rule", "llm", "hybrid"]
+Evidence = Literal["conflict", "suspected"]
+
+SCOPE_KINDS: Final[tuple[ScopeKind, ...]] = get_args(ScopeKind)
+"""From the broadest to the narrowest."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Scope:
+    """Where a rule holds: for everything of a user, for one project, or for one session.
+
+    Attributes:
+        user: The user's id.
+        kind: ``global``, ``project`` or ``session``.
+        id: The project's or session's id; ``""`` for the global scope.
+
+    Example:
+        >>> Scope("ann", "project", "p1").key
+        '["ann","project","p1"]'
+    """
+
+    user: str
+    kind: ScopeKind
+    id: str = ""
+
+    @property
+    def key(self) -> str:
+        """The key of the scope's lock; never null, and the same for no two scopes."""
+        return json.dumps(
+            [self.user, self.kind, self.id], ensure_ascii=False, separators=(",", ":")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """One time that a rule was stated: a `PREFERS` relationship.
+
+    Attributes:
+        since: When it begins to hold; from then on, including that instant.
+        expires_at: When it ends; no longer at that instant.
+        marker: What it says about time.
+        confidence: 0 to 1, or None.
+        confirmed: Whether the user confirmed it with it.
+        strict: Whether nothing unconfirmed may override it.
+        recorded_at: When it was written.
+        retracted_at: When it was taken back.
+        extraction_id: Where it comes from.
+    """
+
+    since: datetime
+    expires_at: datetime | None
+    marker: Marker
+    confidence: float | None
+    confirmed: bool
+    strict: bool
+    recorded_at: datetime
+    retracted_at: datetime | None
+    extraction_id: str
+
+    def holds(self, now: datetime) -> bool:
+        """Tell whether `now` lies in the half-open interval from `since` to `expires_at`."""
+        return self.since <= now and (self.expires_at is None or now < self.expires_at)
+
+    def overlaps(self, other: "Assertion") -> bool:
+        """Tell whether there is an instant at which both hold."""
+        return (self.expires_at is None or other.since < self.expires_at) and (
+            other.expires_at is None or self.since < other.expires_at
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """One time that the user confirmed a rule.
+
+    Attributes:
+        at: What it counts for in the ranking.
+        recorded_at: When it was written.
+        extraction_id: Where it comes from.
+    """
+
+    at: datetime
+    recorded_at: datetime
+    extraction_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Recorded evidence that two rules of one scope contradict each other.
+
+    Attributes:
+        rule_id: The rule it was found from, which was recorded later.
+        other_id: The earlier one.
+        reason: Why, in words.
+        created_at: When it was found.
+        extraction_id: The extraction of the assertion by which it was found.
+        detector: What found it.
+        detector_version: Which version of that.
+        verdict: ``conflict``, or ``suspected`` by a model.
+        layer: The layer of the detector.
+        strategy: The strategy that was set when it was found.
+    """
+
+    rule_id: str
+    other_id: str
+    reason: str
+    created_at: datetime
+    extraction_id: str
+    detector: str
+    detector_version: str
+    verdict: Evidence
+    layer: str
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule with all that was ever said about it.
+
+    Attributes:
+        rule_id: Its id.
+        scope: Where it holds.
+        reading: What it says, in canonical form.
+        text: What it says, in the words of its first assertion.
+        assertions: Each time that it was stated.
+        confirmations: Each time that it was confirmed by `rules.confirm`.
+    """
+
+    rule_id: str
+    scope: Scope
+    reading: Reading
+    text: str
+    assertions: tuple[Assertion, ...]
+    confirmations: tuple[Confirmation, ...] = ()
+
+    def known_at(self, known: datetime | None) -> tuple[Assertion, ...]:
+        """Return the assertions that were written by `known` and not taken back by then."""
+        return tuple(
+            each
+            for each in self.assertions
+            if _by(known, each.recorded_at)
+            and not (each.retracted_at is not None and _by(known, each.retracted_at))
+        )
+
+    def was_recorded(self, known: datetime | None) -> bool:
+        """Tell whether anything about the rule was written by `known`."""
+        return any(_by(known, each.recorded_at) for each in self.assertions)
+
+    def confirmations_at(self, known: datetime | None) -> tuple[Confirmation, ...]:
+        """Return the confirmations that count at `known`: a retraction ends the earlier ones."""
+        retractions = [
+            each.retracted_at
+            for each in self.assertions
+            if each.retracted_at is not None and _by(known, each.retracted_at)
+        ]
+        last = max(retractions, default=None)
+        return tuple(
+            each
+            for each in self.confirmations
+            if _by(known, each.recorded_at) and (last is None or each.recorded_at > last)
+        )
+
+    def contends_with(self, other: "Rule") -> bool:
+        """Tell whether both may hold at one instant; what is past contends with nothing."""
+        return any(
+            mine.overlaps(theirs)
+            for mine in self.known_at(None)
+            for theirs in other.known_at(None)
+            if mine.marker != "past" != theirs.marker
+        )
+
+    @property
+    def first_recorded(self) -> datetime:
+        """When the rule was written first."""
+        return min(each.recorded_at for each in self.assertions)
+
+
+class Contradictions:
+    """The contradictions among some rules, for asking about pairs.
+
+    Args:
+        found: The recorded evidence.
+        known: Only what was recorded by then counts; None is now.
+    """
+
+    def __init__(self, found: Iterable[Contradiction], known: datetime | None = None) -> None:
+        self._pairs: dict[frozenset[str], list[Contradiction]] = {}
+        for each in found:
+            if _by(known, each.created_at) and each.rule_id != each.other_id:
+                pair = frozenset((each.rule_id, each.other_id))
+                self._pairs.setdefault(pair, []).append(each)
+
+    def between(self, one: str, other: str) -> Contradiction | None:
+        """Return what was recorded about a pair; a certain conflict before a suspected one."""
+        found = self._pairs.get(frozenset((one, other)), [])
+        return min(found, key=lambda each: each.verdict, default=None)
+
+
+def _by(known: datetime | None, recorded: datetime) -> bool:
+    return known is None or recorded <= known

@@ -1,0 +1,225 @@
+"""`rules.*` as Cypher sees it."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any, Final
+
+from sidecypher import Context, Node, procedure
+from sidecypher_procedures.rules.adoption import record_nodes, unchecked_nodes
+from sidecypher_procedures.rules.checking import verdict_on
+from sidecypher_procedures.rules.detector import Reading
+from sidecypher_procedures.rules.errors import UnknownRule
+from sidecypher_procedures.rules.explaining import explain as steps_of
+from sidecypher_procedures.rules.explaining import explanation
+from sidecypher_procedures.rules.history import history_of
+from sidecypher_procedures.rules.inputs import ExtractionInput, Options, RuleInput, parse_scope
+from sidecypher_procedures.rules.locking import Lock, lock
+from sidecypher_procedures.rules.model import Rule, Scope
+from sidecypher_procedures.rules.provenance import write_extraction
+from sidecypher_procedures.rules.ranking import Decision, Moment
+from sidecypher_procedures.rules.reading import (
+    recorded_in,
+    rule_named,
+    rules_around,
+    rules_like,
+    rules_of,
+    shown_id,
+    transaction_time,
+)
+from sidecypher_procedures.rules.rows import (
+    Active,
+    Added,
+    Checked,
+    Contradicting,
+    Explained,
+    Happened,
+    Recorded,
+    Standing,
+)
+from sidecypher_procedures.rules.selection import Reader, select
+from sidecypher_procedures.rules.settings import Configuration
+from sidecypher_procedures.rules.writing import confirm_rule, retract_rule, state_rule
+
+NO_OPTIONS: Final[dict[str, Any]] = {}
+
+
+@procedure("rules.add", mode="WRITE")
+def add(
+    ctx: Context,
+    rule: dict[str, Any],
+    extraction: dict[str, Any],
+    options: dict[str, Any] = NO_OPTIONS,
+) -> Added:
+    """State a rule of a user, with where it comes from; contradictions are recorded."""
+    stated, source = RuleInput.parse(rule), ExtractionInput.parse(extraction)
+    wanted = Options.parse(options, ("now", "strategy"))
+    configuration = ctx.resource(Configuration)
+    held = lock(ctx, stated.scope)
+    write_extraction(ctx, stated.scope.user, source)
+    written = state_rule(ctx, stated, source, held, configuration.strategy(wanted))
+    moment = configuration.moment(wanted, held.now)
+    decision = _decide(ctx, written.rule_id, stated.scope, stated.reading, moment)
+    return Added(
+        rule_id=written.rule_id,
+        status=decision.status,
+        reason=decision.reason,
+        contradicts=list(written.contradicts),
+        extraction_id=source.extraction_id,
+        created=written.created,
+    )
+
+
+@procedure("rules.confirm", mode="WRITE")
+def confirm(ctx: Context, rule_id: str, extraction: dict[str, Any]) -> Standing:
+    """Write that the user confirms a rule: it then wins over what is not confirmed."""
+    return _say(ctx, rule_id, extraction, confirm_rule)
+
+
+@procedure("rules.retract", mode="WRITE")
+def retract(ctx: Context, rule_id: str, extraction: dict[str, Any]) -> Standing:
+    """Write that the user takes a rule back; nothing is deleted."""
+    return _say(ctx, rule_id, extraction, retract_rule)
+
+
+@procedure("rules.check")
+def check(
+    ctx: Context, rule: dict[str, Any], options: dict[str, Any] = NO_OPTIONS
+) -> Iterator[Checked]:
+    """Tell what a rule would mean for the others of its scope; nothing is written."""
+    stated, wanted = RuleInput.parse(rule), Options.parse(options, ("now", "limit"))
+    now = wanted.now or transaction_time(ctx)
+    found = Rule("", stated.scope, stated.reading, stated.text, (stated.asserted(now, now, ""),))
+    others = sorted(
+        rules_like(ctx, [stated.scope], stated.reading).rules, key=lambda each: each.rule_id
+    )
+    for other in islice(others, wanted.limit):
+        verdict = verdict_on(found, other)
+        yield Checked(
+            rule_id=other.rule_id,
+            verdict=verdict.kind,
+            layer=verdict.layer,
+            reason=verdict.reason,
+        )
+
+
+@procedure("rules.active")
+def active(
+    ctx: Context,
+    user: str,
+    scope: str = "global",
+    scope_id: str = "",
+    options: dict[str, Any] = NO_OPTIONS,
+) -> Iterator[Active]:
+    """List the rules of a user that a scope can see, active ones first, each with its reason."""
+    wanted = Options.parse(options, ("now", "known", "strategy", "limit", "projectId"))
+    reader = Reader.parse(user, scope, scope_id, wanted.project_id)
+    moment = _moment(ctx, wanted)
+    shelf = rules_of(ctx, reader.scopes)
+    decisions = select(shelf.rules, shelf.contradictions(moment.known), moment, reader)
+    for decision in islice(decisions, wanted.limit):
+        yield Active(
+            rule_id=decision.contender.rule.rule_id,
+            text=decision.contender.rule.text,
+            status=decision.status,
+            reason=decision.reason,
+            by=None if decision.by is None else decision.by.rule_id,
+            explanation=explanation(decision, moment),
+        )
+
+
+@procedure("rules.explain")
+def explain(
+    ctx: Context, rule_id: str, options: dict[str, Any] = NO_OPTIONS
+) -> Iterator[Explained]:
+    """Tell step by step why a rule is active or not, as a reader in its own scope sees it."""
+    wanted = Options.parse(options, ("now", "known", "strategy"))
+    moment = _moment(ctx, wanted)
+    rule = rule_named(ctx, rule_id)
+    decision = _decide(ctx, rule_id, rule.scope, rule.reading, moment)
+    for number, step in enumerate(steps_of(decision, moment), start=1):
+        yield Explained(step=number, text=step.text, facts=step.facts)
+
+
+@procedure("rules.history")
+def history(ctx: Context, rule_id: str) -> Iterator[Happened]:
+    """Tell what happened to a rule, the earliest first."""
+    for event in history_of(ctx, rule_id):
+        yield Happened(
+            at=event.at, kind=event.kind, extraction_id=event.extraction_id, facts=event.facts
+        )
+
+
+@procedure("rules.contradictions")
+def contradictions(
+    ctx: Context,
+    user: str,
+    scope: str = "global",
+    scope_id: str = "",
+    options: dict[str, Any] = NO_OPTIONS,
+) -> Iterator[Contradicting]:
+    """List the recorded contradictions of one scope, the earliest first."""
+    wanted = Options.parse(options, ("known", "limit"))
+    where = parse_scope(user, scope, scope_id)
+    for each in islice(recorded_in(ctx, where, wanted.known), wanted.limit):
+        yield Contradicting(
+            rule_id=each.rule_id,
+            other_id=each.other_id,
+            reason=each.reason,
+            detector=each.detector,
+            detector_version=each.detector_version,
+            created_at=each.created_at,
+            extraction_id=each.extraction_id,
+        )
+
+
+@procedure("rules.record", mode="WRITE")
+def record(ctx: Context, nodes: list[Node]) -> list[Recorded]:
+    """Check rules that were written by plain Cypher; the trigger `rules-guard` calls it."""
+    return _record(ctx, nodes)
+
+
+@procedure("rules.recheck", mode="WRITE")
+def recheck(ctx: Context, options: dict[str, Any] = NO_OPTIONS) -> list[Recorded]:
+    """Check the rules that were written while no sidecar could."""
+    return _record(ctx, unchecked_nodes(ctx, Options.parse(options, ("limit",)).limit))
+
+
+def _record(ctx: Context, nodes: list[Node]) -> list[Recorded]:
+    strategy = ctx.resource(Configuration).settings.strategy
+    return [
+        Recorded(rule_id=each.rule_id, contradicts=list(each.contradicts))
+        for each in record_nodes(ctx, nodes, strategy)
+    ]
+
+
+def _say(
+    ctx: Context,
+    rule_id: str,
+    extraction: dict[str, Any],
+    write: Callable[[Context, Rule, ExtractionInput, Lock], None],
+) -> Standing:
+    """Write a confirmation or retraction, and tell how the rule stands then."""
+    source = ExtractionInput.parse(extraction)
+    rule = rule_named(ctx, rule_id)
+    held = lock(ctx, rule.scope)
+    write_extraction(ctx, rule.scope.user, source)
+    write(ctx, rule, source, held)
+    moment = ctx.resource(Configuration).moment(Options(), held.now)
+    decision = _decide(ctx, rule_id, rule.scope, rule.reading, moment)
+    return Standing(rule_id=rule.rule_id, status=decision.status, reason=decision.reason)
+
+
+def _moment(ctx: Context, options: Options) -> Moment:
+    now = options.now or transaction_time(ctx)
+    return ctx.resource(Configuration).moment(options, now)
+
+
+def _decide(ctx: Context, rule_id: str, scope: Scope, reading: Reading, moment: Moment) -> Decision:
+    """Decide about one rule, as a reader in its own scope sees it."""
+    reader = Reader.of(scope)
+    shelf = rules_around(ctx, reader.scopes, reading)
+    decisions = select(shelf.rules, shelf.contradictions(moment.known), moment, reader)
+    found = next((each for each in decisions if each.contender.rule.rule_id == rule_id), None)
+    if found is None:
+        raise UnknownRule(f"The rule `{shown_id(rule_id)}` was not recorded by `known`")
+    return found

@@ -1,0 +1,230 @@
+"""Who wins among the rules of one scope: a function of the set, never of the order of arrival.
+
+The rules of ranking, strictness and markers are those of the specification in docs/rules.md.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from sidecypher_procedures.rules.model import Assertion, Contradictions, Rule, Strategy
+
+Status = Literal["active", "contested", "shadowed", "inactive"]
+Reason = Literal[
+    "recency",
+    "confirmed",
+    "negated",
+    "pending-confirmation",
+    "suspected",
+    "narrower-scope",
+    "past",
+    "scheduled",
+    "expired",
+    "out-of-scope",
+]
+Phase = Literal["eligible", "weak", "past", "scheduled", "expired"]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When and how a selection is made.
+
+    Attributes:
+        now: The instant in the world at which rules must hold.
+        known: Only what was recorded by then counts; None is everything.
+        strategy: Which of two unconfirmed rules wins.
+        confidence_floor: Assertions with less confidence are only suspected.
+    """
+
+    now: datetime
+    known: datetime | None = None
+    strategy: Strategy = "most-recent-wins"
+    confidence_floor: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A rule as it stands at a moment.
+
+    Attributes:
+        rule: The rule; something about it was recorded by then.
+        phase: Whether it takes part, and if not, why.
+        assertion: The assertion that counts: the latest that holds, else the latest of all.
+        first_since: The earliest `since` of its assertions.
+        confirmed_at: When it was last confirmed, or None.
+        strict: Whether one of its assertions is strict.
+    """
+
+    rule: Rule
+    phase: Phase
+    assertion: Assertion
+    first_since: datetime
+    confirmed_at: datetime | None
+    strict: bool
+
+    @classmethod
+    def at(cls, rule: Rule, moment: Moment) -> "Contender":
+        """Look at a rule at a moment."""
+        live = rule.known_at(moment.known)
+        # Of a rule that was taken back, what was said last is still told.
+        stated = live or rule.assertions
+        holding = [each for each in live if each.holds(moment.now)]
+        assertion = max(holding or stated, key=_latest)
+        confirmed = [each.since for each in live if each.confirmed]
+        confirmed += [each.at for each in rule.confirmations_at(moment.known)]
+        return cls(
+            rule=rule,
+            phase=_phase(assertion, moment) if live else "expired",
+            assertion=assertion,
+            first_since=min(each.since for each in stated),
+            confirmed_at=max(confirmed, default=None) if live else None,
+            strict=any(each.strict for each in live),
+        )
+
+    @property
+    def negative(self) -> bool:
+        """Whether the rule forbids something."""
+        return self.rule.reading.polarity == "negative"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What became of a rule, and why.
+
+    Attributes:
+        contender: The rule at the moment.
+        status: What it is.
+        reason: The one reason for it.
+        by: The rule that decided, or None.
+        rank: Its place among the eligible rules of its scope, from 1; None when it took no part.
+    """
+
+    contender: Contender
+    status: Status
+    reason: Reason
+    by: Rule | None = None
+    rank: int | None = None
+
+
+def decide(
+    contenders: Iterable[Contender], contradictions: Contradictions, moment: Moment
+) -> list[Decision]:
+    """Decide about the rules of one scope.
+
+    Eligible rules are ranked. Then each of them becomes active unless it contradicts one that is
+    active already.
+
+    Args:
+        contenders: The rules of one scope at the moment.
+        contradictions: What was recorded among them.
+        moment: When, and by which strategy.
+
+    Returns:
+        A decision for each, in the order of rank; those that took no part come last.
+    """
+    everyone = list(contenders)
+    decided: list[Decision] = []
+    active: list[Contender] = []
+    for rank, each in enumerate(ranked(everyone, moment.strategy), start=1):
+        lost = _loss(each, active, contradictions, moment.strategy)
+        if lost is None:
+            active.append(each)
+            decided.append(Decision(each, "active", _merit(each, moment.strategy), rank=rank))
+        else:
+            winner, reason = lost
+            decided.append(Decision(each, "contested", reason, by=winner.rule, rank=rank))
+    return decided + [_absent(each) for each in everyone if each.phase != "eligible"]
+
+
+def ranked(contenders: Iterable[Contender], strategy: Strategy) -> list[Contender]:
+    """Order the eligible rules, the strongest first.
+
+    Confirmed ones come first, the latest confirmation foremost; then strict ones, the earliest
+    foremost; then the others by the strategy. In a tie what is negated comes before what is not,
+    then the smaller id.
+    """
+    # Sorting is stable, also in reverse: a tie keeps this order.
+    eligible = sorted((each for each in contenders if each.phase == "eligible"), key=_tie)
+    confirmed = [(each.confirmed_at, each) for each in eligible if each.confirmed_at is not None]
+    confirmed.sort(key=lambda pair: pair[0], reverse=True)
+    unconfirmed = [each for each in eligible if each.confirmed_at is None]
+    strict = [each for each in unconfirmed if each.strict]
+    strict.sort(key=lambda each: each.first_since)
+    others = [each for each in unconfirmed if not each.strict]
+    return [each for _, each in confirmed] + strict + _by_strategy(others, strategy)
+
+
+def _by_strategy(contenders: list[Contender], strategy: Strategy) -> list[Contender]:
+    if strategy == "user-confirmation":
+        return sorted(contenders, key=lambda each: each.first_since)
+    recent = sorted(contenders, key=lambda each: each.assertion.since, reverse=True)
+    if strategy == "negated-overrides":
+        recent.sort(key=lambda each: not each.negative)
+    return recent
+
+
+def _tie(contender: Contender) -> tuple[bool, str]:
+    return not contender.negative, contender.rule.rule_id
+
+
+def _latest(assertion: Assertion) -> tuple[datetime, datetime]:
+    return assertion.since, assertion.recorded_at
+
+
+def _phase(assertion: Assertion, moment: Moment) -> Phase:
+    if assertion.marker == "past":
+        return "past"
+    if moment.now < assertion.since:
+        return "scheduled"
+    if not assertion.holds(moment.now):
+        return "expired"
+    if assertion.confidence is not None and assertion.confidence < moment.confidence_floor:
+        return "weak"
+    return "eligible"
+
+
+def _absent(contender: Contender) -> Decision:
+    match contender.phase:
+        case "past" | "scheduled" | "expired" as reason:
+            return Decision(contender, "inactive", reason)
+        case _:
+            return Decision(contender, "contested", "suspected")
+
+
+def _merit(contender: Contender, strategy: Strategy) -> Reason:
+    if contender.confirmed_at is not None:
+        return "confirmed"
+    if strategy == "negated-overrides" and contender.negative:
+        return "negated"
+    return "recency"
+
+
+def _loss(
+    contender: Contender,
+    active: list[Contender],
+    contradictions: Contradictions,
+    strategy: Strategy,
+) -> tuple[Contender, Reason] | None:
+    """Find the strongest active rule that contradicts this one, and why it wins."""
+    suspected = None
+    for each in active:
+        found = contradictions.between(contender.rule.rule_id, each.rule.rule_id)
+        if found is None:
+            continue
+        if found.verdict == "conflict":
+            return each, _defeat(each, contender, strategy)
+        suspected = suspected or each
+    return None if suspected is None else (suspected, "suspected")
+
+
+def _defeat(winner: Contender, loser: Contender, strategy: Strategy) -> Reason:
+    if winner.confirmed_at is not None:
+        return "recency" if loser.confirmed_at is not None else "confirmed"
+    if winner.strict or strategy == "user-confirmation":
+        return "pending-confirmation"
+    if strategy == "negated-overrides" and winner.negative and not loser.negative:
+        return "negated"
+    if winner.assertion.since == loser.assertion.since and winner.negative != loser.negative:
+        return "negated"
+    return "recency"

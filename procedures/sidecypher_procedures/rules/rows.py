@@ -1,0 +1,84 @@
+"""The columns of the `rules` procedures, in order."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from sidecypher import Description, Row
+
+Status = Annotated[str, Description("active, contested, shadowed or inactive")]
+Reason = Annotated[str, Description("the one reason for the status")]
+
+
+class Added(Row):
+    """A rule that was stated."""
+
+    rule_id: str
+    status: Status
+    reason: Reason
+    contradicts: Annotated[list[str], Description("rules of its scope that it contradicts")]
+    extraction_id: str
+    created: Annotated[bool, Description("false when the rule was there already")]
+
+
+class Standing(Row):
+    """A rule as it stands after a write."""
+
+    rule_id: str
+    status: Status
+    reason: Reason
+
+
+class Checked(Row):
+    """What a rule would mean for another one."""
+
+    rule_id: Annotated[str, Description("the other rule")]
+    verdict: Annotated[str, Description("conflict, same, compatible or unknown")]
+    layer: Annotated[str, Description("the layer of the detector that found it")]
+    reason: str
+
+
+class Active(Row):
+    """A rule that a reader can see."""
+
+    rule_id: str
+    text: str
+    status: Status
+    reason: Reason
+    by: Annotated[str | None, Description("the rule that decided")]
+    explanation: Annotated[dict[str, Any], Description("strategy, flags, marker, scope, dates")]
+
+
+class Explained(Row):
+    """A step of an explanation."""
+
+    step: int
+    text: str
+    facts: dict[str, Any]
+
+
+class Happened(Row):
+    """Something that happened to a rule."""
+
+    at: datetime
+    kind: Annotated[str, Description("asserted, confirmed, retracted or contradicted")]
+    extraction_id: str | None
+    facts: dict[str, Any]
+
+
+class Contradicting(Row):
+    """A recorded contradiction."""
+
+    rule_id: Annotated[str, Description("the rule that was recorded later")]
+    other_id: str
+    reason: str
+    detector: str
+    detector_version: str
+    created_at: datetime
+    extraction_id: Annotated[str, Description("of the assertion by which it was found")]
+
+
+class Recorded(Row):
+    """A rule that was checked."""
+
+    rule_id: str
+    contradicts: Annotated[list[str], Description("rules of its scope that it contradicts")]

@@ -1,0 +1,63 @@
+"""One user of a test's own, and instants in seconds after an origin."""
+
+import itertools
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+ORIGIN = datetime(2026, 1, 1, tzinfo=UTC)
+_numbers = itertools.count()
+
+
+def at(seconds):
+    return ORIGIN + timedelta(seconds=seconds)
+
+
+class Rules:
+    """The `rules` procedures for one user, through Cypher."""
+
+    def __init__(self, session, user):
+        self.session = session
+        self.user = user
+
+    def call(self, name, *arguments):
+        """Call a procedure in a transaction of its own; return its rows."""
+        parameters = {f"a{number}": value for number, value in enumerate(arguments)}
+        listed = ", ".join(f"${name}" for name in parameters)
+        return self.session.run(f"CALL rules.{name}({listed})", parameters).data()
+
+    def add(self, text, since=None, *, user=None, **rule):
+        """State a rule; return the only row."""
+        rule = {"user": user or self.user, "text": text, **rule}
+        if since is not None:
+            rule["since"] = at(since)
+        [row] = self.call("add", rule, {"method": "rule", "rawSnippet": text})
+        return row
+
+    def active(self, scope="global", scope_id="", *, now=9, **options):
+        return self.call("active", self.user, scope, scope_id, {"now": at(now), **options})
+
+    def standings(self, *arguments, **options):
+        """Tell status and reason of each visible rule by its text."""
+        rows = self.active(*arguments, **options)
+        return {row["text"]: (row["status"], row["reason"]) for row in rows}
+
+    def edges(self):
+        """Tell the recorded contradictions of the user as pairs of texts."""
+        found = self.session.run(
+            "MATCH (a:StyleRule {user: $user})-[c:CONTRADICTS]->(b:StyleRule) "
+            "RETURN a.text AS later, b.text AS earlier",
+            user=self.user,
+        )
+        return sorted((row["later"], row["earlier"]) for row in found)
+
+
+@pytest.fixture
+def new_user(session):
+    """Make users of which nothing is known."""
+    return lambda: Rules(session, f"user-{next(_numbers)}")
+
+
+@pytest.fixture
+def rules(new_user):
+    return new_user()
