@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sidecypher_procedures.rules.detector.quantities import Interval, interval
-from sidecypher_procedures.rules.detector.reading import Reading, bare
+from sidecypher_procedures.rules.detector.reading import Reading
 from sidecypher_procedures.rules.detector.vocabulary import Slot, vocabulary
 
 Kind = Literal["conflict", "same", "compatible", "unknown"]
@@ -63,7 +63,7 @@ def _both(one: str, other: str) -> str:
 
 
 def _by_text(a: Reading, b: Reading) -> Verdict:
-    if a.slot or b.slot or bare(a.value) != bare(b.value):
+    if a.slot or b.slot or a.value != b.value:
         return Verdict("unknown", "typed", "no slot is known to hold both")
     if a.polarity == b.polarity:
         return Verdict("same", "exact", "the same rule in normal form")

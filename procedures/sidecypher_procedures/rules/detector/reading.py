@@ -30,7 +30,7 @@ class Reading:
         slot: What it is about; empty when that is not known.
         object: What of the text is meant; empty for all of it.
         operator: `at most`, `between` and so on for a number, else empty.
-        value: The canonical value; the canonical text when the slot is not known.
+        value: The canonical value; the canonical text, not negated, when the slot is not known.
         polarity: Whether the value is wanted.
         condition: Where or when it holds; empty for always.
         text: The rule's canonical text.
@@ -59,7 +59,8 @@ def read_text(text: str) -> Reading:
     plain = canonical(text)
     parsed = parse(plain) if len(plain) <= MAX_CHARACTERS else None
     if parsed is None:
-        return Reading("", "", "", plain, _polarity(negative=plain != bare(plain)), "", plain)
+        # Without its negation, so that a rule and its opposite are found by one value.
+        return Reading("", "", "", bare(plain), _polarity(negative=plain != bare(plain)), "", plain)
     return Reading(
         parsed.slot,
         parsed.object,

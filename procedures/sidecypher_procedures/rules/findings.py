@@ -1,0 +1,133 @@
+"""What `rules.remember` is given: what an extractor found, or a text to find it in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Self
+
+from sidecypher_procedures.rules.concepts import Concept, Fact
+from sidecypher_procedures.rules.detector import canonical
+from sidecypher_procedures.rules.errors import InvalidInput
+from sidecypher_procedures.rules.extractor import extract
+from sidecypher_procedures.rules.fields import Fields
+from sidecypher_procedures.rules.inputs import (
+    SNIPPET_CHARACTERS,
+    ExtractionInput,
+    RuleInput,
+)
+
+INPUT_KEYS: Final = (
+    *("user", "sessionId", "artifactId"),
+    *("text", "userMessage", "assistantMessage", "artifactDelta"),
+    *("entities", "relations", "rules", "extraction"),
+)
+LONGEST_TEXT: Final = 100_000
+MOST_FINDINGS: Final = 1000
+_LONGEST_NAME: Final = 200
+_OWN_WORDS: Final = ("text", "userMessage")
+_OTHER_WORDS: Final = ("assistantMessage", "artifactDelta")
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What is to be remembered, all of one user and from one extraction.
+
+    Attributes:
+        user: The user's id.
+        extraction: Where it comes from.
+        concepts: What it is about.
+        facts: How these are related.
+        rules: What the user wants.
+    """
+
+    user: str
+    extraction: ExtractionInput
+    concepts: list[Concept]
+    facts: list[Fact]
+    rules: list[RuleInput]
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any]) -> Self:
+        """Check the MAP `input`; without findings in it, find them in its texts.
+
+        Only what the user said gives rules; every text gives concepts and facts.
+
+        Raises:
+            InvalidInput: It has a key or value that cannot be used, or nothing to remember.
+            InvalidRule: One of its rules cannot be used.
+            InvalidExtraction: Its extraction cannot be used.
+        """
+        fields = Fields(values, "input", INPUT_KEYS, InvalidInput)
+        user = fields.required_text("user")
+        given = [name for name in ("entities", "relations", "rules") if name in fields]
+        texts = {
+            name: fields.text(name, longest=LONGEST_TEXT) for name in (*_OWN_WORDS, *_OTHER_WORDS)
+        }
+        extraction = _extraction(fields, "\n".join(filter(None, texts.values())), found=bool(given))
+        if given:
+            return cls(user, extraction, *_given(fields, user))
+        if not any(texts.values()):
+            raise fields.refuse(
+                "has nothing to remember", "Give a text, or `entities`, `relations` or `rules`."
+            )
+        return cls(user, extraction, *_found(user, texts))
+
+    @property
+    def all_concepts(self) -> list[Concept]:
+        """The concepts, with those that only facts name."""
+        ends = [end for fact in self.facts for end in (fact.source, fact.target)]
+        return [*self.concepts, *ends]
+
+
+def _extraction(fields: Fields, text: str, *, found: bool) -> ExtractionInput:
+    """Read the extraction; what the built-in extractor finds is of method `rule`."""
+    values = fields.map("extraction")
+    if not found:
+        if "method" in values and values["method"] != "rule":
+            raise fields.refuse(
+                "has another method than `rule`, and nothing found by it",
+                "Give `entities`, `relations` or `rules`, or leave the method out.",
+            )
+        values = {"method": "rule", **values}
+    places = {name: fields.text(name) for name in ("sessionId", "artifactId") if name in fields}
+    extraction = ExtractionInput.parse({**values, **places})
+    snippet = extraction.raw_snippet or text[:SNIPPET_CHARACTERS] or None
+    return replace(extraction, raw_snippet=snippet)
+
+
+def _given(fields: Fields, user: str) -> tuple[list[Concept], list[Fact], list[RuleInput]]:
+    concepts = [_concept(user, each) for each in _few(fields, "entities")]
+    facts = [_fact(user, each) for each in _few(fields, "relations")]
+    return concepts, facts, [_rule(user, each) for each in _few(fields, "rules")]
+
+
+def _few(fields: Fields, name: str) -> list[dict[str, Any]]:
+    found = fields.maps(name)
+    if len(found) > MOST_FINDINGS:
+        raise fields.refuse(f"has {len(found)} `{name}`", f"Give at most {MOST_FINDINGS}.")
+    return found
+
+
+def _concept(user: str, values: Mapping[str, Any]) -> Concept:
+    return Concept(user, _name(Fields(values, "entity", ("name",), InvalidInput), "name"))
+
+
+def _fact(user: str, values: Mapping[str, Any]) -> Fact:
+    fields = Fields(values, "relation", ("from", "type", "to"), InvalidInput)
+    kind = "_".join(_name(fields, "type").upper().replace("-", " ").replace("_", " ").split())
+    return Fact(Concept(user, _name(fields, "from")), kind, Concept(user, _name(fields, "to")))
+
+
+def _rule(user: str, values: Mapping[str, Any]) -> RuleInput:
+    rule = RuleInput.parse({"user": user, **values})
+    if rule.scope.user != user:
+        raise InvalidInput(
+            "A rule is of another user than the input", hint="Leave `user` of the rule out."
+        )
+    return rule
+
+
+def _name(fields: Fields, key: str) -> str:
+    name = fields.text(key, longest=_LONGEST_NAME)
+    if not name:
+        raise fields.refuse(f"lacks `{key}`", f"Give `{key}`, a STRING.")
+    return name

@@ -1,0 +1,158 @@
+"""Which rules a reader gets out of the scopes that it can see."""
+
+import pytest
+from unit.rules.standing import asserted, contradictions, moment, rule
+
+from sidecypher_procedures.rules.errors import InvalidOption, InvalidRule
+from sidecypher_procedures.rules.model import Scope
+from sidecypher_procedures.rules.selection import Reader, select
+
+PROJECT, SESSION = Scope("ann", "project", "p1"), Scope("ann", "session", "s1")
+EVERYWHERE = Reader("ann", "p1", "s1")
+
+
+def selected(rules, reader=EVERYWHERE, pairs=None, **more):
+    found = select(rules, pairs or contradictions(), moment(**more), reader)
+    return {each.contender.rule.rule_id: (each.status, each.reason) for each in found}
+
+
+def formal(name, *assertions, **more):
+    return rule(name, *assertions, value="formal", **more)
+
+
+def casual(name, *assertions, **more):
+    return rule(name, *assertions, value="casual", **more)
+
+
+def test_session_goes_before_project_before_global():
+    """The narrowest of three contradicting rules is active, and shadows both others."""
+    rules = [
+        formal("g", asserted(3)),
+        casual("p", asserted(2), scope=PROJECT),
+        formal("s", asserted(1), scope=SESSION),
+    ]
+
+    assert selected(rules) == {
+        "s": ("active", "recency"),
+        "p": ("shadowed", "narrower-scope"),
+        "g": ("shadowed", "narrower-scope"),
+    }
+    assert selected(rules, Reader("ann", "p1"))["p"] == ("active", "recency")
+    assert selected(rules, Reader("ann"))["p"] == ("inactive", "out-of-scope")
+
+
+def test_a_contested_rule_shadows_nothing():
+    """Only an active rule of a narrower scope takes a broader one's place."""
+    rules = [
+        formal("g", asserted(1)),
+        casual("old", asserted(2), scope=SESSION),
+        formal("new", asserted(3), scope=SESSION),
+    ]
+
+    assert selected(rules, pairs=contradictions(("new", "old"))) == {
+        "new": ("active", "recency"),
+        "old": ("contested", "recency"),
+        "g": ("active", "recency"),
+    }
+
+
+def test_the_same_rule_in_two_scopes_is_active_twice():
+    """Saying the same in a narrower scope is no contradiction."""
+    rules = [formal("g", asserted(1)), formal("s", asserted(2), scope=SESSION)]
+
+    assert set(selected(rules).values()) == {("active", "recency")}
+
+
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_a_strict_rule_blocks_unconfirmed_challengers_of_narrower_scopes(confirmed):
+    """Until it is confirmed the challenger is contested, without any recorded contradiction."""
+    rules = [
+        formal("g", asserted(1, strict=True, confirmed=confirmed)),
+        casual("s", asserted(2), scope=SESSION),
+    ]
+
+    assert selected(rules) == {
+        "g": ("active", "confirmed" if confirmed else "recency"),
+        "s": ("contested", "pending-confirmation"),
+    }
+
+
+def test_a_confirmed_challenger_shadows_a_strict_rule():
+    """Confirmed, the narrower rule holds in its scope."""
+    rules = [
+        formal("g", asserted(1, strict=True)),
+        casual("s", asserted(2), scope=SESSION, confirmed=[3]),
+    ]
+
+    assert selected(rules) == {
+        "s": ("active", "confirmed"),
+        "g": ("shadowed", "narrower-scope"),
+    }
+
+
+def test_a_blocked_challenger_beats_nobody():
+    """What a blocked rule would have beaten in its own scope holds."""
+    rules = [
+        formal("g", asserted(1, strict=True)),
+        formal("s1", asserted(2), scope=SESSION),
+        casual("s2", asserted(3), scope=SESSION),
+    ]
+
+    found = selected(rules, pairs=contradictions(("s2", "s1")))
+    assert found["s1"] == ("active", "recency")
+    assert found["s2"] == ("contested", "pending-confirmation")
+
+
+def test_a_shadowed_strict_rule_blocks_nobody():
+    """Once a confirmed rule took its place, a strict rule has no say in narrower scopes."""
+    rules = [
+        formal("g", asserted(1, strict=True)),
+        casual("p", asserted(2), scope=PROJECT, confirmed=[2]),
+        casual("s", asserted(3), scope=SESSION),
+    ]
+
+    assert selected(rules)["s"] == ("active", "recency")
+
+
+def test_active_rules_come_first_the_narrowest_foremost():
+    """The order of the answer is always the same."""
+    rules = [
+        formal("g", asserted(1)),
+        casual("s", asserted(2), scope=SESSION),
+        rule("past", asserted(1, marker="past"), value="warm"),
+    ]
+
+    assert list(selected(rules)) == ["s", "g", "past"]
+
+
+def test_what_was_not_recorded_by_then_is_not_there():
+    """A replay does not list what came later."""
+    rules = [formal("a", asserted(1)), casual("b", asserted(2))]
+
+    assert list(selected(rules, known=1.5)) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("ann", "galaxy", "x", ""), InvalidRule),
+        (("ann", "project", "", ""), InvalidRule),
+        (("ann", "session", " ", ""), InvalidRule),
+        (("ann", "global", "p1", ""), InvalidRule),
+        (("", "global", "", ""), InvalidRule),
+        (("ann", "project", "p1", "p2"), InvalidOption),
+        (("ann", "global", "", "p2"), InvalidOption),
+    ],
+)
+def test_a_reader_stands_somewhere(arguments, error):
+    """A scope has an id where it needs one, and only there."""
+    with pytest.raises(error):
+        Reader.parse(*arguments)
+
+
+def test_a_session_may_stand_in_a_project():
+    """With its project named, a session sees the project's rules too."""
+    reader = Reader.parse("ann", "session", "s1", "p1")
+
+    assert reader == EVERYWHERE
+    assert [scope.kind for scope in reader.scopes] == ["global", "project", "session"]
