@@ -11,7 +11,7 @@ _KEPT = "+<>=%.'#-"
 
 _RANGE = re.compile(r"(?<![\w.-])(\d{1,9}) ?- ?(\d{1,9})(?![\w.-])")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_SHORT = re.compile(r"(?:n't|'re|'ve|'ll|'d|'m)(?!\w)|(?<=\bit)'s\b|(?<=\blet)'s\b|(?<=\bthat)'s\b")
+_SHORT = re.compile(r"(?:n't|'re|'ve|'ll|'d|'m|'s)(?!\w)")
 _LONG = {
     "n't": " not",
     "'re": " are",
@@ -44,6 +44,7 @@ _WHOLE = {
     "gonna": "going to",
     "wanna": "want to",
 }
+_IS = (["it"], ["let"], ["that"])
 _PASSES = 8
 
 
@@ -94,10 +95,15 @@ def _once(text: str) -> str:
     folded = _folded(text)
     words = _THOUSANDS.sub("", folded).translate(_SEPARATORS)
     words = " ".join(_WHOLE.get(word, word) for word in words.split())
-    words = _SHORT.sub(lambda found: _LONG[found[0]], words)
+    words = _SHORT.sub(_written_out, words)
     words = _RANGE.sub(r"\1 to \2", words)
     words = _SIGNS.sub(r" \1 ", _MARKS.sub(_mark, words))
     return " ".join(words.split()) or " ".join(folded.split())
+
+
+def _written_out(found: re.Match[str]) -> str:
+    possessive = found[0] == "'s" and found.string[: found.start()].split()[-1:] not in _IS
+    return "" if possessive else _LONG[found[0]]
 
 
 def _mark(found: re.Match[str]) -> str:

@@ -19,6 +19,7 @@ class Clause:
     Attributes:
         name: What the condition is called; empty when it says nothing.
         fixed: Whether it is a place that the lexicon knows.
+        wide: Whether it is a clause with a verb of its own, such as "when you answer me".
         exception: Whether the rule holds everywhere but here.
     """
 
@@ -26,6 +27,7 @@ class Clause:
     end: int
     name: str
     fixed: bool
+    wide: bool
     exception: bool
 
 
@@ -67,7 +69,12 @@ def _clause(marks: Sequence[Mark], start: int) -> Clause | None:
     place, names = _places(marks, inner)
     if names:
         return Clause(
-            start, place, _name(names, exception=exception), fixed=True, exception=exception
+            start,
+            place,
+            _name(names, exception=exception),
+            fixed=True,
+            wide=False,
+            exception=exception,
         )
     if roles == {"near"} or (not exception and not roles & {"head", "wide"}):
         return None
@@ -75,21 +82,27 @@ def _clause(marks: Sequence[Mark], start: int) -> Clause | None:
     end = inner
     while end < len(marks) and not _ends(marks, end, inner, wide=wide):
         end += 1
-    names = [word for mark in marks[inner:end] for word in _words(mark)]
-    return Clause(start, end, _name(names, exception=exception), fixed=False, exception=exception)
+    universal = any("universal" in mark.entry.roles for mark in marks[inner : inner + 2])
+    names = [] if universal else [word for mark in marks[inner:end] for word in _words(mark)]
+    return Clause(
+        start, end, _name(names, exception=exception), fixed=False, wide=wide, exception=exception
+    )
 
 
 def _places(marks: Sequence[Mark], start: int) -> tuple[int, list[str]]:
     """Read known places, with words between that say nothing; give the end and the names."""
     fillers = vocabulary().condition_fillers
     names: list[str] = []
+    joined = True
     place = end = start
     while place < len(marks):
         mark = marks[place]
-        if mark.entry.context:
+        if mark.entry.context and joined:
             names.append(mark.entry.context)
-            end = place + 1
-        elif not (mark.text in {"and", "or"} if names else _empty(mark, fillers)):
+            end, joined = place + 1, False
+        elif names and mark.text in {"and", "or"}:
+            joined = True
+        elif names or not _empty(mark, fillers):
             break
         place += 1
     while names and end < len(marks) and marks[end].text in {"code", "files", "file"}:
@@ -111,7 +124,7 @@ def _ends(marks: Sequence[Mark], place: int, start: int, *, wide: bool) -> bool:
         return True
     if mark.text in _SOFT_ENDS:
         return place > start
-    return not wide and "head" in roles
+    return "head" in roles and (not wide or bool(_places(marks, place + 1)[1]))
 
 
 def _words(mark: Mark) -> list[str]:

@@ -7,6 +7,8 @@ from sidecypher_procedures.rules.detector.scanning import Mark
 
 _BEHIND = {"at most", "at least", "exactly", "about"}
 _REACH = 3
+_LOOK_BACK = 5
+_PLAIN = {"under", "below", "above", "exceeding", "beyond", "within", "exactly"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +67,35 @@ def _amount(marks: Sequence[Mark], places: Sequence[int], first: int) -> tuple[A
         names = marks[places[before]].entry.operators
         if not operator:
             operator = names[0]
+    if not operator:
+        operator = _far(marks, places, read)
     if unit:
         value += f" {unit}"
     return Amount(operator or "exactly", value, unit, places[first], frozenset(read)), index
 
 
+def _far(marks: Sequence[Mark], places: Sequence[int], read: set[int]) -> str:
+    """Look for an operator anywhere: "limit answers to 100 words"."""
+    for place in places:
+        if marks[place].entry.far and place not in read:
+            read.add(place)
+            return marks[place].entry.far
+    return ""
+
+
 def _before(marks: Sequence[Mark], places: Sequence[int], first: int) -> int | None:
-    for index in range(first - 1, max(-1, first - 1 - _REACH), -1):
+    for index in range(first - 1, max(-1, first - 1 - _LOOK_BACK), -1):
         mark = marks[places[index]]
-        if mark.entry.operators:
+        near = all(_small(marks[place]) for place in places[index + 1 : first])
+        if mark.entry.operators and (near or mark.text in _PLAIN or " " in mark.text):
             return index
-        if mark.text not in {"of", "a", "the", "be", "to", "is", "are", "words"}:
+        if mark.entry.number or not mark.known:
             return None
     return None
+
+
+def _small(mark: Mark) -> bool:
+    return mark.text in {"of", "a", "the", "be", "to", "is", "are"}
 
 
 def _text(marks: Sequence[Mark], places: Sequence[int], index: int) -> str:

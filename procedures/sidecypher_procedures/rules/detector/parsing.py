@@ -1,22 +1,18 @@
 """A rule's text as slot, value, operator, object, polarity and condition."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from sidecypher_procedures.rules.detector.clauses import Clause, clauses
-from sidecypher_procedures.rules.detector.measuring import Amount, amounts
-from sidecypher_procedures.rules.detector.polarity import negated
+from sidecypher_procedures.rules.detector.findings import Finding, findings
 from sidecypher_procedures.rules.detector.scanning import Mark, scan
-from sidecypher_procedures.rules.detector.vocabulary import Entry, Slot, vocabulary
+from sidecypher_procedures.rules.detector.vocabulary import Slot
 
-_OPPOSITE = {
-    "more than": "at most",
-    "at most": "more than",
-    "less than": "at least",
-    "at least": "less than",
-}
-_FREE_WORDS = 4
+# Words that a text may have besides: with the slot's own name beside the value, and without. One
+# that stands right behind a value ("French revolution") makes the value belong to something else.
+_LEFT_SURE: Final = 3
+_LEFT: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,46 +27,33 @@ class Parsed:
     condition: str
 
 
-@dataclass(slots=True)
-class _Evidence:
-    """The marks that speak for one slot."""
-
-    values: dict[int, str] = field(default_factory=dict)
-    weak: dict[int, str] = field(default_factory=dict)
-    topics: set[int] = field(default_factory=set)
-    objects: dict[int, str] = field(default_factory=dict)
-    amount: Amount | None = None
-    lead: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    slot: Slot
-    value: str
-    operator: str
-    object: str
-    positive: bool
-    core: frozenset[int]
-    used: frozenset[int]
-    sure: bool
-
-
 def parse(text: str) -> Parsed | None:
     """Read a canonical text; None when it names no slot, several, or says too much besides."""
     marks = scan(text)
     if not any(_telling(mark) for mark in marks):
         return None
     parts = clauses(marks)
-    hidden = {place for part in parts if part.fixed or part.exception for place in _places(part)}
-    open_places = {place for part in parts for place in _places(part)} - hidden
-    everything = [place for place in range(len(marks)) if place not in hidden]
-    found = _findings(marks, everything)
-    if len(found) > 1:
-        everything = [place for place in everything if place not in open_places]
-        found = _findings(marks, everything)
-    if len(found) != 1:
+    found: list[Finding] = []
+    for left_out in (_hides, _is_fixed, _is_any):
+        hidden = {place for part in parts if left_out(part) for place in _places(part)}
+        found = findings(marks, [place for place in range(len(marks)) if place not in hidden])
+        if len(found) == 1:
+            break
+    if len(found) != 1 or not found[0].value:
         return None
     return _finish(marks, found[0], parts)
+
+
+def _hides(part: Clause) -> bool:
+    return part.fixed or part.exception or part.wide
+
+
+def _is_fixed(part: Clause) -> bool:
+    return part.fixed or part.exception
+
+
+def _is_any(part: Clause) -> bool:
+    return part.end > part.start
 
 
 def _telling(mark: Mark) -> bool:
@@ -82,10 +65,8 @@ def _places(part: Clause) -> range:
     return range(part.start, part.end)
 
 
-def _finish(marks: Sequence[Mark], found: _Finding, parts: Sequence[Clause]) -> Parsed | None:
-    conditions = [
-        part for part in parts if part.exception or not found.used.intersection(_places(part))
-    ]
+def _finish(marks: Sequence[Mark], found: Finding, parts: Sequence[Clause]) -> Parsed | None:
+    conditions = [part for part in parts if part.exception or not _spent(marks, part, found)]
     outside = {place for part in conditions for place in _places(part)}
     names = {part.name for part in conditions if part.name}
     left = 0
@@ -94,11 +75,13 @@ def _finish(marks: Sequence[Mark], found: _Finding, parts: Sequence[Clause]) -> 
             continue
         if "hedge" in mark.entry.roles:
             return None
+        if mark.entry.number and not mark.entry.roles:
+            return None
         if mark.entry.context and not mark.entry.values:
             names.add(mark.entry.context)
         elif not mark.entry.roles and not mark.entry.operators:
-            left += 1
-    if left > (2 if found.sure else 1):
+            left += 1 if found.sure or place - 1 not in found.core else _LEFT + 1
+    if left > (_LEFT_SURE if found.sure else _LEFT):
         return None
     return Parsed(
         found.slot.name,
@@ -110,150 +93,18 @@ def _finish(marks: Sequence[Mark], found: _Finding, parts: Sequence[Clause]) -> 
     )
 
 
-def _findings(marks: Sequence[Mark], places: Sequence[int]) -> list[_Finding]:
-    evidence = _evidence(marks, places)
-    slots = vocabulary().slots
-    found = [
-        finding
-        for name, each in evidence.items()
-        if (finding := _finding(slots[name], each, marks, places))
-    ]
-    return [
-        each
-        for each in found
-        if not any(other is not each and each.core <= other.used - other.core for other in found)
-        and not any(other is not each and each.core < other.core for other in found)
-    ]
-
-
-def _evidence(marks: Sequence[Mark], places: Sequence[int]) -> dict[str, _Evidence]:
-    found: defaultdict[str, _Evidence] = defaultdict(_Evidence)
-    measured: set[int] = set()
-    for amount in amounts(marks, places):
-        measured |= amount.places
-        for slot in vocabulary().slots.values():
-            if amount.unit in slot.units or (not amount.unit and slot.bare):
-                found[slot.name].amount = amount
-    for place, mark in enumerate(marks):
-        if place not in measured:
-            _gather(found, place, mark.entry, visible=place in places)
-    return found
-
-
-def _gather(found: defaultdict[str, _Evidence], place: int, entry: Entry, *, visible: bool) -> None:
-    """Note what a phrase says; what stands in a condition may name a slot, but no value."""
-    for name in entry.topics:
-        found[name].topics.add(place)
-    for name, thing in entry.objects.items():
-        found[name].objects[place] = thing
-    for name, value, strong in entry.values if visible else ():
-        (found[name].values if strong else found[name].weak)[place] = value
-    for name in entry.leads if visible else ():
-        found[name].lead = place
-
-
-def _finding(
-    slot: Slot, each: _Evidence, marks: Sequence[Mark], places: Sequence[int]
-) -> _Finding | None:
-    if each.amount and (slot.units.get(each.amount.unit) or each.topics or each.objects):
-        return _measured(slot, each, each.amount, marks, places)
-    if each.lead is not None:
-        return _free(slot, each.lead, marks, places)
-    mentions = each.values | (each.weak if each.topics or each.objects or each.values else {})
-    if not mentions:
-        return None
-    return _valued(slot, each, mentions, marks, places)
-
-
-def _say_no(
-    marks: Sequence[Mark], places: Sequence[int], mentions: Iterable[int]
-) -> dict[int, bool] | None:
-    """Ask `negated` about the visible marks, in places of the whole text."""
-    order = {place: index for index, place in enumerate(places)}
-    said = negated([marks[place] for place in places], {order[place] for place in mentions})
-    return None if said is None else {places[index]: no for index, no in said.items()}
-
-
-def _measured(
-    slot: Slot, each: _Evidence, amount: Amount, marks: Sequence[Mark], places: Sequence[int]
-) -> _Finding | None:
-    visible = [place for place in places if place not in amount.places or place == amount.number]
-    said = _say_no(marks, visible, [amount.number])
-    if said is None:
-        return None
-    no, operator = said[amount.number], amount.operator
-    if no and operator in _OPPOSITE:
-        no, operator = False, _OPPOSITE[operator]
-    named = {place for place, value in each.values.items() if value in slot.unit_values.values()}
-    return _Finding(
-        slot,
-        amount.value,
-        operator,
-        _object(each),
-        not no,
-        frozenset(amount.places),
-        frozenset({*amount.places, *each.topics, *each.objects, *named}),
-        sure=True,
+def _spent(marks: Sequence[Mark], part: Clause, found: Finding) -> bool:
+    """Tell whether what looks like a condition is what the rule is about."""
+    if found.core.intersection(_places(part)):
+        return True
+    words = [place for place in _places(part) if not marks[place].entry.roles]
+    return bool(words) and all(
+        place in found.used and _own(marks[place], found.slot.name) for place in words
     )
 
 
-def _free(slot: Slot, lead: int, marks: Sequence[Mark], places: Sequence[int]) -> _Finding | None:
-    said = _say_no(marks, places, [lead])
-    rest = [place for place in places if place > lead]
-    names = [marks[place].text for place in rest if not _polite(marks[place])]
-    if said is None or not names or len(" ".join(names).split()) > _FREE_WORDS:
-        return None
-    used = frozenset({lead, *rest})
-    return _Finding(slot, " ".join(names), "", "", not said[lead], used, used, sure=True)
-
-
-def _polite(mark: Mark) -> bool:
-    return mark.text in {"please", "always", "from now on", "thanks", "now", "a", "an", "the"}
-
-
-def _valued(
-    slot: Slot,
-    each: _Evidence,
-    mentions: dict[int, str],
-    marks: Sequence[Mark],
-    places: Sequence[int],
-) -> _Finding | None:
-    said = _say_no(marks, places, mentions)
-    if said is None:
-        return None
-    wanted = {value for place, value in mentions.items() if not said[place]}
-    refused = {value for place, value in mentions.items() if said[place]}
-    value = _one(slot, wanted or refused)
-    if not value:
-        return None
-    if slot.kind == "presence" and value == "use":
-        value = _degree(marks, places) or value
-    return _Finding(
-        slot,
-        value,
-        "",
-        _object(each),
-        bool(wanted),
-        frozenset(mentions),
-        frozenset({*mentions, *each.values, *each.topics, *each.objects}),
-        sure=bool(each.topics),
+def _own(mark: Mark, slot: str) -> bool:
+    entry = mark.entry
+    return (
+        slot in entry.topics or slot in entry.objects or any(slot == n for n, _, _ in entry.values)
     )
-
-
-def _one(slot: Slot, values: set[str]) -> str:
-    special = values - {slot.implies.get(value, "") for value in values}
-    if len(special) == 1 or slot.many:
-        return " + ".join(sorted(special))
-    return ""
-
-
-def _degree(marks: Sequence[Mark], places: Sequence[int]) -> str:
-    for place in places:
-        for degree in ("sparing", "heavy"):
-            if degree in marks[place].entry.roles:
-                return degree
-    return ""
-
-
-def _object(each: _Evidence) -> str:
-    return " + ".join(sorted(set(each.objects.values())))

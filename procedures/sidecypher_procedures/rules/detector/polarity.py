@@ -19,6 +19,7 @@ def negated(marks: Sequence[Mark], mentions: Collection[int]) -> dict[int, bool]
         Whether each is negated; None when the text ends in a negation of something unknown.
     """
     found: dict[int, bool] = {}
+    parted = _parted(marks)
     no = content = False
     last = max(mentions, default=-1)
     for place, mark in enumerate(marks[: last + 1]):
@@ -30,9 +31,9 @@ def negated(marks: Sequence[Mark], mentions: Collection[int]) -> dict[int, bool]
             no = content = False
         elif roles & {"not", "less"}:
             no, content = True, False
-        elif "avoid" in roles:
+        elif "avoid" in roles or place == parted:
             no, content = not no or content, False
-        elif "contrast" in roles and found:
+        elif found and ("contrast" in roles or (mark.text == "to" and _prefers(marks[:place]))):
             no, content = True, False
         elif "verb" in roles:
             no = no and not content
@@ -42,6 +43,10 @@ def negated(marks: Sequence[Mark], mentions: Collection[int]) -> dict[int, bool]
     if behind is None:
         return None
     return {place: no or behind for place, no in found.items()}
+
+
+def _prefers(marks: Sequence[Mark]) -> bool:
+    return any(mark.text in {"prefer", "prefers"} for mark in marks)
 
 
 def _behind(marks: Sequence[Mark]) -> bool | None:
@@ -55,3 +60,14 @@ def _behind(marks: Sequence[Mark]) -> bool | None:
         elif no and not says and (not mark.known or mark.entry.values):
             return None
     return no != says
+
+
+def _parted(marks: Sequence[Mark]) -> int | None:
+    """Find the verb of "leave comments out", which says no although its object stands inside."""
+    verb = None
+    for place, mark in enumerate(marks):
+        if "separable" in mark.entry.roles:
+            verb = place
+        elif "particle" in mark.entry.roles and verb is not None and place > verb + 1:
+            return verb
+    return None

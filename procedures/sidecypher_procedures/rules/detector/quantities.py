@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
@@ -30,7 +30,7 @@ class Interval:
     low: float
     high: float
     unit: str = ""
-    named: str = ""
+    named: str = field(default="", compare=False)
     open_low: bool = False
     open_high: bool = False
 

@@ -1,5 +1,6 @@
 """What the detector knows: the slots of `slots.toml` and the words of `lexicon.toml`."""
 
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +28,8 @@ class Slot:
         implies: Values that are a special case of another one.
         units: Units of its numbers; a unit that is `True` alone tells the slot.
         unit_values: The value that a number with this unit stands for.
-        bare: Whether a number needs no unit.
+        bare: The unit of a number that has none; None when it needs one.
+        highest: The highest number that can be meant.
         objects: What of the text may be meant, with its phrases.
         topics: Phrases that name the slot itself.
         leads: Phrases before a free value.
@@ -42,7 +44,8 @@ class Slot:
     implies: Mapping[str, str]
     units: Mapping[str, bool]
     unit_values: Mapping[str, str]
-    bare: bool
+    bare: str | None
+    highest: float
     objects: Mapping[str, tuple[str, ...]]
     topics: tuple[str, ...]
     leads: tuple[str, ...]
@@ -54,13 +57,15 @@ class Slot:
 
 @dataclass(slots=True)
 class Entry:
-    """All that one phrase may mean."""
+    """All that one phrase may mean; `inner` are the slots that phrases inside of it name."""
 
     values: list[tuple[str, str, bool]] = field(default_factory=list)
     topics: set[str] = field(default_factory=set)
+    inner: set[str] = field(default_factory=set)
     objects: dict[str, str] = field(default_factory=dict)
     leads: set[str] = field(default_factory=set)
     operators: list[str] = field(default_factory=list)
+    far: str = ""
     roles: set[str] = field(default_factory=set)
     context: str = ""
     unit: str = ""
@@ -132,7 +137,8 @@ def _slot(name: str, entry: Mapping[str, Any]) -> Slot:
         implies=degrees | entry.get("implies", {}),
         units=strong | dict.fromkeys(entry.get("weak_units", []), False),
         unit_values=entry.get("unit_values", {}),
-        bare=entry.get("bare", False),
+        bare=entry.get("bare"),
+        highest=entry.get("highest", math.inf),
         objects={name: tuple(texts) for name, texts in entry.get("objects", {}).items()},
         topics=tuple(entry.get("topics", ())),
         leads=tuple(entry.get("leads", ())),
@@ -146,12 +152,26 @@ def _index(lexicon: Mapping[str, Any], slots: Mapping[str, Slot]) -> Phrases:
     for slot in slots.values():
         for text, entry in _slot_phrases(slot):
             _merge(entries.setdefault(words(text), Entry()), entry)
+    _inherit(entries)
     index: Phrases = {}
     for tokens, entry in entries.items():
         index.setdefault(tokens[0], []).append((tokens, entry))
     for found in index.values():
         found.sort(key=lambda item: -len(item[0]))
     return index
+
+
+def _inherit(entries: dict[tuple[str, ...], Entry]) -> None:
+    """Let a long phrase with a value name the slots that the phrases inside of it name."""
+    for tokens, entry in entries.items():
+        if not entry.values:
+            continue
+        for size in range(1, len(tokens)):
+            for start in range(len(tokens) - size + 1):
+                inner = entries.get(tokens[start : start + size])
+                if inner:
+                    entry.inner |= inner.topics - {slot for slot, _, _ in entry.values}
+                    entry.objects = inner.objects | entry.objects
 
 
 def _slot_phrases(slot: Slot) -> Iterator[tuple[str, Entry]]:
@@ -175,6 +195,8 @@ def _lexicon_phrases(lexicon: Mapping[str, Any]) -> Iterator[tuple[str, Entry]]:
                 yield text, Entry(roles={role})
     for operator, texts in lexicon["operators"].items():
         yield from ((text, Entry(operators=[operator])) for text in texts)
+    for operator, texts in lexicon["far_operators"].items():
+        yield from ((text, Entry(far=operator)) for text in texts)
     for number, texts in lexicon["numbers"].items():
         yield from ((text, Entry(number=number)) for text in texts)
     for unit, entry in lexicon["units"].items():
@@ -186,6 +208,8 @@ def _lexicon_phrases(lexicon: Mapping[str, Any]) -> Iterator[tuple[str, Entry]]:
 _ROLES = {
     "negation": {
         "adverbs": "not",
+        "separable": "separable",
+        "particles": "particle",
         "verbs": "avoid",
         "predicates": "predicate",
         "contrasts": "contrast",
@@ -200,6 +224,7 @@ _ROLES = {
         "current": "current",
     },
     "degrees": {"sparing": "sparing", "heavy": "heavy"},
+    "universal": {"words": "universal"},
     "comparatives": {"less": "less"},
     "conditions": {"heads": "head", "near": "near", "wide": "wide", "exceptions": "exception"},
 }
@@ -212,6 +237,7 @@ def _merge(into: Entry, entry: Entry) -> None:
     into.leads |= entry.leads
     into.operators += entry.operators
     into.roles |= entry.roles
+    into.far = into.far or entry.far
     into.context = into.context or entry.context
     into.unit = into.unit or entry.unit
     into.number = into.number or entry.number
