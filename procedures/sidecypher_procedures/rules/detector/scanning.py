@@ -36,22 +36,39 @@ def scan(text: str) -> list[Mark]:
     """
     written = text.split()
     stems = tuple(map(stem, written))
-    phrases = vocabulary().phrases
     marks, place = [], 0
     while place < len(stems):
-        entry, length = _number(written[place]), 1
-        for tokens, known in phrases.get(stems[place], ()):
-            size = len(tokens)
-            if stems[place : place + size] == tokens and (entry is None or size > 1):
-                entry, length = known, size
-                break
-        marks.append(Mark(" ".join(written[place : place + length]), entry or _UNKNOWN))
+        entry, length = _at(stems, place) or (_UNKNOWN, 1)
+        if length == 1:
+            entry = _number(written[place]) or entry
+        marks.append(Mark(" ".join(written[place : place + length]), entry))
         place += length
     return marks
+
+
+def _at(stems: tuple[str, ...], place: int) -> tuple[Entry, int] | None:
+    for tokens, entry in vocabulary().phrases.get(stems[place], ()):
+        size = len(tokens)
+        if stems[place : place + size] == tokens and not _crossed(stems, place, size, entry):
+            return entry, size
+    return None
+
+
+def _crossed(stems: tuple[str, ...], place: int, size: int, entry: Entry) -> bool:
+    """Tell whether a value begins inside of words that name none: "in the past | tense"."""
+    if entry.values or entry.unit:
+        return False
+    end = place + size
+    return any(
+        known.values and start + len(tokens) > end and stems[start : start + len(tokens)] == tokens
+        for start in range(place + 1, end)
+        for tokens, known in vocabulary().phrases.get(stems[start], ())
+    )
 
 
 def _number(word: str) -> Entry | None:
     if word[0].isdigit() and word.isascii() and word.replace(".", "", 1).isdigit():
         whole, _, part = word.partition(".")
+        part = part.rstrip("0")
         return Entry(number=(whole.lstrip("0") or "0") + (f".{part}" if part else ""))
     return None
