@@ -148,7 +148,7 @@ def _measured(
     no, operator = said.get(amount.number, False), amount.operator
     if no and operator in _OPPOSITE:
         no, operator = False, _OPPOSITE[operator]
-    value = amount.value if amount.unit else f"{amount.value} {slot.bare}".strip()
+    value = slot.measure(amount.value, amount.unit)
     implied = {place for place, name in each.values.items() if name in slot.unit_values.values()}
     return Finding(
         slot,

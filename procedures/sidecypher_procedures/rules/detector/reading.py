@@ -14,7 +14,9 @@ from sidecypher_procedures.rules.detector.vocabulary import Slot, vocabulary, wo
 
 MAX_CHARACTERS: Final = 400
 
-_NO = ("do not", "never", "no", "not", "avoid", "without", "please do not", "please never")
+_NO = ("do not ", "never ", "no ", "not ")
+_REFUSALS = ("avoid ", "without ", "stop ")
+_POLITE_NO = tuple(f"please {word}" for word in (*_NO, *_REFUSALS))
 _YES = {"use", "yes", "true", "on", "always", "enabled", "wanted"}
 _OFF = {"no", "false", "off", "never", "none", "not", "disabled", "unwanted"}
 _SYMBOLS = {"": "", "<=": "at most", ">=": "at least", "<": "less than", ">": "more than"}
@@ -110,8 +112,7 @@ def read_parts(
     if known and known.kind == "presence" and plain in _OFF:
         inner, negative = "use", True
     sign, found = _value(known, inner, _operator(operator)) if known else ("", inner)
-    place = read_condition(condition)
-    thing = _object(known, canonical(object))
+    thing, place = _where(known, canonical(object), read_condition(condition))
     joined = " ".join(filter(None, [name, thing, sign or _operator(operator), found, place]))
     return Reading(
         name,
@@ -125,16 +126,28 @@ def read_parts(
 
 
 def bare(text: str) -> str:
-    """Take one negation away from the beginning of a canonical text.
+    """Take the negation away from the beginning of a canonical text.
+
+    Saying no twice is still no; a text that goes on with a verb of refusal ("do not avoid") says
+    yes, and stays as it is.
 
     Example:
-        >>> bare("do not shout")
-        'shout'
+        >>> bare("please do not shout"), bare("never never shout"), bare("do not avoid it")
+        ('shout', 'shout', 'do not avoid it')
     """
-    for word in _NO:
-        if text.startswith(f"{word} "):
-            return text[len(word) + 1 :]
-    return text
+    if len(text) > MAX_CHARACTERS:
+        return text
+    rest = text.removeprefix("please ") if text.startswith(_POLITE_NO) else text
+    first = rest
+    while found := next((word for word in _NO if rest.startswith(word)), None):
+        rest = rest[len(found) :]
+    if rest.startswith(_REFUSALS):
+        if rest != first:
+            return text
+        rest = rest.partition(" ")[2]
+        if rest.startswith((*_NO, *_REFUSALS)):
+            return text
+    return rest if rest != first else text
 
 
 def _polarity(*, negative: bool) -> Polarity:
@@ -157,13 +170,13 @@ def _value(slot: Slot, text: str, operator: str) -> tuple[str, str]:
     for value, phrases in _spoken(slot).items():
         if wanted == words(value) or wanted in phrases:
             return operator, value
-    if slot.units or slot.bare:
+    if slot.units or slot.bare is not None:
         marks = scan(text)
         found = list(amounts(marks, range(len(marks))))
         if len(found) == 1 and len(found[0].places) == len(marks):
             amount = found[0]
             said = amount.operator if amount.operator != "exactly" else operator
-            return said or "exactly", amount.value
+            return said or "exactly", slot.measure(amount.value, amount.unit)
     parsed = parse(text)
     if parsed and parsed.slot == slot.name and parsed.positive:
         return parsed.operator or operator, parsed.value
@@ -176,8 +189,15 @@ def _spoken(slot: Slot) -> Mapping[str, list[tuple[str, ...]]]:
     }
 
 
-def _object(slot: Slot | None, text: str) -> str:
-    for name, phrases in (slot.objects if slot else {}).items():
-        if words(text) in {words(name), *map(words, phrases)}:
-            return name
-    return text
+def _where(slot: Slot | None, thing: str, place: str) -> tuple[str, str]:
+    """Give object and condition as a text would have them: "in comments" may be either."""
+    if slot is None:
+        return thing, place
+    for name, phrases in slot.objects.items():
+        if words(thing) in {words(name), *map(words, phrases)}:
+            thing = name
+    if place in slot.objects and thing in {"", place}:
+        return place, ""
+    if words(place) in map(words, slot.topics):
+        return thing, ""
+    return thing, place

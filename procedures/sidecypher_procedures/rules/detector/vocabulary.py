@@ -54,6 +54,10 @@ class Slot:
         """Give a value's place in an ordered slot, from 0."""
         return list(self.values).index(value) if value in self.values else None
 
+    def measure(self, number: str, unit: str) -> str:
+        """Give a number's value, in the slot's own unit when none was written."""
+        return number if unit or not self.bare else f"{number} {self.bare}"
+
 
 @dataclass(slots=True)
 class Entry:
