@@ -1,0 +1,100 @@
+"""What a text says: rules, names and relations, each with its place."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, Protocol, TypeVar
+
+from sidecypher_procedures.rules.extractor.names import Known, Mention, mentions
+from sidecypher_procedures.rules.extractor.relations import Relation, relations
+from sidecypher_procedures.rules.extractor.segments import segments
+from sidecypher_procedures.rules.extractor.statements import Statement, statements
+
+MAX_CHARACTERS: Final = 100_000
+MAX_FOUND: Final = 500
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A name, as written where it is met first.
+
+    Attributes:
+        span: Its first place in the whole text, and the one behind it.
+    """
+
+    name: str
+    span: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What was found in one text, in the order of the text.
+
+    Attributes:
+        truncated: Whether a limit left something out: the text beyond 100,000 characters, or more
+            than 500 of one kind.
+    """
+
+    rules: tuple[Statement, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    truncated: bool = False
+
+
+class Extractor(Protocol):
+    """Anything that reads a text as `extract` does, such as one that asks an LLM.
+
+    What it gives is checked and stored like the rest, with its own method and model.
+    """
+
+    def extract(self, text: str, known: Iterable[str] = ()) -> Extracted:
+        """Read a text."""
+        ...
+
+
+def extract(text: str, known: Iterable[str] = ()) -> Extracted:
+    """Read a text by patterns; it is data whatever it says, and nothing in it is followed.
+
+    Args:
+        text: Any text; what is beyond 100,000 characters is not read.
+        known: Names to be found whatever their case, such as those of the user's concepts.
+
+    Returns:
+        Lasting preferences as rules, names, and relations between names. A wish for this one time
+        ("write a formal letter") is no rule.
+
+    Example:
+        >>> found = extract("Always use tabs. Ada Lovelace works at Acme.")
+        >>> found.rules[0].reading.value, found.relations[0].type
+        ('tabs', 'WORKS_AT')
+    """
+    kept = text[:MAX_CHARACTERS]
+    sentences = list(segments(kept))
+    names = mentions(kept, Known(known))
+    rules = _some(each for sentence in sentences for each in statements(sentence))
+    facts = _some(each for sentence in sentences for each in relations(sentence, names))
+    ends = {name for fact in facts for name in (fact.source, fact.target)}
+    entities = _some(_entities(names, facts, ends))
+    full = MAX_FOUND in {len(rules), len(facts), len(entities)}
+    return Extracted(rules, entities, facts, truncated=full or len(kept) < len(text))
+
+
+def _some(found: Iterator[T]) -> tuple[T, ...]:
+    return tuple(islice(found, MAX_FOUND))
+
+
+def _entities(
+    names: Iterable[Mention], facts: Iterable[Relation], ends: set[str]
+) -> Iterator[Entity]:
+    """Give each name once: those that are sure, and those at an end of a relation."""
+    seen: set[str] = set()
+    kinds = (
+        Mention(fact.target, (fact.span[1] - len(fact.target), fact.span[1]), sure=True)
+        for fact in facts
+    )
+    for each in sorted([*names, *kinds], key=lambda one: one.span):
+        if (each.sure or each.name in ends) and each.name.casefold() not in seen:
+            seen.add(each.name.casefold())
+            yield Entity(each.name, each.span)

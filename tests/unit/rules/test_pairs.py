@@ -1,0 +1,86 @@
+"""How well the detector tells conflicts from the rest, on pairs whose label it did not give."""
+
+import sys
+from collections import Counter
+
+import pytest
+from fix_pairs import hard_pairs, held_slots, pairs
+
+from sidecypher_procedures.rules.detector import compare, read_text
+from sidecypher_procedures.rules.detector.vocabulary import vocabulary
+
+KINDS = ("conflict", "same", "compatible", "unknown")
+# Of the slots that were held apart from development.
+PRECISION, RECALL = 0.95, 0.85
+
+
+def figures(found):
+    """Give for each kind how many pairs are of it, and precision and recall of the detector."""
+    counts = Counter(
+        (pair.label, compare(read_text(pair.one), read_text(pair.other)).kind) for pair in found
+    )
+    result = {}
+    for kind in KINDS:
+        said = sum(counts[label, kind] for label in KINDS)
+        true = sum(counts[kind, said_kind] for said_kind in KINDS)
+        right = counts[kind, kind]
+        result[kind] = (true, right / said if said else 1.0, right / true if true else 1.0)
+    return result
+
+
+@pytest.fixture(scope="module")
+def table():
+    return {part: figures(pairs(part)) for part in ("held", "open")} | {
+        "hard": figures(hard_pairs())
+    }
+
+
+def test_the_figures_are_told(table, capsys):
+    """Whoever runs the tests sees precision and recall of every class."""
+    lines = ["", "", "slots  verdict     pairs  precision  recall"]
+    for part, of_part in table.items():
+        for kind, (count, precision, recall) in of_part.items():
+            lines.append(f"{part:5}  {kind:10}  {count:5}  {precision:9.3f}  {recall:6.3f}")
+    with capsys.disabled():
+        sys.stdout.write("\n".join([*lines, ""]))
+
+    assert sum(count for of_part in table.values() for count, _, _ in of_part.values()) >= 300
+
+
+def test_conflicts_of_slots_held_apart(table):
+    """A conflict that is told is one, and most are found, in words nobody had in mind."""
+    _, precision, recall = table["held"]["conflict"]
+
+    assert precision >= PRECISION
+    assert recall >= RECALL
+
+
+def test_conflicts_of_the_other_slots(table):
+    """What development looked at stays understood."""
+    _, precision, recall = table["open"]["conflict"]
+
+    assert precision >= 0.99
+    assert recall >= 0.95
+
+
+def test_pairs_that_only_look_like_contradictions(table):
+    """Words of a slot in a text about something else are no conflict with it."""
+    found = [
+        (pair.one, pair.other)
+        for pair in hard_pairs()
+        if pair.label != "conflict"
+        and compare(read_text(pair.one), read_text(pair.other)).kind == "conflict"
+    ]
+
+    assert found == []
+
+
+def test_slots_held_apart_are_slots():
+    """The product reads the slots that are held apart, as it reads the others."""
+    assert set(held_slots()) <= vocabulary().slots.keys()
+    assert len(held_slots()) >= 10
+
+
+def test_pairs_are_made_without_chance():
+    """Every run compares the same pairs."""
+    assert pairs("held") == pairs("held")
