@@ -27,6 +27,7 @@ from sidecypher_procedures import github, rules
 from sidecypher_procedures.github.entities import _SETTINGS
 from sidecypher_procedures.github.options import _KNOWN
 from sidecypher_procedures.github.settings import GithubSettings
+from sidecypher_procedures.rules.findings import INPUT_KEYS
 from sidecypher_procedures.rules.inputs import (
     EXTRACTION_KEYS,
     OPTION_KEYS,
@@ -246,6 +247,7 @@ def test_github_options_and_repository_settings_are_documented():
     ("title", "first", "keys"),
     [
         ("Rules and extractions", "key", [*RULE_KEYS, *EXTRACTION_KEYS]),
+        ("rules.remember", "key", INPUT_KEYS),
         ("Options", "option", OPTION_KEYS),
         ("Status and reason", "status", get_args(Status)),
         ("Status and reason", "reason", get_args(Reason)),

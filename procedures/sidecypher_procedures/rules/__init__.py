@@ -13,6 +13,7 @@ from sidecypher_procedures.rules.procedures import (
     history,
     recheck,
     record,
+    remember,
     retract,
 )
 
@@ -26,5 +27,6 @@ __all__ = [
     "history",
     "recheck",
     "record",
+    "remember",
     "retract",
 ]

@@ -84,7 +84,7 @@ class Fact:
 def normal_name(name: str) -> str:
     """Return what all spellings of a name have in common: NFKC, case and spaces do not count.
 
-    Unlike the normal form of a rule's text this never changes, since it is what concepts are known by.
+    It never changes, unlike the normal form of a rule's text: concepts are known by it.
 
     Example:
         >>> normal_name(" Node.JS\u00a0server ")
@@ -124,7 +124,7 @@ def write_concepts(
 
 
 def write_facts(ctx: Context, user: str, facts: Iterable[Fact], extraction_id: str) -> list[str]:
-    """Write facts whose concepts are there, and that an extraction asserts them; return their ids."""
+    """Write facts between concepts that are there, asserted by an extraction; return their ids."""
     found = {each.fact_id: each for each in facts}
     ids = sorted(found)
     if ids:

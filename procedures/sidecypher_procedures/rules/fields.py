@@ -8,6 +8,9 @@ from typing import Any, Final, TypeVar, cast, get_args
 from sidecypher_procedures.rules.errors import RulesError
 
 _SHOWABLE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
+LONGEST_NAME: Final = 200
+"""Characters of what is a name or an id, unless something else is said."""
+
 T = TypeVar("T")
 
 
@@ -50,7 +53,7 @@ class Fields:
         """Make the error that tells what is wrong with the MAP."""
         return self._error(f"The {self._noun} {what}", hint=hint)
 
-    def text(self, name: str, default: str = "", *, longest: int = 1000) -> str:
+    def text(self, name: str, default: str = "", *, longest: int = LONGEST_NAME) -> str:
         """Return a STRING of at most `longest` characters, without the space around it."""
         value = self._given.get(name, default)
         if not isinstance(value, str):

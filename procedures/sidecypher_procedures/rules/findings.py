@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
-from sidecypher_procedures.rules.concepts import Concept, Fact
-from sidecypher_procedures.rules.detector import canonical
+from sidecypher_procedures.rules.concepts import Concept, Fact, normal_name
 from sidecypher_procedures.rules.errors import InvalidInput
-from sidecypher_procedures.rules.extractor import extract
-from sidecypher_procedures.rules.fields import Fields
+from sidecypher_procedures.rules.extractor import Statement, extract
+from sidecypher_procedures.rules.fields import LONGEST_NAME, Fields
 from sidecypher_procedures.rules.inputs import (
     SNIPPET_CHARACTERS,
     ExtractionInput,
     RuleInput,
 )
+from sidecypher_procedures.rules.model import Scope
 
 INPUT_KEYS: Final = (
     *("user", "sessionId", "artifactId"),
@@ -22,7 +22,6 @@ INPUT_KEYS: Final = (
 )
 LONGEST_TEXT: Final = 100_000
 MOST_FINDINGS: Final = 1000
-_LONGEST_NAME: Final = 200
 _OWN_WORDS: Final = ("text", "userMessage")
 _OTHER_WORDS: Final = ("assistantMessage", "artifactDelta")
 
@@ -127,7 +126,44 @@ def _rule(user: str, values: Mapping[str, Any]) -> RuleInput:
 
 
 def _name(fields: Fields, key: str) -> str:
-    name = fields.text(key, longest=_LONGEST_NAME)
+    name = fields.text(key)
     if not name:
         raise fields.refuse(f"lacks `{key}`", f"Give `{key}`, a STRING.")
+    if len(normal_name(name)) > LONGEST_NAME:
+        raise fields.refuse(f"has a `{key}` that is too long in its normal form", "Shorten it.")
     return name
+
+
+def _found(
+    user: str, texts: Mapping[str, str]
+) -> tuple[list[Concept], list[Fact], list[RuleInput]]:
+    """Find concepts, facts and rules in texts, without a model."""
+    concepts, facts, rules = [], [], []
+    for name, text in texts.items():
+        found = extract(text)
+        concepts += [Concept(user, each.name) for each in found.entities]
+        facts += [
+            Fact(Concept(user, each.source), each.type, Concept(user, each.target))
+            for each in found.relations
+        ]
+        if name in _OWN_WORDS:
+            # A rule for the future needs an instant, and no text gives one that can be relied on.
+            rules += [
+                _stated(user, each) for each in found.rules if each.temporal_marker != "future"
+            ]
+    return concepts, facts, rules
+
+
+def _stated(user: str, found: Statement) -> RuleInput:
+    return RuleInput(
+        scope=Scope(user, "global"),
+        reading=found.reading,
+        text=found.text,
+        marker=found.temporal_marker,
+        since=None,
+        expires_at=None,
+        strict=False,
+        confirmed=False,
+        confidence=found.confidence,
+        rule_id=None,
+    )

@@ -25,7 +25,7 @@ EXTRACTION_KEYS: Final = (
 )
 OPTION_KEYS: Final = ("now", "known", "strategy", "limit", "deadlineMs", "projectId")
 _LONGEST_TEXT: Final = 1000
-_LONGEST_PART: Final = 200
+_LONGEST_VALUE: Final = 4000  # bytes; Neo4j indexes at most 8 KiB of all properties together
 _MOST_ROWS: Final = 10_000
 
 
@@ -72,6 +72,8 @@ class RuleInput:
         fields = Fields(values, "rule", RULE_KEYS, InvalidRule)
         marker: Marker = fields.choice("temporalMarker", Marker, "current")
         reading = _read_rule(fields, marker)
+        if len(reading.value.encode("utf-8", "surrogatepass")) > _LONGEST_VALUE:
+            raise fields.refuse("is too long in its normal form", "Say it in fewer words.")
         since, expires_at = fields.instant("since"), fields.instant("expiresAt")
         if marker == "future" and since is None:
             raise fields.refuse("lies in the future and lacks `since`", "Give `since`.")
@@ -85,7 +87,7 @@ class RuleInput:
             strict=fields.flag("strict"),
             confirmed=fields.flag("confirmed"),
             confidence=fields.fraction("confidence"),
-            rule_id=fields.text("ruleId", longest=_LONGEST_PART) or None,
+            rule_id=fields.text("ruleId") or None,
         )
 
     def asserted(self, now: datetime, recorded_at: datetime, extraction_id: str) -> Assertion:
@@ -129,7 +131,7 @@ def parse_scope(user: str, kind: str, identifier: str) -> Scope:
 
 def _read_scope(fields: Fields) -> Scope:
     kind: ScopeKind = fields.choice("scope", ScopeKind, "global")
-    identifier = fields.text("scopeId", longest=_LONGEST_PART)
+    identifier = fields.text("scopeId")
     if kind == "global" and identifier:
         raise fields.refuse("is global and has a `scopeId`", "Leave one of the two out.")
     if kind != "global" and not identifier:
@@ -166,10 +168,10 @@ def _read_parts(fields: Fields, polarity: str, text: str) -> Reading:
         return read_parts(
             slot=_part(fields, "slot"),
             value=_part(fields, "value"),
-            object=fields.text("object", longest=_LONGEST_PART),
-            operator=fields.text("operator", longest=_LONGEST_PART),
+            object=fields.text("object"),
+            operator=fields.text("operator"),
             polarity=polarity,
-            condition=fields.text("condition", longest=_LONGEST_PART),
+            condition=fields.text("condition"),
             text=text,
         )
     except ValueError:
@@ -179,7 +181,7 @@ def _read_parts(fields: Fields, polarity: str, text: str) -> Reading:
 
 
 def _part(fields: Fields, name: str) -> str:
-    text = fields.text(name, longest=_LONGEST_PART)
+    text = fields.text(name)
     if not text:
         raise fields.refuse(f"lacks `{name}`", "Give both `slot` and `value`, or `text` alone.")
     return text
@@ -219,11 +221,11 @@ class ExtractionInput:
         method: Method = fields.choice("method", Method, "rule")
         return cls(
             method=method,
-            model=fields.text("model", longest=_LONGEST_PART) or None,
+            model=fields.text("model") or None,
             raw_snippet=fields.text("rawSnippet", longest=SNIPPET_CHARACTERS) or None,
             source_span=fields.span("sourceSpan"),
-            session_id=fields.text("sessionId", longest=_LONGEST_PART) or None,
-            artifact_id=fields.text("artifactId", longest=_LONGEST_PART) or None,
+            session_id=fields.text("sessionId") or None,
+            artifact_id=fields.text("artifactId") or None,
         )
 
 
@@ -267,5 +269,5 @@ class Options:
             deadline_ms=fields.count("deadlineMs", 1, largest=3_600_000)
             if "deadlineMs" in fields
             else None,
-            project_id=fields.text("projectId", longest=_LONGEST_PART),
+            project_id=fields.text("projectId"),
         )

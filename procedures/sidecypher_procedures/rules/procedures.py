@@ -7,25 +7,24 @@ from typing import Any, Final
 from sidecypher import Context, Node, procedure
 from sidecypher_procedures.rules.adoption import record_nodes, unchecked_nodes
 from sidecypher_procedures.rules.checking import verdict_on
-from sidecypher_procedures.rules.detector import Reading
-from sidecypher_procedures.rules.errors import UnknownRule
+from sidecypher_procedures.rules.deciding import decide_about
 from sidecypher_procedures.rules.explaining import explain as steps_of
 from sidecypher_procedures.rules.explaining import explanation
+from sidecypher_procedures.rules.findings import Findings
 from sidecypher_procedures.rules.history import history_of
 from sidecypher_procedures.rules.inputs import ExtractionInput, Options, RuleInput, parse_scope
 from sidecypher_procedures.rules.locking import Lock, lock
-from sidecypher_procedures.rules.model import Rule, Scope
+from sidecypher_procedures.rules.model import Rule
 from sidecypher_procedures.rules.provenance import write_extraction
-from sidecypher_procedures.rules.ranking import Decision, Moment
+from sidecypher_procedures.rules.ranking import Moment
 from sidecypher_procedures.rules.reading import (
     recorded_in,
     rule_named,
-    rules_around,
     rules_like,
     rules_of,
-    shown_id,
     transaction_time,
 )
+from sidecypher_procedures.rules.remembering import remember as write_findings
 from sidecypher_procedures.rules.rows import (
     Active,
     Added,
@@ -34,6 +33,7 @@ from sidecypher_procedures.rules.rows import (
     Explained,
     Happened,
     Recorded,
+    Remembered,
     Standing,
 )
 from sidecypher_procedures.rules.selection import Reader, select
@@ -58,7 +58,7 @@ def add(
     write_extraction(ctx, stated.scope.user, source)
     written = state_rule(ctx, stated, source, held, configuration.strategy(wanted))
     moment = configuration.moment(wanted, held.now)
-    decision = _decide(ctx, written.rule_id, stated.scope, stated.reading, moment)
+    decision = decide_about(ctx, written.rule_id, stated.scope, stated.reading, moment)
     return Added(
         rule_id=written.rule_id,
         status=decision.status,
@@ -79,6 +79,37 @@ def confirm(ctx: Context, rule_id: str, extraction: dict[str, Any]) -> Standing:
 def retract(ctx: Context, rule_id: str, extraction: dict[str, Any]) -> Standing:
     """Write that the user takes a rule back; nothing is deleted."""
     return _say(ctx, rule_id, extraction, retract_rule)
+
+
+@procedure("rules.remember", mode="WRITE")
+def remember(
+    ctx: Context,
+    input: dict[str, Any],  # noqa: A002 - the name that Cypher shows
+    options: dict[str, Any] = NO_OPTIONS,
+) -> Remembered:
+    """Write what was found in a text, or find it: concepts, facts and rules of one extraction."""
+    findings, wanted = Findings.parse(input), Options.parse(options, ("now", "strategy"))
+    configuration = ctx.resource(Configuration)
+    done = write_findings(ctx, findings, configuration.strategy(wanted))
+    extraction_id = findings.extraction.extraction_id
+    rules = []
+    # Told when all is written, since a later rule may beat an earlier one.
+    for rule, written in zip(findings.rules, done.rules, strict=True):
+        moment = configuration.moment(wanted, done.held[rule.scope].now)
+        decision = decide_about(ctx, written.rule_id, rule.scope, rule.reading, moment)
+        rules.append(
+            {
+                "ruleId": written.rule_id,
+                "status": decision.status,
+                "reason": decision.reason,
+                "contradicts": list(written.contradicts),
+                "extractionId": extraction_id,
+                "created": written.created,
+            }
+        )
+    return Remembered(
+        extraction_id=extraction_id, concepts=done.concepts, facts=done.facts, rules=rules
+    )
 
 
 @procedure("rules.check")
@@ -135,7 +166,7 @@ def explain(
     wanted = Options.parse(options, ("now", "known", "strategy"))
     moment = _moment(ctx, wanted)
     rule = rule_named(ctx, rule_id)
-    decision = _decide(ctx, rule_id, rule.scope, rule.reading, moment)
+    decision = decide_about(ctx, rule_id, rule.scope, rule.reading, moment)
     for number, step in enumerate(steps_of(decision, moment), start=1):
         yield Explained(step=number, text=step.text, facts=step.facts)
 
@@ -205,21 +236,10 @@ def _say(
     write_extraction(ctx, rule.scope.user, source)
     write(ctx, rule, source, held)
     moment = ctx.resource(Configuration).moment(Options(), held.now)
-    decision = _decide(ctx, rule_id, rule.scope, rule.reading, moment)
+    decision = decide_about(ctx, rule_id, rule.scope, rule.reading, moment)
     return Standing(rule_id=rule.rule_id, status=decision.status, reason=decision.reason)
 
 
 def _moment(ctx: Context, options: Options) -> Moment:
     now = options.now or transaction_time(ctx)
     return ctx.resource(Configuration).moment(options, now)
-
-
-def _decide(ctx: Context, rule_id: str, scope: Scope, reading: Reading, moment: Moment) -> Decision:
-    """Decide about one rule, as a reader in its own scope sees it."""
-    reader = Reader.of(scope)
-    shelf = rules_around(ctx, reader.scopes, reading)
-    decisions = select(shelf.rules, shelf.contradictions(moment.known), moment, reader)
-    found = next((each for each in decisions if each.contender.rule.rule_id == rule_id), None)
-    if found is None:
-        raise UnknownRule(f"The rule `{shown_id(rule_id)}` was not recorded by `known`")
-    return found

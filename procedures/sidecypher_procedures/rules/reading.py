@@ -31,13 +31,12 @@ _RULE: Final = """
         }]
     } AS rule
 """
-# The index on (user, scope, scopeId, slot, value) serves all of these; it needs each of the five.
 _OF_SCOPES: Final = f"""
     UNWIND $scopes AS seen
     MATCH (r:StyleRule {{user: $user, scope: seen.scope, scopeId: seen.scopeId}})
-    WHERE r.slot IS NOT NULL AND r.value IS NOT NULL
     RETURN {_RULE}
 """
+# The index on (user, scope, scopeId, slot, value) needs something to be said of each of the five.
 _OF_SLOT: Final = f"""
     UNWIND $scopes AS seen
     MATCH (r:StyleRule {{user: $user, scope: seen.scope, scopeId: seen.scopeId, slot: $slot}})
@@ -53,7 +52,6 @@ _OF_VALUE: Final = f"""
 """
 _CONTRADICTIONS: Final = """
     MATCH (r:StyleRule {user: $user, scope: $scope, scopeId: $scopeId})
-    WHERE r.slot IS NOT NULL AND r.value IS NOT NULL
     MATCH (r)-[c:CONTRADICTS]->(o:StyleRule)
     WHERE $known IS NULL OR c.createdAt <= $known
     RETURN c {.*, ruleId: r.ruleId, otherId: o.ruleId} AS found

@@ -1,7 +1,6 @@
 """`rules.remember`: one call, one extraction, and all that hangs on it."""
 
 from dataclasses import dataclass
-from typing import Final
 
 from sidecypher import Context
 from sidecypher_procedures.rules.concepts import write_concepts, write_facts

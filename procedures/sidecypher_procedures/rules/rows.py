@@ -82,3 +82,12 @@ class Recorded(Row):
 
     rule_id: str
     contradicts: Annotated[list[str], Description("rules of its scope that it contradicts")]
+
+
+class Remembered(Row):
+    """What was written of one extraction."""
+
+    extraction_id: str
+    concepts: Annotated[list[str], Description("keys of the concepts")]
+    facts: Annotated[list[str], Description("ids of the facts")]
+    rules: Annotated[list[dict[str, Any]], Description("as `rules.add` yields them")]

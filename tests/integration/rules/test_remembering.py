@@ -1,0 +1,141 @@
+"""`rules.remember` on a real Neo4j."""
+
+import pytest
+from neo4j.exceptions import ClientError
+
+LLM = {"method": "llm", "model": "some-model"}
+
+
+def remember(rules, /, **values):
+    [row] = rules.call("remember", {"user": rules.user, **values})
+    return row
+
+
+def count(rules, pattern):
+    return rules.session.run(f"MATCH {pattern} RETURN count(*) AS n").single()["n"]
+
+
+def test_one_call_writes_one_extraction_with_all_that_was_found(rules):
+    """Concepts, facts and rules hang on the same extraction, and are related as given."""
+    row = remember(
+        rules,
+        sessionId="s1",
+        artifactId="a1",
+        entities=[{"name": "Apollo"}],
+        relations=[{"from": "Apollo", "type": "depends on", "to": "PostgreSQL"}],
+        rules=[{"text": "formal tone"}, {"text": "never use emojis"}],
+        extraction=LLM,
+        text="Apollo depends on PostgreSQL.",
+    )
+
+    extraction = row["extractionId"]
+    assert row["concepts"] == [f'["{rules.user}","apollo"]', f'["{rules.user}","postgresql"]']
+    assert [each["status"] for each in row["rules"]] == ["active", "active"]
+    assert {each["extractionId"] for each in row["rules"]} == {extraction}
+    for kind, number in {"Concept": 2, "Fact": 1, "StyleRule": 2}.items():
+        asserted = f"(:Extraction {{extractionId: '{extraction}'}})-[:ASSERTED]->(:{kind})"
+        assert count(rules, asserted) == number
+    assert count(rules, "(:Artifact {id: 'a1'})-[:MENTIONS]->(:Concept)") == 2
+    [related] = rules.session.run(
+        "MATCH (a:Concept)-[r:RELATED_TO]->(b:Concept) "
+        "RETURN a.name AS a, r.type AS type, b.name AS b, r.factId AS factId"
+    ).data()
+    assert related == {
+        "a": "Apollo",
+        "type": "DEPENDS_ON",
+        "b": "PostgreSQL",
+        "factId": row["facts"][0],
+    }
+    [snippet] = rules.session.run("MATCH (e:Extraction) RETURN e.rawSnippet AS text").value()
+    assert snippet == "Apollo depends on PostgreSQL."
+
+
+def test_what_is_remembered_twice_is_there_once(rules):
+    """Concepts and facts are known by what they are; each call adds its own extraction."""
+    found = {
+        "entities": [{"name": "Apollo"}, {"name": " APOLLO "}],
+        "relations": [{"from": "apollo", "type": "uses", "to": "Redis"}],
+        "extraction": LLM,
+    }
+    first, second = remember(rules, **found), remember(rules, **found)
+
+    assert first["concepts"] == second["concepts"]
+    assert first["facts"] == second["facts"]
+    assert count(rules, "(:Concept)") == 2
+    assert count(rules, "()-[:RELATED_TO]->()") == 1
+    assert count(rules, "(:Extraction)-[:ASSERTED]->(:Fact)") == 2
+    assert count(rules, "(:Extraction)-[:CREATED]->(:Concept)") == 2
+
+
+def test_rules_of_one_call_may_contradict(rules):
+    """Each is stored, the contradiction is recorded, and the status is that after all of them."""
+    row = remember(rules, rules=[{"text": "formal tone"}, {"text": "casual tone"}], extraction=LLM)
+    standings = {each["status"] for each in row["rules"]}
+
+    assert standings == {"active", "contested"}
+    assert len(rules.edges()) == 1
+
+
+def test_users_share_no_concepts(new_user):
+    """The same name is another concept for another user."""
+    found = {"entities": [{"name": "Apollo"}], "extraction": LLM}
+    ann, bob = remember(new_user(), **found), remember(new_user(), **found)
+
+    assert ann["concepts"] != bob["concepts"]
+
+
+def test_plain_text_is_read_by_the_built_in_extractor(rules):
+    """Without findings they are found in the texts; only the user's own words give rules."""
+    row = remember(
+        rules,
+        userMessage="Never use emojis. Apollo depends on PostgreSQL.",
+        assistantMessage="I will use a formal tone.",
+    )
+
+    assert [each["text"] for each in rules.active()] == ["Never use emojis"]
+    assert [each["reason"] for each in row["rules"]] == ["recency"]
+    assert len(row["facts"]) == 1
+    method = rules.session.run("MATCH (e:Extraction) RETURN e.method AS method").single()["method"]
+    assert method == "rule"
+
+
+def test_a_failure_half_way_leaves_nothing(rules):
+    """A rule that cannot be written takes everything of its call with it."""
+    rules.add("formal tone", ruleId="r1")
+    before = count(rules, "(n)")
+
+    with pytest.raises(ClientError, match="SC-805"):
+        remember(
+            rules,
+            entities=[{"name": "Apollo"}],
+            rules=[{"text": "use emojis"}, {"text": "casual tone", "ruleId": "r1"}],
+            extraction=LLM,
+        )
+
+    assert count(rules, "(n)") == before
+
+
+@pytest.mark.parametrize(
+    ("values", "code", "told"),
+    [
+        ({}, "SC-806", "nothing to remember"),
+        ({"text": " "}, "SC-806", "nothing to remember"),
+        ({"colour": "red", "text": "x"}, "SC-806", "no key `colour`"),
+        ({"entities": "Apollo", "extraction": LLM}, "SC-806", "no LIST<MAP>"),
+        ({"entities": [{}], "extraction": LLM}, "SC-806", "lacks `name`"),
+        ({"entities": [{"name": "A"}] * 1001, "extraction": LLM}, "SC-806", "1001 `entities`"),
+        ({"relations": [{"from": "A", "to": "B"}], "extraction": LLM}, "SC-806", "lacks `type`"),
+        ({"rules": [{"user": "eve", "text": "x"}], "extraction": LLM}, "SC-806", "another user"),
+        ({"rules": [{"text": "x", "scope": "session"}], "extraction": LLM}, "SC-801", "`scopeId`"),
+        ({"entities": [{"name": "A"}]}, "SC-802", "lacks `method`"),
+        ({"text": "x", "extraction": LLM}, "SC-806", "another method than `rule`"),
+        ({"text": "x" * 100_001}, "SC-806", "`text` of 100001 characters"),
+    ],
+)
+def test_input_that_cannot_be_used_is_refused(rules, values, code, told):
+    """The error names what is wrong, and nothing is stored."""
+    with pytest.raises(ClientError, match=code) as caught:
+        remember(rules, **values)
+
+    assert told in caught.value.message
+    assert count(rules, "(n)") == 0
