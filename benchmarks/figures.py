@@ -162,10 +162,10 @@ FIGURES = (
 )
 
 
-def summarise(runs: Sequence[Samples]) -> list[Result]:
+def summarise(runs: Sequence[Samples], figures: Sequence[Figure] = FIGURES) -> list[Result]:
     """Return every figure over all runs; a ratio is taken within each run."""
     results = []
-    for figure in FIGURES:
+    for figure in figures:
         values = [figure.of(samples) for samples in runs]
         results.append(Result(figure, median(values), min(values), max(values)))
     return results

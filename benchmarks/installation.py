@@ -124,6 +124,10 @@ class Installation:
         )
         return Load(found["calls"], found["nanos"] / 1e9, found["p50"] / 1e9, found["p99"] / 1e9)
 
+    def command(self, *arguments: str) -> dict[str, Any]:
+        """Run the command line on this installation; return what it prints as JSON."""
+        return _command(self._environ, *arguments)
+
     def restart_sidecar(self) -> None:
         """End the sidecar and wait until the supervisor has put another one in its place."""
         run_folder = self._home / "run"

@@ -1,0 +1,268 @@
+"""`python -m benchmarks.rules`: what the memory of rules costs, on a graph of real size."""
+
+import argparse
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from statistics import median, quantiles
+
+import neo4j
+
+from benchmarks.figures import Bar, Figure, summarise
+from benchmarks.installation import Installation, installed, wait_until
+from benchmarks.measures import Samples
+from benchmarks.report import table
+from sidecypher_procedures.rules.detector import compare, read_text
+
+_LLM = {"method": "llm", "model": "benchmark"}
+_ADD = "CALL rules.add($rule, {method: 'rule'})"
+_REMEMBER = "CALL rules.remember($input)"
+_TEXTS = ("Use a formal tone.", "casual tone, please", "at most 100 words", "never use emojis")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is measured.
+
+    Attributes:
+        writes: Rules that are written, each beside a bare node.
+        seconds: How long clients write at once.
+        rules: Rules of the user whose rules are read; 100 of them are visible.
+        facts: Facts of the user whose context is read.
+        reads: Reads of each kind.
+        commits: Commits with the trigger, and as many without it.
+        pairs: Pairs of rules that are compared.
+        runs: How often all of it is measured.
+    """
+
+    writes: int = 300
+    seconds: float = 5.0
+    rules: int = 10_000
+    facts: int = 100_000
+    reads: int = 200
+    commits: int = 600
+    pairs: int = 20_000
+    runs: int = 3
+
+
+QUICK = Scale(writes=10, seconds=0.5, rules=300, facts=500, reads=5, commits=20, pairs=500, runs=1)
+
+FIGURES = (
+    Figure(
+        "write_to_bare",
+        "rule write / bare node",
+        "x",
+        lambda s: s["rule_write"] / s["bare_write"],
+        Bar(5),
+    ),
+    Figure("rule_write", "rule, provenance, check, edge", "ms", lambda s: s["rule_write"] * 1e3),
+    Figure("bare_write", "bare one-node write", "ms", lambda s: s["bare_write"] * 1e3),
+    Figure(
+        "eight_to_one",
+        "8 clients on 8 scopes / one",
+        "x",
+        lambda s: s["eight_rate"] / s["one_rate"],
+        Bar(2, at_least=True),
+    ),
+    Figure("one_rate", "one client", "rules/s", lambda s: s["one_rate"]),
+    Figure("active", "`rules.active`, 100 of 10 000", "ms", lambda s: s["active"] * 1e3, Bar(30)),
+    Figure(
+        "context_p95",
+        "`rules.context`, p95, 100 000 facts",
+        "ms",
+        lambda s: s["context_p95"] * 1e3,
+        Bar(100),
+    ),
+    Figure("context_p50", "the same, p50", "ms", lambda s: s["context_p50"] * 1e3),
+    Figure(
+        "pairs",
+        "pairs read and compared",
+        "pairs/s",
+        lambda s: s["pairs"],
+        Bar(2_000, at_least=True),
+    ),
+    Figure(
+        "trigger",
+        "trigger, unconcerned commit",
+        "ms",
+        lambda s: (s["guarded_commit"] - s["free_commit"]) * 1e3,
+        Bar(0.3),
+    ),
+    Figure("free_commit", "commit without trigger", "ms", lambda s: s["free_commit"] * 1e3),
+)
+
+
+def main() -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.rules", description=main.__doc__)
+    parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
+    scale = QUICK if parser.parse_args().quick else Scale()
+    with installed() as installation:
+        installation.command("migrate")
+        _load_rules(installation.driver, scale)
+        _load_facts(installation.driver, scale)
+        _take(installation, QUICK)
+        runs = [_take(installation, scale) for _ in range(scale.runs)]
+    print(table(summarise(runs, FIGURES)))
+
+
+def _take(installation: Installation, scale: Scale) -> Samples:
+    samples: Samples = {}
+    for measure in (_writes, _clients, _reads, _contexts, _pairs, _commits):
+        samples |= measure(installation.driver, scale)
+    return samples
+
+
+_numbers = itertools.count()
+
+
+def _writes(driver: neo4j.Driver, scale: Scale) -> Samples:
+    """Write a contradicting rule into a scope of its own, in turns with a bare node."""
+    taken: dict[str, list[float]] = {"bare_write": [], "rule_write": []}
+    with driver.session() as session:
+        for _ in range(scale.writes):
+            scope = {"user": "writer", "scope": "project", "scopeId": f"w{next(_numbers)}"}
+            session.run(_ADD, rule={**scope, "text": "formal tone"}).consume()
+            rule = {**scope, "text": "casual tone"}
+            taken["rule_write"].append(_seconds(lambda rule=rule: session.run(_ADD, rule=rule)))
+            taken["bare_write"].append(
+                _seconds(lambda: session.run("CREATE (:Bare {id: $id})", id=next(_numbers)))
+            )
+    return {name: median(each) for name, each in taken.items()}
+
+
+def _clients(driver: neo4j.Driver, scale: Scale) -> Samples:
+    return {
+        "one_rate": _rate(driver, 1, scale.seconds),
+        "eight_rate": _rate(driver, 8, scale.seconds),
+    }
+
+
+def _rate(driver: neo4j.Driver, clients: int, seconds: float) -> float:
+    """Return the rules per second of clients that each write into a scope of their own."""
+    end = time.monotonic() + seconds
+
+    def write(number: int) -> int:
+        scope = {"user": "clients", "scope": "project", "scopeId": f"c{number}"}
+        with driver.session() as session:
+            for count, text in enumerate(itertools.cycle(("formal tone", "casual tone"))):
+                if time.monotonic() > end:
+                    return count
+                rule = {**scope, "text": text}
+                session.execute_write(lambda tx, rule=rule: tx.run(_ADD, rule=rule).consume())
+        raise AssertionError
+
+    with ThreadPoolExecutor(clients) as pool:
+        return sum(pool.map(write, [next(_numbers) for _ in range(clients)])) / seconds
+
+
+def _reads(driver: neo4j.Driver, scale: Scale) -> Samples:
+    query = "CALL rules.active('reader', 'project', 'p0') YIELD ruleId RETURN count(*)"
+    with driver.session() as session:
+        taken = [_seconds(lambda: session.run(query)) for _ in range(scale.reads)]
+    return {"active": median(taken)}
+
+
+def _contexts(driver: neo4j.Driver, scale: Scale) -> Samples:
+    query = "CALL rules.context({user: 'facts', prompt: $prompt}) YIELD graphContext RETURN 1"
+    with driver.session() as session:
+        taken = [
+            _seconds(
+                lambda number=number: session.run(
+                    query, prompt=f"How does thing {number * 7} depend on thing {number * 13}?"
+                )
+            )
+            for number in range(scale.reads)
+        ]
+    return {"context_p50": median(taken), "context_p95": quantiles(taken, n=20)[-1]}
+
+
+def _pairs(_driver: neo4j.Driver, scale: Scale) -> Samples:
+    pairs = itertools.islice(itertools.cycle(itertools.product(_TEXTS, _TEXTS)), scale.pairs)
+
+    def compare_all() -> None:
+        for one, other in pairs:
+            compare(read_text(one), read_text(other))
+
+    return {"pairs": scale.pairs / _clock(compare_all)}
+
+
+def _commits(driver: neo4j.Driver, scale: Scale) -> Samples:
+    """Commit what concerns no rule, in turns with the trigger and without it."""
+    taken: dict[str, list[float]] = {"guarded_commit": [], "free_commit": []}
+    for _ in range(2):
+        taken["guarded_commit"] += _bare_commits(driver, scale.commits // 2)
+        with _trigger_stopped(driver):
+            taken["free_commit"] += _bare_commits(driver, scale.commits // 2)
+    return {name: median(each) for name, each in taken.items()}
+
+
+def _bare_commits(driver: neo4j.Driver, count: int) -> list[float]:
+    with driver.session() as session:
+        return [
+            _seconds(lambda: session.run("CREATE (:Bare {id: $id})", id=next(_numbers)))
+            for _ in range(count)
+        ]
+
+
+@contextmanager
+def _trigger_stopped(driver: neo4j.Driver) -> Iterator[None]:
+    def set_paused(verb: str, *, paused: bool) -> None:
+        with driver.session(database="system") as session:
+            session.run(f"CALL apoc.trigger.{verb}('neo4j', 'rules-guard')").consume()
+        query = (
+            "CALL apoc.trigger.list() YIELD name, paused WHERE name = 'rules-guard' RETURN paused"
+        )
+        wait_until(lambda: driver.execute_query(query).records[0]["paused"] is paused)
+
+    set_paused("stop", paused=True)
+    try:
+        yield
+    finally:
+        set_paused("start", paused=False)
+
+
+def _load_rules(driver: neo4j.Driver, scale: Scale) -> None:
+    """State 100 rules of one project, and the others in projects of 100 each."""
+    with driver.session() as session:
+        for project in range(scale.rules // 100):
+            rules = [
+                {"text": f"mention topic {number}", "scope": "project", "scopeId": f"p{project}"}
+                for number in range(100)
+            ]
+            given = {"user": "reader", "rules": rules, "extraction": _LLM}
+            session.run(_REMEMBER, input=given).consume()
+
+
+def _load_facts(driver: neo4j.Driver, scale: Scale) -> None:
+    """Relate things to others so that each has about ten facts."""
+    things = scale.facts // 10
+    with driver.session() as session:
+        for start in range(0, scale.facts, 500):
+            relations = [
+                {
+                    "from": f"thing {number % things}",
+                    "type": "depends on",
+                    "to": f"thing {(number * 7919 + number // things) % things}",
+                }
+                for number in range(start, start + 500)
+            ]
+            given = {"user": "facts", "relations": relations, "extraction": _LLM}
+            session.run(_REMEMBER, input=given).consume()
+
+
+def _seconds(run: Callable[[], neo4j.Result]) -> float:
+    return _clock(lambda: run().consume())
+
+
+def _clock(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+if __name__ == "__main__":
+    main()
