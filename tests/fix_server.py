@@ -18,7 +18,7 @@ from sidecypher.runtime.process.state import read_state
 from sidecypher.settings import load_settings
 from sidecypher_procedures.github.recorded import Recordings, fetch
 from sidecypher_procedures.github.replay import serving
-from sidecypher_schema.scripts import apply_schema
+from sidecypher_schema import migrate
 
 PROCEDURES = Path(__file__).parent / "procedures"
 
@@ -176,8 +176,7 @@ def _up(home, *options, **environ):
 def driver(server):
     """A driver of the shared server, with the schema applied."""
     with server.driver() as driver:
-        with driver.session() as session:
-            apply_schema(session)
+        migrate(driver)
         yield driver
 
 

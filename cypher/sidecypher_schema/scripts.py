@@ -1,49 +1,173 @@
-"""Read Cypher scripts and run them, statement by statement."""
+"""The files: migrations, in the order they are applied in, and what each of them says."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import LiteralString, Protocol
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Final
+
+from sidecypher_schema.checksum import checksum
+from sidecypher_schema.errors import BadScript, BadScriptName
+from sidecypher_schema.lexer import Statement, split
+from sidecypher_schema.preconditions import Precondition, read_preconditions
+from sidecypher_schema.trigger_files import Trigger, read_trigger
+
+TARGET: Final = "sidecypher"
+"""Chain of the scripts that ship with sidecypher."""
+
+OWN_TARGET: Final = "own"
+"""Chain of the scripts in a folder of the user's."""
+
+_NAME: Final = re.compile(
+    r"(?:V(?P<version>\d+(?:[_.]\d+)*)|(?P<repeatable>R))__(?P<description>\w+)\.cypher"
+)
 
 
-class Runner(Protocol):
-    """What runs a statement in a transaction of its own: a neo4j `Session` does."""
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A migration.
 
-    def run(self, query: LiteralString, /) -> object:
-        """Run one statement."""
+    Attributes:
+        source: Name of the file.
+        version: Such as `001` or `001.1`; `R__name` for a repeatable one.
+        description: The rest of its name, with spaces.
+        repeatable: Whether it runs again whenever it has changed.
+        statements: In their order.
+        preconditions: What its header assumes or asserts.
+        checksum: As the Java tool neo4j-migrations computes it.
+    """
+
+    source: str
+    version: str
+    description: str
+    repeatable: bool
+    statements: tuple[Statement, ...]
+    preconditions: tuple[Precondition, ...]
+    checksum: str
+
+    @property
+    def order(self) -> tuple[bool, tuple[int, ...], str]:
+        """What scripts are sorted by: versions as numbers, then repeatable ones by name."""
+        return (self.repeatable, () if self.repeatable else order_of(self.version), self.version)
 
 
-def statements(script: LiteralString) -> Iterator[LiteralString]:
-    """Yield the statements of a script.
+@dataclass(frozen=True, slots=True)
+class Scripts:
+    """What a graph shall be brought to.
 
-    Args:
-        script: Cypher; each statement ends with `;` at the end of a line, and a line that starts
-            with `//` is a comment.
+    Attributes:
+        target: Name of the chain in the graph, `migrationTarget` of its nodes.
+        migrations: In the order they are applied in.
+        triggers: By name.
+    """
+
+    target: str
+    migrations: tuple[Script, ...]
+    triggers: tuple[Trigger, ...] = ()
+
+
+def shipped_scripts() -> Scripts:
+    """Return the scripts that ship with sidecypher.
 
     Example:
-        >>> list(statements("// a comment\\nRETURN 1;\\nRETURN 2;"))
-        ['RETURN 1', 'RETURN 2']
+        >>> shipped_scripts().migrations[0].version
+        '001'
     """
-    lines: list[str] = []
-    for line in script.splitlines():
-        text = line.rstrip()
-        if text.lstrip().startswith("//"):
-            continue
-        lines.append(text.removesuffix(";"))
-        if text.endswith(";"):
-            yield "\n".join(lines).strip()
-            lines = []
-    rest = "\n".join(lines).strip()
-    if rest:
-        yield rest
+    return read_scripts(files("sidecypher_schema"), TARGET)
 
 
-def apply_schema(session: Runner) -> None:
-    """Create every constraint and index that is not there yet.
+def own_scripts(folder: Path, target: str = OWN_TARGET) -> Scripts:
+    """Return the scripts of a folder.
 
     Args:
-        session: A session of the database to prepare.
+        folder: Has a folder `migrations`, a folder `triggers`, or both.
+        target: Name of their chain.
+
+    Raises:
+        BadScript: There is no such folder, or a file of it cannot be read.
+        BadScriptName: A file has no version, or that of another one.
     """
-    folder = files("sidecypher_schema") / "migrations"
-    for script in sorted(folder.iterdir(), key=lambda script: script.name):
-        for statement in statements(script.read_text(encoding="utf-8")):
-            session.run(statement)
+    if not any((folder / name).is_dir() for name in ("migrations", "triggers")):
+        raise BadScript(
+            f"The folder `{folder.name}` has neither `migrations` nor `triggers` in it",
+            hint="Name the folder above them.",
+        )
+    return read_scripts(folder, target)
+
+
+def read_scripts(folder: Traversable, target: str) -> Scripts:
+    """Return the scripts of a folder; see `own_scripts`."""
+    migrations = [read_script(name, text) for name, text in _texts(folder / "migrations")]
+    triggers = [read_trigger(name, text) for name, text in _texts(folder / "triggers")]
+    ordered = sorted(migrations, key=lambda script: script.order)
+    _refuse_doubles((each.source, each.order) for each in ordered)
+    _refuse_doubles((each.source, each.name) for each in triggers)
+    return Scripts(target, tuple(ordered), tuple(triggers))
+
+
+def read_script(name: str, text: str) -> Script:
+    """Return a migration.
+
+    Args:
+        name: Name of its file.
+        text: What the file holds.
+
+    Raises:
+        BadScript: It cannot be split into statements, or has a precondition nobody knows.
+        BadScriptName: The name gives no version.
+
+    Example:
+        >>> read_script("V001_2__add_people.cypher", "CREATE (:Person)").version
+        '001.2'
+    """
+    found = _NAME.fullmatch(name)
+    if found is None:
+        raise BadScriptName(f"`{name}` is no name of a migration")
+    parts = split(text, name)
+    version = found["version"]
+    return Script(
+        source=name,
+        version=version.replace("_", ".") if version else f"R__{found['description']}",
+        description=found["description"].replace("_", " "),
+        repeatable=found["repeatable"] is not None,
+        statements=parts.statements,
+        preconditions=read_preconditions(parts.header, name),
+        checksum=checksum(text),
+    )
+
+
+def order_of(version: str) -> tuple[int, ...]:
+    """Return a version as numbers, so that 2 comes before 10, and 1 is the same as 1.0.
+
+    Example:
+        >>> order_of("001.10")
+        (1, 10)
+    """
+    numbers = [int(part) for part in version.split(".")]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def _texts(folder: Traversable) -> list[tuple[str, str]]:
+    if not folder.is_dir():
+        return []
+    found = [each for each in folder.iterdir() if each.name.endswith(".cypher")]
+    return [(each.name, _text(each)) for each in sorted(found, key=lambda each: each.name)]
+
+
+def _text(file: Traversable) -> str:
+    try:
+        return file.read_bytes().decode()
+    except UnicodeDecodeError:
+        raise BadScript(f"`{file.name}` is no text in UTF-8") from None
+
+
+def _refuse_doubles(named: Iterable[tuple[str, object]]) -> None:
+    seen: dict[object, str] = {}
+    for source, key in named:
+        if key in seen:
+            raise BadScriptName(f"`{seen[key]}` and `{source}` are the same version or name")
+        seen[key] = source

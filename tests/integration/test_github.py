@@ -7,20 +7,21 @@ from docs.pages import cypher_blocks
 from neo4j.exceptions import ClientError
 
 from sidecypher.cli.demo import PARAMETERS
-from sidecypher_schema.scripts import statements
+from sidecypher_schema import split
 
 
-def text(package, name):
-    return (files(package) / name).read_text(encoding="utf-8")
+def statements(package, name):
+    script = split((files(package) / name).read_text(encoding="utf-8"))
+    return [statement.text for statement in script.statements]
 
 
-QUERIES = list(statements(text("sidecypher.cli.demo", "queries.cypher")))
+QUERIES = statements("sidecypher.cli.demo", "queries.cypher")
 
 
 @pytest.fixture
 def graph(session):
     """The demo's small graph of real repositories, issues and pull requests."""
-    for statement in statements(text("sidecypher_procedures.github", "demo.cypher")):
+    for statement in statements("sidecypher_procedures.github", "demo.cypher"):
         session.run(statement).consume()
     return session
 

@@ -12,6 +12,7 @@ from sidecypher.cli.call import call
 from sidecypher.cli.demo import demo
 from sidecypher.cli.dev import dev, reload
 from sidecypher.cli.lifecycle import down, serve, status, supervise, up
+from sidecypher.cli.migrate import migrate
 from sidecypher.cli.output import show_error
 from sidecypher.cli.plugin import plugin
 from sidecypher.errors import SettingsError, SidecypherError
@@ -27,6 +28,7 @@ for command in (up, down, status, reload, dev, serve, call, demo):
     app.command()(command)
 app.command(hidden=True)(supervise)
 app.add_typer(plugin, name="plugin")
+app.add_typer(migrate, name="migrate")
 
 
 def main() -> None:

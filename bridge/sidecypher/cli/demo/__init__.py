@@ -14,7 +14,7 @@ from sidecypher.cli.options import Config, Home, Lane
 from sidecypher.cli.output import notes, results, show_table
 from sidecypher.runtime import USER, AlreadyRunning, read_state, stop
 from sidecypher.settings import load_settings
-from sidecypher_schema.scripts import apply_schema, statements
+from sidecypher_schema import migrate, split
 
 _PLAIN: Final[dict[str, Any]] = {"markup": False, "highlight": False, "soft_wrap": True}
 
@@ -46,10 +46,10 @@ def demo(
         bring_up(settings, environ={**os.environ, **source.environ}, replay=source.replay)
         uri, auth = bolt_address(settings)
         with neo4j.GraphDatabase.driver(uri, auth=auth) as driver, driver.session() as session:
-            apply_schema(session)
-            for statement in statements(_text("sidecypher_procedures.github", "demo.cypher")):
+            migrate(driver)
+            for statement in _statements("sidecypher_procedures.github", "demo.cypher"):
                 session.run(statement).consume()
-            for query in statements(_text("sidecypher.cli.demo", "queries.cypher")):
+            for query in _statements("sidecypher.cli.demo", "queries.cypher"):
                 found = session.run(query, PARAMETERS)
                 show_table(query, found.keys(), [record.values() for record in found])
         results.print(f"Neo4j Browser: {read_status(settings)['browser']}", **_PLAIN)
@@ -64,5 +64,6 @@ def demo(
         results.print("Everything is stopped again; `make demo KEEP=1` leaves it up.")
 
 
-def _text(package: str, name: str) -> str:
-    return (files(package) / name).read_text(encoding="utf-8")
+def _statements(package: str, name: str) -> list[str]:
+    script = split((files(package) / name).read_text(encoding="utf-8"), name)
+    return [statement.text for statement in script.statements]

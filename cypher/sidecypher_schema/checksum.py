@@ -1,0 +1,37 @@
+"""The checksum of a script, as the Java tool neo4j-migrations computes it.
+
+Their way of splitting a script is not ours, but what they compare must stay the same, so that
+either tool agrees with what the other has recorded. It was read from the class
+`DefaultCypherResource` of version 4.1, and a test compares the numbers with those of the tool.
+"""
+
+import re
+import zlib
+from typing import Final
+
+_DELIMITER: Final = re.compile(r";(?:\r?\n|\r)")
+_USE: Final = re.compile(r":use +[a-z][a-z\d.\-]{2,62}(?:;?(?:\r?\n|\r)?)?", re.IGNORECASE)
+_JAVA_SPACE: Final = "".join(map(chr, range(33)))
+"""What `String.trim()` takes away."""
+
+
+def checksum(text: str) -> str:
+    """Return the CRC-32 of a script's statements, as a decimal number.
+
+    Args:
+        text: The script. Line ends of Windows count as those of Unix, so that a checkout there
+            changes nothing; in the Java tool that is its option `autocrlf`.
+
+    Example:
+        >>> checksum("RETURN 1;\\nRETURN 2;\\n") == checksum("RETURN 1;\\r\\nRETURN 2")
+        True
+    """
+    crc = 0
+    for chunk in _DELIMITER.split(text.replace("\r\n", "\n")):
+        statement = chunk.strip(_JAVA_SPACE).removesuffix(";").strip(_JAVA_SPACE)
+        for part in (
+            *(use.strip(_JAVA_SPACE) for use in _USE.findall(statement)),
+            _USE.sub("", statement),
+        ):
+            crc = zlib.crc32(part.encode(), crc)
+    return str(crc)

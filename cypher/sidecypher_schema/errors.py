@@ -1,0 +1,107 @@
+"""The errors of schema and migrations, and what each of them means.
+
+::
+
+    SidecypherError
+    └── SchemaError          SC-700   base of the errors below
+        ├── BadScript        SC-701   a script cannot be read as statements
+        ├── BadScriptName    SC-702   a file's name gives no version, or one that another file has
+        ├── BadPlaceholder   SC-703   a placeholder has no value, or one that cannot stand there
+        ├── AssertionNotMet  SC-704   a script asserts something that does not hold
+        ├── StatementFailed  SC-705   Neo4j refused a statement of a script
+        ├── LockHeld         SC-706   another run is under way
+        ├── LockLost         SC-707   this run took too long, and another one has begun
+        ├── ChainMismatch    SC-708   the files are not those that were applied
+        ├── TriggerRefused   SC-709   a trigger would make every write fail
+        ├── TriggerNotSeen   SC-710   a trigger was installed and Neo4j does not show it
+        ├── CleanRefused     SC-711   nobody has confirmed that schema is to be removed
+        └── GraphUnavailable SC-712   Neo4j cannot be reached, or refuses what a run itself needs
+"""
+
+from sidecypher import SidecypherError
+
+
+class SchemaError(SidecypherError):
+    """The schema cannot be brought to what the files say."""
+
+    code = "SC-700"
+
+
+class BadScript(SchemaError):
+    """A script cannot be read as statements; the text has file and line."""
+
+    code = "SC-701"
+
+
+class BadScriptName(SchemaError):
+    """A file's name gives no version, or one that another file has."""
+
+    code = "SC-702"
+    default_hint = "Name it like `V003__what_it_does.cypher` or `R__what_it_does.cypher`."
+
+
+class BadPlaceholder(SchemaError):
+    """A placeholder has no value, or one that cannot stand where it is."""
+
+    code = "SC-703"
+
+
+class AssertionNotMet(SchemaError):
+    """A script asserts something that does not hold for this server; nothing was run."""
+
+    code = "SC-704"
+
+
+class StatementFailed(SchemaError):
+    """Neo4j refused a statement; `details` has file, line, Neo4j's code and its message."""
+
+    code = "SC-705"
+    default_hint = "Correct the script and migrate again; what ran before it is recorded."
+
+
+class LockHeld(SchemaError):
+    """Another run is under way; `details` says whose it is and until when it may go on."""
+
+    code = "SC-706"
+    default_hint = "Wait for it with `--wait SECONDS`; the lock of one that crashed runs out."
+
+
+class LockLost(SchemaError):
+    """The lease of this run has ended and another run has begun; this one wrote nothing since."""
+
+    code = "SC-707"
+    default_hint = "Let the other run end, then migrate again."
+
+
+class ChainMismatch(SchemaError):
+    """The files are not those that were applied; nothing was run."""
+
+    code = "SC-708"
+    default_hint = "`sidecypher migrate validate` tells all differences."
+
+
+class TriggerRefused(SchemaError):
+    """A trigger was not installed, since every write would fail with it."""
+
+    code = "SC-709"
+
+
+class TriggerNotSeen(SchemaError):
+    """A trigger was installed, stopped, started or dropped, and Neo4j does not show it in time."""
+
+    code = "SC-710"
+    default_hint = "Neo4j reads triggers anew every `apoc.trigger.refresh` ms; lower that."
+
+
+class CleanRefused(SchemaError):
+    """Nobody has confirmed that schema is to be removed."""
+
+    code = "SC-711"
+    default_hint = "Answer the question in a terminal, or give `--yes`."
+
+
+class GraphUnavailable(SchemaError):
+    """Neo4j cannot be reached, or refuses what a run itself needs."""
+
+    code = "SC-712"
+    default_hint = "Check address, user and password, and what that user may do."

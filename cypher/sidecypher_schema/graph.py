@@ -1,0 +1,94 @@
+"""The connection of a run: sessions of one database and of `system`, with errors of our own."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, LiteralString
+
+import neo4j
+from neo4j.exceptions import DriverError, Neo4jError
+
+from sidecypher_schema.errors import GraphUnavailable
+from sidecypher_schema.preconditions import Server
+
+SYSTEM: Final = "system"
+NO_LIMIT: Final = 0.0
+"""Seconds a transaction may take; scripts may fill large indexes."""
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A database that is to be migrated.
+
+    Attributes:
+        driver: How to reach it.
+        database: Its name.
+    """
+
+    driver: neo4j.Driver
+    database: str
+
+    def run(
+        self, query: str, parameters: Mapping[str, Any] | None = None, database: str | None = None
+    ) -> Rows:
+        """Return the rows of a statement, in a transaction of its own.
+
+        Raises:
+            GraphUnavailable: There is no connection, or the statement is refused.
+        """
+        with reported(), self.session(database) as session:
+            return session.run(unlimited(query), dict(parameters or {})).data()
+
+    def session(self, database: str | None = None) -> neo4j.Session:
+        """Return a session of a database; without one, of that which is migrated."""
+        # Labels that nothing has yet are no mistake here.
+        return self.driver.session(
+            database=database or self.database, notifications_min_severity="OFF"
+        )
+
+    def server(self) -> Server:
+        """Return version and edition."""
+        query: LiteralString = (
+            "CALL dbms.components() YIELD name, versions, edition "
+            "WHERE name = 'Neo4j Kernel' RETURN versions[0] AS version, edition"
+        )
+        return Server(**self.run(query)[0])
+
+
+def connect(driver: neo4j.Driver) -> Graph:
+    """Return the default database of a driver's user.
+
+    Raises:
+        GraphUnavailable: There is no connection.
+    """
+    with reported(), driver.session() as session:
+        found = session.run("CALL db.info() YIELD name RETURN name").single(strict=True)
+        return Graph(driver, str(found["name"]))
+
+
+def unlimited(query: str) -> neo4j.Query:
+    """Return a statement that may take any time; it comes from our own files."""
+    return neo4j.Query(query, timeout=NO_LIMIT)
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Raise what goes wrong with the connection as an error of ours.
+
+    Raises:
+        GraphUnavailable: There is no connection, or a statement is refused.
+    """
+    try:
+        yield
+    except (DriverError, Neo4jError) as error:
+        raise GraphUnavailable(
+            f"Neo4j gave no answer: {message_of(error)}",
+            details={"code": getattr(error, "code", None)},
+        ) from None
+
+
+def message_of(error: Exception) -> str:
+    """Return what Neo4j or its driver says about an error."""
+    return getattr(error, "message", None) or str(error) or type(error).__name__

@@ -1,0 +1,187 @@
+"""Split Cypher scripts into statements, as Neo4j itself would read them.
+
+A semicolon ends a statement unless it stands in a string, a back-ticked name or a comment. Lines
+such as `:use system` are for the client and name the database of what follows.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from sidecypher_schema.errors import BadScript
+
+# Possessive, so that what is not closed is found where it was opened.
+_TOKEN: Final = re.compile(
+    r"""
+      (?P<space>\s++)
+    | (?P<comment>//[^\r\n]*+ | /\*.*?\*/)
+    | (?P<string>'(?:[^'\\]|\\.)*+' | "(?:[^"\\]|\\.)*+")
+    | (?P<name>`(?:[^`]|``)*+`)
+    | (?P<placeholder>\$\{\w+\})
+    | (?P<end>;)
+    | (?P<word>\w++)
+    | (?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_OPEN: Final = (
+    ("'", "A string"),
+    ('"', "A string"),
+    ("`", "A back-ticked name"),
+    ("/*", "A comment"),
+    ("${", "A placeholder"),
+)
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_COMMAND: Final = re.compile(r":(?P<command>[\w-]*)(?P<rest>[^\r\n]*)")
+_DATABASE: Final = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,62}")
+
+
+class Token(NamedTuple):
+    """A piece of a script.
+
+    Attributes:
+        kind: `space`, `comment`, `string`, `name` (in back-ticks), `placeholder`, `end` (a
+            semicolon), `word` or `other` (any other character).
+        text: As it stands in the script.
+        start: Where it begins, in characters.
+    """
+
+    kind: str
+    text: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement of a script.
+
+    Attributes:
+        text: Without the semicolon, and without comments before and after it.
+        line: Line of the file where it begins, from 1.
+        database: What a `:use` before it names; None without one.
+    """
+
+    text: str
+    line: int
+    database: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What a script holds.
+
+    Attributes:
+        statements: In their order.
+        header: Comment lines before the first statement, without `//`, each with its line.
+    """
+
+    statements: tuple[Statement, ...]
+    header: tuple[tuple[int, str], ...]
+
+
+def tokens(text: str, *, file: str = "", line: int = 1) -> Iterator[Token]:
+    """Yield the pieces of Cypher text; together they are the text.
+
+    Args:
+        text: A script or a statement.
+        file: Name of the file, for errors.
+        line: Line of the file where the text begins.
+
+    Raises:
+        BadScript: A string, name, comment or placeholder is not closed.
+
+    Example:
+        >>> [token.kind for token in tokens("RETURN ';' // ;")]
+        ['word', 'space', 'string', 'space', 'comment']
+    """
+    for found in _TOKEN.finditer(text):
+        if found.lastgroup == "other":
+            for opening, what in _OPEN:
+                if text.startswith(opening, found.start()):
+                    where = f"`{file}`, line {line + line_breaks(text[: found.start()])}"
+                    raise BadScript(f"{what} that begins in {where}, is not closed")
+        yield Token(str(found.lastgroup), found.group(), found.start())
+
+
+def split(text: str, file: str = "script") -> Split:
+    """Split a script into its statements.
+
+    Args:
+        text: The script; the last statement needs no semicolon, a byte order mark is ignored.
+        file: Name of the file, for errors.
+
+    Raises:
+        BadScript: Something is not closed, or there is a client command other than `:use`.
+
+    Example:
+        >>> script = "RETURN ';'; // one\\n:use system\\nSHOW USERS"
+        >>> [statement.text for statement in split(script).statements]
+        ["RETURN ';'", 'SHOW USERS']
+    """
+    text = text.removeprefix("\ufeff")
+    return _Splitter(text, file).split()
+
+
+class _Splitter:
+    """One pass over a script."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self._text = text
+        self._file = file
+        self._statements: list[Statement] = []
+        self._header: list[tuple[int, str]] = []
+        self._database: str | None = None
+        self._begin: int | None = None
+        self._end = 0
+
+    def split(self) -> Split:
+        command_end = 0
+        for token in tokens(self._text, file=self._file):
+            if token.start < command_end or token.kind == "space":
+                continue
+            if token.kind == "comment":
+                self._note(token)
+            elif token.kind == "end":
+                self._close()
+            elif token.text == ":" and self._begin is None:
+                command_end = self._obey(token.start)
+            else:
+                self._begin = token.start if self._begin is None else self._begin
+                self._end = token.start + len(token.text)
+        self._close()
+        return Split(tuple(self._statements), tuple(self._header))
+
+    def _note(self, token: Token) -> None:
+        if self._begin is None and not self._statements and token.text.startswith("//"):
+            line = 1 + line_breaks(self._text[: token.start])
+            self._header.append((line, token.text.removeprefix("//").strip()))
+
+    def _close(self) -> None:
+        if self._begin is None:
+            return
+        line = 1 + line_breaks(self._text[: self._begin])
+        text = self._text[self._begin : self._end]
+        self._statements.append(Statement(text, line, self._database))
+        self._begin = None
+
+    def _obey(self, start: int) -> int:
+        """Do what a line for the client says; return where it ends."""
+        found = _COMMAND.match(self._text, start)
+        assert found is not None  # noqa: S101 - it begins with the colon that was found
+        argument = found["rest"].partition("//")[0].strip().removesuffix(";").strip()
+        where = f"`{self._file}`, line {1 + line_breaks(self._text[:start])}"
+        if found["command"].lower() != "use":
+            raise BadScript(
+                f"`:{found['command']}` in {where}, is a command of other clients",
+                hint="Take it out; a script may have `:use` and Cypher statements.",
+            )
+        if not _DATABASE.fullmatch(argument):
+            raise BadScript(f"`:use` in {where}, names no database")
+        self._database = argument.lower()
+        return found.end()
+
+
+def line_breaks(text: str) -> int:
+    """Return how many lines end in a text."""
+    return len(_LINE_END.findall(text))

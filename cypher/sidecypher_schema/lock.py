@@ -1,0 +1,150 @@
+"""The lock that lets one run after the other change a schema.
+
+A node with a unique name and a lease. Whoever holds it renews the lease while it works; when it
+crashes, the lease runs out and the next one takes the lock. Before it writes, a holder looks
+whether the lock is still its own, in the transaction that writes where there is one.
+"""
+
+import getpass
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Final, LiteralString
+
+import neo4j
+
+from sidecypher_schema.errors import LockHeld, LockLost, SchemaError
+from sidecypher_schema.graph import Graph
+
+LEASE_SECONDS: Final = 60.0
+_POLL_SECONDS: Final = 0.2
+
+_CONSTRAINT: Final[LiteralString] = (
+    "CREATE CONSTRAINT sidecypher_migration_lock IF NOT EXISTS "
+    "FOR (l:__SidecypherMigrationLock) REQUIRE l.name IS UNIQUE"
+)
+# What is set first takes the write lock of the node, so that what is read after it is the latest.
+_TAKE: Final[LiteralString] = """
+    MERGE (l:__SidecypherMigrationLock {name: 'migrate'})
+    SET l.asked = true
+    WITH l, l.token IS NULL OR l.until < datetime.realtime() AS free
+    FOREACH (_ IN CASE WHEN free THEN [1] ELSE [] END |
+        SET l.token = $token, l.holder = $holder,
+            l.until = datetime.realtime() + duration({milliseconds: $milliseconds}))
+    RETURN free, l.holder AS holder, toString(l.until) AS until
+"""
+_RENEW: Final[LiteralString] = """
+    MATCH (l:__SidecypherMigrationLock {name: 'migrate'})
+    SET l.asked = true
+    WITH l WHERE l.token = $token
+    SET l.until = datetime.realtime() + duration({milliseconds: $milliseconds})
+    RETURN count(*) AS mine
+"""
+_RELEASE: Final[LiteralString] = """
+    MATCH (l:__SidecypherMigrationLock {name: 'migrate', token: $token}) DELETE l
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A lock that is held.
+
+    Attributes:
+        graph: Where.
+        token: What tells this holder from all others.
+        lease: Seconds until it runs out unless it is renewed.
+    """
+
+    graph: Graph
+    token: str
+    lease: float
+
+    def confirm(self, tx: neo4j.Transaction | None = None) -> None:
+        """Renew the lease.
+
+        Args:
+            tx: What is about to commit; without one, a transaction of its own is used.
+
+        Raises:
+            LockLost: Another run has begun.
+        """
+        if tx is None:
+            mine = self.graph.run(_RENEW, self.parameters)[0]["mine"]
+        else:
+            mine = tx.run(_RENEW, self.parameters).single(strict=True)["mine"]
+        if not mine:
+            raise LockLost("Another run has begun, since this one's lease had ended")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What its statements are given."""
+        return {"token": self.token, "milliseconds": round(self.lease * 1000)}
+
+
+@contextmanager
+def held(graph: Graph, *, wait: float = 0.0, lease: float = LEASE_SECONDS) -> Iterator[Lock]:
+    """Hold the lock while the block runs.
+
+    Args:
+        graph: The database that is to be changed.
+        wait: Seconds to wait for another holder.
+        lease: Seconds that the lock outlives a holder that crashed.
+
+    Raises:
+        LockHeld: Another run still holds it.
+        GraphUnavailable: There is no connection.
+    """
+    lock = Lock(graph, str(uuid.uuid4()), lease)
+    _take(lock, wait)
+    ended = threading.Event()
+    renewing = threading.Thread(target=_renew, args=(lock, ended), daemon=True)
+    renewing.start()
+    try:
+        yield lock
+    finally:
+        ended.set()
+        renewing.join()
+        # Whoever has taken it meanwhile keeps it: it has another token.
+        graph.run(_RELEASE, {"token": lock.token})
+
+
+def _take(lock: Lock, wait: float) -> None:
+    deadline = time.monotonic() + wait
+    while True:
+        # Each time, since a holder that cleans drops it.
+        lock.graph.run(_CONSTRAINT)
+        [found] = lock.graph.run(_TAKE, {**lock.parameters, "holder": machine_user_and_process()})
+        if found["free"]:
+            return
+        if time.monotonic() >= deadline:
+            raise LockHeld(
+                f"Another run is under way, of {found['holder']}, until {found['until']} at least",
+                retryable=True,
+                details={"holder": found["holder"], "until": found["until"]},
+            )
+        time.sleep(_POLL_SECONDS)
+
+
+def _renew(lock: Lock, ended: threading.Event) -> None:
+    while not ended.wait(lock.lease / 3):
+        # The run itself finds out before it writes.
+        with suppress(SchemaError):
+            lock.confirm()
+
+
+def machine_user() -> str:
+    """Return the name of the user who runs this process."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
+
+
+def machine_user_and_process() -> str:
+    """Return who holds a lock, for a person who waits for it."""
+    return f"{machine_user()}@{socket.gethostname()}, process {os.getpid()}"
