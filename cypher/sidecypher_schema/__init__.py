@@ -1,7 +1,49 @@
-"""Cypher files that hold the schema sidecypher's own procedures rely on, and what applies them."""
+"""Cypher files that hold the schema sidecypher's procedures rely on, and what applies them.
 
-from sidecypher_schema.lexer import split
-from sidecypher_schema.migrating import migrate
-from sidecypher_schema.scripts import own_scripts, shipped_scripts
+`migrate` brings a graph to what the files say, `find_drift` tells how it differs, `repair` and
+`clean` mend and remove. All take the scripts of `shipped_scripts` or `own_scripts`.
 
-__all__ = ["migrate", "own_scripts", "shipped_scripts", "split"]
+Example:
+    >>> [each.version for each in shipped_scripts().migrations][0]
+    '001'
+"""
+
+from sidecypher_schema.chain import read_chain
+from sidecypher_schema.drift import Drift, find_drift
+from sidecypher_schema.errors import CleanRefused, SchemaError
+from sidecypher_schema.graph import Graph, connect
+from sidecypher_schema.lexer import Statement, split
+from sidecypher_schema.mending import Cleaned, Repaired, clean, repair
+from sidecypher_schema.migrating import Migrated, migrate
+from sidecypher_schema.plan import Plan, make_plan
+from sidecypher_schema.rows import Overview, migration_rows, overview
+from sidecypher_schema.scripts import Script, Scripts, own_scripts, shipped_scripts
+from sidecypher_schema.states import standings
+
+__all__ = [
+    "CleanRefused",
+    "Cleaned",
+    "Drift",
+    "Graph",
+    "Migrated",
+    "Overview",
+    "Plan",
+    "Repaired",
+    "SchemaError",
+    "Script",
+    "Scripts",
+    "Statement",
+    "clean",
+    "connect",
+    "find_drift",
+    "make_plan",
+    "migrate",
+    "migration_rows",
+    "overview",
+    "own_scripts",
+    "read_chain",
+    "repair",
+    "shipped_scripts",
+    "split",
+    "standings",
+]

@@ -24,6 +24,11 @@ CONSTRAINT: Final[LiteralString] = (
 Run = Callable[[LiteralString, Mapping[str, Any]], list[dict[str, Any]]]
 """What runs a statement with parameters and returns its rows."""
 
+_DROP: Final[LiteralString] = (
+    "MATCH (one:__Neo4jMigration {migrationTarget: $target}) DETACH DELETE one"
+)
+_OTHERS: Final[LiteralString] = "MATCH (one:__Neo4jMigration) RETURN count(one) AS count"
+_DROP_CONSTRAINT: Final[LiteralString] = "DROP CONSTRAINT unique_version___Neo4jMigration IF EXISTS"
 _READ: Final[LiteralString] = """
     MATCH (before:__Neo4jMigration {migrationTarget: $target})
         -[link:MIGRATED_TO]->(one:__Neo4jMigration {migrationTarget: $target})
@@ -108,6 +113,18 @@ def read_chain(run: Run, target: str) -> list[Applied]:
         chain.append(found[version])
         version = chain[-1].version
     return chain
+
+
+def drop_chain(run: Run, target: str) -> None:
+    """Remove a chain, and its constraint when no other chain is left.
+
+    Args:
+        run: Runs a statement that writes.
+        target: Which chain.
+    """
+    run(_DROP, {"target": target})
+    if not run(_OTHERS, {})[0]["count"]:
+        run(_DROP_CONSTRAINT, {})
 
 
 def record(

@@ -81,12 +81,25 @@ def reported() -> Iterator[None]:
         GraphUnavailable: There is no connection, or a statement is refused.
     """
     try:
-        yield
-    except (DriverError, Neo4jError) as error:
+        with reported_loss():
+            yield
+    except Neo4jError as error:
         raise GraphUnavailable(
-            f"Neo4j gave no answer: {message_of(error)}",
-            details={"code": getattr(error, "code", None)},
+            f"Neo4j gave no answer: {message_of(error)}", details={"code": error.code}
         ) from None
+
+
+@contextmanager
+def reported_loss() -> Iterator[None]:
+    """Raise the loss of the connection as an error of ours.
+
+    Raises:
+        GraphUnavailable: There is no connection.
+    """
+    try:
+        yield
+    except DriverError as error:
+        raise GraphUnavailable(f"Neo4j gave no answer: {message_of(error)}") from None
 
 
 def message_of(error: Exception) -> str:

@@ -5,6 +5,7 @@ such as `:use system` are for the client and name the database of what follows.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -134,6 +135,7 @@ class _Splitter:
         self._database: str | None = None
         self._begin: int | None = None
         self._end = 0
+        self._line_ends = [found.end() for found in _LINE_END.finditer(text)]
 
     def split(self) -> Split:
         command_end = 0
@@ -154,15 +156,14 @@ class _Splitter:
 
     def _note(self, token: Token) -> None:
         if self._begin is None and not self._statements and token.text.startswith("//"):
-            line = 1 + line_breaks(self._text[: token.start])
-            self._header.append((line, token.text.removeprefix("//").strip()))
+            text = token.text.removeprefix("//").strip()
+            self._header.append((self._line(token.start), text))
 
     def _close(self) -> None:
         if self._begin is None:
             return
-        line = 1 + line_breaks(self._text[: self._begin])
         text = self._text[self._begin : self._end]
-        self._statements.append(Statement(text, line, self._database))
+        self._statements.append(Statement(text, self._line(self._begin), self._database))
         self._begin = None
 
     def _obey(self, start: int) -> int:
@@ -170,7 +171,7 @@ class _Splitter:
         found = _COMMAND.match(self._text, start)
         assert found is not None  # noqa: S101 - it begins with the colon that was found
         argument = found["rest"].partition("//")[0].strip().removesuffix(";").strip()
-        where = f"`{self._file}`, line {1 + line_breaks(self._text[:start])}"
+        where = f"`{self._file}`, line {self._line(start)}"
         if found["command"].lower() != "use":
             raise BadScript(
                 f"`:{found['command']}` in {where}, is a command of other clients",
@@ -180,6 +181,9 @@ class _Splitter:
             raise BadScript(f"`:use` in {where}, names no database")
         self._database = argument.lower()
         return found.end()
+
+    def _line(self, position: int) -> int:
+        return 1 + bisect_right(self._line_ends, position)
 
 
 def line_breaks(text: str) -> int:

@@ -28,6 +28,7 @@ _CONSTRAINT: Final[LiteralString] = (
     "CREATE CONSTRAINT sidecypher_migration_lock IF NOT EXISTS "
     "FOR (l:__SidecypherMigrationLock) REQUIRE l.name IS UNIQUE"
 )
+_DROP_CONSTRAINT: Final[LiteralString] = "DROP CONSTRAINT sidecypher_migration_lock IF EXISTS"
 # What is set first takes the write lock of the node, so that what is read after it is the latest.
 _TAKE: Final[LiteralString] = """
     MERGE (l:__SidecypherMigrationLock {name: 'migrate'})
@@ -111,6 +112,11 @@ def held(graph: Graph, *, wait: float = 0.0, lease: float = LEASE_SECONDS) -> It
         renewing.join()
         # Whoever has taken it meanwhile keeps it: it has another token.
         graph.run(_RELEASE, {"token": lock.token})
+
+
+def drop_lock(graph: Graph) -> None:
+    """Remove what only the lock needs."""
+    graph.run(_DROP_CONSTRAINT)
 
 
 def _take(lock: Lock, wait: float) -> None:

@@ -1,43 +1,103 @@
 """Bring a graph to what the files say."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import neo4j
 
 from sidecypher_schema.chain import CONSTRAINT, Author, read_chain
-from sidecypher_schema.graph import connect
+from sidecypher_schema.graph import Graph, connect
 from sidecypher_schema.lock import LEASE_SECONDS, held, machine_user
+from sidecypher_schema.plan import Plan, Skipped, make_plan
 from sidecypher_schema.runner import Runner, Tell, silent
 from sidecypher_schema.scripts import Script, Scripts, shipped_scripts
+from sidecypher_schema.trigger_files import Trigger
+
+NO_VALUES: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """What a run has done.
+
+    Attributes:
+        applied: Scripts, with the seconds each took.
+        skipped: Scripts that were left out, for their assumptions.
+        installed: Triggers that were installed or installed anew.
+        left_out: Triggers that were not, since there is no APOC.
+        why: Why they were not; empty if there are none.
+    """
+
+    applied: tuple[tuple[Script, float], ...]
+    skipped: tuple[Skipped, ...]
+    installed: tuple[Trigger, ...]
+    left_out: tuple[Trigger, ...]
+    why: str
 
 
 def migrate(
     driver: neo4j.Driver,
     scripts: Scripts | None = None,
     *,
+    values: Mapping[str, str] = NO_VALUES,
     wait: float = 0.0,
     lease: float = LEASE_SECONDS,
     tell: Tell = silent,
-) -> list[Script]:
-    """Apply what is pending; nothing is written when nothing is.
+) -> Migrated:
+    """Apply what is pending and install the triggers; write nothing when all is done.
 
-    Returns:
-        What was applied.
+    Args:
+        driver: The server, as a user who may change its schema.
+        scripts: What its default database shall be brought to; without them, what ships.
+        values: Of placeholders.
+        wait: Seconds to wait while another run is under way.
+        lease: Seconds after which the lock of a run that crashed is free.
+        tell: Told before each statement.
+
+    Raises:
+        SchemaError: Something was refused; what was applied before it is recorded.
     """
-    scripts = scripts or shipped_scripts()
+    scripts = shipped_scripts() if scripts is None else scripts
     graph = connect(driver)
+    plan = make_plan(graph, scripts, values)
+    if plan.is_empty:
+        return _migrated(plan, scripts, [])
     with held(graph, wait=wait, lease=lease) as lock:
-        graph.run(CONSTRAINT)
-        chain = read_chain(graph.run, scripts.target)
-        [user] = graph.run("SHOW CURRENT USER YIELD user")
-        runner = Runner(
-            graph, lock, Author(machine_user(), user["user"] or ""), scripts.target, tell
-        )
-        done = []
-        known = {each.version: each.checksum for each in chain}
-        for script in scripts.migrations:
-            if script.version not in known or (
-                script.repeatable and known[script.version] != script.checksum
-            ):
-                runner.apply(script, chain)
-                chain = read_chain(graph.run, scripts.target)
-                done.append(script)
-        return done
+        # Another run may have done some of it meanwhile.
+        plan = make_plan(graph, scripts, values)
+        applied = _apply(plan, Runner(lock, author_of(graph), scripts.target, values, tell))
+        lock.confirm()
+        plan.apoc.drop(plan.drop)
+        plan.apoc.install(plan.install, scripts.target)
+        plan.apoc.start(plan.start)
+    return _migrated(plan, scripts, applied)
+
+
+def _apply(plan: Plan, runner: Runner) -> list[tuple[Script, float]]:
+    if not plan.scripts:
+        return []
+    graph = runner.graph
+    graph.run(CONSTRAINT)
+    applied = []
+    with plan.apoc.stopped():
+        for script in plan.scripts:
+            chain = read_chain(graph.run, runner.target)
+            applied.append((script, runner.apply(script, chain)))
+    return applied
+
+
+def author_of(graph: Graph) -> Author:
+    """Return who runs: the user of the machine, and that of Neo4j."""
+    [row] = graph.run("SHOW CURRENT USER YIELD user")
+    return Author(machine_user(), row["user"] or "")
+
+
+def _migrated(plan: Plan, scripts: Scripts, applied: list[tuple[Script, float]]) -> Migrated:
+    without = scripts.triggers if plan.apoc.problem else ()
+    return Migrated(
+        applied=tuple(applied),
+        skipped=plan.skipped,
+        installed=plan.install,
+        left_out=without,
+        why=plan.apoc.problem if without else "",
+    )

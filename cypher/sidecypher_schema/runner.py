@@ -1,7 +1,7 @@
 """Apply the scripts that are pending, each statement where it belongs."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,9 +12,18 @@ from neo4j.exceptions import Neo4jError
 
 from sidecypher_schema.chain import Applied, Author, record
 from sidecypher_schema.errors import StatementFailed
-from sidecypher_schema.graph import NO_LIMIT, SYSTEM, Graph, message_of, reported, unlimited
+from sidecypher_schema.graph import (
+    NO_LIMIT,
+    SYSTEM,
+    Graph,
+    message_of,
+    reported,
+    reported_loss,
+    unlimited,
+)
 from sidecypher_schema.lexer import Statement
 from sidecypher_schema.lock import Lock
+from sidecypher_schema.placeholders import fill
 from sidecypher_schema.scripts import Script
 
 INDEX_SECONDS: Final = 3600
@@ -36,18 +45,23 @@ class Runner:
     """What a run needs.
 
     Attributes:
-        graph: Where to run.
-        lock: What it holds.
+        lock: What it holds, in the database that is migrated.
         author: Who runs.
         target: Which chain.
+        values: Of placeholders.
         tell: Told before each statement.
     """
 
-    graph: Graph
     lock: Lock
     author: Author
     target: str
+    values: Mapping[str, str]
     tell: Tell
+
+    @property
+    def graph(self) -> Graph:
+        """The database that is migrated."""
+        return self.lock.graph
 
     def apply(self, script: Script, chain: list[Applied]) -> float:
         """Run a script and record it.
@@ -70,14 +84,15 @@ class Runner:
         for group in groups:
             self._run_group(script, group)
         if any(group.kind == "schema" for group in groups):
-            self.graph.run("CALL db.awaitIndexes($seconds)", {"seconds": INDEX_SECONDS})
+            await_indexes(self.graph)
         with self._transaction(self.graph.database) as tx:
             for statement in last.statements if last else ():
                 self._run(script, statement, tx)
             self.lock.confirm(tx)
             seconds = time.monotonic() - started
             record(tx, script, chain, author=self.author, target=self.target, seconds=seconds)
-            with reported():
+            # What other statements of the transaction have done may be refused only now.
+            with located(script, last.statements[-1]) if last else reported():
                 tx.commit()
         return seconds
 
@@ -87,7 +102,9 @@ class Runner:
             with self._transaction(group.database) as tx:
                 for statement in group.statements:
                     self._run(script, statement, tx)
-                self._commit(script, group.statements[-1], tx)
+                self.lock.confirm(tx)
+                with located(script, group.statements[-1]):
+                    tx.commit()
             return
         for statement in group.statements:
             self.lock.confirm()
@@ -108,7 +125,8 @@ class Runner:
         if statement.database == SYSTEM:
             return "alone"
         with located(script, statement), self.graph.session(self._database(statement)) as session:
-            summary = session.run(unlimited(f"EXPLAIN {statement.text}")).consume()
+            text = self._text(script, statement)
+            summary = session.run(unlimited(f"EXPLAIN {text}")).consume()
         if summary.query_type == "s":
             return "schema"
         return "alone" if _begins_transactions(summary.plan) else "data"
@@ -130,14 +148,14 @@ class Runner:
     ) -> None:
         self.tell(script, statement)
         with located(script, statement):
+            text = self._text(script, statement)
             if isinstance(runner, neo4j.Session):
-                runner.run(unlimited(statement.text)).consume()
+                runner.run(unlimited(text)).consume()
             else:
-                runner.run(statement.text).consume()
+                runner.run(text).consume()
 
-    def _commit(self, script: Script, statement: Statement, tx: neo4j.Transaction) -> None:
-        with located(script, statement):
-            tx.commit()
+    def _text(self, script: Script, statement: Statement) -> str:
+        return fill(statement, self.values, script.source).text
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +169,26 @@ class _Group:
         return self.kind == "data" and self.database == graph.database
 
 
+def await_indexes(graph: Graph) -> None:
+    """Wait until all indexes are filled.
+
+    Raises:
+        GraphUnavailable: One of them cannot be filled.
+    """
+    graph.run("CALL db.awaitIndexes($seconds)", {"seconds": INDEX_SECONDS})
+
+
 @contextmanager
 def located(script: Script, statement: Statement) -> Iterator[None]:
     """Tell where the statement is that Neo4j refuses.
 
     Raises:
         StatementFailed: Neo4j refused it.
+        GraphUnavailable: The connection was lost.
     """
     try:
-        yield
+        with reported_loss():
+            yield
     except Neo4jError as error:
         raise StatementFailed(
             f"Statement {script.statements.index(statement) + 1} of {len(script.statements)} in "

@@ -1,21 +1,289 @@
-"""`sidecypher migrate`: constraints, indexes and triggers, as the files say."""
+"""`sidecypher migrate`: constraints, indexes and triggers, as Cypher files say."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 import neo4j
 import typer
 
 from sidecypher.cli.lifecycle import bolt_address
-from sidecypher.cli.options import Config, Home
-from sidecypher.cli.output import notes
+from sidecypher.cli.options import AsJson, Config, Home
+from sidecypher.cli.output import notes, results, show_json, show_table
+from sidecypher.errors import SettingsError
 from sidecypher.settings import load_settings
-from sidecypher_schema import migrate as apply
+from sidecypher_schema import (
+    CleanRefused,
+    Graph,
+    Migrated,
+    Plan,
+    Script,
+    Scripts,
+    Statement,
+    clean,
+    connect,
+    find_drift,
+    make_plan,
+    overview,
+    own_scripts,
+    repair,
+    shipped_scripts,
+)
+from sidecypher_schema import migrate as run_migrations
 
-migrate = typer.Typer(help="Constraints, indexes and triggers.", invoke_without_command=True)
+Folder = Annotated[
+    Path | None,
+    typer.Option("--folder", help="Folder of your own scripts, instead of those that ship."),
+]
+Values = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Value of a placeholder, as NAME=VALUE; may be given again."),
+]
+Wait = Annotated[
+    float, typer.Option("--wait", min=0, help="Seconds to wait while another run is under way.")
+]
+
+_PLAIN: Final[dict[str, Any]] = {"markup": False, "highlight": False, "soft_wrap": True}
+
+migrate = typer.Typer(
+    help="Constraints, indexes and triggers, as Cypher files say.", invoke_without_command=True
+)
 
 
 @migrate.callback()
-def _apply(home: Home = None, config: Config = None) -> None:
-    """Apply the scripts that are pending."""
+def _apply(
+    context: typer.Context,
+    home: Home = None,
+    config: Config = None,
+    folder: Folder = None,
+    values: Values = None,
+    wait: Wait = 0.0,
+    as_json: AsJson = False,
+) -> None:
+    """Apply what is pending, and install the triggers; nothing happens when all is done."""
+    if context.invoked_subcommand is not None:
+        _refuse_options_before(context)
+        return
+    scripts, given = _scripts(folder), _given(values)
+    with _driver(home, config) as driver:
+        done = run_migrations(driver, scripts, values=given, wait=wait, tell=_tell)
+    if as_json:
+        show_json(_facts_of_run(done))
+    else:
+        _show_run(done)
+
+
+@migrate.command()
+def info(
+    home: Home = None, config: Config = None, folder: Folder = None, as_json: AsJson = False
+) -> None:
+    """Tell what is applied, pending or changed; nothing is written."""
+    with _graph(home, config) as graph:
+        rows = [asdict(row) for row in overview(graph, _scripts(folder))]
+    if as_json:
+        show_json(rows)
+    else:
+        shown = ("version", "description", "type", "state", "installed_at")
+        show_table("Migrations", shown, ([row[column] for column in shown] for row in rows))
+
+
+@migrate.command()
+def validate(
+    home: Home = None, config: Config = None, folder: Folder = None, as_json: AsJson = False
+) -> None:
+    """Tell how the graph differs from the files; exit code 1 when it does."""
+    with _graph(home, config) as graph:
+        rows = [asdict(each) for each in find_drift(graph, _scripts(folder))]
+    if as_json:
+        show_json(rows)
+    elif rows:
+        show_table("Drift", list(rows[0]), (row.values() for row in rows))
+    else:
+        results.print("The graph is what the files say.")
+    if rows:
+        raise typer.Exit(1)
+
+
+@migrate.command("dry-run")
+def dry_run(
+    home: Home = None,
+    config: Config = None,
+    folder: Folder = None,
+    values: Values = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what a run would do; nothing is written."""
+    scripts, given = _scripts(folder), _given(values)
+    with _graph(home, config) as graph:
+        plan = make_plan(graph, scripts, given)
+    if as_json:
+        show_json(_facts_of_plan(plan))
+    else:
+        _show_plan(plan)
+
+
+@migrate.command("repair")
+def repair_command(
+    home: Home = None,
+    config: Config = None,
+    folder: Folder = None,
+    values: Values = None,
+    wait: Wait = 0.0,
+    as_json: AsJson = False,
+) -> None:
+    """Accept changed scripts, and create again what is missing; no script runs."""
+    scripts, given = _scripts(folder), _given(values)
+    with _driver(home, config) as driver:
+        facts = asdict(repair(driver, scripts, values=given, wait=wait))
+    _show_facts(facts, as_json=as_json, nothing="There was nothing to repair.")
+
+
+@migrate.command("clean")
+def clean_command(
+    home: Home = None,
+    config: Config = None,
+    folder: Folder = None,
+    wait: Wait = 0.0,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove the chain, the triggers, constraints and indexes of the files; never your data."""
+    scripts = _scripts(folder)
+    if not yes:
+        _ask(scripts)
+    with _driver(home, config) as driver:
+        facts = asdict(clean(driver, scripts, wait=wait))
+    _show_facts(facts, as_json=as_json, nothing="There was nothing to remove.")
+
+
+def _refuse_options_before(context: typer.Context) -> None:
+    """Refuse options that the verb behind them would not see."""
+    sources = filter(None, map(context.get_parameter_source, context.params))
+    if any(source.name == "COMMANDLINE" for source in sources):
+        raise typer.BadParameter(f"Options stand behind the verb `{context.invoked_subcommand}`")
+
+
+def _scripts(folder: Path | None) -> Scripts:
+    return shipped_scripts() if folder is None else own_scripts(folder)
+
+
+def _given(values: Sequence[str] | None) -> dict[str, str]:
+    pairs = [value.partition("=") for value in values or ()]
+    for name, equals, _ in pairs:
+        if not (name.isidentifier() and equals):
+            raise SettingsError(
+                "A value of `--set` is not understood", hint="Write it as `--set name=value`."
+            )
+    return {name: value for name, _, value in pairs}
+
+
+@contextmanager
+def _driver(home: Path | None, config: Path | None) -> Iterator[neo4j.Driver]:
     uri, auth = bolt_address(load_settings({"home": home}, config=config))
     with neo4j.GraphDatabase.driver(uri, auth=auth) as driver:
-        for script in apply(driver):
-            notes.print(f"applied {script.source}", markup=False)
+        yield driver
+
+
+@contextmanager
+def _graph(home: Path | None, config: Path | None) -> Iterator[Graph]:
+    with _driver(home, config) as driver:
+        yield connect(driver)
+
+
+def _ask(scripts: Scripts) -> None:
+    """Ask whoever sits before the terminal.
+
+    Raises:
+        CleanRefused: Nobody does, or the answer is no.
+    """
+    if not sys.stdin.isatty():
+        raise CleanRefused("There is no terminal to ask in whether schema is to be removed")
+    question = f"Remove the schema of the scripts of `{scripts.target}`, and their triggers?"
+    if not typer.confirm(question, err=True):
+        raise CleanRefused("Nothing was removed", hint="")
+
+
+def _tell(script: Script, statement: Statement) -> None:
+    number = script.statements.index(statement) + 1
+    first = statement.text.splitlines()[0]
+    line = f"{script.source} {number}/{len(script.statements)}  {first}"
+    notes.print(line, markup=False, soft_wrap=True)
+
+
+def _facts_of_run(done: Migrated) -> dict[str, Any]:
+    return {
+        "applied": [
+            {"version": script.version, "source": script.source, "seconds": round(seconds, 3)}
+            for script, seconds in done.applied
+        ],
+        "skipped": [{"source": each.script.source, "reason": each.reason} for each in done.skipped],
+        "triggers": [trigger.name for trigger in done.installed],
+        "left_out": [trigger.name for trigger in done.left_out],
+        "why": done.why or None,
+    }
+
+
+def _show_run(done: Migrated) -> None:
+    for script, seconds in done.applied:
+        results.print(f"applied {script.source} in {seconds:.1f} s", **_PLAIN)
+    for each in done.skipped:
+        results.print(f"skipped {each.script.source}: {each.reason}", **_PLAIN)
+    for trigger in done.installed:
+        results.print(f"installed the trigger {trigger.name}", **_PLAIN)
+    if done.left_out:
+        names = ", ".join(trigger.name for trigger in done.left_out)
+        notes.print(f"warning: {done.why}, so triggers are left out: {names}", markup=False)
+    if not (done.applied or done.installed):
+        results.print("There was nothing to do.", **_PLAIN)
+
+
+def _facts_of_plan(plan: Plan) -> dict[str, Any]:
+    return {
+        "scripts": [
+            {
+                "version": script.version,
+                "source": script.source,
+                "statements": [
+                    {"line": each.line, "database": each.database, "text": each.text}
+                    for each in script.statements
+                ],
+            }
+            for script in plan.scripts
+        ],
+        "skipped": [{"source": each.script.source, "reason": each.reason} for each in plan.skipped],
+        "install": [trigger.name for trigger in plan.install],
+        "start": list(plan.start),
+        "drop": list(plan.drop),
+    }
+
+
+def _show_plan(plan: Plan) -> None:
+    for script in plan.scripts:
+        for each in script.statements:
+            where = f", database {each.database}" if each.database else ""
+            results.print(f"// {script.source}, line {each.line}{where}", **_PLAIN)
+            results.print(f"{each.text};", **_PLAIN)
+    for verb, names in (
+        ("skip", [each.script.source for each in plan.skipped]),
+        ("install the trigger", [trigger.name for trigger in plan.install]),
+        ("start the trigger", plan.start),
+        ("drop the trigger", plan.drop),
+    ):
+        for name in names:
+            results.print(f"// {verb} {name}", **_PLAIN)
+    if plan.is_empty:
+        results.print("There is nothing to do.")
+
+
+def _show_facts(facts: dict[str, Sequence[str]], *, as_json: bool, nothing: str) -> None:
+    if as_json:
+        show_json(facts)
+        return
+    for what, names in facts.items():
+        for name in names:
+            results.print(f"{what}: {name}", **_PLAIN)
+    if not any(facts.values()):
+        results.print(nothing)

@@ -1,0 +1,230 @@
+"""Install, stop, start and drop triggers by APOC, and wait until Neo4j has done it.
+
+APOC keeps triggers in the database `system`, and the database they work in reads them anew every
+`apoc.trigger.refresh` milliseconds. So nothing is done before `apoc.trigger.list()` shows it there.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, LiteralString
+
+from neo4j.exceptions import Neo4jError
+
+from sidecypher_schema.errors import (
+    BadPlaceholder,
+    TriggerNotSeen,
+    TriggerRefused,
+)
+from sidecypher_schema.graph import SYSTEM, Graph, message_of, reported, unlimited
+from sidecypher_schema.lexer import tokens
+from sidecypher_schema.trigger_files import Trigger
+
+MARK: Final = "sidecypherTarget"
+"""Parameter of every trigger of ours, which tells them from those of others."""
+
+WAIT_SECONDS: Final = 90.0
+"""A little more than the 60 s after which APOC reads triggers by default."""
+
+_POLL_SECONDS: Final = 0.05
+
+GIVEN: Final[dict[str, Any]] = {
+    "transactionId": 0,
+    "commitTime": 0,
+    "createdNodes": [],
+    "createdRelationships": [],
+    "deletedNodes": [],
+    "deletedRelationships": [],
+    "removedLabels": {},
+    "removedNodeProperties": {},
+    "removedRelationshipProperties": {},
+    "assignedLabels": {},
+    "assignedNodeProperties": {},
+    "assignedRelationshipProperties": {},
+    "metaData": {},
+}
+"""Parameters that APOC gives to every trigger, empty."""
+
+_LIST: Final[LiteralString] = (
+    "CALL apoc.trigger.list() YIELD name, query, selector, params, installed, paused "
+    "RETURN name, query AS text, selector.phase AS phase, params, installed, paused"
+)
+_INSTALL: Final[LiteralString] = (
+    "CALL apoc.trigger.install($database, $name, $text, {phase: $phase}, {params: $params})"
+)
+_STOP: Final[LiteralString] = "CALL apoc.trigger.stop($database, $name)"
+_START: Final[LiteralString] = "CALL apoc.trigger.start($database, $name)"
+_DROP: Final[LiteralString] = "CALL apoc.trigger.drop($database, $name)"
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A trigger that Neo4j has.
+
+    Attributes:
+        name: Its name.
+        text: Its statement.
+        phase: When it runs.
+        params: Parameters of its own.
+        installed: Whether it is in service.
+        paused: Whether it was stopped.
+    """
+
+    name: str
+    text: str
+    phase: str
+    params: dict[str, Any]
+    installed: bool
+    paused: bool
+
+    @property
+    def target(self) -> str | None:
+        """Chain of the scripts it came with; None for a trigger of others."""
+        found = (self.params or {}).get(MARK)
+        return found if isinstance(found, str) else None
+
+    def is_from(self, trigger: Trigger, target: str) -> bool:
+        """Return whether it is what a file says."""
+        return (self.text, self.phase, self.params) == (
+            trigger.text,
+            trigger.phase,
+            {**trigger.params, MARK: target},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Apoc:
+    """The triggers of a database.
+
+    Attributes:
+        graph: The database.
+        problem: Why there are none to be had, or empty.
+    """
+
+    graph: Graph
+    problem: str = ""
+
+    def triggers(self) -> dict[str, Installed]:
+        """Return what the database has read, by name."""
+        if self.problem:
+            return {}
+        return {row["name"]: Installed(**row) for row in self.graph.run(_LIST)}
+
+    def install(self, triggers: Iterable[Trigger], target: str) -> None:
+        """Install triggers and wait until they are in service.
+
+        Raises:
+            TriggerNotSeen: Neo4j does not show one of them in time.
+        """
+        waiting = list(triggers)
+        for trigger in waiting:
+            self._order(
+                _INSTALL,
+                trigger.name,
+                text=trigger.text,
+                phase=trigger.phase,
+                params={**trigger.params, MARK: target},
+            )
+        self._await(
+            [trigger.name for trigger in waiting],
+            lambda found: {
+                trigger.name
+                for trigger in waiting
+                if (one := found.get(trigger.name)) is not None
+                and one.is_from(trigger, target)
+                and one.installed
+                and not one.paused
+            },
+        )
+
+    def drop(self, names: Iterable[str]) -> None:
+        """Drop triggers and wait until they are out of service."""
+        waiting = list(names)
+        for name in waiting:
+            self._order(_DROP, name)
+        self._await(waiting, lambda found: {name for name in waiting if name not in found})
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Keep all triggers of ours stopped while the block runs; start them whatever it does."""
+        ours = [one for one in self.triggers().values() if one.target is not None]
+        names = [one.name for one in ours if not one.paused]
+        self._pause(_STOP, names, paused=True)
+        try:
+            yield
+        finally:
+            self._pause(_START, names, paused=False)
+
+    def start(self, names: Iterable[str]) -> None:
+        """Start triggers and wait until they are in service."""
+        self._pause(_START, list(names), paused=False)
+
+    def _pause(self, order: LiteralString, names: list[str], *, paused: bool) -> None:
+        for name in names:
+            self._order(order, name)
+        self._await(
+            names,
+            lambda found: {
+                name for name in names if name not in found or found[name].paused == paused
+            },
+        )
+
+    def _order(self, order: LiteralString, name: str, **parameters: Any) -> None:
+        self.graph.run(
+            order, {"database": self.graph.database, "name": name, **parameters}, database=SYSTEM
+        )
+
+    def _await(self, names: list[str], done: Callable[[dict[str, Installed]], set[str]]) -> None:
+        if not names:
+            return
+        deadline = time.monotonic() + WAIT_SECONDS
+        while missing := set(names) - done(self.triggers()):
+            if time.monotonic() > deadline:
+                raise TriggerNotSeen(
+                    f"Neo4j does not show within {WAIT_SECONDS:g} s what was done to the trigger "
+                    f"`{min(missing)}`"
+                )
+            time.sleep(_POLL_SECONDS)
+
+
+def find_apoc(graph: Graph) -> Apoc:
+    """Return what installs triggers in a database, or why it cannot."""
+    with reported(), graph.session() as session:
+        try:
+            session.run(unlimited(_LIST)).consume()
+        except Neo4jError as error:
+            if error.code == "Neo.ClientError.Procedure.ProcedureNotFound":
+                return Apoc(graph, "Neo4j has no APOC")
+            if "apoc.trigger.enabled" in message_of(error):
+                return Apoc(graph, "APOC has its triggers switched off (`apoc.trigger.enabled`)")
+            raise
+    return Apoc(graph)
+
+
+def check(graph: Graph, trigger: Trigger) -> None:
+    """Refuse a trigger that Neo4j cannot plan: with it installed, every write would fail.
+
+    Raises:
+        BadPlaceholder: It has a placeholder.
+        TriggerRefused: It has a parameter that nothing gives, or Neo4j cannot plan it.
+    """
+    where = f"The trigger `{trigger.name}` in `{trigger.source}`, line {trigger.line},"
+    given = {**GIVEN, **trigger.params, MARK: ""}
+    found = [token for token in tokens(trigger.text) if token.kind not in {"space", "comment"}]
+    for before, token in pairwise(found):
+        if token.kind == "placeholder":
+            raise BadPlaceholder(f"{where} has a placeholder, and triggers have none")
+        if before.text == "$" and token.text.strip("`") not in given:
+            raise TriggerRefused(
+                f"{where} uses `${token.text}`, which neither APOC nor its header gives"
+            )
+    with reported(), graph.session() as session:
+        try:
+            session.run(unlimited(f"EXPLAIN {trigger.text}"), given).consume()
+        except Neo4jError as error:
+            raise TriggerRefused(
+                f"{where} cannot be planned: {message_of(error)}",
+                details={"code": error.code, "file": trigger.source, "line": trigger.line},
+            ) from None

@@ -1,0 +1,57 @@
+"""How a graph differs from what the files say."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from sidecypher_schema.apoc import find_apoc
+from sidecypher_schema.catalog import Declared, declared, existing
+from sidecypher_schema.chain import read_chain
+from sidecypher_schema.graph import Graph
+from sidecypher_schema.plan import trigger_standings
+from sidecypher_schema.scripts import Scripts
+from sidecypher_schema.states import Standing, standings
+
+What = Literal["script", "constraint", "index", "trigger"]
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """One difference.
+
+    Attributes:
+        what: What is different.
+        name: Which one: a file, or the name of a constraint, index or trigger.
+        problem: `pending`, `changed`, `missing` (not there any more: the file of a script or
+            trigger, or a constraint or index), `different`, `failed` or `stopped`.
+    """
+
+    what: What
+    name: str
+    problem: str
+
+
+def find_drift(graph: Graph, scripts: Scripts) -> list[Drift]:
+    """Return all differences; none when the graph is what the files say."""
+    found = standings(scripts.migrations, read_chain(graph.run, scripts.target))
+    return [
+        *(Drift("script", each.source, each.state) for each in found if each.state != "applied"),
+        *(
+            Drift("index" if one.item.kind == "index" else "constraint", str(one.item), problem)
+            for one, problem in schema_problems(graph, found)
+        ),
+        *(
+            Drift("trigger", each.name, each.state)
+            for each in trigger_standings(scripts, find_apoc(graph))
+            if each.state not in {"applied", "unavailable"}
+        ),
+    ]
+
+
+def schema_problems(graph: Graph, found: list[Standing]) -> Iterator[tuple[Declared, str]]:
+    """Yield what applied scripts declare and the graph does not have, with what is wrong."""
+    there = existing(graph)
+    for one in declared(each.script for each in found if each.applied and each.script):
+        problem = one.problem(there)
+        if problem is not None:
+            yield one, problem

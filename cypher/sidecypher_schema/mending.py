@@ -1,0 +1,183 @@
+"""Let the chain agree with the files again, or take away all that the files have made."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, LiteralString
+
+import neo4j
+
+from sidecypher_schema.apoc import check, find_apoc
+from sidecypher_schema.catalog import Item, declared, existing
+from sidecypher_schema.chain import drop_chain, read_chain
+from sidecypher_schema.drift import schema_problems
+from sidecypher_schema.graph import Graph, connect, unlimited
+from sidecypher_schema.lock import drop_lock, held
+from sidecypher_schema.migrating import NO_VALUES
+from sidecypher_schema.placeholders import fill
+from sidecypher_schema.plan import trigger_standings
+from sidecypher_schema.runner import await_indexes, located
+from sidecypher_schema.scripts import Scripts
+from sidecypher_schema.states import Standing, standings
+
+_ACCEPT: Final[LiteralString] = """
+    MATCH (one:__Neo4jMigration {version: $version, migrationTarget: $target})
+    SET one.checksum = $checksum, one.source = $source, one.description = $description
+"""
+_FORGET: Final[LiteralString] = """
+    MATCH (before:__Neo4jMigration {migrationTarget: $target})-[:MIGRATED_TO]->
+        (one:__Neo4jMigration {version: $version, migrationTarget: $target})
+    OPTIONAL MATCH (one)-[link:MIGRATED_TO]->(next:__Neo4jMigration)
+    WITH before, one, properties(link) AS kept, next
+    FOREACH (_ IN CASE WHEN next IS NULL THEN [] ELSE [1] END |
+        CREATE (before)-[new:MIGRATED_TO]->(next) SET new = kept)
+    DETACH DELETE one
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What was done.
+
+    Attributes:
+        accepted: Scripts whose new checksum was written into the chain.
+        forgotten: Scripts that have no file any more, and were taken out of the chain.
+        created: Constraints and indexes that were missing.
+        triggers: Triggers that were installed, started or dropped.
+    """
+
+    accepted: tuple[str, ...]
+    forgotten: tuple[str, ...]
+    created: tuple[str, ...]
+    triggers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What was removed.
+
+    Attributes:
+        scripts: Migrations, out of the chain.
+        schema: Constraints and indexes.
+        triggers: Names of triggers.
+    """
+
+    scripts: tuple[str, ...]
+    schema: tuple[str, ...]
+    triggers: tuple[str, ...]
+
+
+def repair(
+    driver: neo4j.Driver,
+    scripts: Scripts,
+    *,
+    values: Mapping[str, str] = NO_VALUES,
+    wait: float = 0.0,
+) -> Repaired:
+    """Take the files as the truth: without running a script again, let the graph agree with them.
+
+    Args:
+        driver: The server.
+        scripts: The files.
+        values: Of placeholders.
+        wait: Seconds to wait while another run is under way.
+
+    Raises:
+        SchemaError: Something was refused.
+    """
+    graph = connect(driver)
+    with held(graph, wait=wait) as lock:
+        found = standings(scripts.migrations, read_chain(graph.run, scripts.target))
+        accepted = _accept(graph, scripts.target, found)
+        forgotten = [each for each in found if each.state == "missing"]
+        for each in forgotten:
+            graph.run(_FORGET, {"version": each.version, "target": scripts.target})
+        lock.confirm()
+        return Repaired(
+            accepted=accepted,
+            forgotten=tuple(each.source for each in forgotten),
+            created=tuple(_create_missing(graph, found, values)),
+            triggers=tuple(_mend_triggers(graph, scripts)),
+        )
+
+
+def clean(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Cleaned:
+    """Remove chain, triggers, constraints and indexes of the files; no other node is touched.
+
+    Args:
+        driver: The server.
+        scripts: The files.
+        wait: Seconds to wait while another run is under way.
+
+    Raises:
+        SchemaError: Something was refused.
+    """
+    graph = connect(driver)
+    with held(graph, wait=wait) as lock:
+        apoc = find_apoc(graph)
+        triggers = [one.name for one in apoc.triggers().values() if one.target == scripts.target]
+        apoc.drop(triggers)
+        lock.confirm()
+        there = {each.item for each in existing(graph)}
+        ours = [one.item for one in declared(scripts.migrations) if one.item in there]
+        for item in ours:
+            graph.run(_drop(item))
+        chain = read_chain(graph.run, scripts.target)
+        drop_chain(graph.run, scripts.target)
+    drop_lock(graph)
+    return Cleaned(
+        scripts=tuple(one.source for one in chain),
+        schema=tuple(map(str, ours)),
+        triggers=tuple(triggers),
+    )
+
+
+def _accept(graph: Graph, target: str, found: Iterable[Standing]) -> tuple[str, ...]:
+    # What is repeatable runs again instead.
+    changed = [each.script for each in found if each.state == "changed" and not each.repeatable]
+    for script in filter(None, changed):
+        graph.run(
+            _ACCEPT,
+            {
+                "version": script.version,
+                "target": target,
+                "checksum": script.checksum,
+                "source": script.source,
+                "description": script.description,
+            },
+        )
+    return tuple(script.source for script in changed if script)
+
+
+def _create_missing(
+    graph: Graph, found: list[Standing], values: Mapping[str, str]
+) -> Iterable[str]:
+    created = []
+    for one, problem in schema_problems(graph, found):
+        if problem != "missing":
+            continue
+        statement = fill(one.statement, values, one.script.source)
+        with located(one.script, one.statement), graph.session() as session:
+            session.run(unlimited(statement.text)).consume()
+        created.append(str(one.item))
+    if created:
+        await_indexes(graph)
+    return created
+
+
+def _mend_triggers(graph: Graph, scripts: Scripts) -> list[str]:
+    apoc = find_apoc(graph)
+    states = {each.name: each.state for each in trigger_standings(scripts, apoc)}
+    install = [each for each in scripts.triggers if states[each.name] in {"pending", "changed"}]
+    for trigger in install:
+        check(graph, trigger)
+    stopped = [name for name, state in states.items() if state == "stopped"]
+    left_over = [name for name, state in states.items() if state == "missing"]
+    apoc.drop(left_over)
+    apoc.install(install, scripts.target)
+    apoc.start(stopped)
+    return [*(trigger.name for trigger in install), *stopped, *left_over]
+
+
+def _drop(item: Item) -> str:
+    """Return what drops a constraint or an index; its name is from one of our files."""
+    return f"DROP {item.kind.upper()} `{item.name.replace('`', '``')}` IF EXISTS"

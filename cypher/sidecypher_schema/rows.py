@@ -1,0 +1,75 @@
+"""All migrations and triggers with their state, as rows."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sidecypher_schema.apoc import find_apoc
+from sidecypher_schema.chain import read_chain
+from sidecypher_schema.graph import Graph
+from sidecypher_schema.plan import trigger_standings
+from sidecypher_schema.scripts import Scripts
+from sidecypher_schema.states import Standing, standings
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A migration or a trigger.
+
+    Attributes:
+        version: Of a migration; the name of a trigger.
+        description: Words of the file's name; empty for a trigger.
+        type: `versioned`, `repeatable` or `trigger`.
+        state: See `Standing.state` and `TriggerStanding.state`.
+        source: Its file.
+        checksum: Of the file; empty if there is none.
+        installed_at: When it ran last; None if it did not.
+        installed_by: User of the machine that it ran on.
+        seconds: How long it took.
+    """
+
+    version: str
+    description: str
+    type: Literal["versioned", "repeatable", "trigger"]
+    state: str
+    source: str
+    checksum: str
+    installed_at: Any
+    installed_by: str | None
+    seconds: float | None
+
+
+def overview(graph: Graph, scripts: Scripts) -> list[Overview]:
+    """Return all migrations, then all triggers.
+
+    Args:
+        graph: The database.
+        scripts: The files.
+    """
+    found = standings(scripts.migrations, read_chain(graph.run, scripts.target))
+    triggers = trigger_standings(scripts, find_apoc(graph))
+    return [
+        *migration_rows(found),
+        *(
+            Overview(each.name, "", "trigger", each.state, each.source, "", None, None, None)
+            for each in triggers
+        ),
+    ]
+
+
+def migration_rows(found: Iterable[Standing]) -> list[Overview]:
+    """Return migrations as rows."""
+    return [
+        Overview(
+            version=each.version,
+            description=each.description,
+            type="repeatable" if each.repeatable else "versioned",
+            state=each.state,
+            source=each.source,
+            checksum=each.script.checksum if each.script else "",
+            installed_at=each.applied.installed_at if each.applied else None,
+            installed_by=each.applied.installed_by if each.applied else None,
+            seconds=each.applied.seconds if each.applied else None,
+        )
+        for each in found
+    ]

@@ -1,0 +1,117 @@
+"""What is applied, pending or changed: the files beside the chain."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sidecypher_schema.chain import Applied
+from sidecypher_schema.errors import ChainMismatch
+from sidecypher_schema.scripts import Script, order_of
+
+State = Literal["applied", "pending", "changed", "missing"]
+"""`missing`: it was applied, and there is no file any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A migration, in files, chain or both.
+
+    Attributes:
+        script: Its file, if there is one.
+        applied: What the chain has of it, if it was applied.
+    """
+
+    script: Script | None
+    applied: Applied | None
+
+    @property
+    def version(self) -> str:
+        """Such as `001`, or `R__name`."""
+        return self._described.version
+
+    @property
+    def description(self) -> str:
+        """Words of its name."""
+        return self._described.description
+
+    @property
+    def source(self) -> str:
+        """Name of its file."""
+        return self._described.source
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether it runs again when it has changed."""
+        return self._described.repeatable
+
+    @property
+    def state(self) -> State:
+        """What is to be said of it."""
+        if self.script is None:
+            return "missing"
+        if self.applied is None:
+            return "pending"
+        return "applied" if self.applied.checksum == self.script.checksum else "changed"
+
+    @property
+    def due(self) -> bool:
+        """Whether a run applies it."""
+        return self.state == "pending" or (self.state == "changed" and self.repeatable)
+
+    @property
+    def _described(self) -> Script | Applied:
+        described = self.script or self.applied
+        assert described is not None  # noqa: S101 - it is in files or chain
+        return described
+
+
+def standings(migrations: Sequence[Script], chain: Sequence[Applied]) -> list[Standing]:
+    """Return all migrations: what was applied in that order, then what is pending.
+
+    Args:
+        migrations: The files.
+        chain: What was applied.
+
+    Example:
+        >>> from sidecypher_schema.scripts import shipped_scripts
+        >>> standings(shipped_scripts().migrations, [])[0].state
+        'pending'
+    """
+    scripts = {script.version: script for script in migrations}
+    applied = {one.version for one in chain}
+    return [
+        *(Standing(scripts.get(one.version), one) for one in chain),
+        *(Standing(script, None) for script in migrations if script.version not in applied),
+    ]
+
+
+def refuse_mismatch(found: Sequence[Standing]) -> None:
+    """Refuse to go on from a chain that the files do not begin with.
+
+    Raises:
+        ChainMismatch: An applied script was changed or is gone, or a pending one comes too late.
+    """
+    for problem in mismatches(found):
+        raise ChainMismatch(problem)
+
+
+def mismatches(found: Sequence[Standing]) -> Iterator[str]:
+    """Yield what keeps a run from beginning."""
+    latest = max(
+        (order_of(each.version) for each in found if each.applied and not each.repeatable),
+        default=(),
+    )
+    for each in found:
+        if each.state == "missing":
+            yield f"`{each.source}` was applied, and there is no such file any more"
+        elif each.state == "changed" and not each.repeatable:
+            yield f"`{each.source}` is not what was applied: its checksum is another one"
+        elif each.state == "pending" and _is_late(each, latest):
+            yield f"`{each.source}` comes before what is applied already"
+
+
+def _is_late(each: Standing, latest: tuple[int, ...]) -> bool:
+    assert each.script is not None  # noqa: S101 - what is pending has a file
+    # What was skipped for an assumption may hold later.
+    assumes = any(one.kind == "assume" for one in each.script.preconditions)
+    return not each.repeatable and not assumes and order_of(each.version) < latest

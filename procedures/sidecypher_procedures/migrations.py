@@ -1,0 +1,49 @@
+"""`sidecypher.migrations`: how far the graph is with the schema that these procedures rely on."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, LiteralString
+
+from sidecypher import Context, Description, Row, procedure
+from sidecypher_schema import migration_rows, read_chain, shipped_scripts, standings
+
+__all__ = ["migrations"]
+
+
+class Migration(Row):
+    """A script of the schema."""
+
+    version: Annotated[str, Description("such as 001, or R__name")]
+    description: str
+    type: Annotated[str, Description("versioned or repeatable")]
+    state: Annotated[str, Description("applied, pending, changed or missing")]
+    source: Annotated[str, Description("name of its file")]
+    checksum: Annotated[str, Description("of the file; empty if there is none")]
+    installed_at: Annotated[datetime | None, Description("when it ran last")]
+    installed_by: Annotated[str | None, Description("user of the machine it ran on")]
+    seconds: float | None
+
+
+@procedure("sidecypher.migrations")
+def migrations(ctx: Context) -> list[Migration]:
+    """Migrations that ship with sidecypher, and what the graph has of them."""
+
+    def run(query: LiteralString, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return [dict(record) for record in ctx.run(query, **parameters)]
+
+    scripts = shipped_scripts()
+    found = standings(scripts.migrations, read_chain(run, scripts.target))
+    return [
+        Migration(
+            version=each.version,
+            description=each.description,
+            type=each.type,
+            state=each.state,
+            source=each.source,
+            checksum=each.checksum,
+            installed_at=each.installed_at,
+            installed_by=each.installed_by,
+            seconds=each.seconds,
+        )
+        for each in migration_rows(found)
+    ]
