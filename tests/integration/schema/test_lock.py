@@ -1,0 +1,123 @@
+"""One run at a time changes a schema, and one that crashed does not block for ever."""
+
+import json
+import re
+import threading
+
+import pytest
+from fix_waiting import wait_until
+
+from sidecypher_schema import connect, migrate
+from sidecypher_schema.errors import LockHeld, LockLost, StatementFailed
+from sidecypher_schema.lock import held
+
+TAKE_OVER = "MATCH (l:__SidecypherMigrationLock) SET l.token = 'another'"
+
+
+@pytest.fixture
+def graph(driver, session):
+    return connect(driver)
+
+
+def test_who_holds_the_lock_is_told(server, graph, own):
+    """The second run says whose the first one is and until when, and changes nothing."""
+    own({"migrations/V1__a.cypher": "CREATE (:Own)"})
+    with held(graph):
+        done = server.command("migrate", "--folder", str(own.folder))
+
+    assert done.returncode == 1
+    assert "SC-706" in done.stderr
+    assert re.search(r"of \S+, process \d+, until \d{4}-\d\d-\d\dT", done.stderr)
+    assert graph.run("MATCH (n:Own) RETURN n") == []
+
+
+def test_a_second_run_waits(driver, graph, own):
+    """With `wait` it goes on as soon as the lock is free, and finds what is left to do."""
+    scripts = own({"migrations/V1__a.cypher": "CREATE (:Own)"})
+    done = []
+    with held(graph):
+        waiting = threading.Thread(target=lambda: done.append(migrate(driver, scripts, wait=60)))
+        waiting.start()
+        wait_until(lambda: "own" not in _targets(graph) and waiting.is_alive())
+    waiting.join()
+
+    assert [script.version for script, _ in done[0].applied] == ["1"]
+
+
+def test_two_runs_at_once_apply_each_script_once(server, graph, own):
+    """Of two processes one applies the scripts, and the other finds nothing left."""
+    own({f"migrations/V{n}__a.cypher": f"CREATE (:Own {{key: {n}}})" for n in range(1, 4)})
+    command = ("migrate", "--folder", str(own.folder), "--wait", "60", "--json")
+    done = []
+    runs = [
+        threading.Thread(target=lambda: done.append(server.command(*command))) for _ in range(2)
+    ]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
+
+    assert [each.returncode for each in done] == [0, 0], [each.stderr for each in done]
+    applied = sorted(len(json.loads(each.stdout)["applied"]) for each in done)
+    assert applied in ([0, 3], [1, 2])
+    assert graph.run("MATCH (n:Own) RETURN count(n) AS n") == [{"n": 3}]
+
+
+def test_the_lock_of_a_holder_that_crashed_runs_out(driver, graph, own):
+    """A lock that nobody renews is free at the end of its lease, and not before."""
+    graph.run(
+        "CREATE (:__SidecypherMigrationLock {name: 'migrate', token: 'gone', holder: 'a ghost', "
+        "until: datetime.realtime() + duration({seconds: 2})})"
+    )
+    scripts = own({"migrations/V1__a.cypher": "CREATE (:Own)"})
+    with pytest.raises(LockHeld, match="a ghost"):
+        migrate(driver, scripts)
+
+    assert len(migrate(driver, scripts, wait=60).applied) == 1
+
+
+def test_a_long_statement_keeps_the_lock(graph):
+    """While a holder is at work the lease is renewed, however long it takes."""
+    with held(graph, lease=0.5):
+        first = _until(graph)
+        wait_until(lambda: _until(graph) > first)
+
+        with pytest.raises(LockHeld), held(graph):
+            pass
+
+
+def test_a_holder_whose_lock_was_taken_writes_nothing(driver, graph, own):
+    """When another run has begun, the data of this one is rolled back and not recorded."""
+    scripts = own(
+        {
+            "migrations/V1__a.cypher": "CREATE (:Own {key: 1})",
+            "migrations/V2__b.cypher": "CREATE (:Own {key: 2})",
+        }
+    )
+
+    def take_over(script, statement):
+        if script.version == "2":
+            graph.run(TAKE_OVER)
+
+    with pytest.raises(LockLost):
+        migrate(driver, scripts, tell=take_over)
+
+    assert graph.run("MATCH (n:Own) RETURN n.key AS key") == [{"key": 1}]
+    graph.run("MATCH (l:__SidecypherMigrationLock) DELETE l")
+
+
+def test_a_failure_frees_the_lock(driver, graph, own):
+    """A run that failed leaves no lock behind."""
+    with pytest.raises(StatementFailed):
+        migrate(driver, own({"migrations/V1__a.cypher": "RETURN 1 / 0"}))
+
+    assert graph.run("MATCH (l:__SidecypherMigrationLock) RETURN l") == []
+
+
+def _targets(graph):
+    return graph.run("MATCH (n:__Neo4jMigration) RETURN n.migrationTarget AS target")
+
+
+def _until(graph):
+    [row] = graph.run("MATCH (l:__SidecypherMigrationLock) RETURN l.until AS until")
+    return row["until"]

@@ -1,0 +1,141 @@
+"""Triggers are checked, installed, waited for, and stopped while scripts run."""
+
+import pytest
+from fix_waiting import wait_until
+from neo4j.exceptions import ClientError
+
+from sidecypher_schema import connect, find_drift, migrate
+from sidecypher_schema.apoc import find_apoc
+from sidecypher_schema.errors import BadPlaceholder, StatementFailed, TriggerRefused
+
+GUARD = """// trigger: own-guard
+// phase: before
+// params: {"word": "forbidden"}
+
+UNWIND coalesce($assignedLabels['OwnGuarded'], []) AS n
+CALL apoc.util.validate(n.name = $word, 'own-guard says no; %s', [n.name])
+RETURN count(*);
+"""
+BAD = {
+    "no phase": (GUARD.replace("before", "whenever"), "The phase of the trigger `own-guard`"),
+    "no name": (GUARD.replace("own-guard\n", "\n"), "gives its trigger no name"),
+    "no Cypher": (GUARD.replace("RETURN count(*)", "RETURN count("), r"line 5, cannot be planned"),
+    "no such procedure": (GUARD.replace("apoc.util.validate", "apoc.no"), "cannot be planned"),
+    "unknown parameter": (GUARD.replace("$word", "$wrod"), r"uses `\$wrod`"),
+    "two statements": (GUARD + "RETURN 1", "has 2 statements instead of one"),
+    "no parameters": (GUARD.replace('{"word"', '{"word'), "are no JSON object"),
+}
+
+
+def installed(session):
+    return {
+        row["name"]: row for row in session.run("CALL apoc.trigger.list()") if "own" in row["name"]
+    }
+
+
+def drift(driver, scripts):
+    return [(each.what, each.problem) for each in find_drift(connect(driver), scripts)]
+
+
+def write_forbidden(session):
+    session.run("CREATE (:OwnGuarded {name: 'forbidden'})").consume()
+
+
+def test_a_trigger_is_at_work_when_the_run_ends(driver, session, own):
+    """The next write meets it: the run has waited until Neo4j shows it."""
+    done = migrate(driver, own({"triggers/guard.cypher": GUARD}))
+
+    with pytest.raises(ClientError, match="own-guard says no; forbidden"):
+        write_forbidden(session)
+
+    session.run("CREATE (:OwnGuarded {name: 'allowed'})").consume()
+    assert [trigger.name for trigger in done.installed] == ["own-guard"]
+    assert migrate(driver, own({})).installed == ()
+
+
+@pytest.mark.parametrize(("text", "told"), BAD.values(), ids=BAD)
+def test_a_bad_trigger_is_refused_before_anything_runs(driver, session, own, text, told):
+    """What would make every write fail is not installed, and no script runs."""
+    with pytest.raises(TriggerRefused, match=told):
+        migrate(
+            driver,
+            own({"triggers/guard.cypher": text, "migrations/V1__a.cypher": "CREATE (:Own)"}),
+        )
+
+    assert installed(session) == {}
+    assert session.run("MATCH (n:Own) RETURN count(n)").value() == [0]
+
+
+def test_triggers_have_no_placeholders(driver, session, own):
+    """A value could not be compared later, so it is refused."""
+    with pytest.raises(BadPlaceholder, match="triggers have none"):
+        migrate(driver, own({"triggers/guard.cypher": GUARD.replace("$word", "${word}")}))
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["good", "failing"])
+def test_scripts_run_without_triggers(driver, session, own, fails):
+    """Triggers are stopped while scripts run and at work afterwards, also after a failure."""
+    migrate(driver, own({"triggers/guard.cypher": GUARD}))
+    script = "CREATE (:OwnGuarded {name: 'forbidden'});" + ("RETURN 1 / 0;" if fails else "")
+    if fails:
+        with pytest.raises(StatementFailed):
+            migrate(driver, own({"migrations/V1__bulk.cypher": script}))
+    else:
+        migrate(driver, own({"migrations/V1__bulk.cypher": script}))
+
+    with pytest.raises(ClientError, match="own-guard says no"):
+        write_forbidden(session)
+
+
+def test_a_changed_trigger_replaces_the_old_one(driver, session, own):
+    """A trigger whose file has changed is drift, and installed anew."""
+    migrate(driver, own({"triggers/guard.cypher": GUARD}))
+    changed = own({"triggers/guard.cypher": GUARD.replace("says no", "says never")})
+    assert drift(driver, changed) == [("trigger", "changed")]
+
+    migrate(driver, changed)
+
+    with pytest.raises(ClientError, match="own-guard says never"):
+        write_forbidden(session)
+    assert drift(driver, changed) == []
+
+
+def test_a_trigger_that_was_stopped_or_dropped_is_drift(driver, session, own):
+    """What somebody does to a trigger by hand is told, and undone by a run."""
+    scripts = own({"triggers/guard.cypher": GUARD})
+    migrate(driver, scripts)
+    for order, problem in (("stop", "stopped"), ("drop", "pending")):
+        with driver.session(database="system") as system:
+            system.run(f"CALL apoc.trigger.{order}('neo4j', 'own-guard')").consume()
+        wait_until(lambda told=problem: drift(driver, scripts) == [("trigger", told)])
+        migrate(driver, scripts)
+
+        assert drift(driver, scripts) == []
+
+
+def test_a_trigger_without_a_file_is_dropped(driver, session, own):
+    """When its file is gone, a run drops the trigger, and only those of this chain."""
+    migrate(driver, own({"triggers/guard.cypher": GUARD}))
+    (own.folder / "triggers/guard.cypher").unlink()
+    scripts = own({})
+    assert drift(driver, scripts) == [("trigger", "missing")]
+
+    migrate(driver, scripts)
+
+    assert installed(session) == {}
+
+
+def test_a_trigger_of_somebody_else_is_left_alone(driver, session, own):
+    """A name that is taken is refused; the trigger that has it stays."""
+    with driver.session(database="system") as system:
+        system.run(
+            "CALL apoc.trigger.install('neo4j', 'own-guard', 'RETURN 1', {phase: 'after'})"
+        ).consume()
+    try:
+        wait_until(lambda: installed(session))
+        with pytest.raises(TriggerRefused, match="that sidecypher has not installed"):
+            migrate(driver, own({"triggers/guard.cypher": GUARD}))
+
+        assert installed(session)["own-guard"]["query"] == "RETURN 1"
+    finally:
+        find_apoc(connect(driver)).drop(["own-guard"])

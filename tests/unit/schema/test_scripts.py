@@ -1,0 +1,231 @@
+"""Files become migrations by their names and headers."""
+
+import pytest
+
+from sidecypher_schema import own_scripts, shipped_scripts, standings
+from sidecypher_schema.catalog import declared, read_command
+from sidecypher_schema.chain import Applied
+from sidecypher_schema.checksum import checksum
+from sidecypher_schema.errors import BadPlaceholder, BadScript, BadScriptName, TriggerRefused
+from sidecypher_schema.lexer import Statement
+from sidecypher_schema.placeholders import fill
+from sidecypher_schema.preconditions import Server, fits, read_preconditions
+
+
+def test_versions_are_ordered_as_numbers(folder):
+    """2 comes before 10, 1.1 between 1 and 2, and repeatable ones are last, by name."""
+    names = ["V10__e", "R__b", "V002__d", "V1_1__c", "V1__b", "R__a", "V0_9__a"]
+    found = own_scripts(folder(**dict.fromkeys(names, "RETURN 1")))
+
+    versions = [script.version for script in found.migrations]
+    assert versions == ["0.9", "1", "1.1", "002", "10", "R__a", "R__b"]
+
+
+def test_names_become_descriptions(folder):
+    """Words of the name are the description; the source is the whole name."""
+    [script] = own_scripts(folder(V001_2__add_all_people="RETURN 1")).migrations
+
+    assert (script.description, script.source) == (
+        "add all people",
+        "V001_2__add_all_people.cypher",
+    )
+    assert not script.repeatable
+
+
+@pytest.mark.parametrize(
+    "name", ["V1", "V1_a", "V1__", "v1__a", "Va__a", "R_a", "X1__a", "V1__a-b"]
+)
+def test_other_names_are_refused(folder, name):
+    """A file that is no migration by its name is a mistake, not left out."""
+    with pytest.raises(BadScriptName, match=f"`{name}.cypher` is no name of a migration"):
+        own_scripts(folder(**{name: "RETURN 1"}))
+
+
+@pytest.mark.parametrize("other", ["V001__b", "V1_0__b"])
+def test_doubled_versions_are_refused(folder, other):
+    """Two files with the same version are refused, however it is written."""
+    with pytest.raises(BadScriptName, match="are the same version"):
+        own_scripts(folder(V1__a="RETURN 1", **{other: "RETURN 1"}))
+
+
+def test_doubled_triggers_are_refused(folder):
+    """Two files for a trigger of one name are refused."""
+    text = "// trigger: a\n// phase: before\nRETURN 1"
+    with pytest.raises(BadScriptName, match="are the same version or name"):
+        own_scripts(folder(trigger_a=text, trigger_b=text))
+
+
+def test_a_header_says_each_thing_once(folder):
+    """A trigger with two phases is refused."""
+    text = "// trigger: a\n// phase: before\n// phase: after\nRETURN 1"
+    with pytest.raises(TriggerRefused, match="says something twice"):
+        own_scripts(folder(trigger_a=text))
+
+
+def test_files_that_are_no_text_are_refused(folder):
+    """A file that is not UTF-8 is named."""
+    with pytest.raises(BadScript, match="`V1__a.cypher` is no text in UTF-8"):
+        own_scripts(folder(V1__a=b"RETURN '\xff'"))
+
+
+def test_a_folder_without_scripts_is_refused(tmp_path):
+    """The folder above `migrations` and `triggers` is wanted; no path is told."""
+    with pytest.raises(BadScript, match="has neither `migrations` nor `triggers`") as refused:
+        own_scripts(tmp_path / "gone")
+
+    assert str(tmp_path) not in refused.value.message
+
+
+def test_the_shipped_scripts_can_be_read():
+    """What ships has good names and headers, and needs no placeholders."""
+    found = shipped_scripts()
+
+    assert found.migrations
+    assert found.target == "sidecypher"
+    for script in found.migrations:
+        for statement in script.statements:
+            assert fill(statement, {}, script.source) == statement
+
+
+def test_a_checksum_is_that_of_the_text():
+    """Comments count, ends of lines do not, and the values are known ones."""
+    assert checksum("RETURN 1;\r\nRETURN 2;") == checksum("RETURN 1;\nRETURN 2\n")
+    assert checksum("// a\nRETURN 1") != checksum("RETURN 1")
+    assert checksum("") == "0"
+
+
+HOLDS = [
+    ("that version is 5.26", True),
+    ("that version is 5.2", False),
+    ("that version is 4.4, 5.26.3", True),
+    ("that version is 4.4 or 2026", False),
+    ("that version is ge 5.26.3", True),
+    ("that version is ge 5.27", False),
+    ("that version is lt 2025.01", True),
+    ("that edition is Community", True),
+    ("that edition is enterprise", False),
+]
+
+
+@pytest.mark.parametrize(("text", "holds"), HOLDS)
+def test_preconditions(text, holds):
+    """Edition and version are compared part by part."""
+    [precondition] = read_preconditions([(1, f"assume {text}")], "V1__a.cypher")
+
+    assert fits(precondition, Server("5.26.3", "community")) is holds
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["that it rains", "that edition is free", "that version is lt 5, 6", "q' ", "in target q' 1"],
+)
+def test_unknown_preconditions_are_refused(text):
+    """A line that begins like a precondition and is none is refused with its place."""
+    with pytest.raises(BadScript, match="`V1__a.cypher`, line 3, is no precondition"):
+        read_preconditions([(3, f"assert {text}")], "V1__a.cypher")
+
+
+def test_prose_is_no_precondition():
+    """A comment that only begins with the same word is a comment."""
+    assert read_preconditions([(1, "Assume nothing."), (2, "assert it")], "V1__a.cypher") == ()
+
+
+def test_placeholders_in_strings_and_comments_stay():
+    """Only what stands in the Cypher itself is replaced."""
+    text = "RETURN '${a}', \"${a}\" /* ${a} */, ${a}, n.`${b}`"
+    filled = fill(Statement(text, 1), {"a": "it's", "b": "key"}, "V1__a.cypher").text
+
+    assert filled == "RETURN '${a}', \"${a}\" /* ${a} */, 'it\\'s', n.`key`"
+
+
+@pytest.mark.parametrize("value", ["", "a b", "a`b", "1a", "ä", "a;"])
+def test_values_that_are_no_names(value):
+    """Between back-ticks only letters, digits and underscores are taken."""
+    with pytest.raises(BadPlaceholder, match="`a` stands for a name in `V1__a.cypher`, line 7"):
+        fill(Statement("CREATE (:`${a}`)", 7), {"a": value}, "V1__a.cypher")
+
+
+COMMANDS = {
+    "CREATE CONSTRAINT a IF NOT EXISTS FOR (c:Concept) REQUIRE c.key IS UNIQUE": (
+        "constraint",
+        "a",
+        "UNIQUE",
+        ("Concept",),
+        ("key",),
+    ),
+    "CYPHER 5 create constraint for (c:C) require (c.a, c.`b.c`) is node unique": (
+        "constraint",
+        "",
+        "UNIQUE",
+        ("C",),
+        ("a", "b.c"),
+    ),
+    "CREATE CONSTRAINT a FOR (c:C) REQUIRE c.a IS NODE KEY": (
+        "constraint",
+        "a",
+        "OTHER",
+        ("C",),
+        ("a",),
+    ),
+    "CREATE INDEX FOR ()-[r:KNOWS]-() ON (r.since)": ("index", "", "RANGE", ("KNOWS",), ("since",)),
+    "CREATE LOOKUP INDEX l FOR (n) ON EACH labels(n)": ("index", "l", "LOOKUP", (), ()),
+    "CREATE VECTOR INDEX v FOR (n:`A:B`) ON n.e OPTIONS {indexConfig: {`vector.x`: 3}}": (
+        "index",
+        "v",
+        "VECTOR",
+        ("A:B",),
+        ("e",),
+    ),
+    "CREATE FULLTEXT INDEX f FOR (n:B|A) ON EACH [n.y, n.x] // n.z": (
+        "index",
+        "f",
+        "FULLTEXT",
+        ("A", "B"),
+        ("y", "x"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), COMMANDS.items(), ids=COMMANDS)
+def test_what_a_command_creates(text, expected):
+    """Kind, name, type, labels and properties are read from a schema command."""
+    creates, item = read_command(text)
+
+    assert creates
+    assert (item.kind, item.name, item.type, item.labels, item.properties) == expected
+
+
+@pytest.mark.parametrize("text", ["CREATE (n)", "CREATE", "DROP", "MATCH (n) RETURN n", "RETURN 1"])
+def test_other_statements_create_no_schema(text):
+    """What is no schema command is not taken for one."""
+    assert read_command(text) is None
+
+
+def test_what_a_later_script_drops_is_not_declared(folder):
+    """Only what is there after all scripts is wanted; a command for `system` is none of it."""
+    found = own_scripts(
+        folder(
+            V1__a="CREATE INDEX a FOR (n:N) ON (n.a); CREATE INDEX b FOR (n:N) ON (n.b);",
+            V2__b="DROP INDEX a IF EXISTS;\n:use system\nCREATE INDEX c FOR (n:N) ON (n.c)",
+        )
+    )
+
+    assert [one.item.name for one in declared(found.migrations)] == ["b"]
+
+
+def test_states(folder):
+    """Files and chain side by side tell what is applied, changed, missing and pending."""
+    scripts = own_scripts(folder(V1__a="RETURN 1", V2__b="RETURN 2", V4__d="RETURN 4")).migrations
+    kept = scripts[0].checksum
+    chain = [
+        Applied("BASELINE", "1", "a", "V1__a.cypher", kept, False, None, "", 0.1),
+        Applied("1", "2", "b", "V2__b.cypher", "0", False, None, "", 0.1),
+        Applied("2", "3", "c", "V3__c.cypher", "0", False, None, "", 0.1),
+    ]
+
+    assert [(each.version, each.state) for each in standings(scripts, chain)] == [
+        ("1", "applied"),
+        ("2", "changed"),
+        ("3", "missing"),
+        ("4", "pending"),
+    ]
