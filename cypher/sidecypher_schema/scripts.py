@@ -50,7 +50,9 @@ class Script:
     @property
     def order(self) -> tuple[bool, tuple[int, ...], str]:
         """What scripts are sorted by: versions as numbers, then repeatable ones by name."""
-        return (self.repeatable, () if self.repeatable else order_of(self.version), self.version)
+        if self.repeatable:
+            return (True, (), self.version)
+        return (False, order_of(self.version), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,8 @@ def commands():
     """Return the commands that people call, by full name."""
     found = {name: command for name, command in GROUP.commands.items() if not command.hidden}
     for name in [name for name, command in found.items() if hasattr(command, "commands")]:
-        inner = found.pop(name).commands
-        found.update({f"{name} {each}": command for each, command in inner.items()})
+        group = found[name] if found[name].invoke_without_command else found.pop(name)
+        found.update({f"{name} {each}": command for each, command in group.commands.items()})
     return found
 
 

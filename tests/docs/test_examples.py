@@ -10,8 +10,9 @@ from docs.pages import CALL, PAGES, blocks, cypher_blocks, name_of, page_named, 
 from sidecypher import introspection
 from sidecypher.batch import with_twins
 from sidecypher.registry import Registry, procedures_in
-from sidecypher_procedures import github, rules
+from sidecypher_procedures import github, migrations, rules
 
+SHIPPED = (github, introspection, migrations, rules)
 KINDS = {"python", "python neo4j", "cypher", "sh", "json", "toml", "text"}
 _YIELD = re.compile(r"\)\s*YIELD\s+(?P<columns>\w+(?:\s*,\s*\w+)*)")
 _OPEN, _CLOSE = "([{", ")]}"
@@ -28,8 +29,7 @@ def test_python_blocks_run_in_order(name):
 @pytest.mark.parametrize("block", cypher_blocks(), ids=str)
 def test_cypher_blocks_call_what_exists(block):
     """A procedure called in a Cypher block exists, takes these arguments and has these columns."""
-    page = run_python(block.page)
-    known = Registry(with_twins(procedures_in([github, rules, introspection, page])))
+    known = Registry(with_twins(procedures_in([*SHIPPED, run_python(block.page)])))
     found = list(CALL.finditer(block.text))
 
     assert found, "a Cypher example without a call of ours has no place in these pages"

@@ -23,7 +23,7 @@ from sidecypher.settings import Settings
 from sidecypher.signature import RESERVED_NAMESPACES, read_signature
 from sidecypher.telemetry import Telemetry
 from sidecypher.types import Limits
-from sidecypher_procedures import github, rules
+from sidecypher_procedures import github, migrations, rules
 from sidecypher_procedures.github.entities import _SETTINGS
 from sidecypher_procedures.github.options import _KNOWN
 from sidecypher_procedures.github.settings import GithubSettings
@@ -40,7 +40,7 @@ from sidecypher_procedures.rules.settings import RulesSettings
 JAVA = ROOT / "plugin-build/core/src/main/java/io/sidecypher/core"
 GITHUB = {found.name: found for found in Registry(procedures_in([github]))}
 RULES = {found.name: found for found in Registry(procedures_in([rules]))}
-OWN = {found.name: found for found in Registry(procedures_in([introspection]))}
+OWN = {found.name: found for found in Registry(procedures_in([introspection, migrations]))}
 
 
 class Value(Row):

@@ -15,7 +15,7 @@ from sidecypher.errors import SidecypherError
 from sidecypher.settings import load_settings
 
 SECRET = "hunter2"
-COMMANDS = ["up", "down", "status", "serve", "call", "demo", "plugin"]
+COMMANDS = ["up", "down", "status", "serve", "call", "demo", "plugin", "migrate"]
 
 
 @pytest.fixture
@@ -61,6 +61,10 @@ def test_help_names_every_command(run):
         ["call"],
         ["plugin"],
         ["plugin", "fly"],
+        ["migrate", "fly"],
+        ["migrate", "--json", "info"],
+        ["migrate", "--wait", "-1"],
+        ["migrate", "--set", "novalue"],
     ],
     ids=" ".join,
 )

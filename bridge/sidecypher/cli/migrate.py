@@ -167,6 +167,7 @@ def _refuse_options_before(context: typer.Context) -> None:
 
 
 def _scripts(folder: Path | None) -> Scripts:
+    """Return the scripts that ship, or those of a folder."""
     return shipped_scripts() if folder is None else own_scripts(folder)
 
 

@@ -64,7 +64,7 @@ def test_a_header_says_each_thing_once(folder):
 
 def test_files_that_are_no_text_are_refused(folder):
     """A file that is not UTF-8 is named."""
-    with pytest.raises(BadScript, match="`V1__a.cypher` is no text in UTF-8"):
+    with pytest.raises(BadScript, match=r"`V1__a.cypher` is no text in UTF-8"):
         own_scripts(folder(V1__a=b"RETURN '\xff'"))
 
 
@@ -121,7 +121,7 @@ def test_preconditions(text, holds):
 )
 def test_unknown_preconditions_are_refused(text):
     """A line that begins like a precondition and is none is refused with its place."""
-    with pytest.raises(BadScript, match="`V1__a.cypher`, line 3, is no precondition"):
+    with pytest.raises(BadScript, match=r"`V1__a.cypher`, line 3, is no precondition"):
         read_preconditions([(3, f"assert {text}")], "V1__a.cypher")
 
 
@@ -141,7 +141,7 @@ def test_placeholders_in_strings_and_comments_stay():
 @pytest.mark.parametrize("value", ["", "a b", "a`b", "1a", "ä", "a;"])
 def test_values_that_are_no_names(value):
     """Between back-ticks only letters, digits and underscores are taken."""
-    with pytest.raises(BadPlaceholder, match="`a` stands for a name in `V1__a.cypher`, line 7"):
+    with pytest.raises(BadPlaceholder, match=r"`a` stands for a name in `V1__a.cypher`, line 7"):
         fill(Statement("CREATE (:`${a}`)", 7), {"a": value}, "V1__a.cypher")
 
 
