@@ -21,6 +21,7 @@ _LONG = {
     "'m": " am",
     "'s": " is",
 }
+_PLAIN = re.compile(r"[a-z ]*")
 _SIGNS = re.compile(r"([<>]=?|(?<![<>])=|%)")
 _MARKS = re.compile(r"'|-|(?<!\d)\.|\.(?!\d)|(?<!\b[cf])#|(?<!c)\+(?!\+)")
 _WHOLE = {
@@ -92,6 +93,8 @@ def canonical(text: str) -> str:
 
 
 def _once(text: str) -> str:
+    if _PLAIN.fullmatch(text):
+        return " ".join(_WHOLE.get(word, word) for word in text.split())
     folded = _folded(text)
     words = _THOUSANDS.sub("", folded).translate(_SEPARATORS)
     words = " ".join(_WHOLE.get(word, word) for word in words.split())

@@ -19,7 +19,7 @@ class Clause:
     Attributes:
         name: What the condition is called; empty when it says nothing.
         fixed: Whether it is a place that the lexicon knows.
-        wide: Whether it is a clause with a verb of its own, such as "when you answer me".
+        aside: Whether it names no value unless the rest names none: "when I ask in German".
         exception: Whether the rule holds everywhere but here.
     """
 
@@ -27,7 +27,7 @@ class Clause:
     end: int
     name: str
     fixed: bool
-    wide: bool
+    aside: bool
     exception: bool
 
 
@@ -73,7 +73,7 @@ def _clause(marks: Sequence[Mark], start: int) -> Clause | None:
             place,
             _name(names, exception=exception),
             fixed=True,
-            wide=False,
+            aside=False,
             exception=exception,
         )
     if roles == {"near"} or (not exception and not roles & {"head", "wide"}):
@@ -84,9 +84,9 @@ def _clause(marks: Sequence[Mark], start: int) -> Clause | None:
         end += 1
     universal = any("universal" in mark.entry.roles for mark in marks[inner : inner + 2])
     names = [] if universal else [word for mark in marks[inner:end] for word in _words(mark)]
-    return Clause(
-        start, end, _name(names, exception=exception), fixed=False, wide=wide, exception=exception
-    )
+    name = _name(names, exception=exception)
+    aside = wide or "purpose" in roles
+    return Clause(start, end, name, fixed=False, aside=aside, exception=exception)
 
 
 def _places(marks: Sequence[Mark], start: int) -> tuple[int, list[str]]:

@@ -89,6 +89,7 @@ def _covers(other: Finding, each: Finding) -> bool:
 def _evidence(marks: Sequence[Mark], places: Sequence[int]) -> dict[str, _Evidence]:
     found: defaultdict[str, _Evidence] = defaultdict(_Evidence)
     measured: set[int] = set()
+    inside = set(places)
     for amount in amounts(marks, places):
         measured |= amount.places
         for slot in vocabulary().slots.values():
@@ -96,7 +97,7 @@ def _evidence(marks: Sequence[Mark], places: Sequence[int]) -> dict[str, _Eviden
                 found[slot.name].amount = amount
     for place, mark in enumerate(marks):
         if place not in measured:
-            _gather(found, place, mark.entry, visible=place in places)
+            _gather(found, place, mark.entry, visible=place in inside)
     return found
 
 

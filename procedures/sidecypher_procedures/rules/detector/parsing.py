@@ -33,9 +33,12 @@ def parse(text: str) -> Parsed | None:
         return None
     parts = clauses(marks)
     found: list[Finding] = []
+    seen: list[set[int]] = []
     for left_out in (_hides, _is_fixed, _is_any):
         hidden = {place for part in parts if left_out(part) for place in _places(part)}
-        found = findings(marks, [place for place in range(len(marks)) if place not in hidden])
+        if hidden not in seen:
+            seen.append(hidden)
+            found = findings(marks, [place for place in range(len(marks)) if place not in hidden])
         if len(found) == 1:
             break
     if len(found) != 1 or not found[0].value:
@@ -44,15 +47,15 @@ def parse(text: str) -> Parsed | None:
 
 
 def _hides(part: Clause) -> bool:
-    return part.fixed or part.exception or part.wide
+    return part.fixed or part.exception or part.aside
 
 
 def _is_fixed(part: Clause) -> bool:
     return part.fixed or part.exception
 
 
-def _is_any(part: Clause) -> bool:
-    return part.end > part.start
+def _is_any(_part: Clause) -> bool:
+    return True
 
 
 def _telling(mark: Mark) -> bool:

@@ -56,7 +56,7 @@ def _at(stems: tuple[str, ...], place: int) -> tuple[Entry, int] | None:
 
 def _crossed(stems: tuple[str, ...], place: int, size: int, entry: Entry) -> bool:
     """Tell whether a value begins inside of words that name none: "in the past | tense"."""
-    if entry.values or entry.unit:
+    if size == 1 or entry.values or entry.unit:
         return False
     end = place + size
     return any(

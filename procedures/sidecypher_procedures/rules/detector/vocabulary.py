@@ -230,7 +230,13 @@ _ROLES = {
     "degrees": {"sparing": "sparing", "heavy": "heavy"},
     "universal": {"words": "universal"},
     "comparatives": {"less": "less"},
-    "conditions": {"heads": "head", "near": "near", "wide": "wide", "exceptions": "exception"},
+    "conditions": {
+        "heads": "head",
+        "purposes": "purpose",
+        "near": "near",
+        "wide": "wide",
+        "exceptions": "exception",
+    },
 }
 
 
