@@ -1,4 +1,4 @@
-"""How fast rules are read and compared: `python -m benchmarks.detector` from the repository's root."""
+"""How fast rules are read and compared: `python -m benchmarks.detector` in the repository."""
 
 import random
 import time

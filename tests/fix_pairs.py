@@ -1,14 +1,17 @@
-"""Pairs of rules with a label that follows from what they were written to say."""
+"""Pairs of rules whose label follows from what they were written to say, and a score on them."""
 
 import random
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
+from sidecypher_procedures.rules.detector import compare, read_text
+
 GRAMMAR = Path(__file__).parent / "data/rules/grammar.toml"
 SEED = 4
+KINDS = ("conflict", "same", "compatible", "unknown")
 _PER_LABEL = 14
 _SPECIAL = {("sparing", "use"), ("heavy", "use")}
 
@@ -59,6 +62,20 @@ def hard_pairs():
     """Give the pairs written one by one."""
     grammar = tomllib.loads(GRAMMAR.read_text(encoding="utf-8"))
     return [Pair(*each["texts"], each["label"], "hard") for each in grammar["hard"]]
+
+
+def figures(found):
+    """Give for each kind how many pairs are of it, and precision and recall of the detector."""
+    counts = Counter(
+        (pair.label, compare(read_text(pair.one), read_text(pair.other)).kind) for pair in found
+    )
+    result = {}
+    for kind in KINDS:
+        said = sum(counts[label, kind] for label in KINDS)
+        true = sum(counts[kind, said_kind] for said_kind in KINDS)
+        right = counts[kind, kind]
+        result[kind] = (true, right / said if said else 1.0, right / true if true else 1.0)
+    return result
 
 
 def held_slots():

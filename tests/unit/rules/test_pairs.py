@@ -1,31 +1,15 @@
 """How well the detector tells conflicts from the rest, on pairs whose label it did not give."""
 
 import sys
-from collections import Counter
 
 import pytest
-from fix_pairs import hard_pairs, held_slots, pairs
+from fix_pairs import figures, hard_pairs, held_slots, pairs
 
 from sidecypher_procedures.rules.detector import compare, read_text
 from sidecypher_procedures.rules.detector.vocabulary import vocabulary
 
-KINDS = ("conflict", "same", "compatible", "unknown")
 # Of the slots that were held apart from development.
 PRECISION, RECALL = 0.95, 0.85
-
-
-def figures(found):
-    """Give for each kind how many pairs are of it, and precision and recall of the detector."""
-    counts = Counter(
-        (pair.label, compare(read_text(pair.one), read_text(pair.other)).kind) for pair in found
-    )
-    result = {}
-    for kind in KINDS:
-        said = sum(counts[label, kind] for label in KINDS)
-        true = sum(counts[kind, said_kind] for said_kind in KINDS)
-        right = counts[kind, kind]
-        result[kind] = (true, right / said if said else 1.0, right / true if true else 1.0)
-    return result
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """What a text says: rules, names and relations, each with its place."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Protocol, TypeVar
@@ -86,14 +86,16 @@ def _some(found: Iterator[T]) -> tuple[T, ...]:
 
 
 def _entities(
-    names: Iterable[Mention], facts: Iterable[Relation], ends: set[str]
+    names: Sequence[Mention], facts: Iterable[Relation], ends: set[str]
 ) -> Iterator[Entity]:
     """Give each name once: those that are sure, and those at an end of a relation."""
     seen: set[str] = set()
-    kinds = (
+    written = {each.name for each in names}
+    kinds = [
         Mention(fact.target, (fact.span[1] - len(fact.target), fact.span[1]), sure=True)
         for fact in facts
-    )
+        if fact.target not in written
+    ]
     for each in sorted([*names, *kinds], key=lambda one: one.span):
         if (each.sure or each.name in ends) and each.name.casefold() not in seen:
             seen.add(each.name.casefold())

@@ -94,7 +94,8 @@ def _marked(text: str) -> Iterator[Mention]:
         if kind in {"quoted", "curly"} and not _looks_like_name(name):
             continue
         if name:
-            yield Mention(name, found.span(kind), sure=True)
+            start = found.start(kind) + found[kind].index(name)
+            yield Mention(name, (start, start + len(name)), sure=True)
 
 
 def _looks_like_name(text: str) -> bool:

@@ -1,0 +1,52 @@
+"""The page about the detector tells its slots and its figures."""
+
+from docs.pages import page_named, rows
+from fix_pairs import figures, hard_pairs, pairs
+
+from sidecypher_procedures.rules import detector
+from sidecypher_procedures.rules.detector.quantities import OPERATORS
+from sidecypher_procedures.rules.detector.vocabulary import vocabulary
+
+PAGE = "docs/rules-detector.md"
+
+
+def slot_rows():
+    return [
+        [
+            f"`{slot.name}`",
+            slot.about,
+            slot.kind,
+            "many" if slot.many else "one",
+            ", ".join(
+                f"`{value}`" for value in [*slot.values, *(f"n {unit}" for unit in slot.units)]
+            ),
+        ]
+        for slot in vocabulary().slots.values()
+    ]
+
+
+def figure_rows():
+    parts = {"held apart": pairs("held"), "open": pairs("open"), "hard": hard_pairs()}
+    return [
+        [name, kind, str(count), f"{precision:.2f}", f"{recall:.2f}"]
+        for name, found in parts.items()
+        for kind, (count, precision, recall) in figures(found).items()
+    ]
+
+
+def test_slots_of_the_page():
+    """The table of slots is that of slots.toml."""
+    assert rows(page_named(PAGE), "slot") == slot_rows()
+
+
+def test_figures_of_the_page():
+    """Precision and recall are those that the pairs give today."""
+    assert rows(page_named(PAGE), "pairs") == figure_rows()
+
+
+def test_version_and_operators_of_the_page():
+    """The page names the detector's version and all operators."""
+    page = page_named(PAGE)
+
+    assert f"(`{detector.DETECTOR}`), its version (`{detector.VERSION}`)" in page
+    assert all(f"`{operator}`" in page for operator in OPERATORS)
