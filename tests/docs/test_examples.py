@@ -5,13 +5,14 @@ import re
 import tomllib
 
 import pytest
-from docs.pages import CALL, PAGES, blocks, cypher_blocks, name_of, page_named, run_python
+from docs.pages import CALL, PAGES, blocks, cypher_blocks, name_of, page_named, run_python, section
 
 from sidecypher import introspection
 from sidecypher.batch import with_twins
 from sidecypher.registry import Registry, procedures_in
 from sidecypher_procedures import github, migrations, rules
 
+STORIES = section("docs/rules.md", "Three stories")
 SHIPPED = (github, introspection, migrations, rules)
 KINDS = {"python", "python neo4j", "cypher", "sh", "json", "toml", "text"}
 _YIELD = re.compile(r"\)\s*YIELD\s+(?P<columns>\w+(?:\s*,\s*\w+)*)")
@@ -32,7 +33,7 @@ def test_cypher_blocks_call_what_exists(block):
     known = Registry(with_twins(procedures_in([*SHIPPED, run_python(block.page)])))
     found = list(CALL.finditer(block.text))
 
-    assert found, "a Cypher example without a call of ours has no place in these pages"
+    assert found or block.text in STORIES, "an example without a call of ours is run by no test"
     for call in found:
         procedure = known.get(call["name"])
         arguments, end = _arguments(block.text, call.end())

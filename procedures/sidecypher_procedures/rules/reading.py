@@ -22,7 +22,7 @@ _RULE: Final = """
         ruleId: r.ruleId, user: r.user, scope: r.scope, scopeId: r.scopeId, text: r.text,
         slot: r.slot, object: r.object, operator: r.operator, value: r.value,
         polarity: r.polarity, condition: r.condition,
-        assertions: [(:User)-[p:PREFERS]->(r) | properties(p)],
+        assertions: [(:User)-[p:PREFERS]->(r) WHERE p.recordedAt IS NOT NULL | properties(p)],
         confirmations: [(e:Extraction)-[c:CONFIRMED]->(r) | {
             at: c.at, recordedAt: c.recordedAt, extractionId: e.extractionId
         }],

@@ -34,6 +34,26 @@ class Rules:
         [row] = self.call("add", rule, {"method": "rule", "rawSnippet": text})
         return row
 
+    def add_plainly(self, text, since, *, confirmed=False, **rule):
+        """State a rule by plain Cypher, as somebody does who knows nothing of the procedures."""
+        marker = rule.pop("temporalMarker", "current")
+        properties = {"user": self.user, "scope": "global", "scopeId": "", "text": text, **rule}
+        self.session.run(
+            """
+            MERGE (u:User {id: $rule.user})
+            CREATE (e:Extraction {
+                extractionId: randomUUID(), createdAt: datetime(), method: 'rule'
+            })
+            CREATE (e)-[:CREATED]->(r:StyleRule)<-[p:PREFERS]-(u)
+            SET r = $rule, p.extractionId = e.extractionId, p.scope = r.scope,
+                p.since = $since, p.temporalMarker = $marker, p.confirmed = $confirmed
+            """,
+            rule=properties,
+            since=at(since),
+            marker=marker,
+            confirmed=confirmed,
+        ).consume()
+
     def active(self, scope="global", scope_id="", *, now=9, **options):
         return self.call("active", self.user, scope, scope_id, {"now": at(now), **options})
 
