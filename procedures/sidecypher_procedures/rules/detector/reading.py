@@ -109,7 +109,7 @@ def read_parts(
     plain = canonical(value)
     inner = bare(plain)
     negative = polarity == "negative" or inner != plain
-    if known and known.kind == "presence" and plain in _OFF:
+    if known and known.kind == "presence" and inner in _OFF:
         inner, negative = "use", True
     sign, found = _value(known, inner, _operator(operator)) if known else ("", inner)
     thing, place = _where(known, canonical(object), read_condition(condition))
