@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final, Literal, Self
 from uuid import uuid4
 
+from sidecypher import Deadline
 from sidecypher_procedures.rules.detector import Reading, read_parts, read_text
 from sidecypher_procedures.rules.detector.quantities import OPERATORS
 from sidecypher_procedures.rules.errors import InvalidExtraction, InvalidOption, InvalidRule
@@ -27,6 +28,7 @@ OPTION_KEYS: Final = ("now", "known", "strategy", "limit", "deadlineMs", "projec
 _LONGEST_TEXT: Final = 1000
 _LONGEST_VALUE: Final = 4000  # bytes; Neo4j indexes at most 8 KiB of all properties together
 _MOST_ROWS: Final = 10_000
+_SHARE_OF_CALL: Final = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,4 +272,11 @@ class Options:
             if "deadlineMs" in fields
             else None,
             project_id=fields.text("projectId"),
+        )
+
+    def deadline(self, of_call: Deadline) -> Deadline:
+        """Return when to stop reading, some time before the call itself must have answered."""
+        seconds = of_call.remaining() * _SHARE_OF_CALL
+        return Deadline.after(
+            seconds if self.deadline_ms is None else min(seconds, self.deadline_ms / 1000)
         )

@@ -1,6 +1,7 @@
 """`rules.*` as Cypher sees it."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
@@ -25,10 +26,17 @@ from sidecypher_procedures.rules.reading import (
     transaction_time,
 )
 from sidecypher_procedures.rules.remembering import remember as write_findings
+from sidecypher_procedures.rules.retrieval import (
+    BOUNDS,
+    ContextRequest,
+    Reach,
+    graph_context,
+)
 from sidecypher_procedures.rules.rows import (
     Active,
     Added,
     Checked,
+    Contextual,
     Contradicting,
     Explained,
     Happened,
@@ -156,6 +164,25 @@ def active(
             by=None if decision.by is None else decision.by.rule_id,
             explanation=explanation(decision, moment),
         )
+
+
+@procedure("rules.context")
+def context(
+    ctx: Context,
+    input: dict[str, Any],  # noqa: A002 - its name in Cypher
+    options: dict[str, Any] = NO_OPTIONS,
+) -> Contextual:
+    """Tell what to know before writing: entities, relations, rules that hold, and their sources."""
+    wanted = Options.parse(options, ("now", "known", "strategy", "limit", "deadlineMs"))
+    request = ContextRequest.parse(input)
+    reach = Reach(
+        user=request.user,
+        known=wanted.known,
+        deadline=wanted.deadline(ctx.deadline),
+        bounds=replace(BOUNDS, entities=min(wanted.limit, BOUNDS.entities)),
+    )
+    found = graph_context(ctx, request, _moment(ctx, wanted), reach)
+    return Contextual(graph_context=found)
 
 
 @procedure("rules.explain")

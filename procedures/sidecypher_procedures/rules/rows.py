@@ -48,6 +48,14 @@ class Active(Row):
     explanation: Annotated[dict[str, Any], Description("strategy, flags, marker, scope, dates")]
 
 
+class Contextual(Row):
+    """What to know before writing."""
+
+    graph_context: Annotated[
+        dict[str, Any] | None, Description("entities, relations, styleRules, citations")
+    ]
+
+
 class Explained(Row):
     """A step of an explanation."""
 

@@ -1,0 +1,7 @@
+// What `rules.context` reads facts by: both ends, each with the facts in the order of their ids, so
+// that the first few of very many are read and no others.
+
+// MATCH (f:Fact) WHERE f.fromKey = $key AND f.factId > '' ... ORDER BY f.fromKey, f.factId LIMIT $most
+CREATE INDEX fact_from IF NOT EXISTS FOR (f:Fact) ON (f.fromKey, f.factId);
+// MATCH (f:Fact) WHERE f.toKey = $key AND f.factId > '' ... ORDER BY f.toKey, f.factId LIMIT $most
+CREATE INDEX fact_to IF NOT EXISTS FOR (f:Fact) ON (f.toKey, f.factId);

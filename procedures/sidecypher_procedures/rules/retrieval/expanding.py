@@ -1,0 +1,114 @@
+"""Following relations from concept to concept, so many steps and no more.
+
+Facts are read by their ends from an index that has them in the order of their ids, so that of a
+concept with very many of them the same few are read each time, and no others.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sidecypher import Context
+from sidecypher_procedures.rules.retrieval.bounds import Bounds, Reach
+from sidecypher_procedures.rules.retrieval.seeding import Seeds
+
+# To name `fromKey` in ORDER BY is what lets the index give the order.
+_FACTS: Final = """
+    UNWIND range(0, size($keys) - 1) AS place
+    WITH place, $keys[place] AS key
+    CALL (key) {
+        MATCH (f:Fact)
+        WHERE f.fromKey = key AND f.factId > '' AND f.user = $user AND EXISTS {
+            MATCH (e:Extraction)-[:ASSERTED]->(f) WHERE $known IS NULL OR e.createdAt <= $known
+        }
+        RETURN f ORDER BY f.fromKey, f.factId LIMIT $most
+        UNION
+        MATCH (f:Fact)
+        WHERE f.toKey = key AND f.factId > '' AND f.user = $user AND EXISTS {
+            MATCH (e:Extraction)-[:ASSERTED]->(f) WHERE $known IS NULL OR e.createdAt <= $known
+        }
+        RETURN f ORDER BY f.toKey, f.factId LIMIT $most
+    }
+    MATCH (a:Concept {key: f.fromKey}), (b:Concept {key: f.toKey})
+    WHERE a.user = $user AND b.user = $user
+    RETURN place, f.factId AS factId, f.type AS type,
+        a.key AS fromKey, a.name AS fromName, b.key AS toKey, b.name AS toName
+    ORDER BY place, factId
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A fact about two concepts.
+
+    Attributes:
+        fact_id: Its id.
+        source: Key of the concept where it begins.
+        type: What it is.
+        target: Key of the concept where it ends.
+    """
+
+    fact_id: str
+    source: str
+    type: str
+    target: str
+
+
+@dataclass(slots=True)
+class Neighbourhood:
+    """Concepts and the relations between them.
+
+    Attributes:
+        names: The names of the concepts by key, in the order in which they were found.
+        relations: The relations by id, in the order in which they were found.
+        cut: Whether there are more.
+    """
+
+    names: dict[str, str] = field(default_factory=dict)
+    relations: dict[str, Relation] = field(default_factory=dict)
+    cut: bool = False
+
+    def add(self, fact: dict[str, Any], bounds: Bounds) -> None:
+        """Add a fact and its concepts, unless that were too many."""
+        if fact["factId"] in self.relations:
+            return
+        ends = {fact["fromKey"]: fact["fromName"], fact["toKey"]: fact["toName"]}
+        if len(self.relations) >= bounds.relations or len(self.names | ends) > bounds.entities:
+            self.cut = True
+            return
+        for key, name in ends.items():
+            self.names.setdefault(key, name)
+        self.relations[fact["factId"]] = Relation(
+            fact["factId"], fact["fromKey"], fact["type"], fact["toKey"]
+        )
+
+
+def expand(ctx: Context, seeds: Seeds, reach: Reach) -> Neighbourhood:
+    """Follow relations from the seeds, in both directions, breadth first.
+
+    Args:
+        ctx: The call.
+        seeds: Where to begin.
+        reach: How far to go.
+    """
+    around = Neighbourhood({each.key: seeds.names[each.key] for each in seeds.found})
+    reached = list(around.names)
+    for _ in range(reach.bounds.hops):
+        if not reached or reach.deadline.expired():
+            break
+        before = len(around.names)
+        around.cut |= len(reached) > reach.bounds.frontier
+        _hop(ctx, around, reached[: reach.bounds.frontier], reach)
+        reached = list(around.names)[before:]
+    return around
+
+
+def _hop(ctx: Context, around: Neighbourhood, frontier: list[str], reach: Reach) -> None:
+    most = reach.bounds.node_relations
+    found = ctx.run(_FACTS, keys=frontier, user=reach.user, known=reach.known, most=most + 1)
+    counts = [0] * len(frontier)
+    for fact in found:
+        counts[fact["place"]] += 1
+        if counts[fact["place"]] > most:
+            around.cut = True
+        else:
+            around.add(fact, reach.bounds)
