@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from dataclasses import asdict
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any, get_args
@@ -35,6 +36,7 @@ from sidecypher_procedures.rules.inputs import (
     SNIPPET_CHARACTERS,
 )
 from sidecypher_procedures.rules.ranking import Reason, Status
+from sidecypher_procedures.rules.retrieval import BOUNDS, CONTEXT_KEYS
 from sidecypher_procedures.rules.settings import RulesSettings
 
 JAVA = ROOT / "plugin-build/core/src/main/java/io/sidecypher/core"
@@ -249,6 +251,7 @@ def test_github_options_and_repository_settings_are_documented():
         ("Rules and extractions", "key", [*RULE_KEYS, *EXTRACTION_KEYS]),
         ("rules.remember", "key", INPUT_KEYS),
         ("Options", "option", OPTION_KEYS),
+        ("rules.context", "input", CONTEXT_KEYS),
         ("Status and reason", "status", get_args(Status)),
         ("Status and reason", "reason", get_args(Reason)),
     ],
@@ -258,6 +261,13 @@ def test_keys_and_outcomes_of_rules_are_documented(title, first, keys):
     table = rows(section("docs/rules.md", title), first)
 
     assert [code_in(row[0])[0] for row in table] == list(keys)
+
+
+def test_the_limits_of_a_context_are_documented():
+    """docs/rules.md has every limit of a context with its value."""
+    table = rows(section("docs/rules.md", "rules.context"), "limit")
+
+    assert {code_in(row[0])[0]: int(row[1]) for row in table} == asdict(BOUNDS)
 
 
 def test_the_bound_of_a_snippet_is_documented():

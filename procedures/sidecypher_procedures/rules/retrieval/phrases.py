@@ -1,12 +1,12 @@
 """Parts of a text that may be names of concepts, in any script, found without a model."""
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from sidecypher_procedures.rules.concepts import normal_name
 from sidecypher_procedures.rules.retrieval.bounds import Bounds
 
 _UNSPACED: Final = re.compile(
@@ -52,26 +52,6 @@ def find_phrases(text: str, bounds: Bounds) -> Phrases:
             return Phrases(tuple(found), cut=True)
         found[name] = None
     return Phrases(tuple(found), cut=len(text) > bounds.text_characters)
-
-
-def normal_name(name: str) -> str:
-    """Return what all spellings of a name have in common: NFKC, case and spaces do not count.
-
-    Example:
-        >>> normal_name(" Node.JS\u00a0server ")
-        'node.js server'
-    """
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-
-
-def concept_key(user: str, name: str) -> str:
-    """Return the key of a user's concept of this normal name.
-
-    Example:
-        >>> concept_key("ann", "apollo")
-        '["ann","apollo"]'
-    """
-    return json.dumps([user, name], ensure_ascii=False, separators=(",", ":"))
 
 
 def _candidates(words: list[str], bounds: Bounds) -> Iterator[str]:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from sidecypher import Context
+from sidecypher_procedures.rules.concepts import Concept
 from sidecypher_procedures.rules.retrieval.bounds import Bounds, Reach
 from sidecypher_procedures.rules.retrieval.fusion import Fused, fuse
-from sidecypher_procedures.rules.retrieval.phrases import Phrases, concept_key, find_phrases
+from sidecypher_procedures.rules.retrieval.phrases import Phrases, find_phrases
 from sidecypher_procedures.rules.retrieval.request import ContextRequest
 
 _CONCEPTS: Final = """
@@ -80,7 +81,7 @@ def find_seeds(ctx: Context, request: ContextRequest, reach: Reach) -> Seeds:
 def _keys(user: str, phrases: Phrases) -> list[str]:
     """Return the keys of phrases; the longest first, since they say most, then the earliest."""
     names = sorted(phrases.names, key=lambda name: -len(name))
-    return [concept_key(user, name) for name in names]
+    return list(dict.fromkeys(Concept(user, name).key for name in names))
 
 
 def _of_chunks(ctx: Context, request: ContextRequest, bounds: Bounds) -> tuple[list[str], bool]:
