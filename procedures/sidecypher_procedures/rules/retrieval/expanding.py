@@ -5,10 +5,11 @@ concept with very many of them the same few are read each time, and no others.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from sidecypher import Context
 from sidecypher_procedures.rules.retrieval.bounds import Bounds, Reach
+from sidecypher_procedures.rules.retrieval.naming import names_of
 from sidecypher_procedures.rules.retrieval.seeding import Seeds
 
 # To name `fromKey` in ORDER BY is what lets the index give the order.
@@ -28,10 +29,7 @@ _FACTS: Final = """
         }
         RETURN f ORDER BY f.toKey, f.factId LIMIT $most
     }
-    MATCH (a:Concept {key: f.fromKey}), (b:Concept {key: f.toKey})
-    WHERE a.user = $user AND b.user = $user
-    RETURN place, f.factId AS factId, f.type AS type,
-        a.key AS fromKey, a.name AS fromName, b.key AS toKey, b.name AS toName
+    RETURN place, f.factId AS factId, f.type AS type, f.fromKey AS source, f.toKey AS target
     ORDER BY place, factId
 """
 
@@ -67,19 +65,25 @@ class Neighbourhood:
     relations: dict[str, Relation] = field(default_factory=dict)
     cut: bool = False
 
-    def add(self, fact: dict[str, Any], bounds: Bounds) -> None:
-        """Add a fact and its concepts, unless that were too many."""
-        if fact["factId"] in self.relations:
+    def add(self, relation: Relation, names: dict[str, str], bounds: Bounds) -> None:
+        """Add a relation between concepts that are there, and these, unless that were too many.
+
+        Args:
+            relation: What to add.
+            names: The names of concepts that are not yet in here, by key.
+            bounds: How much there may be.
+        """
+        ends = (relation.source, relation.target)
+        new = {end: names[end] for end in ends if end in names and end not in self.names}
+        if relation.fact_id in self.relations or not all(
+            end in self.names or end in new for end in ends
+        ):
             return
-        ends = {fact["fromKey"]: fact["fromName"], fact["toKey"]: fact["toName"]}
-        if len(self.relations) >= bounds.relations or len(self.names | ends) > bounds.entities:
+        if len(self.relations) >= bounds.relations or len(self.names) + len(new) > bounds.entities:
             self.cut = True
             return
-        for key, name in ends.items():
-            self.names.setdefault(key, name)
-        self.relations[fact["factId"]] = Relation(
-            fact["factId"], fact["fromKey"], fact["type"], fact["toKey"]
-        )
+        self.names |= new
+        self.relations[relation.fact_id] = relation
 
 
 def expand(ctx: Context, seeds: Seeds, reach: Reach) -> Neighbourhood:
@@ -106,9 +110,13 @@ def _hop(ctx: Context, around: Neighbourhood, frontier: list[str], reach: Reach)
     most = reach.bounds.node_relations
     found = ctx.run(_FACTS, keys=frontier, user=reach.user, known=reach.known, most=most + 1)
     counts = [0] * len(frontier)
+    relations = []
     for fact in found:
         counts[fact["place"]] += 1
-        if counts[fact["place"]] > most:
-            around.cut = True
-        else:
-            around.add(fact, reach.bounds)
+        if counts[fact["place"]] <= most:
+            relations.append(Relation(fact["factId"], fact["source"], fact["type"], fact["target"]))
+    around.cut |= any(count > most for count in counts)
+    ends = (end for each in relations for end in (each.source, each.target))
+    names = names_of(ctx, (end for end in ends if end not in around.names), reach)
+    for each in relations:
+        around.add(each, names, reach.bounds)

@@ -1,45 +1,34 @@
 """The concepts that a request is about."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from sidecypher import Context
 from sidecypher_procedures.rules.concepts import Concept
 from sidecypher_procedures.rules.retrieval.bounds import Bounds, Reach
 from sidecypher_procedures.rules.retrieval.fusion import Fused, fuse
+from sidecypher_procedures.rules.retrieval.naming import names_of
 from sidecypher_procedures.rules.retrieval.phrases import Phrases, find_phrases
 from sidecypher_procedures.rules.retrieval.request import ContextRequest
 
-_CONCEPTS: Final = """
-    UNWIND $keys AS key
-    MATCH (c:Concept {key: key})
-    WHERE c.user = $user AND EXISTS {
-        MATCH (e:Extraction)-[:ASSERTED]->(c) WHERE $known IS NULL OR e.createdAt <= $known
-    }
-    RETURN c.key AS key, c.name AS name
-"""
-# A chunk may be of another user; which of its concepts are this one's is asked afterwards.
+# What a chunk asserts may be anything; of what is no concept or fact all keys are null.
 _CHUNKS: Final = """
     UNWIND range(0, size($chunkIds) - 1) AS place
     WITH place, $chunkIds[place] AS chunkId
     CALL (chunkId) {
-        MATCH (e:Extraction {extractionId: chunkId})-[:ASSERTED]->(c:Concept)
-        WHERE c.user = $user
-        RETURN c.key AS key LIMIT $neighbours
-        UNION
-        MATCH (e:Extraction {extractionId: chunkId})-[:ASSERTED]->(f:Fact)
-        WHERE f.user = $user
-        WITH f LIMIT $neighbours
-        UNWIND [f.fromKey, f.toKey] AS key
-        RETURN key
-        UNION
-        MATCH (a:Artifact {id: chunkId})-[:MENTIONS]->(c:Concept)
-        WHERE c.user = $user
-        RETURN c.key AS key LIMIT $neighbours
+        MATCH (e:Extraction {extractionId: chunkId})-[:ASSERTED]->(x)
+        RETURN x LIMIT $neighbours
+        UNION ALL
+        MATCH (a:Artifact {id: chunkId})-[:MENTIONS]->(x)
+        RETURN x LIMIT $neighbours
     }
-    WITH place, key ORDER BY place, key
-    RETURN place, collect(key)[..$most] AS keys, count(key) > $most AS cut
+    WITH place, x WHERE x.user = $user
+    UNWIND [x.key, x.fromKey, x.toKey] AS key
+    WITH DISTINCT place, key WHERE key IS NOT NULL
+    ORDER BY place, key
+    WITH place, collect(key) AS keys
+    RETURN place, keys[..$most] AS keys, size(keys) > $most AS cut
     ORDER BY place
 """
 
@@ -71,7 +60,7 @@ def find_seeds(ctx: Context, request: ContextRequest, reach: Reach) -> Seeds:
         "artifact": _keys(request.user, artifact),
         "chunks": proposed,
     }
-    names = _names(ctx, lists.values(), reach)
+    names = names_of(ctx, chain.from_iterable(lists.values()), reach)
     fused = fuse({name: [key for key in keys if key in names] for name, keys in lists.items()})
     most = min(bounds.seeds, bounds.entities)
     cut = chunks_cut or prompt.cut or artifact.cut or len(fused) > most
@@ -98,12 +87,3 @@ def _of_chunks(ctx: Context, request: ContextRequest, bounds: Bounds) -> tuple[l
     chunks = list(found)
     keys = dict.fromkeys(key for chunk in chunks for key in chunk["keys"])
     return list(keys), any(chunk["cut"] for chunk in chunks)
-
-
-def _names(ctx: Context, lists: Iterable[list[str]], reach: Reach) -> dict[str, str]:
-    """Return the names of those concepts that are there, by key."""
-    keys = list(dict.fromkeys(key for each in lists for key in each))
-    if not keys:
-        return {}
-    found = ctx.run(_CONCEPTS, keys=keys, user=reach.user, known=reach.known)
-    return {each["key"]: each["name"] for each in found}
