@@ -18,8 +18,10 @@ from sidecypher.types import Limits
 
 PREFIX: Final = "SIDECYPHER_"
 
-_OWN_PREFIXES: Final = ("SIDECYPHER_GITHUB_", "SIDECYPHER_RULES_", "SIDECYPHER_TEST_")
-"""Variables that belong to procedures or tests, which check them themselves."""
+_OWN_PREFIXES: Final = (
+    *("SIDECYPHER_GITHUB_", "SIDECYPHER_RULES_", "SIDECYPHER_GRAPHRAG_", "SIDECYPHER_TEST_"),
+)
+"""Variables of procedures, of the memory's client or of tests, which check them themselves."""
 
 PLUGIN_VARIABLES: Final = frozenset(
     f"SIDECYPHER_{name}"

@@ -5,3 +5,7 @@
 CREATE INDEX fact_from IF NOT EXISTS FOR (f:Fact) ON (f.fromKey, f.factId);
 // MATCH (f:Fact) WHERE f.toKey = $key AND f.factId > '' ... ORDER BY f.toKey, f.factId LIMIT $most
 CREATE INDEX fact_to IF NOT EXISTS FOR (f:Fact) ON (f.toKey, f.factId);
+
+// The client's search: CALL db.index.fulltext.queryNodes('memory_text', $words)
+CREATE FULLTEXT INDEX memory_text IF NOT EXISTS
+FOR (n:Concept|Extraction) ON EACH [n.name, n.rawSnippet];

@@ -1,4 +1,4 @@
-"""Every error of the `rules` procedures, in one tree.
+"""Every error of the `rules` procedures and of their client, in one tree.
 
 ::
 
@@ -11,11 +11,15 @@
         ├── RuleTaken           SC-805   the id or the rule is there already
         ├── InvalidInput        SC-806   `rules.remember` or `rules.context` cannot use its input
         └── RulesSettingsError  SC-807   a SIDECYPHER_RULES_ setting cannot be used
+    SidecypherError
+    └── ClientError             SC-810
+        ├── MemoryUnavailable   SC-811   the graph, or the procedures in it, cannot answer
+        └── ClientSettingsError SC-812   a setting of the client cannot be used
 
 No text of a rule, a snippet or a prompt is ever in an error: they are data of a user.
 """
 
-from sidecypher import ProcedureError
+from sidecypher import ProcedureError, SidecypherError
 
 
 class RulesError(ProcedureError):
@@ -73,3 +77,23 @@ class RulesSettingsError(RulesError):
 
     code = "SC-807"
     default_hint = "Correct the setting and restart the sidecar."
+
+
+class ClientError(SidecypherError):
+    """Base of all errors of the client that are not those of its arguments."""
+
+    code = "SC-810"
+
+
+class MemoryUnavailable(ClientError):
+    """Neo4j, or the `rules` procedures in it, did not answer as they should."""
+
+    code = "SC-811"
+    default_hint = "See whether Neo4j and the sidecar run: `sidecypher status` tells."
+
+
+class ClientSettingsError(ClientError):
+    """A variable of the client is unknown or has an unusable value."""
+
+    code = "SC-812"
+    default_hint = "Correct the variable and make a new client."

@@ -1,0 +1,163 @@
+"""The connection to Neo4j; the only module that imports the driver.
+
+The driver's own timeouts do not bound a peer that accepts and then says nothing, so each call runs
+on an event loop of a thread of its own, where it is cancelled when its time is up.
+"""
+
+import asyncio
+import re
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, Final, LiteralString
+
+import neo4j
+from neo4j.exceptions import DriverError, Neo4jError
+from neo4j.time import DateTime
+
+from sidecypher_procedures.rules.client.settings import ClientSettings
+from sidecypher_procedures.rules.errors import (
+    InvalidExtraction,
+    InvalidInput,
+    InvalidOption,
+    InvalidRule,
+    MemoryUnavailable,
+    RulesError,
+    RuleTaken,
+    UnknownRule,
+)
+
+_TOLD: Final = re.compile(r"\[(SC-\d{3})\] (.*)", re.DOTALL)
+_OF_CALLER: Final[dict[str, type[RulesError]]] = {
+    each.code: each
+    for each in (
+        *(InvalidRule, InvalidExtraction, InvalidOption, UnknownRule, RuleTaken, InvalidInput),
+    )
+}
+_CLOSE_SECONDS: Final = 2.0
+_GRACE_SECONDS: Final = 1.0
+
+
+class Connection:
+    """A driver, and the thread that it runs on.
+
+    Args:
+        settings: Where Neo4j is, and how long things may take.
+    """
+
+    def __init__(self, settings: ClientSettings) -> None:
+        self._settings = settings
+        self._loop = asyncio.new_event_loop()
+        self._driver: neo4j.AsyncDriver | None = None
+        self._is_reached = False
+        self._thread = threading.Thread(target=self._serve, name="sidecypher-memory", daemon=True)
+        self._thread.start()
+
+    def read(self, statement: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
+        """Run a statement that reads; return its records.
+
+        Raises:
+            MemoryUnavailable: There is no answer in time, or none that can be used.
+            RulesError: The procedure refuses what the caller gave.
+        """
+        return self._wait(statement, parameters, self._settings.timeout, write=False)
+
+    def write(self, statement: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
+        """Run a statement that writes, all of it or nothing; return its records.
+
+        Raises:
+            MemoryUnavailable: There is no answer in time, or none that can be used.
+            RulesError: The procedure refuses what the caller gave.
+        """
+        return self._wait(statement, parameters, self._settings.write_timeout, write=True)
+
+    def close(self) -> None:
+        """End the connections and the thread."""
+        closing = self._begin(self._close())
+        with suppress(TimeoutError):
+            closing.result(_CLOSE_SECONDS)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_CLOSE_SECONDS)
+
+    def _serve(self) -> None:
+        self._loop.run_forever()
+        self._loop.close()
+
+    def _begin(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def _wait(
+        self, statement: LiteralString, parameters: dict[str, Any], seconds: float, *, write: bool
+    ) -> list[dict[str, Any]]:
+        running = self._begin(self._run(statement, parameters, seconds, write=write))
+        try:
+            # The loop keeps to the time itself; but after a fork, for one, it is not there.
+            found: list[dict[str, Any]] = running.result(seconds + _GRACE_SECONDS)
+        except (DriverError, Neo4jError, OSError) as error:
+            raise _error_of(error) from error
+        return found
+
+    async def _run(
+        self, statement: LiteralString, parameters: dict[str, Any], seconds: float, *, write: bool
+    ) -> list[dict[str, Any]]:
+        @neo4j.unit_of_work(timeout=seconds)
+        async def work(tx: neo4j.AsyncManagedTransaction) -> list[dict[str, Any]]:
+            result = await tx.run(statement, parameters)
+            return [_native(record.data()) async for record in result]
+
+        was_reached, self._is_reached = self._is_reached, False
+        async with asyncio.timeout(seconds):
+            driver = self._made()
+            if not was_reached:
+                # The driver tries again for as long as it may where nobody listens; this does not.
+                await driver.verify_connectivity()
+            async with driver.session() as session:
+                run = session.execute_write if write else session.execute_read
+                found = await run(work)
+        self._is_reached = True
+        return found
+
+    def _made(self) -> neo4j.AsyncDriver:
+        if self._driver is None:
+            settings = self._settings
+            password = settings.password
+            self._driver = neo4j.AsyncGraphDatabase.driver(
+                settings.uri,
+                auth=None if password is None else (settings.user, password.get_secret_value()),
+                connection_timeout=settings.connect_timeout,
+                max_transaction_retry_time=settings.write_timeout,
+                # A notification quotes the statement, which is nothing that an agent's log needs.
+                notifications_min_severity="OFF",
+            )
+        return self._driver
+
+    async def _close(self) -> None:
+        if self._driver is not None:
+            await self._driver.close()
+
+
+def _error_of(error: Exception) -> Exception:
+    """Return what the caller is told of an error of the driver."""
+    told = _TOLD.match(getattr(error, "message", None) or "")
+    if told and told[1] in _OF_CALLER:
+        return _OF_CALLER[told[1]](told[2])
+    if isinstance(error, TimeoutError):
+        return MemoryUnavailable("The memory gave no answer in time", retryable=True)
+    reason = told[1] if told else getattr(error, "code", None) or type(error).__name__
+    return MemoryUnavailable(
+        f"The memory cannot be used: {reason}", retryable=True, details={"reason": reason}
+    )
+
+
+def _native(value: Any) -> Any:
+    """Return a value with Python's own datetimes."""
+    match value:
+        case DateTime():
+            return value.to_native()
+        case dict():
+            return {name: _native(each) for name, each in value.items()}
+        case list():
+            return [_native(each) for each in value]
+        case _:
+            return value

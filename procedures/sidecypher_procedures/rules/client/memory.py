@@ -1,0 +1,266 @@
+"""The client itself: three calls, three modes, one error."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, LiteralString, Self, cast
+
+from sidecypher_procedures.rules.client.breaker import CircuitBreaker
+from sidecypher_procedures.rules.client.extracting import TEXTS, Extractor, extracted
+from sidecypher_procedures.rules.client.results import Added, GraphContext, Remembered
+from sidecypher_procedures.rules.client.settings import ClientSettings
+from sidecypher_procedures.rules.errors import InvalidInput, MemoryUnavailable, RulesError
+from sidecypher_procedures.rules.fields import Fields
+from sidecypher_procedures.rules.findings import INPUT_KEYS, LONGEST_TEXT, Findings
+from sidecypher_procedures.rules.inputs import ExtractionInput, Options, RuleInput
+from sidecypher_procedures.rules.retrieval import ContextRequest
+
+if TYPE_CHECKING:
+    from sidecypher_procedures.rules.client.connection import Connection
+
+_CONTEXT: Final = "CALL rules.context($input, $options) YIELD graphContext RETURN graphContext"
+_ADD: Final = """
+    CALL rules.add($rule, $extraction, $options)
+    YIELD ruleId, status, reason, contradicts, extractionId, created
+    RETURN ruleId, status, reason, contradicts, extractionId, created
+"""
+_REMEMBER: Final = """
+    CALL rules.remember($input, $options) YIELD extractionId, concepts, facts, rules
+    RETURN extractionId, concepts, facts, rules
+"""
+_SHARE_OF_TIMEOUT: Final = 0.8
+_LOG: Final = logging.getLogger("sidecypher_procedures.rules.client")
+_Rows = list[dict[str, Any]]
+
+
+class MemoryClient:
+    """A memory of what users want and talk about, for an agent that runs outside of Neo4j.
+
+    OFF checks its arguments and gives None. OPTIONAL gives None, and writes a line to the log, when
+    there is no answer. REQUIRED raises `MemoryUnavailable` then. Arguments that cannot be used
+    raise in every mode. Safe for several threads.
+
+    Args:
+        settings: The settings; those of the environment if left out.
+        breaker: What keeps from asking a memory that fails; one of the settings if left out.
+
+    Raises:
+        ClientSettingsError: A variable of the environment cannot be used.
+
+    Example:
+        >>> with MemoryClient(ClientSettings(mode="OFF")) as memory:
+        ...     memory.add({"user": "ann", "text": "formal tone"}, {"method": "rule"})
+    """
+
+    def __init__(
+        self, settings: ClientSettings | None = None, *, breaker: CircuitBreaker | None = None
+    ) -> None:
+        self.settings = settings if settings is not None else ClientSettings.load()
+        self._breaker = breaker or CircuitBreaker(
+            self.settings.breaker_failures, self.settings.breaker_seconds
+        )
+        self._lock = threading.Lock()
+        self._connection: Connection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def context(
+        self, values: Mapping[str, Any], options: Mapping[str, Any] | None = None
+    ) -> GraphContext | None:
+        """Return what to know before writing, or None without a memory.
+
+        Args:
+            values: The `input` of `rules.context`.
+            options: Its options; `deadlineMs` is some of the setting `timeout` if left out.
+
+        Raises:
+            InvalidInput: The input lacks a user, or has a key or value that it cannot have.
+            InvalidOption: An option is unknown or cannot be used.
+            MemoryUnavailable: There is no answer, and the mode is REQUIRED.
+        """
+        chosen = dict(options or {})
+        ContextRequest.parse(values)
+        Options.parse(chosen, ("now", "known", "strategy", "limit", "deadlineMs"))
+        milliseconds = int(self.settings.timeout * 1000 * _SHARE_OF_TIMEOUT)
+        chosen.setdefault("deadlineMs", max(1, milliseconds))
+        row = self._row(_CONTEXT, "graphContext", write=False, input=dict(values), options=chosen)
+        return None if row is None else cast("GraphContext", row["graphContext"])
+
+    def add(
+        self,
+        rule: Mapping[str, Any],
+        extraction: Mapping[str, Any],
+        options: Mapping[str, Any] | None = None,
+    ) -> Added | None:
+        """State a rule of a user; return what became of it, or None without a memory.
+
+        Args:
+            rule: The rule, as `rules.add` takes it.
+            extraction: Where it comes from.
+            options: `now` and `strategy`.
+
+        Raises:
+            InvalidRule: The rule cannot be used.
+            InvalidExtraction: The extraction cannot be used.
+            InvalidOption: An option is unknown or cannot be used.
+            RuleTaken: The rule is there under another id.
+            MemoryUnavailable: There is no answer, and the mode is REQUIRED; whether the rule was
+                written is not known then, and to state it again is harmless.
+        """
+        chosen = dict(options or {})
+        RuleInput.parse(rule)
+        ExtractionInput.parse(extraction)
+        Options.parse(chosen, ("now", "strategy"))
+        given = {"rule": dict(rule), "extraction": dict(extraction), "options": chosen}
+        return cast("Added | None", self._row(_ADD, "ruleId", write=True, **given))
+
+    def remember(
+        self,
+        values: Mapping[str, Any],
+        options: Mapping[str, Any] | None = None,
+        *,
+        extractor: Extractor | None = None,
+    ) -> Remembered | None:
+        """Write what is in a text, or what was found in it; None without a memory.
+
+        Args:
+            values: The `input` of `rules.remember`.
+            options: `now` and `strategy`.
+            extractor: What finds entities, relations and rules in the texts, instead of the
+                deterministic extractor of the procedure. It runs before anything is written, and
+                not at all when there is no memory to write to.
+
+        Raises:
+            InvalidInput: The input lacks a user, or has a key or value that it cannot have.
+            InvalidRule: One of its rules cannot be used.
+            InvalidExtraction: Its extraction cannot be used.
+            InvalidOption: An option is unknown or cannot be used.
+            MemoryUnavailable: There is no answer, and the mode is REQUIRED.
+            Exception: Whatever the extractor raises, if the mode is REQUIRED.
+        """
+        chosen, given = dict(options or {}), dict(values)
+        Options.parse(chosen, ("now", "strategy"))
+        _check(given, is_extracted=extractor is not None)
+        if extractor is not None:
+            found = self._extracted(given, extractor)
+            if found is None:
+                return None
+            given = found
+        row = self._row(_REMEMBER, "extractionId", write=True, input=given, options=chosen)
+        return cast("Remembered | None", row)
+
+    def read(self, statement: LiteralString, **parameters: Any) -> _Rows | None:
+        """Run a statement of your own that reads; return its records, or None without a memory.
+
+        Raises:
+            MemoryUnavailable: There is no answer, and the mode is REQUIRED.
+        """
+        return self._ask(lambda connection: connection.read(statement, **parameters))
+
+    def close(self) -> None:
+        """End the connections; a later call makes new ones."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _row(
+        self, statement: LiteralString, key: str, *, write: bool, **parameters: Any
+    ) -> dict[str, Any] | None:
+        """Return the only row of a procedure."""
+
+        def ask(connection: "Connection") -> _Rows:
+            run = connection.write if write else connection.read
+            rows = run(statement, **parameters)
+            if len(rows) != 1 or rows[0][key] is None:
+                # This is what an OPTIONAL procedure gives when no sidecar is there.
+                raise MemoryUnavailable("The memory gave nothing: no sidecar answers")
+            return rows
+
+        rows = self._ask(ask)
+        return None if rows is None else rows[0]
+
+    def _ask(self, ask: "Callable[[Connection], _Rows]") -> _Rows | None:
+        if self.settings.mode == "OFF":
+            return None
+        try:
+            return self._guarded(ask)
+        except MemoryUnavailable as error:
+            if self.settings.mode == "REQUIRED":
+                raise
+            _LOG.warning("memory is not available: %s", error.message, extra={"code": error.code})
+            return None
+
+    def _guarded(self, ask: "Callable[[Connection], _Rows]") -> _Rows:
+        if not self._breaker.admits():
+            raise _gave_up()
+        try:
+            rows = ask(self._connected())
+        except MemoryUnavailable:
+            self._breaker.failed()
+            raise
+        except RulesError:
+            # It is there, and refuses.
+            self._breaker.succeeded()
+            raise
+        self._breaker.succeeded()
+        return rows
+
+    def _connected(self) -> "Connection":
+        # OFF must not import the driver.
+        from sidecypher_procedures.rules.client.connection import Connection  # noqa: PLC0415
+
+        with self._lock:
+            if self._connection is None:
+                self._connection = Connection(self.settings)
+            return self._connection
+
+    def _extracted(self, given: dict[str, Any], extractor: Extractor) -> dict[str, Any] | None:
+        """Return the input with what the extractor finds; None if there is no memory for it."""
+        if self.settings.mode == "OFF":
+            return None
+        try:
+            self._check_breaker()
+            found = extracted(given, extractor)
+            Findings.parse(found)
+        except Exception as error:
+            if self.settings.mode == "REQUIRED":
+                raise
+            # Its text may be what a user said.
+            _LOG.warning("nothing is remembered: %s", type(error).__name__)
+            return None
+        return found
+
+    def _check_breaker(self) -> None:
+        if self._breaker.is_open:
+            raise _gave_up()
+
+
+def _gave_up() -> MemoryUnavailable:
+    return MemoryUnavailable("The memory failed again and again, and is left alone for a while")
+
+
+def _check(values: Mapping[str, Any], *, is_extracted: bool) -> None:
+    """Refuse an input of `rules.remember` that cannot be used, without looking into its texts."""
+    fields = Fields(values, "input", INPUT_KEYS, InvalidInput)
+    given = [name for name in ("entities", "relations", "rules") if name in fields]
+    if given and is_extracted:
+        raise fields.refuse(f"has `{given[0]}` and an extractor to find them", "Give one of them.")
+    if given:
+        Findings.parse(values)
+        return
+    fields.required_text("user")
+    texts = [fields.text(name, longest=LONGEST_TEXT) for name in TEXTS]
+    if not any(texts):
+        raise fields.refuse("has nothing to remember", "Give a text, or what was found in one.")
+    ExtractionInput.parse({"method": "rule", **fields.map("extraction")})
