@@ -38,6 +38,7 @@ from sidecypher_procedures.rules.inputs import (
 from sidecypher_procedures.rules.ranking import Reason, Status
 from sidecypher_procedures.rules.retrieval import BOUNDS, CONTEXT_KEYS
 from sidecypher_procedures.rules.settings import RulesSettings
+from sidecypher_procedures.rules.suspecting import JUDGEMENT_KEYS
 
 JAVA = ROOT / "plugin-build/core/src/main/java/io/sidecypher/core"
 GITHUB = {found.name: found for found in Registry(procedures_in([github]))}
@@ -250,6 +251,7 @@ def test_github_options_and_repository_settings_are_documented():
     [
         ("Rules and extractions", "key", [*RULE_KEYS, *EXTRACTION_KEYS]),
         ("rules.remember", "key", INPUT_KEYS),
+        ("rules.suspect", "key", JUDGEMENT_KEYS),
         ("Options", "option", OPTION_KEYS),
         ("rules.context", "input", CONTEXT_KEYS),
         ("Status and reason", "status", get_args(Status)),

@@ -16,6 +16,8 @@ from sidecypher_procedures.rules.procedures import (
     record,
     remember,
     retract,
+    suspect,
+    unknown,
 )
 
 __all__ = [
@@ -31,4 +33,6 @@ __all__ = [
     "record",
     "remember",
     "retract",
+    "suspect",
+    "unknown",
 ]

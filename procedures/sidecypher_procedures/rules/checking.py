@@ -63,6 +63,12 @@ def verdict_on(rule: Rule, other: Rule) -> Verdict:
     return verdict
 
 
+def in_order(rule: Rule, other: Rule) -> tuple[Rule, Rule]:
+    """Return the rule that was recorded first, and the later one."""
+    earlier, later = sorted((rule, other), key=lambda each: (each.first_recorded, each.rule_id))
+    return earlier, later
+
+
 def pair_key(one: str, other: str) -> str:
     """Return what an unordered pair and the detector's version have in common with no others.
 
@@ -74,8 +80,7 @@ def pair_key(one: str, other: str) -> str:
 
 
 def _edge(rule: Rule, other: Rule, verdict: Verdict) -> dict[str, Any]:
-    earlier, later = sorted((rule, other), key=lambda each: (each.first_recorded, each.rule_id))
-    latest = max(rule.assertions, key=lambda each: each.recorded_at)
+    earlier, later = in_order(rule, other)
     return {
         "later": later.rule_id,
         "earlier": earlier.rule_id,
@@ -83,5 +88,5 @@ def _edge(rule: Rule, other: Rule, verdict: Verdict) -> dict[str, Any]:
         "reason": verdict.reason,
         "verdict": "conflict",
         "layer": verdict.layer,
-        "extractionId": latest.extraction_id,
+        "extractionId": rule.latest_extraction,
     }

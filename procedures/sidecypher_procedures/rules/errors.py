@@ -10,7 +10,8 @@
         ├── UnknownRule         SC-804   no rule has this id
         ├── RuleTaken           SC-805   the id or the rule is there already
         ├── InvalidInput        SC-806   `rules.remember` or `rules.context` cannot use its input
-        └── RulesSettingsError  SC-807   a SIDECYPHER_RULES_ setting cannot be used
+        ├── RulesSettingsError  SC-807   a SIDECYPHER_RULES_ setting cannot be used
+        └── ScopeChanged        SC-808   a scope was written since a model was asked about it
     SidecypherError
     └── ClientError             SC-810
         ├── MemoryUnavailable   SC-811   the graph, or the procedures in it, cannot answer
@@ -77,6 +78,13 @@ class RulesSettingsError(RulesError):
 
     code = "SC-807"
     default_hint = "Correct the setting and restart the sidecar."
+
+
+class ScopeChanged(RulesError):
+    """A scope was written since a model was asked about a rule of it; nothing was recorded."""
+
+    code = "SC-808"
+    default_hint = "Call `rules.unknown` again, and ask the model about what it gives."
 
 
 class ClientError(SidecypherError):

@@ -186,6 +186,11 @@ class Rule:
         """When the rule was written first."""
         return min(each.recorded_at for each in self.assertions)
 
+    @property
+    def latest_extraction(self) -> str:
+        """Where its latest assertion comes from."""
+        return max(self.assertions, key=lambda each: each.recorded_at).extraction_id
+
 
 class Contradictions:
     """The contradictions among some rules, for asking about pairs.

@@ -43,9 +43,17 @@ from sidecypher_procedures.rules.rows import (
     Recorded,
     Remembered,
     Standing,
+    Unknown,
 )
 from sidecypher_procedures.rules.selection import Reader, select
 from sidecypher_procedures.rules.settings import Configuration
+from sidecypher_procedures.rules.suspecting import (
+    Judgement,
+    check_unchanged,
+    revision_of,
+    unknown_to,
+)
+from sidecypher_procedures.rules.suspecting import suspect as write_suspicions
 from sidecypher_procedures.rules.writing import confirm_rule, retract_rule, state_rule
 
 NO_OPTIONS: Final[dict[str, Any]] = {}
@@ -240,6 +248,30 @@ def record(ctx: Context, nodes: list[Node]) -> list[Recorded]:
 def recheck(ctx: Context, options: dict[str, Any] = NO_OPTIONS) -> list[Recorded]:
     """Check the rules that were written while no sidecar could."""
     return _record(ctx, unchecked_nodes(ctx, Options.parse(options, ("limit",)).limit))
+
+
+@procedure("rules.unknown")
+def unknown(ctx: Context, rule_id: str, options: dict[str, Any] = NO_OPTIONS) -> Iterator[Unknown]:
+    """List the rules of its scope of which the detector cannot tell if they contradict a rule."""
+    wanted = Options.parse(options, ("limit",))
+    rule = rule_named(ctx, rule_id)
+    rev = revision_of(ctx, rule)
+    for other in unknown_to(ctx, rule, wanted.limit):
+        yield Unknown(other_id=other.rule_id, text=rule.text, other_text=other.text, rev=rev)
+
+
+@procedure("rules.suspect", mode="WRITE")
+def suspect(ctx: Context, rule_id: str, judgements: list[dict[str, Any]], rev: int) -> Standing:
+    """Record what a model suspects about a rule: it contests, and never wins in silence."""
+    found = [Judgement.parse(each) for each in judgements]
+    rule = rule_named(ctx, rule_id)
+    held = lock(ctx, rule.scope)
+    configuration = ctx.resource(Configuration)
+    check_unchanged(rule, rev, held)
+    write_suspicions(ctx, rule, found, held, configuration.settings.strategy)
+    moment = configuration.moment(Options(), held.now)
+    decision = decide_about(ctx, rule_id, rule.scope, rule.reading, moment)
+    return Standing(rule_id=rule_id, status=decision.status, reason=decision.reason)
 
 
 def _record(ctx: Context, nodes: list[Node]) -> list[Recorded]:

@@ -92,6 +92,15 @@ class Recorded(Row):
     contradicts: Annotated[list[str], Description("rules of its scope that it contradicts")]
 
 
+class Unknown(Row):
+    """A rule of which the detector cannot tell whether it contradicts another one."""
+
+    other_id: str
+    text: str
+    other_text: str
+    rev: Annotated[int, Description("the scope's revision, for `rules.suspect`")]
+
+
 class Remembered(Row):
     """What was written of one extraction."""
 

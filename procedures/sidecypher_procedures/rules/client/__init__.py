@@ -10,6 +10,7 @@ Example:
 
 from sidecypher_procedures.rules.client.breaker import CircuitBreaker
 from sidecypher_procedures.rules.client.extracting import Extractor
+from sidecypher_procedures.rules.client.judging import Judge
 from sidecypher_procedures.rules.client.memory import MemoryClient
 from sidecypher_procedures.rules.client.results import (
     Added,
@@ -18,6 +19,7 @@ from sidecypher_procedures.rules.client.results import (
     GraphContext,
     Relation,
     Remembered,
+    Standing,
     StyleRule,
 )
 from sidecypher_procedures.rules.client.searching import (
@@ -42,6 +44,7 @@ __all__ = [
     "Extractor",
     "Found",
     "GraphContext",
+    "Judge",
     "LocalSearch",
     "MemoryClient",
     "MemoryUnavailable",
@@ -50,6 +53,7 @@ __all__ = [
     "Remembered",
     "SearchProvider",
     "SearchResult",
+    "Standing",
     "StyleRule",
     "search_provider",
 ]

@@ -25,6 +25,7 @@ from sidecypher_procedures.rules.errors import (
     MemoryUnavailable,
     RulesError,
     RuleTaken,
+    ScopeChanged,
     UnknownRule,
 )
 
@@ -33,6 +34,7 @@ _OF_CALLER: Final[dict[str, type[RulesError]]] = {
     each.code: each
     for each in (
         *(InvalidRule, InvalidExtraction, InvalidOption, UnknownRule, RuleTaken, InvalidInput),
+        ScopeChanged,
     )
 }
 _CLOSE_SECONDS: Final = 2.0

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString, Self, cast
 
 from sidecypher_procedures.rules.client.breaker import CircuitBreaker
 from sidecypher_procedures.rules.client.extracting import TEXTS, Extractor, extracted
-from sidecypher_procedures.rules.client.results import Added, GraphContext, Remembered
+from sidecypher_procedures.rules.client.judging import Judge, judgements
+from sidecypher_procedures.rules.client.results import (
+    Added,
+    GraphContext,
+    Remembered,
+    Standing,
+)
 from sidecypher_procedures.rules.client.settings import ClientSettings
 from sidecypher_procedures.rules.errors import InvalidInput, MemoryUnavailable, RulesError
 from sidecypher_procedures.rules.fields import Fields
@@ -28,6 +34,14 @@ _ADD: Final = """
 _REMEMBER: Final = """
     CALL rules.remember($input, $options) YIELD extractionId, concepts, facts, rules
     RETURN extractionId, concepts, facts, rules
+"""
+_UNKNOWN: Final = """
+    CALL rules.unknown($ruleId, $options) YIELD otherId, text, otherText, rev
+    RETURN otherId, text, otherText, rev
+"""
+_SUSPECT: Final = """
+    CALL rules.suspect($ruleId, $judgements, $rev) YIELD ruleId, status, reason
+    RETURN ruleId, status, reason
 """
 _SHARE_OF_TIMEOUT: Final = 0.8
 _LOG: Final = logging.getLogger("sidecypher_procedures.rules.client")
@@ -158,6 +172,31 @@ class MemoryClient:
             given = found
         row = self._row(_REMEMBER, "extractionId", write=True, input=given, options=chosen)
         return cast("Remembered | None", row)
+
+    def judge(self, rule_id: str, judge: Judge, *, limit: int = 100) -> Standing | None:
+        """Ask a model about the rules that the detector cannot compare with one; record it.
+
+        Args:
+            rule_id: The rule.
+            judge: The model; it is asked between two transactions, never within one.
+            limit: Other rules at most.
+
+        Returns:
+            How the rule stands then; None without a memory, or when nothing is suspected.
+
+        Raises:
+            UnknownRule: There is no such rule.
+            ScopeChanged: The scope was written while the model was asked.
+            InvalidInput: The judge gives what is no judgement.
+            MemoryUnavailable: There is no answer, and the mode is REQUIRED.
+            Exception: Whatever the judge raises.
+        """
+        rows = self.read(_UNKNOWN, ruleId=rule_id, options={"limit": limit})
+        suspected = judgements(rows or [], judge)
+        if not rows or not suspected:
+            return None
+        given = {"ruleId": rule_id, "judgements": suspected, "rev": rows[0]["rev"]}
+        return cast("Standing | None", self._row(_SUSPECT, "ruleId", write=True, **given))
 
     def read(self, statement: LiteralString, **parameters: Any) -> _Rows | None:
         """Run a statement of your own that reads; return its records, or None without a memory.

@@ -69,3 +69,11 @@ class Remembered(TypedDict):
     concepts: list[str]
     facts: list[str]
     rules: list[Added]
+
+
+class Standing(TypedDict):
+    """A rule as it stands after a write."""
+
+    ruleId: str
+    status: str
+    reason: str

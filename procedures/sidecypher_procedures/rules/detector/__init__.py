@@ -5,7 +5,6 @@ from typing import Final
 from sidecypher_procedures.rules.detector.canonical import canonical
 from sidecypher_procedures.rules.detector.clauses import read_condition
 from sidecypher_procedures.rules.detector.comparing import Verdict, compare
-from sidecypher_procedures.rules.detector.judging import Judge, Judgement
 from sidecypher_procedures.rules.detector.markers import Marker, read_marker
 from sidecypher_procedures.rules.detector.reading import (
     Reading,
@@ -19,8 +18,6 @@ VERSION: Final = "1"
 __all__ = [
     "DETECTOR",
     "VERSION",
-    "Judge",
-    "Judgement",
     "Marker",
     "Reading",
     "Verdict",

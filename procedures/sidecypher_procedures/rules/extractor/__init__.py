@@ -4,7 +4,6 @@ from sidecypher_procedures.rules.extractor.extracting import (
     MAX_CHARACTERS,
     Entity,
     Extracted,
-    Extractor,
     extract,
 )
 from sidecypher_procedures.rules.extractor.relations import Relation
@@ -14,7 +13,6 @@ __all__ = [
     "MAX_CHARACTERS",
     "Entity",
     "Extracted",
-    "Extractor",
     "Relation",
     "Statement",
     "extract",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from sidecypher_procedures.rules.extractor.names import Known, Mention, mentions
 from sidecypher_procedures.rules.extractor.relations import Relation, relations
@@ -41,17 +41,6 @@ class Extracted:
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
     truncated: bool = False
-
-
-class Extractor(Protocol):
-    """Anything that reads a text as `extract` does, such as one that asks an LLM.
-
-    What it gives is checked and stored like the rest, with its own method and model.
-    """
-
-    def extract(self, text: str, known: Iterable[str] = ()) -> Extracted:
-        """Read a text."""
-        ...
 
 
 def extract(text: str, known: Iterable[str] = ()) -> Extracted:
