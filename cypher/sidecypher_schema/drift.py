@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from sidecypher_schema.apoc import find_apoc
 from sidecypher_schema.catalog import Declared, declared, existing
 from sidecypher_schema.chain import read_chain
 from sidecypher_schema.graph import Graph
-from sidecypher_schema.plan import trigger_standings
 from sidecypher_schema.scripts import Scripts
 from sidecypher_schema.states import Standing, standings
+from sidecypher_schema.trigger_plan import read_triggers
 
 What = Literal["script", "constraint", "index", "trigger"]
 
@@ -42,7 +41,7 @@ def find_drift(graph: Graph, scripts: Scripts) -> list[Drift]:
         ),
         *(
             Drift("trigger", each.name, each.state)
-            for each in trigger_standings(scripts, find_apoc(graph))
+            for each in read_triggers(graph, scripts)
             if each.state not in {"applied", "unavailable"}
         ),
     ]

@@ -6,7 +6,7 @@ from typing import Final, LiteralString
 
 import neo4j
 
-from sidecypher_schema.apoc import check, find_apoc
+from sidecypher_schema.apoc import find_apoc
 from sidecypher_schema.catalog import Item, declared, existing
 from sidecypher_schema.chain import drop_chain, read_chain
 from sidecypher_schema.drift import schema_problems
@@ -14,10 +14,10 @@ from sidecypher_schema.graph import Graph, connect, unlimited
 from sidecypher_schema.lock import drop_lock, held
 from sidecypher_schema.migrating import NO_VALUES
 from sidecypher_schema.placeholders import fill
-from sidecypher_schema.plan import trigger_standings
 from sidecypher_schema.runner import await_indexes, located
 from sidecypher_schema.scripts import Scripts
 from sidecypher_schema.states import Standing, standings
+from sidecypher_schema.trigger_plan import plan_triggers
 
 _ACCEPT: Final[LiteralString] = """
     MATCH (one:__Neo4jMigration {version: $version, migrationTarget: $target})
@@ -86,18 +86,21 @@ def repair(
     """
     graph = connect(driver)
     with held(graph, wait=wait) as lock:
+        triggers = plan_triggers(graph, scripts)
         found = standings(scripts.migrations, read_chain(graph.run, scripts.target))
         accepted = _accept(graph, scripts.target, found)
         forgotten = [each for each in found if each.state == "missing"]
         for each in forgotten:
             graph.run(_FORGET, {"version": each.version, "target": scripts.target})
         lock.confirm()
-        return Repaired(
-            accepted=accepted,
-            forgotten=tuple(each.source for each in forgotten),
-            created=tuple(_create_missing(graph, found, values)),
-            triggers=tuple(_mend_triggers(graph, scripts)),
-        )
+        created = _create_missing(graph, found, values)
+        triggers.carry_out()
+    return Repaired(
+        accepted=accepted,
+        forgotten=tuple(each.source for each in forgotten),
+        created=tuple(created),
+        triggers=triggers.names,
+    )
 
 
 def clean(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Cleaned:
@@ -162,20 +165,6 @@ def _create_missing(
     if created:
         await_indexes(graph)
     return created
-
-
-def _mend_triggers(graph: Graph, scripts: Scripts) -> list[str]:
-    apoc = find_apoc(graph)
-    states = {each.name: each.state for each in trigger_standings(scripts, apoc)}
-    install = [each for each in scripts.triggers if states[each.name] in {"pending", "changed"}]
-    for trigger in install:
-        check(graph, trigger)
-    stopped = [name for name, state in states.items() if state == "stopped"]
-    left_over = [name for name, state in states.items() if state == "missing"]
-    apoc.drop(left_over)
-    apoc.install(install, scripts.target)
-    apoc.start(stopped)
-    return [*(trigger.name for trigger in install), *stopped, *left_over]
 
 
 def _drop(item: Item) -> str:

@@ -11,7 +11,6 @@ from sidecypher_schema.lock import LEASE_SECONDS, held, machine_user
 from sidecypher_schema.plan import Plan, Skipped, make_plan
 from sidecypher_schema.runner import Runner, Tell, silent
 from sidecypher_schema.scripts import Script, Scripts, shipped_scripts
-from sidecypher_schema.trigger_files import Trigger
 
 NO_VALUES: Mapping[str, str] = {}
 
@@ -23,15 +22,15 @@ class Migrated:
     Attributes:
         applied: Scripts, with the seconds each took.
         skipped: Scripts that were left out, for their assumptions.
-        installed: Triggers that were installed or installed anew.
-        left_out: Triggers that were not, since there is no APOC.
-        why: Why they were not; empty if there are none.
+        triggers: Names of those that were installed, started or dropped.
+        left_out: Names of those that could not be.
+        why: Why they could not be; empty if there are none.
     """
 
     applied: tuple[tuple[Script, float], ...]
     skipped: tuple[Skipped, ...]
-    installed: tuple[Trigger, ...]
-    left_out: tuple[Trigger, ...]
+    triggers: tuple[str, ...]
+    left_out: tuple[str, ...]
     why: str
 
 
@@ -67,9 +66,7 @@ def migrate(
         plan = make_plan(graph, scripts, values)
         applied = _apply(plan, Runner(lock, author_of(graph), scripts.target, values, tell))
         lock.confirm()
-        plan.apoc.drop(plan.drop)
-        plan.apoc.install(plan.install, scripts.target)
-        plan.apoc.start(plan.start)
+        plan.triggers.carry_out()
     return _migrated(plan, scripts, applied)
 
 
@@ -79,7 +76,7 @@ def _apply(plan: Plan, runner: Runner) -> list[tuple[Script, float]]:
     graph = runner.graph
     graph.run(CONSTRAINT)
     applied = []
-    with plan.apoc.stopped():
+    with plan.triggers.apoc.stopped():
         for script in plan.scripts:
             chain = read_chain(graph.run, runner.target)
             applied.append((script, runner.apply(script, chain)))
@@ -93,11 +90,12 @@ def author_of(graph: Graph) -> Author:
 
 
 def _migrated(plan: Plan, scripts: Scripts, applied: list[tuple[Script, float]]) -> Migrated:
-    without = scripts.triggers if plan.apoc.problem else ()
+    problem = plan.triggers.apoc.problem
+    left_out = tuple(trigger.name for trigger in scripts.triggers) if problem else ()
     return Migrated(
         applied=tuple(applied),
         skipped=plan.skipped,
-        installed=plan.install,
-        left_out=without,
-        why=plan.apoc.problem if without else "",
+        triggers=plan.triggers.names,
+        left_out=left_out,
+        why=problem if left_out else "",
     )

@@ -4,12 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sidecypher_schema.apoc import find_apoc
 from sidecypher_schema.chain import read_chain
 from sidecypher_schema.graph import Graph
-from sidecypher_schema.plan import trigger_standings
 from sidecypher_schema.scripts import Scripts
 from sidecypher_schema.states import Standing, standings
+from sidecypher_schema.trigger_plan import read_triggers
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +19,7 @@ class Overview:
         version: Of a migration; the name of a trigger.
         description: Words of the file's name; empty for a trigger.
         type: `versioned`, `repeatable` or `trigger`.
-        state: See `Standing.state` and `TriggerStanding.state`.
+        state: See `Standing.state` and `TriggerState`.
         source: Its file.
         checksum: Of the file; empty if there is none.
         installed_at: When it ran last; None if it did not.
@@ -47,7 +46,7 @@ def overview(graph: Graph, scripts: Scripts) -> list[Overview]:
         scripts: The files.
     """
     found = standings(scripts.migrations, read_chain(graph.run, scripts.target))
-    triggers = trigger_standings(scripts, find_apoc(graph))
+    triggers = read_triggers(graph, scripts)
     return [
         *migration_rows(found),
         *(

@@ -221,8 +221,8 @@ def _facts_of_run(done: Migrated) -> dict[str, Any]:
             for script, seconds in done.applied
         ],
         "skipped": [{"source": each.script.source, "reason": each.reason} for each in done.skipped],
-        "triggers": [trigger.name for trigger in done.installed],
-        "left_out": [trigger.name for trigger in done.left_out],
+        "triggers": list(done.triggers),
+        "left_out": list(done.left_out),
         "why": done.why or None,
     }
 
@@ -232,12 +232,12 @@ def _show_run(done: Migrated) -> None:
         results.print(f"applied {script.source} in {seconds:.1f} s", **_PLAIN)
     for each in done.skipped:
         results.print(f"skipped {each.script.source}: {each.reason}", **_PLAIN)
-    for trigger in done.installed:
-        results.print(f"installed the trigger {trigger.name}", **_PLAIN)
+    for name in done.triggers:
+        results.print(f"trigger {name}: as its file says", **_PLAIN)
     if done.left_out:
-        names = ", ".join(trigger.name for trigger in done.left_out)
+        names = ", ".join(done.left_out)
         notes.print(f"warning: {done.why}, so triggers are left out: {names}", markup=False)
-    if not (done.applied or done.installed):
+    if not (done.applied or done.triggers):
         results.print("There was nothing to do.", **_PLAIN)
 
 
@@ -255,9 +255,9 @@ def _facts_of_plan(plan: Plan) -> dict[str, Any]:
             for script in plan.scripts
         ],
         "skipped": [{"source": each.script.source, "reason": each.reason} for each in plan.skipped],
-        "install": [trigger.name for trigger in plan.install],
-        "start": list(plan.start),
-        "drop": list(plan.drop),
+        "install": [trigger.name for trigger in plan.triggers.install],
+        "start": list(plan.triggers.start),
+        "drop": list(plan.triggers.drop),
     }
 
 
@@ -269,9 +269,9 @@ def _show_plan(plan: Plan) -> None:
             results.print(f"{each.text};", **_PLAIN)
     for verb, names in (
         ("skip", [each.script.source for each in plan.skipped]),
-        ("install the trigger", [trigger.name for trigger in plan.install]),
-        ("start the trigger", plan.start),
-        ("drop the trigger", plan.drop),
+        ("install the trigger", [trigger.name for trigger in plan.triggers.install]),
+        ("start the trigger", plan.triggers.start),
+        ("drop the trigger", plan.triggers.drop),
     ):
         for name in names:
             results.print(f"// {verb} {name}", **_PLAIN)

@@ -4,7 +4,7 @@ import pytest
 from fix_waiting import wait_until
 from neo4j.exceptions import ClientError
 
-from sidecypher_schema import connect, find_drift, migrate
+from sidecypher_schema import connect, find_drift, migrate, repair
 from sidecypher_schema.apoc import find_apoc
 from sidecypher_schema.errors import BadPlaceholder, StatementFailed, TriggerRefused
 
@@ -49,8 +49,8 @@ def test_a_trigger_is_at_work_when_the_run_ends(driver, session, own):
         write_forbidden(session)
 
     session.run("CREATE (:OwnGuarded {name: 'allowed'})").consume()
-    assert [trigger.name for trigger in done.installed] == ["own-guard"]
-    assert migrate(driver, own({})).installed == ()
+    assert done.triggers == ("own-guard",)
+    assert migrate(driver, own({})).triggers == ()
 
 
 @pytest.mark.parametrize(("text", "told"), BAD.values(), ids=BAD)
@@ -133,8 +133,9 @@ def test_a_trigger_of_somebody_else_is_left_alone(driver, session, own):
         ).consume()
     try:
         wait_until(lambda: installed(session))
-        with pytest.raises(TriggerRefused, match="that sidecypher has not installed"):
-            migrate(driver, own({"triggers/guard.cypher": GUARD}))
+        for bring in (migrate, repair):
+            with pytest.raises(TriggerRefused, match="that sidecypher has not installed"):
+                bring(driver, own({"triggers/guard.cypher": GUARD}))
 
         assert installed(session)["own-guard"]["query"] == "RETURN 1"
     finally:

@@ -1,0 +1,140 @@
+"""What is to be done with triggers: the files beside what Neo4j has."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from sidecypher_schema.apoc import Apoc, Installed, check, find_apoc
+from sidecypher_schema.errors import TriggerRefused
+from sidecypher_schema.graph import Graph
+from sidecypher_schema.scripts import Scripts
+from sidecypher_schema.trigger_files import Trigger
+
+TriggerState = Literal["applied", "pending", "changed", "stopped", "missing", "unavailable"]
+"""`missing`: it is installed, and there is no file any more; `unavailable`: there is no APOC."""
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerStanding:
+    """A trigger, in files, Neo4j or both.
+
+    Attributes:
+        name: Its name.
+        source: Its file; empty if there is none any more.
+        state: What is to be said of it.
+    """
+
+    name: str
+    source: str
+    state: TriggerState
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerPlan:
+    """What is to be done.
+
+    Attributes:
+        install: Triggers that will be installed.
+        start: Names of triggers of ours that somebody has stopped.
+        drop: Names of triggers of ours that have no file any more.
+        target: Chain of the scripts they come with.
+        apoc: What does it.
+    """
+
+    install: tuple[Trigger, ...]
+    start: tuple[str, ...]
+    drop: tuple[str, ...]
+    target: str
+    apoc: Apoc
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.install or self.start or self.drop)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all triggers that something is done with."""
+        return (*(trigger.name for trigger in self.install), *self.start, *self.drop)
+
+    def carry_out(self) -> None:
+        """Do it, and wait until Neo4j shows it.
+
+        Raises:
+            TriggerNotSeen: Neo4j does not show it in time.
+        """
+        self.apoc.drop(self.drop)
+        self.apoc.install(self.install, self.target)
+        self.apoc.start(self.start)
+
+
+def plan_triggers(graph: Graph, scripts: Scripts) -> TriggerPlan:
+    """Return what is to be done; whatever can be refused is refused here.
+
+    Args:
+        graph: The database.
+        scripts: What it shall be brought to.
+
+    Raises:
+        TriggerRefused: A trigger cannot be installed.
+    """
+    apoc = find_apoc(graph)
+    installed = apoc.triggers()
+    states = {each.name: each.state for each in trigger_standings(scripts, apoc, installed)}
+    install = [each for each in scripts.triggers if states[each.name] in {"pending", "changed"}]
+    for trigger in install:
+        _refuse_foreign(trigger, installed)
+        check(graph, trigger)
+    return TriggerPlan(
+        install=tuple(install),
+        start=tuple(name for name, state in states.items() if state == "stopped"),
+        drop=tuple(name for name, state in states.items() if state == "missing"),
+        target=scripts.target,
+        apoc=apoc,
+    )
+
+
+def trigger_standings(
+    scripts: Scripts, apoc: Apoc, installed: Mapping[str, Installed]
+) -> list[TriggerStanding]:
+    """Return all triggers: those of the files, then those without one."""
+    target = scripts.target
+    named = {trigger.name for trigger in scripts.triggers}
+    without_file = [
+        name for name, one in installed.items() if one.target == target and name not in named
+    ]
+    return [
+        *(
+            TriggerStanding(each.name, each.source, _state_of(each, installed, target, apoc))
+            for each in scripts.triggers
+        ),
+        *(TriggerStanding(name, "", "missing") for name in without_file),
+    ]
+
+
+def read_triggers(graph: Graph, scripts: Scripts) -> list[TriggerStanding]:
+    """Return all triggers of a database with their state."""
+    apoc = find_apoc(graph)
+    return trigger_standings(scripts, apoc, apoc.triggers())
+
+
+def _state_of(
+    trigger: Trigger, installed: Mapping[str, Installed], target: str, apoc: Apoc
+) -> TriggerState:
+    if apoc.problem:
+        return "unavailable"
+    found = installed.get(trigger.name)
+    if found is None:
+        return "pending"
+    if not found.is_from(trigger, target):
+        return "changed"
+    return "stopped" if found.paused else "applied"
+
+
+def _refuse_foreign(trigger: Trigger, installed: Mapping[str, Installed]) -> None:
+    found = installed.get(trigger.name)
+    if found is not None and found.target is None:
+        raise TriggerRefused(
+            f"There is a trigger `{trigger.name}` that sidecypher has not installed",
+            hint="Drop it by `apoc.trigger.drop`, or rename one of the two.",
+        )
