@@ -33,13 +33,21 @@ class Graph:
     def run(
         self, query: str, parameters: Mapping[str, Any] | None = None, database: str | None = None
     ) -> Rows:
-        """Return the rows of a statement, in a transaction of its own.
+        """Return the rows of a statement of ours, in a transaction of its own.
+
+        It must be one that may run twice: after a deadlock, as two runs that create the same
+        constraint may have, it is tried again.
 
         Raises:
             GraphUnavailable: There is no connection, or the statement is refused.
         """
+
+        @neo4j.unit_of_work(timeout=NO_LIMIT)
+        def work(tx: neo4j.ManagedTransaction) -> Rows:
+            return tx.run(query, dict(parameters or {})).data()
+
         with reported(), self.session(database) as session:
-            return session.run(unlimited(query), dict(parameters or {})).data()
+            return session.execute_write(work)
 
     def session(self, database: str | None = None) -> neo4j.Session:
         """Return a session of a database; without one, of that which is migrated."""

@@ -28,12 +28,15 @@ _CONSTRAINT: Final[LiteralString] = (
     "CREATE CONSTRAINT sidecypher_migration_lock IF NOT EXISTS "
     "FOR (l:__SidecypherMigrationLock) REQUIRE l.name IS UNIQUE"
 )
+_HAS_CONSTRAINT: Final[LiteralString] = (
+    "SHOW CONSTRAINTS YIELD name WHERE name = 'sidecypher_migration_lock' RETURN name"
+)
 _DROP_CONSTRAINT: Final[LiteralString] = "DROP CONSTRAINT sidecypher_migration_lock IF EXISTS"
 # What is set first takes the write lock of the node, so that what is read after it is the latest.
 _TAKE: Final[LiteralString] = """
     MERGE (l:__SidecypherMigrationLock {name: 'migrate'})
     SET l.asked = true
-    WITH l, l.token IS NULL OR l.until < datetime.realtime() AS free
+    WITH l, l.token IS NULL OR l.token = $token OR l.until < datetime.realtime() AS free
     FOREACH (_ IN CASE WHEN free THEN [1] ELSE [] END |
         SET l.token = $token, l.holder = $holder,
             l.until = datetime.realtime() + duration({milliseconds: $milliseconds}))
@@ -75,11 +78,15 @@ class Lock:
             LockLost: Another run has begun.
         """
         if tx is None:
-            mine = self.graph.run(_RENEW, self.parameters)[0]["mine"]
+            mine = self.renew()
         else:
-            mine = tx.run(_RENEW, self.parameters).single(strict=True)["mine"]
+            mine = tx.run(_RENEW, self.parameters).single(strict=True)["mine"] > 0
         if not mine:
             raise LockLost("Another run has begun, since this one's lease had ended")
+
+    def renew(self) -> bool:
+        """Renew the lease, in a transaction of its own; return whether the lock is still held."""
+        return bool(self.graph.run(_RENEW, self.parameters)[0]["mine"])
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -122,11 +129,16 @@ def drop_lock(graph: Graph) -> None:
 def _take(lock: Lock, wait: float) -> None:
     deadline = time.monotonic() + wait
     while True:
-        # Each time, since a holder that cleans drops it.
-        lock.graph.run(_CONSTRAINT)
+        # Each time, since a holder that cleans drops it; created only where it is missing, since
+        # two that create it at once have a deadlock.
+        if not lock.graph.run(_HAS_CONSTRAINT):
+            lock.graph.run(_CONSTRAINT)
         [found] = lock.graph.run(_TAKE, {**lock.parameters, "holder": machine_user_and_process()})
         if found["free"]:
-            return
+            # A node that its last holder deletes at this moment seems free, and takes nothing.
+            if lock.renew():
+                return
+            continue
         if time.monotonic() >= deadline:
             raise LockHeld(
                 f"Another run is under way, of {found['holder']}, until {found['until']} at least",
@@ -140,7 +152,7 @@ def _renew(lock: Lock, ended: threading.Event) -> None:
     while not ended.wait(lock.lease / 3):
         # The run itself finds out before it writes.
         with suppress(SchemaError):
-            lock.confirm()
+            lock.renew()
 
 
 def machine_user() -> str:

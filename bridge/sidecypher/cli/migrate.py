@@ -1,5 +1,6 @@
 """`sidecypher migrate`: constraints, indexes and triggers, as Cypher files say."""
 
+import logging
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -184,6 +185,8 @@ def _given(values: Sequence[str] | None) -> dict[str, str]:
 @contextmanager
 def _driver(home: Path | None, config: Path | None) -> Iterator[neo4j.Driver]:
     uri, auth = bolt_address(load_settings({"home": home}, config=config))
+    # What the driver tries again, such as after a deadlock of two runs, concerns nobody.
+    logging.getLogger("neo4j").addHandler(logging.NullHandler())
     with neo4j.GraphDatabase.driver(uri, auth=auth) as driver:
         yield driver
 

@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from fix_waiting import wait_until
@@ -60,6 +61,18 @@ def test_two_runs_at_once_apply_each_script_once(server, graph, own):
     assert [each.returncode for each in done] == [0, 0], [each.stderr for each in done]
     applied = sorted(len(json.loads(each.stdout)["applied"]) for each in done)
     assert applied in ([0, 3], [1, 2])
+    assert graph.run("MATCH (n:Own) RETURN count(n) AS n") == [{"n": 3}]
+
+
+def test_many_that_wait_take_turns(driver, graph, own):
+    """Whoever waits while a holder lets go takes the lock for good, or waits on."""
+    scripts = own(
+        {f"migrations/V{n}__a.cypher": f"CREATE (:Own {{key: {n}}})" for n in range(1, 4)}
+    )
+    with ThreadPoolExecutor(6) as threads:
+        found = [threads.submit(migrate, driver, scripts, wait=120) for _ in range(6)]
+
+    assert sum(len(each.result().applied) for each in found) == 3
     assert graph.run("MATCH (n:Own) RETURN count(n) AS n") == [{"n": 3}]
 
 
