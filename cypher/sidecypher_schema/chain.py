@@ -2,7 +2,7 @@
 
 A node for each version, from one with the version `BASELINE` on, linked by `MIGRATED_TO`; a
 repeatable script that ran again has a `REPEATED` loop. `migrationTarget` keeps chains apart. Shape,
-names and constraint were read from the classes `Migrations` and `ChainBuilder` of version 4.1.
+names and constraint were read from its classes `Migrations` and `ChainBuilder` in 2026.
 """
 
 from collections.abc import Callable, Mapping

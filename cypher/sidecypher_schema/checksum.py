@@ -2,7 +2,7 @@
 
 Their way of splitting a script is not ours, but what they compare must stay the same, so that
 either tool agrees with what the other has recorded. It was read from the class
-`DefaultCypherResource` of version 4.1, and a test compares the numbers with those of the tool.
+`DefaultCypherResource` in 2026, and a test compares the numbers with those of the tool.
 """
 
 import re

@@ -1,6 +1,6 @@
 """What a script assumes or asserts about the server, in comments before its first statement.
 
-The form is that of the Java tool neo4j-migrations (its class `Precondition`, version 4.1)::
+The form is that of the Java tool neo4j-migrations (its class `Precondition`)::
 
     // assume that edition is community
     // assert that version is ge 5.26
