@@ -4,7 +4,7 @@ import json
 
 import pytest
 from integration.rules.conftest import at
-from integration.rules.memories import Memory, context_of, names_in, triples_in
+from integration.rules.memories import Memory, context_of, names_in, triples_in, unguarded
 from neo4j.exceptions import ClientError
 
 from sidecypher_procedures.rules.retrieval import BOUNDS
@@ -84,7 +84,7 @@ def test_rules_of_the_scopes_that_the_reader_stands_in(rules, memory):
 
 def test_a_concept_of_the_prompt_with_its_relations(memory):
     """A concept that the prompt names is told with its relations, their far ends and sources."""
-    fact = memory.fact("Apollo", "USES", "Neo4j", session_id="s1", artifact_id="a1")
+    [fact] = memory.facts(("Apollo", "USES", "Neo4j"), session_id="s1", artifact_id="a1")
     found = memory.context("What does apollo, our project, use?")
 
     assert names_in(found) == ["Apollo", "Neo4j"]
@@ -122,8 +122,8 @@ def test_ranks_of_all_sources_are_merged(memory):
 
 def test_chunks_are_extractions_or_artifacts(memory):
     """An extraction proposes what it asserts: concepts, and both ends of facts."""
-    memory.fact("Apollo", "USES", "Neo4j")
-    of_fact = f"{memory.user}-e{memory.extractions}"
+    memory.facts(("Apollo", "USES", "Neo4j"))
+    of_fact = memory.last_extraction
 
     found = memory.context(chunkIds=[of_fact])
 
@@ -135,9 +135,7 @@ def test_chunks_are_extractions_or_artifacts(memory):
 
 def test_two_hops_and_no_more(memory):
     """Relations are followed twice, in either direction; what is further away is not told."""
-    memory.fact("b", "NEXT", "a")
-    memory.fact("b", "NEXT", "c")
-    memory.fact("c", "NEXT", "d")
+    memory.facts(("b", "NEXT", "a"), ("b", "NEXT", "c"), ("c", "NEXT", "d"))
 
     assert triples_in(memory.context("a")) == [("b", "NEXT", "a"), ("b", "NEXT", "c")]
 
@@ -145,7 +143,7 @@ def test_two_hops_and_no_more(memory):
 def test_rings_and_loops_are_told_once(memory):
     """A ring of facts, a fact about one concept alone, and a fact stated twice come once each."""
     for source, target in [("a", "b"), ("b", "a"), ("a", "a"), ("a", "b")]:
-        memory.fact(source, "KNOWS", target)
+        memory.facts((source, "KNOWS", target))
     found = memory.context("a b")
 
     assert triples_in(found) == [("a", "KNOWS", "a"), ("a", "KNOWS", "b"), ("b", "KNOWS", "a")]
@@ -158,8 +156,7 @@ def test_rings_and_loops_are_told_once(memory):
 
 def test_a_concept_with_many_relations_is_cut(memory):
     """Of one concept so many relations are followed; the context says that there are more."""
-    for number in range(BOUNDS.node_relations + 1):
-        memory.fact("hub", "HAS", f"part {number}")
+    memory.facts(*(("hub", "HAS", f"part {n}") for n in range(BOUNDS.node_relations + 1)))
     found = memory.context("hub")
 
     assert len(found["relations"]) == BOUNDS.node_relations
@@ -169,8 +166,7 @@ def test_a_concept_with_many_relations_is_cut(memory):
 
 def test_limit_bounds_the_entities(memory):
     """No more entities than `limit` are told, and no relation of one that is not."""
-    for number in range(4):
-        memory.fact("hub", "HAS", f"part {number}")
+    memory.facts(*(("hub", "HAS", f"part {number}") for number in range(4)))
     found = memory.context("hub", {"limit": 3})
 
     assert len(found["entities"]) == 3
@@ -182,28 +178,27 @@ def test_limit_bounds_the_entities(memory):
 def test_a_deadline_leaves_the_rules(rules, memory):
     """When time is up, what was read is the answer; rules are always read."""
     rules.add("never use emojis", 1)
-    memory.fact("Apollo", "USES", "Neo4j")
+    memory.facts(("Apollo", "USES", "Neo4j"))
     found = memory.context("Apollo", {"deadlineMs": 1})
 
     assert found["timedOut"] is True
     assert [each["text"] for each in found["styleRules"]] == ["never use emojis"]
 
 
-def test_what_has_lost_its_provenance_is_not_told(rules, memory):
+def test_what_has_lost_its_provenance_is_not_told(driver, rules, memory):
     """A fact, concept or rule none of whose extractions is there any more is left out."""
     rules.add("formal tone", 1)
-    memory.fact("Apollo", "USES", "Neo4j")
-    memory.session.run(
-        "MATCH (:Extraction)-[r:ASSERTED]->(:Fact {user: $user}) DELETE r", user=memory.user
-    ).consume()
+    memory.facts(("Apollo", "USES", "Neo4j"))
+    of_facts = "MATCH (:Extraction)-[r:ASSERTED]->(:Fact {user: $user}) DELETE r"
 
-    assert memory.context("Apollo")["relations"] == []
-    assert names_in(memory.context("Apollo")) == ["Apollo"]
+    with unguarded(driver):
+        memory.session.run(of_facts, user=memory.user).consume()
+        without_facts = memory.context("Apollo")
+        memory.session.run("MATCH (e:Extraction) DETACH DELETE e").consume()
+        without_any = memory.context("Apollo")
 
-    memory.session.run("MATCH (e:Extraction) DETACH DELETE e").consume()
-    found = memory.context("Apollo")
-
-    assert (found["entities"], found["styleRules"], found["citations"]) == ([], [], [])
+    assert (names_in(without_facts), without_facts["relations"]) == (["Apollo"], [])
+    assert [without_any[part] for part in ("entities", "styleRules", "citations")] == [[], [], []]
 
 
 def test_nothing_of_another_user_is_told(new_user, memory):
@@ -212,8 +207,8 @@ def test_nothing_of_another_user_is_told(new_user, memory):
     other.add("formal tone", 1)
     theirs = Memory(other.session, other.user)
     key = theirs.concept("Apollo")
-    theirs.fact("Apollo", "USES", "Neo4j", artifact_id="a1")
-    extraction = f"{other.user}-e{theirs.extractions}"
+    theirs.facts(("Apollo", "USES", "Neo4j"), artifact_id="a1")
+    extraction = theirs.last_extraction
 
     found = memory.context("Apollo Neo4j", entityIds=[key], chunkIds=[extraction, "a1"])
 
@@ -227,8 +222,8 @@ def test_nothing_of_another_user_is_told(new_user, memory):
 
 def test_known_replays_what_was_recorded_by_then(memory):
     """With `known` only extractions that were made by then count, for concepts and facts."""
-    memory.fact("Apollo", "USES", "Neo4j", created_at=at(1))
-    memory.fact("Apollo", "USES", "Python", created_at=at(5))
+    memory.facts(("Apollo", "USES", "Neo4j"), created_at=at(1))
+    memory.facts(("Apollo", "USES", "Python"), created_at=at(5))
 
     assert triples_in(memory.context("Apollo", {"known": at(3)})) == [("Apollo", "USES", "Neo4j")]
     assert names_in(memory.context("Apollo", {"known": at(0)})) == []
@@ -304,7 +299,7 @@ def test_an_option_that_cannot_be_used(session, options):
 
 def test_a_context_is_text_for_a_model(memory):
     """A context has only what JSON has, but for the times of its citations."""
-    memory.fact("Apollo", "USES", "Neo4j")
+    memory.facts(("Apollo", "USES", "Neo4j"))
     found = memory.context("Apollo")
     for each in found["citations"]:
         each["createdAt"] = each["createdAt"].iso_format()

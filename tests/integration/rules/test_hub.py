@@ -2,23 +2,16 @@
 
 import pytest
 from fix_waiting import promised
-from integration.rules.memories import context_of
+from integration.rules.memories import context_of, unguarded
 
 from sidecypher_procedures.rules.concepts import Concept
 from sidecypher_procedures.rules.retrieval import BOUNDS, expanding
-from sidecypher_schema.scripts import statements
 
 USER = "hub-user"
 HUB = Concept(USER, "Hub").key
 RELATIONS, PARTS = 100_000, 1_000
 DEADLINE_MS = 1_000
 
-_CONSTRAINTS = """
-    CREATE CONSTRAINT extraction_id IF NOT EXISTS
-    FOR (e:Extraction) REQUIRE e.extractionId IS UNIQUE;
-    CREATE CONSTRAINT concept_key IF NOT EXISTS FOR (c:Concept) REQUIRE c.key IS UNIQUE;
-    CREATE CONSTRAINT fact_id IF NOT EXISTS FOR (f:Fact) REQUIRE f.factId IS UNIQUE;
-"""
 _CONCEPTS = """
     CREATE (e:Extraction {extractionId: 'hub-e', createdAt: datetime(), method: 'rule'})
     CREATE (h:Concept {key: $hub, user: $user, name: 'Hub'}), (e)-[:ASSERTED]->(h)
@@ -37,11 +30,11 @@ _FACTS = """
         (e)-[:ASSERTED]->(f), (a)-[:RELATED_TO {factId: fact.id, type: fact.type}]->(b)
 """
 # A node with so many relationships is more than one transaction can delete.
-_EMPTY = """
-    MATCH (f:Fact) CALL (f) { DETACH DELETE f } IN TRANSACTIONS OF 5000 ROWS;
-    MATCH ()-[r]->() CALL (r) { DELETE r } IN TRANSACTIONS OF 5000 ROWS;
-    MATCH (n) DELETE n;
-"""
+_EMPTY = (
+    "MATCH (f:Fact) CALL (f) { DETACH DELETE f } IN TRANSACTIONS OF 5000 ROWS",
+    "MATCH ()-[r]->() CALL (r) { DELETE r } IN TRANSACTIONS OF 5000 ROWS",
+    "MATCH (n) DELETE n",
+)
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +51,8 @@ def hub(server, driver):
         }
         for number in range(RELATIONS)
     ]
-    with driver.session() as session:
+    with unguarded(driver), driver.session() as session:
         _empty(session)
-        for statement in statements(_CONSTRAINTS):
-            session.run(statement).consume()
         parts = [{"key": key, "name": f"part {number}"} for number, key in enumerate(keys)]
         session.run(_CONCEPTS, hub=HUB, user=USER, parts=parts).consume()
         for start in range(0, RELATIONS, 10_000):
@@ -119,7 +110,7 @@ def test_the_index_gives_the_first_relations_of_a_hub(hub):
 
 
 def _empty(session):
-    for statement in statements(_EMPTY):
+    for statement in _EMPTY:
         session.run(statement).consume()
 
 

@@ -12,16 +12,23 @@ MOST: Final = 50
 
 _WORD: Final = re.compile(r"\w+")
 _MOST_WORDS: Final = 32
-# Words in quotes are no syntax of the index. Whose an extraction is, is told by what it is about.
+# Words in quotes are no syntax of the index. Whose an extraction is, what it says tells.
 _SEARCH: Final = """
-    CALL db.index.fulltext.queryNodes('memory_text', $words) YIELD node, score
-    WHERE node.user = $user OR EXISTS {
-        MATCH (node)-[:ASSERTED|CONFIRMED|RETRACTED]->(x) WHERE x.user = $user
+    CALL () {
+        CALL db.index.fulltext.queryNodes('concept_text', $words) YIELD node, score
+        WHERE node.user = $user
+        RETURN 'concept' AS kind, node.key AS id, node.name AS text, score
+        ORDER BY score DESC, id LIMIT $most
+        UNION ALL
+        CALL db.index.fulltext.queryNodes('extraction_text', $words) YIELD node, score
+        WHERE EXISTS {
+            MATCH (node)-[:ASSERTED|CONFIRMED|RETRACTED]->(x) WHERE x.user = $user
+        }
+        RETURN 'extraction' AS kind, node.extractionId AS id, node.rawSnippet AS text, score
+        ORDER BY score DESC, id LIMIT $most
     }
-    RETURN CASE WHEN node:Concept THEN 'concept' ELSE 'extraction' END AS kind,
-        coalesce(node.key, node.extractionId) AS id,
-        coalesce(node.name, node.rawSnippet) AS text, score
-    ORDER BY score DESC, id LIMIT $most
+    RETURN kind, id, text, score
+    ORDER BY score DESC, kind, id LIMIT $most
 """
 
 

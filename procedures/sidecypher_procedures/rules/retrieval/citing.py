@@ -15,9 +15,9 @@ _OF_FACTS: Final = """
     UNWIND $factIds AS factId
     MATCH (f:Fact {factId: factId})
     CALL (f) {
-        MATCH (e:Extraction)-[:ASSERTED]->(f)
+        MATCH (e:Extraction)-[:ASSERTED|CREATED]->(f)
         WHERE $known IS NULL OR e.createdAt <= $known
-        WITH e LIMIT $neighbours
+        WITH DISTINCT e LIMIT $neighbours
         RETURN e ORDER BY e.createdAt DESC, e.extractionId LIMIT $most
     }
     RETURN factId, collect(e.extractionId) AS extractionIds

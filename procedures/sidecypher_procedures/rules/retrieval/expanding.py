@@ -19,13 +19,15 @@ _FACTS: Final = """
     CALL (key) {
         MATCH (f:Fact)
         WHERE f.fromKey = key AND f.factId > '' AND f.user = $user AND EXISTS {
-            MATCH (e:Extraction)-[:ASSERTED]->(f) WHERE $known IS NULL OR e.createdAt <= $known
+            MATCH (e:Extraction)-[:ASSERTED|CREATED]->(f)
+            WHERE $known IS NULL OR e.createdAt <= $known
         }
         RETURN f ORDER BY f.fromKey, f.factId LIMIT $most
         UNION
         MATCH (f:Fact)
         WHERE f.toKey = key AND f.factId > '' AND f.user = $user AND EXISTS {
-            MATCH (e:Extraction)-[:ASSERTED]->(f) WHERE $known IS NULL OR e.createdAt <= $known
+            MATCH (e:Extraction)-[:ASSERTED|CREATED]->(f)
+            WHERE $known IS NULL OR e.createdAt <= $known
         }
         RETURN f ORDER BY f.toKey, f.factId LIMIT $most
     }

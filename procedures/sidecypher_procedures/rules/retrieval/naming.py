@@ -10,7 +10,7 @@ _CONCEPTS: Final = """
     UNWIND $keys AS key
     MATCH (c:Concept {key: key})
     WHERE c.user = $user AND EXISTS {
-        MATCH (e:Extraction)-[:ASSERTED]->(c) WHERE $known IS NULL OR e.createdAt <= $known
+        MATCH (e:Extraction)-[:ASSERTED|CREATED]->(c) WHERE $known IS NULL OR e.createdAt <= $known
     }
     RETURN c.key AS key, c.name AS name
 """

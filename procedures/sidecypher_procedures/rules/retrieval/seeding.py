@@ -17,7 +17,7 @@ _CHUNKS: Final = """
     UNWIND range(0, size($chunkIds) - 1) AS place
     WITH place, $chunkIds[place] AS chunkId
     CALL (chunkId) {
-        MATCH (e:Extraction {extractionId: chunkId})-[:ASSERTED]->(x)
+        MATCH (e:Extraction {extractionId: chunkId})-[:ASSERTED|CREATED]->(x)
         RETURN x LIMIT $neighbours
         UNION ALL
         MATCH (a:Artifact {id: chunkId})-[:MENTIONS]->(x)
