@@ -55,16 +55,20 @@ faults: $(VENV)/ready $(CORE)
 		echo "round $$round of $(REPEAT)"; $(BIN)/python -m pytest -x tests/faults || exit 1; done
 
 # What takes hours: a million broken messages for each side, calls, and connections; then faults for
-# half an hour. Each can be set: `make soak SOAK_SECONDS=3600`.
+# half an hour; then 1 000 rounds of 32 writers of one scope. Each can be set:
+# `make soak SOAK_SECONDS=3600`.
 soak: SOAK_FUZZ ?= 1000000
 soak: SOAK_CALLS ?= 1000000
 soak: SOAK_SECONDS ?= 1800
+soak: SOAK_ROUNDS ?= 1000
 soak: $(VENV)/ready $(CORE)
 	$(MVN) test -Dtest=FuzzTests -Dsidecypher.test.fuzz=$(SOAK_FUZZ) \
 		-Djunit.jupiter.execution.timeout.mode=disabled
 	SIDECYPHER_TEST_FUZZ=$(SOAK_FUZZ) SIDECYPHER_TEST_CALLS=$(SOAK_CALLS) \
 		SIDECYPHER_TEST_SOAK=$(SOAK_SECONDS) $(BIN)/python -m pytest \
 		tests/contract/test_fuzz.py tests/faults/test_l*.py tests/faults/test_soak.py
+	SIDECYPHER_TEST_ROUNDS=$(SOAK_ROUNDS) $(BIN)/python -m pytest --timeout 0 \
+		tests/integration/rules/test_concurrency.py
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
