@@ -1,0 +1,155 @@
+"""The queries of docs/schema.md, each profiled on 5 000 nodes of every label."""
+
+from datetime import UTC, datetime
+
+import pytest
+from docs.pages import code_in, page_named, rows
+
+from sidecypher_schema import shipped_scripts
+from sidecypher_schema.catalog import declared
+
+PAGE = page_named("docs/schema.md")
+SERVED = {code_in(row[0])[0]: row for row in rows(PAGE, "name")}
+FURTHER = [code_in(row[0])[0] for row in rows(PAGE, "query")]
+
+# The rules were checked, so that the trigger leaves them alone.
+DATA = (
+    """
+    UNWIND range(1, 5000) AS n
+    WITH n, toString(n) AS id
+    CREATE (r:Repository {id: id, owner: 'o' + id, name: 'r' + id, fullNameKey: 'o/r' + id})
+    CREATE (i:Issue {id: id, repositoryId: 'r' + toString(n % 50), number: n})
+    CREATE (p:PullRequest {id: id, repositoryId: 'r' + toString(n % 50), number: n})
+    CREATE (u:User {id: id, login: 'u' + id})
+    CREATE (:Comment {id: id}), (:Commit {sha: id}), (:GithubWebhookEvent {id: id})
+    CREATE (i)-[:BELONGS_TO]->(r), (p)-[:BELONGS_TO]->(r)
+    """,
+    """
+    UNWIND range(1, 5000) AS n
+    WITH n, toString(n) AS id
+    MATCH (i:Issue {id: id}), (u:User {id: id})
+    CREATE (w:WorkflowRun {id: id, type: 't' + toString(n % 50), state: 's' + toString(n % 50)})
+    SET w.workflowType = w.type, w.status = w.state
+    SET w.startedAt = datetime('2026-01-01') + duration({hours: n})
+    CREATE (e:Event:Message:ToolCall {
+        id: id, runId: 'run' + toString(n % 50), seq: n, role: 'tool_call',
+        toolName: 'tool' + toString(n % 50), content: 'word' + id
+    })
+    CREATE (x:Event:Message:ToolResult {id: 'x' + id, runId: 'x' + id, seq: 1, role: 'tool_result'})
+    CREATE (p:Event:Message:Plan {
+        id: 'p' + id, runId: 'p' + id, seq: 1,
+        role: CASE n % 50 WHEN 0 THEN 'assistant' ELSE 'other' END,
+        status: 's' + toString(n % 50), timestamp: datetime('2026-01-01') + duration({hours: n})
+    })
+    CREATE (c:Event:Message:ReviewComment {
+        id: 'c' + id, runId: 'c' + id, seq: 1,
+        role: CASE n % 50 WHEN 0 THEN 'user' ELSE 'other' END,
+        timestamp: datetime('2026-01-01') + duration({hours: n})
+    })
+    CREATE (:Payload {sha256: id}), (:AIAgent {id: id})
+    CREATE (i)-[:HAS_RUNS]->(w), (e)-[:PART_OF]->(w), (e)-[:NEXT]->(x), (c)-[:COMMENTS_ON]->(p)
+    CREATE (u)-[:REVIEWS {timestamp: datetime()}]->(p)
+    """,
+    """
+    UNWIND range(1, 5000) AS n
+    WITH n, toString(n) AS id
+    CREATE (e:Extraction {extractionId: id}), (s:Session {id: id}), (:Artifact {id: id})
+    CREATE (:RuleScope {
+        key: id, user: 'u' + toString(n % 50), scope: 'global',
+        scopeId: CASE WHEN n <= 50 THEN '' ELSE id END, rev: 1
+    })
+    CREATE (r:StyleRule {
+        ruleId: id, user: 'u' + toString(n % 50), scope: 'global', scopeId: '',
+        slot: 'slot' + toString(n / 50), value: 'formal', checkedRev: 1
+    })
+    CREATE (c:Concept {key: id, user: 'u' + toString(n % 50), name: 'word' + id})
+    CREATE (f:Fact {factId: id, user: 'u', fromKey: id, toKey: id})
+    CREATE (e)-[:CREATED]->(r), (e)-[:ASSERTED]->(r), (e)-[:ASSERTED]->(c), (e)-[:ASSERTED]->(f)
+    CREATE (e)-[:EXTRACTED_FROM]->(s), (c)-[:RELATED_TO {factId: id}]->(c)
+    CREATE (r)-[:CONTRADICTS {key: id}]->(r)
+    """,
+)
+PARAMETERS = {
+    **dict.fromkeys(("id", "sha", "key"), "7"),
+    "runId": "run7",
+    "repositoryId": "r7",
+    "number": 7,
+    "owner": "o7",
+    "login": "u7",
+    "after": 0,
+    "type": "t7",
+    "state": "s7",
+    "status": "s7",
+    "tool": "tool7",
+    "since": datetime(2026, 7, 1, tzinfo=UTC),
+    "until": datetime(2026, 2, 1, tzinfo=UTC),
+    "words": "word7",
+    "user": "u7",
+    "scope": "global",
+    "scopeId": "",
+    "slot": "slot7",
+    "name": "word7",
+}
+
+
+@pytest.fixture(scope="module")
+def filled(driver):
+    """A session on a graph with 5 000 nodes of each label."""
+    with driver.session() as session:
+        session.run("MATCH (n) DETACH DELETE n").consume()
+        for statement in DATA:
+            session.run(statement).consume()
+        session.run("CALL db.prepareForReplanning()").consume()
+        yield session
+        # An Extraction goes with or after what hangs on it.
+        session.run("MATCH (n:StyleRule|Concept|Fact) DETACH DELETE n").consume()
+        session.run("MATCH (n) DETACH DELETE n").consume()
+
+
+def operators(session, query):
+    """Return the operators of a query that was run, each with what it tells."""
+    waiting, found = [session.run(f"PROFILE {query}", PARAMETERS).consume().profile], []
+    while waiting:
+        plan = waiting.pop()
+        found.append((plan["operatorType"].partition("@")[0], plan["args"].get("Details", "")))
+        waiting += plan.get("children", ())
+    return found
+
+
+def scans(found):
+    """Return what reads all nodes or relationships of the graph, or of a label or type."""
+    return [name for name, _ in found if name.endswith("Scan") and "Index" not in name]
+
+
+def test_every_constraint_and_index_is_documented():
+    """docs/schema.md has each constraint and index of the migrations with its properties."""
+    kinds = {"FULLTEXT": "full text", "UNIQUE": "unique", "RANGE": "index"}
+    found = {}
+    for each in declared(shipped_scripts().migrations):
+        item = each.item
+        on = f"{', '.join(item.labels)} ({', '.join(item.properties)})"
+        found[item.name] = (kinds[item.type], on)
+
+    assert {name: (row[1], code_in(row[2])[0]) for name, row in SERVED.items()} == found
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_an_index_serves_its_query(filled, name):
+    """The documented query seeks in this index, scans nothing and sorts nothing."""
+    _, kind, on, query = SERVED[name]
+    found = operators(filled, code_in(query)[0])
+
+    assert scans(found) == []
+    assert [operator for operator, _ in found if "Sort" in operator or "Top" in operator] == []
+    if kind != "full text":
+        wanted = code_in(on)[0].replace(" (", "(")
+        assert [each for each in found if wanted in each[1] and "IndexSeek" in each[0]]
+
+
+@pytest.mark.parametrize("query", FURTHER)
+def test_a_query_through_relationships_begins_at_an_index(filled, query):
+    """The documented query scans nothing."""
+    found = operators(filled, query)
+
+    assert scans(found) == []
+    assert [operator for operator, _ in found if "IndexSeek" in operator]
