@@ -1,0 +1,17 @@
+"""A stand-in for `rules.record` that gives nothing when there is no sidecar."""
+
+from collections.abc import Iterator
+
+from sidecypher import Context, Node, Row, procedure
+
+
+class Recorded(Row):
+    rule_id: str
+
+
+@procedure("test.record", mode="WRITE", availability="OPTIONAL")
+def record(ctx: Context, nodes: list[Node]) -> Iterator[Recorded]:
+    """Mark rules as checked."""
+    statement = "UNWIND $nodes AS rule SET rule.checkedRev = 0 RETURN rule.ruleId AS ruleId"
+    for found in ctx.run(statement, nodes=nodes):
+        yield Recorded(rule_id=found["ruleId"])
