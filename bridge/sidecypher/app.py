@@ -9,6 +9,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Final
 
+from sidecypher.counting import GraphCounter
 from sidecypher.credentials import load_credentials
 from sidecypher.dispatch import Dispatcher
 from sidecypher.executors import STOP_SECONDS, EventLoop, ProcessWorkers
@@ -72,6 +73,8 @@ class Sidecar:
         credentials = load_credentials(settings.run_folder)
         self._spans = export_spans() if settings.traces else None
         self._telemetry = Telemetry(self._spans.tracer if self._spans else None)
+        self._counter = GraphCounter(settings, self._telemetry.graph_size)
+        self._telemetry.graph_size.refresh = self._counter.refresh
         self._loop = EventLoop()
         self._resources = Resources()
         self.loaded: Final[Loaded] = load(settings.procedures)
@@ -224,6 +227,7 @@ class Sidecar:
         self._workers.stop()
         self._loop.stop([self._resources.stop])
         self._http.stop()
+        self._counter.stop()
         if self._spans is not None:
             self._spans.stop(max(grace.remaining(), FLUSH_SECONDS))
         logger().info("sidecar stopped")

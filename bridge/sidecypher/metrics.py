@@ -5,11 +5,15 @@ A collector of our own instead of six metric objects: a call pays for one lock, 
 
 import threading
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final, Protocol
 
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+)
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
@@ -179,6 +183,42 @@ class PluginFailures(Collector):
         yield family
 
 
+class GraphSize(Collector):
+    """What was told last of how many nodes and relationships the graph has.
+
+    Attributes:
+        refresh: Called whenever the metrics are read; it must not block.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._nodes: Mapping[str, int] = {}
+        self._relationships: Mapping[str, int] = {}
+        self.refresh: Callable[[], None] = lambda: None
+
+    def tell(self, nodes: Mapping[str, int], relationships: Mapping[str, int]) -> None:
+        """Take the place of what was told before.
+
+        Args:
+            nodes: How many nodes have each label.
+            relationships: How many relationships have each type.
+        """
+        with self._lock:
+            self._nodes, self._relationships = nodes, relationships
+
+    def forget(self) -> None:
+        """Show nothing, since nobody knows."""
+        self.tell({}, {})
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics as they were told, and ask for new ones."""
+        self.refresh()
+        with self._lock:
+            nodes, relationships = self._nodes, self._relationships
+        yield _gauge("nodes", "Nodes that have a label", "label", nodes)
+        yield _gauge("relationships", "Relationships of a type", "type", relationships)
+
+
 _COUNTERS: Final = (
     ("pages", "pages", "Messages of calls that were answered: first and further pages"),
     ("rows", "rows", "Rows sent"),
@@ -189,3 +229,10 @@ _COUNTERS: Final = (
 
 def _add(family: HistogramMetricFamily, name: str, seconds: Seconds) -> None:
     family.add_metric((name,), seconds.buckets(), seconds.total)
+
+
+def _gauge(name: str, text: str, label: str, counts: Mapping[str, int]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(f"sidecypher_graph_{name}", text, labels=(label,))
+    for each, count in counts.items():
+        family.add_metric((each,), count)
+    return family

@@ -71,7 +71,7 @@ class Settings(BaseModel):
         record_dir: Folder for recordings of failing calls; none are made without it.
         traces: Whether each call makes a span that is sent to a collector.
         lane: Which embedded Neo4j runs: `lts` or `current`.
-        neo4j_uri: Server that `sidecypher call` talks to; empty means the embedded one.
+        neo4j_uri: Server that commands and metrics ask; empty means the embedded one.
         neo4j_user: User at that server.
         neo4j_password: Password at that server; `SIDECYPHER_NEO4J_PASSWORD_FILE` names a file.
     """

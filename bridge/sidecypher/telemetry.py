@@ -16,7 +16,7 @@ from structlog.typing import FilteringBoundLogger
 
 from sidecypher import tracing
 from sidecypher.errors import SidecypherError, UnknownProcedure
-from sidecypher.metrics import CallMetrics, PluginFailures, Series
+from sidecypher.metrics import CallMetrics, GraphSize, PluginFailures, Series
 from sidecypher.tracing import CallFacts
 
 LogFormat = Literal["json", "console"]
@@ -197,6 +197,7 @@ class Telemetry:
     Attributes:
         metrics: What `/metrics` shows.
         plugin_failures: What plugins tell of calls that did not get here.
+        graph_size: How much is in the graph.
         log: Where all of it is logged.
         is_debug: Whether calls that went well are logged.
     """
@@ -213,6 +214,8 @@ class Telemetry:
         self.metrics.register(self._calls)
         self.plugin_failures: Final = PluginFailures()
         self.metrics.register(self.plugin_failures)
+        self.graph_size: Final = GraphSize()
+        self.metrics.register(self.graph_size)
         self.log: Final = logger()
         # Asked once: even a log call that prints nothing costs as much as decoding a small call.
         self.is_debug: Final[bool] = self.log.is_enabled_for(logging.DEBUG)

@@ -290,6 +290,7 @@ def test_every_metric_is_documented():
     telemetry.plugin_failures.tell(
         object(), "jvm", [envelope.Failures("kg.score", "SC-210", "error", 1)]
     )
+    telemetry.graph_size.tell({"Issue": 1}, {"NEXT": 1})
     observed.page(1, 0.1, 10, 10, last=True)
     for metric in telemetry.metrics.collect():
         name = metric.name + ("_total" if metric.type == "counter" else "")

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import httpx
 import typer
 
+from sidecypher import address
 from sidecypher.app import END_SECONDS
 from sidecypher.app import serve as run_sidecar
 from sidecypher.cli.options import AsJson, Check, Config, Home, Lane, Procedures
@@ -250,18 +251,14 @@ def _is_ready(port: int) -> bool:
         return False
 
 
-def bolt_address(settings: Settings) -> tuple[str, tuple[str, str] | None]:
+def bolt_address(settings: Settings) -> address.Address:
     """Return URI and authentication of the server that commands talk to.
 
     Raises:
         NotRunning: No server is named and the embedded one does not run.
     """
-    if settings.neo4j_uri:
-        password = settings.neo4j_password
-        auth = (settings.neo4j_user, password.get_secret_value()) if password else None
-        return settings.neo4j_uri, auth
-    facts = read_status(settings)
-    if not facts["running"]:
+    is_there = settings.neo4j_uri or read_status(settings)["running"]
+    found = address.bolt_address(settings) if is_there else None
+    if found is None:
         raise NotRunning("There is no Neo4j to talk to")
-    password_file = Path(facts["password_file"])
-    return facts["bolt"], (USER, password_file.read_text(encoding="utf-8").strip())
+    return found

@@ -1,5 +1,6 @@
 """The embedded Neo4j: its jars, its Java, its processes."""
 
+from sidecypher.address import USER, Ports, read_ports
 from sidecypher.runtime.bootcheck import boot_check
 from sidecypher.runtime.download import MAVEN_CENTRAL, Retry, fetch
 from sidecypher.runtime.errors import (
@@ -17,8 +18,8 @@ from sidecypher.runtime.errors import (
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java, find_java, find_javac
 from sidecypher.runtime.lockfile import Jar, Lock, load_api_lock, load_lock
-from sidecypher.runtime.neo4j import USER, Neo4jServer
-from sidecypher.runtime.ports import Ports, choose_ports, read_ports
+from sidecypher.runtime.neo4j import Neo4jServer
+from sidecypher.runtime.ports import choose_ports
 from sidecypher.runtime.process.child import Backoff
 from sidecypher.runtime.process.detached import launch_supervisor
 from sidecypher.runtime.process.spec import ProcessSpec

@@ -9,15 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sidecypher.address import LOOPBACK, Ports
 from sidecypher.credentials import write_private
 from sidecypher.runtime.errors import ServerFailed
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java
-from sidecypher.runtime.ports import LOOPBACK, Ports
 from sidecypher.runtime.process.spec import ProcessSpec
 from sidecypher.settings import PLUGIN_VARIABLES
-
-USER = "neo4j"
 
 _JVM_FLAGS = (
     "-Xms256m",

@@ -3,34 +3,19 @@
 import secrets
 import socket
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from sidecypher.address import LOOPBACK, Ports, read_ports
 from sidecypher.runtime.errors import PortInUse
-
-LOOPBACK = "127.0.0.1"
 
 _OWN: Final = range(20_000, 32_768)
 """Free ports are looked for here first: below those that Linux gives to outgoing connections, one
 of which could else have a port when the server is about to listen on it."""
 
 _TRIES: Final = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """The two ports of a server.
-
-    Attributes:
-        bolt: For drivers.
-        http: For Neo4j Browser and the HTTP interface.
-    """
-
-    bolt: int
-    http: int
 
 
 def choose_ports(memory: Path, *, bolt: int | None = None, http: int | None = None) -> Ports:
@@ -61,14 +46,6 @@ def choose_ports(memory: Path, *, bolt: int | None = None, http: int | None = No
     fresh.write_bytes(msgspec.json.encode(ports))
     fresh.replace(memory)
     return ports
-
-
-def read_ports(memory: Path) -> Ports:
-    """Return the ports of the last start; zeros when there was none."""
-    try:
-        return msgspec.json.decode(memory.read_bytes(), type=Ports)
-    except (FileNotFoundError, msgspec.DecodeError):
-        return Ports(0, 0)
 
 
 def _hold(held: ExitStack, name: str, wanted: int | None, remembered: int) -> int:
