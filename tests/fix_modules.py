@@ -24,7 +24,7 @@ def write(folder, file, content):
     path.write_text(content)
 
 
-SHIPPED = ("github.", "sidecypher.")
+SHIPPED = ("github.", "rules.", "sidecypher.")
 
 
 def names(loaded):
