@@ -22,7 +22,8 @@ _FOUND: Final = """
         [(u:User)-[p:PREFERS]->(r) | p {.*, user: u.id}] AS assertions
 """
 _UNCHECKED: Final = """
-    MATCH (r:StyleRule) WHERE r.checkedRev IS NULL AND EXISTS { (:User)-[:PREFERS]->(r) }
+    MATCH (r:StyleRule)
+    WHERE EXISTS { (:User)-[p:PREFERS]->(r) WHERE r.checkedRev IS NULL OR p.recordedAt IS NULL }
     RETURN r AS node ORDER BY r.ruleId LIMIT $limit
 """
 _ADOPT: Final = """

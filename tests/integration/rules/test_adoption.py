@@ -24,18 +24,7 @@ def test_a_preference_added_by_hand_states_the_rule_again(rules):
     """A new PREFERS on a stored rule is checked too, and makes it recent."""
     formal = rules.add("formal tone", 1)
     rules.add("casual tone", 2)
-    rules.session.run(
-        """
-        MATCH (u:User {id: $user}), (r:StyleRule {ruleId: $ruleId})
-        CREATE (e:Extraction {extractionId: 'again', createdAt: datetime(), method: 'rule'})
-        CREATE (e)-[:ASSERTED]->(r), (u)-[:PREFERS {
-            since: $since, scope: 'global', temporalMarker: 'current', extractionId: 'again'
-        }]->(r)
-        """,
-        user=rules.user,
-        ruleId=formal["ruleId"],
-        since=at(3),
-    ).consume()
+    _prefer_again(rules, formal["ruleId"])
 
     assert rules.standings()["formal tone"] == ("active", "recency")
     assert len(rules.edges()) == 1
@@ -96,6 +85,34 @@ def test_what_was_stored_unchecked_is_checked_later(rules, driver):
     assert len(row["contradicts"]) == 1
     assert rules.standings()["casual tone"] == ("active", "recency")
     assert rules.call("recheck") == []
+
+
+def test_a_preference_stored_unchecked_counts_once_it_is_checked(rules, driver):
+    """So does one that was added to a rule that had been checked before."""
+    formal = rules.add("formal tone", 1)
+    rules.add("casual tone", 2)
+    with _trigger_stopped(driver):
+        _prefer_again(rules, formal["ruleId"])
+
+        assert rules.standings()["formal tone"] == ("contested", "recency")
+        rules.call("recheck")
+    assert rules.standings()["formal tone"] == ("active", "recency")
+    assert rules.call("recheck") == []
+
+
+def _prefer_again(rules, rule_id):
+    rules.session.run(
+        """
+        MATCH (u:User {id: $user}), (r:StyleRule {ruleId: $ruleId})
+        CREATE (e:Extraction {extractionId: 'again', createdAt: datetime(), method: 'rule'})
+        CREATE (e)-[:ASSERTED]->(r), (u)-[:PREFERS {
+            since: $since, scope: 'global', temporalMarker: 'current', extractionId: 'again'
+        }]->(r)
+        """,
+        user=rules.user,
+        ruleId=rule_id,
+        since=at(3),
+    ).consume()
 
 
 @contextlib.contextmanager
