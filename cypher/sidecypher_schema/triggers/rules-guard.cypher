@@ -12,14 +12,16 @@
 UNWIND CASE WHEN
   any(label IN ['StyleRule', 'Concept', 'Fact', 'Extraction']
       WHERE $assignedLabels[label] IS NOT NULL OR $removedLabels[label] IS NOT NULL)
-  OR any(each IN $createdRelationships WHERE type(each) IN ['PREFERS', 'RELATED_TO'])
+  OR any(each IN $createdRelationships
+         WHERE type(each) IN ['PREFERS', 'RELATED_TO', 'CONFIRMED', 'RETRACTED'])
   OR any(each IN $deletedRelationships
          WHERE type(each) IN ['CREATED', 'ASSERTED', 'CONFIRMED', 'RETRACTED'])
   OR any(key IN keys($assignedNodeProperties) + keys($removedNodeProperties) WHERE key IN [
     'user', 'extractionId', 'key', 'factId', 'type', 'fromKey', 'toKey', 'ruleId', 'scope', 'scopeId',
     'slot', 'object', 'operator', 'value', 'polarity', 'condition', 'text', 'strict', 'checkedRev'])
   OR any(key IN keys($assignedRelationshipProperties) + keys($removedRelationshipProperties)
-         WHERE key IN ['extractionId', 'factId', 'since', 'expiresAt', 'temporalMarker', 'retractedAt', 'confirmed'])
+         WHERE key IN ['extractionId', 'factId', 'since', 'expiresAt', 'scope', 'temporalMarker',
+           'confidence', 'confirmed', 'strict', 'recordedAt', 'retractedAt', 'at'])
 THEN [true] ELSE [] END AS concerned
 
 CALL () {
@@ -40,13 +42,57 @@ UNION ALL
     + [change IN coalesce($assignedRelationshipProperties['extractionId'], [])
        WHERE type(change.relationship) = 'PREFERS' | change.relationship] AS preference
   WITH preference.extractionId AS extractionId, endNode(preference) AS rule
-  WHERE NOT EXISTS {
+  WHERE rule:StyleRule AND NOT EXISTS {
     MATCH (source:Extraction {extractionId: extractionId})-[:CREATED|ASSERTED]->(rule)
     USING INDEX source:Extraction(extractionId)
   }
   RETURN 'A PREFERS of the rule `' + coalesce(toString(rule.ruleId), 'without an id')
     + '` has no extractionId of an Extraction that created or asserted that rule. Write it by rules.add,'
     + ' or give it the extractionId of (:Extraction)-[:CREATED|ASSERTED]->() to the rule.' AS problem
+  LIMIT 1
+UNION ALL
+  // A preference that is stored is never rewritten; only its end may be written, once.
+  UNWIND ['since', 'expiresAt', 'scope', 'temporalMarker', 'confidence', 'confirmed', 'strict',
+    'recordedAt', 'retractedAt'] AS key
+  UNWIND [change IN coalesce($assignedRelationshipProperties[key], [])
+            + coalesce($removedRelationshipProperties[key], [])
+          WHERE type(change.relationship) = 'PREFERS'
+            AND (change.old <> change.new OR change.new IS NULL)] AS change
+  MATCH (user) WHERE elementId(user) = elementId(startNode(change.relationship))
+  MATCH (rule) WHERE elementId(rule) = elementId(endNode(change.relationship))
+  MATCH (user)-[preference:PREFERS]->(rule)
+  WHERE elementId(preference) = elementId(change.relationship) AND rule:StyleRule
+    AND change.old IS NOT NULL
+  RETURN 'The ' + key + ' of a PREFERS of the rule `' + coalesce(toString(rule.ruleId), 'without an id')
+    + '` cannot change. State the rule again with a PREFERS of its own, or retract it by rules.retract.' AS problem
+  LIMIT 1
+UNION ALL
+  // The end of a preference, a confirmation or a retraction without its time.
+  UNWIND [change IN coalesce($assignedRelationshipProperties['retractedAt'], [])
+          WHERE type(change.relationship) = 'PREFERS' | change.relationship]
+    + [each IN $createdRelationships WHERE type(each) IN ['CONFIRMED', 'RETRACTED']]
+    + [change IN coalesce($assignedRelationshipProperties['at'], [])
+         + coalesce($assignedRelationshipProperties['recordedAt'], [])
+       WHERE type(change.relationship) IN ['CONFIRMED', 'RETRACTED'] | change.relationship] AS said
+  WITH said, endNode(said) AS rule,
+    CASE type(said) WHEN 'PREFERS' THEN [said.retractedAt] ELSE [said.at, said.recordedAt] END AS times
+  WHERE rule:StyleRule AND any(each IN times WHERE each IS NULL OR NOT each IS :: ZONED DATETIME)
+  RETURN 'A ' + type(said) + ' of the rule `' + coalesce(toString(rule.ruleId), 'without an id')
+    + '` lacks its time, a ZONED DATETIME. Write it by rules.confirm or rules.retract.' AS problem
+  LIMIT 1
+UNION ALL
+  // A strictness that no assertion has. What a procedure writes comes with its checkedRev.
+  UNWIND coalesce($assignedNodeProperties['strict'], []) + coalesce($removedNodeProperties['strict'], []) AS change
+  WITH collect(change) AS changes
+  WITH changes, apoc.map.fromPairs([each IN coalesce($assignedNodeProperties['checkedRev'], [])
+                                    | [elementId(each.node), true]]) AS checked
+  UNWIND changes AS change
+  MATCH (rule) WHERE elementId(rule) = elementId(change.node)
+  WITH change, rule, checked
+  WHERE rule:StyleRule AND checked[elementId(rule)] IS NULL
+    AND change.old IS NOT NULL AND (change.old <> change.new OR change.new IS NULL)
+  RETURN 'The strict of the rule `' + coalesce(toString(rule.ruleId), 'without an id')
+    + '` cannot change. State the rule again with a PREFERS that is strict.' AS problem
   LIMIT 1
 UNION ALL
   // A preference that stays without its Extraction's id.
@@ -166,6 +212,8 @@ UNION ALL
 }
 WITH concerned, collect(problem) AS problems
 CALL apoc.util.validate(size(problems) > 0, '%s', [problems[0]])
+WITH apoc.map.fromPairs([each IN coalesce($assignedNodeProperties['checkedRev'], [])
+                         | [elementId(each.node), true]]) AS checked
 CALL () {
   // Rules whose meaning or time this transaction has touched.
   UNWIND coalesce($assignedLabels['StyleRule'], []) AS rule
@@ -181,22 +229,13 @@ UNION
   UNWIND [each IN $createdRelationships WHERE type(each) = 'PREFERS'] AS preference
   WITH endNode(preference) AS rule WHERE rule:StyleRule
   RETURN rule
-UNION
-  UNWIND ['since', 'expiresAt', 'temporalMarker', 'retractedAt', 'confirmed'] AS key
-  UNWIND [change IN coalesce($assignedRelationshipProperties[key], [])
-            + coalesce($removedRelationshipProperties[key], [])
-          WHERE type(change.relationship) = 'PREFERS'] AS change
-  MATCH (rule) WHERE elementId(rule) = elementId(endNode(change.relationship))
-  WITH rule WHERE rule:StyleRule
-  RETURN rule
 }
-WITH DISTINCT concerned, rule
-WHERE rule.checkedRev IS NULL OR NOT EXISTS {
-  MATCH (scope:RuleScope {user: rule.user, scope: rule.scope, scopeId: rule.scopeId})
-  USING INDEX scope:RuleScope(user, scope, scopeId)
-  WHERE scope.rev = rule.checkedRev
-}
-WITH concerned, collect(rule) AS rules
+WITH checked, rule
+// What a procedure has written in this transaction it has checked; a preference that was added
+// beside it has no recordedAt yet.
+WHERE checked[elementId(rule)] IS NULL
+  OR EXISTS { (:User)-[preference:PREFERS]->(rule) WHERE preference.recordedAt IS NULL }
+WITH collect(rule) AS rules
 WHERE size(rules) > 0
 // By its name in a text: a CALL that is part of this statement would fail every write once the
 // plugin is gone.

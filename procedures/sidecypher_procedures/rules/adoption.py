@@ -1,7 +1,7 @@
 """Taking over rules that somebody wrote by plain Cypher: the trigger `rules-guard` asks for it."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 from uuid import uuid4
 
@@ -10,9 +10,9 @@ from sidecypher_procedures.rules.checking import record
 from sidecypher_procedures.rules.detector import Reading
 from sidecypher_procedures.rules.errors import InvalidRule, RuleTaken
 from sidecypher_procedures.rules.fields import Fields
-from sidecypher_procedures.rules.inputs import RULE_KEYS, RuleInput
-from sidecypher_procedures.rules.locking import Lock, lock_all
-from sidecypher_procedures.rules.model import Marker, Strategy
+from sidecypher_procedures.rules.inputs import RULE_KEYS, RuleInput, parse_scope
+from sidecypher_procedures.rules.locking import Lock, lock, lock_all
+from sidecypher_procedures.rules.model import Marker, Scope, Strategy
 from sidecypher_procedures.rules.reading import rules_like, shown_id
 from sidecypher_procedures.rules.writing import Written, says_the_same
 
@@ -30,14 +30,30 @@ _ADOPT: Final = """
     UNWIND [$node] AS r
     SET r += $rule
     WITH r
-    MATCH (:User)-[p:PREFERS]->(r) WHERE p.recordedAt IS NULL
-    SET p.recordedAt = $recordedAt, p.scope = r.scope,
+    MATCH (:User)-[p:PREFERS]->(r)
+    SET p.recordedAt = coalesce(p.recordedAt, $recordedAt),
         p.confirmed = coalesce(p.confirmed, false), p.strict = coalesce(p.strict, r.strict)
 """
 _ASSERTION_KEYS: Final = (
     *("since", "expiresAt", "scope", "temporalMarker", "confidence", "extractionId"),
+    *("recordedAt", "retractedAt", "confirmed", "strict"),
 )
 _IDENTITY: Final = ("slot", "object", "operator", "value", "polarity", "condition")
+
+
+@dataclass(frozen=True, slots=True)
+class Rechecked:
+    """What became of a rule that was checked late.
+
+    Attributes:
+        rule_id: Its id, or None.
+        contradicts: The ids of the rules of its scope that it contradicts.
+        problem: Why it cannot be checked, or None.
+    """
+
+    rule_id: str | None
+    contradicts: tuple[str, ...] = ()
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +61,10 @@ class _Stray:
     """A rule in the graph that nothing has checked since it was last written."""
 
     node: Node
-    rule: RuleInput
     rule_id: str
+    scope: Scope
+    reading: Reading
+    text: str
     strict: bool
 
 
@@ -65,10 +83,21 @@ def record_nodes(ctx: Context, nodes: Iterable[Node], strategy: Strategy) -> lis
         InvalidRule: One lacks something, or has a value that no rule can have.
         RuleTaken: The same rule is there already.
     """
-    found = ctx.run(_FOUND, nodes=list(nodes))
-    strays = [_read(each["node"], each["rule"], each["assertions"]) for each in found]
-    held = lock_all(ctx, [stray.rule.scope for stray in strays])
-    return [_adopt(ctx, stray, held[stray.rule.scope], strategy) for stray in strays]
+    strays = [_read(*each) for each in _found(ctx, nodes)]
+    held = lock_all(ctx, [stray.scope for stray in strays])
+    return [_adopt(ctx, stray, held[stray.scope], strategy) for stray in strays]
+
+
+def recheck_nodes(ctx: Context, nodes: Iterable[Node], strategy: Strategy) -> Iterator[Rechecked]:
+    """Check rules one by one; yield the problem of one that cannot be, and go on."""
+    for node, rule, assertions in _found(ctx, nodes):
+        try:
+            stray = _read(node, rule, assertions)
+            written = _adopt(ctx, stray, lock(ctx, stray.scope), strategy)
+        except (InvalidRule, RuleTaken) as error:
+            yield Rechecked(rule.get("ruleId"), problem=f"[{error.code}] {error.message}")
+        else:
+            yield Rechecked(written.rule_id, written.contradicts)
 
 
 def unchecked_nodes(ctx: Context, limit: int) -> list[Node]:
@@ -76,21 +105,27 @@ def unchecked_nodes(ctx: Context, limit: int) -> list[Node]:
     return [each["node"] for each in ctx.run(_UNCHECKED, limit=limit)]
 
 
+def _found(
+    ctx: Context, nodes: Iterable[Node]
+) -> list[tuple[Node, dict[str, Any], list[dict[str, Any]]]]:
+    records = ctx.run(_FOUND, nodes=list(nodes))
+    return [(each["node"], each["rule"], each["assertions"]) for each in records]
+
+
 def _adopt(ctx: Context, stray: _Stray, held: Lock, strategy: Strategy) -> Written:
-    reading = stray.rule.reading
-    for other in rules_like(ctx, [held.scope], reading).rules:
-        if other.rule_id != stray.rule_id and says_the_same(other, stray.rule):
+    for other in rules_like(ctx, [held.scope], stray.reading).rules:
+        if other.rule_id != stray.rule_id and says_the_same(other.reading, stray.reading):
             raise RuleTaken(
                 f"The rule is there already as `{shown_id(other.rule_id)}`",
                 hint="Add a PREFERS and an Extraction to that one instead.",
             )
     ctx.run(_ADOPT, node=stray.node, rule=_properties(stray, held), recordedAt=held.recorded_at)
-    contradicts = record(ctx, stray.rule_id, reading, held, strategy)
+    contradicts = record(ctx, stray.rule_id, stray.reading, held, strategy)
     return Written(stray.rule_id, created=False, contradicts=contradicts)
 
 
 def _properties(stray: _Stray, held: Lock) -> dict[str, Any]:
-    reading = stray.rule.reading
+    reading = stray.reading
     return {
         "ruleId": stray.rule_id,
         "scope": held.scope.kind,
@@ -101,7 +136,7 @@ def _properties(stray: _Stray, held: Lock) -> dict[str, Any]:
         "value": reading.value,
         "polarity": reading.polarity,
         "condition": reading.condition,
-        "text": stray.rule.text,
+        "text": stray.text,
         "strict": stray.strict,
         "checkedRev": held.rev,
     }
@@ -115,19 +150,33 @@ def _read(node: Node, rule: dict[str, Any], assertions: list[dict[str, Any]]) ->
         )
     for each in assertions:
         _check_assertion(each, rule)
-    latest = max(assertions, key=lambda each: each["since"])
-    stated = {name: value for name, value in rule.items() if name in RULE_KEYS}
-    given = RuleInput.parse(
-        {**stated, "since": latest["since"], "temporalMarker": latest["temporalMarker"]}
-    )
+    strict = any(each.get("strict") and "retractedAt" not in each for each in assertions)
+    rule_id = rule.get("ruleId") or uuid4().hex
     if "checkedRev" in rule and all(name in rule for name in _IDENTITY):
         # It is stored in canonical form: to read it anew could change what it is.
-        given = replace(given, reading=_stored(rule))
-    return _Stray(node, given, rule.get("ruleId") or uuid4().hex, bool(rule.get("strict")))
+        scope = parse_scope(rule["user"], rule["scope"], rule["scopeId"])
+        reading = Reading(text=rule["text"], **{name: rule[name] for name in _IDENTITY})
+        return _Stray(node, rule_id, scope, reading, rule["text"], strict)
+    given = _parse(rule, assertions)
+    return _Stray(node, rule_id, given.scope, given.reading, given.text, strict or given.strict)
 
 
-def _stored(rule: dict[str, Any]) -> Reading:
-    return Reading(text=rule["text"], **{name: rule[name] for name in _IDENTITY})
+def _parse(rule: dict[str, Any], assertions: list[dict[str, Any]]) -> RuleInput:
+    """Read a rule as `rules.add` reads one; what its assertions say about time must agree."""
+    stated = {name: value for name, value in rule.items() if name in RULE_KEYS}
+    markers = {each["temporalMarker"] for each in assertions}
+    readings = [
+        RuleInput.parse({**stated, "since": assertions[0]["since"], "temporalMarker": marker})
+        for marker in sorted(markers)
+    ]
+    if len({each.reading.polarity for each in readings}) > 1:
+        raise InvalidRule(
+            "A StyleRule is wanted by one PREFERS and negated by another",
+            hint="Create a StyleRule for each of the two.",
+        )
+    if readings[0].scope.user != rule["user"]:
+        raise InvalidRule("A StyleRule has a `user` with space around it", hint="Take it away.")
+    return readings[0]
 
 
 def _check_assertion(assertion: dict[str, Any], rule: dict[str, Any]) -> None:
@@ -141,6 +190,10 @@ def _check_assertion(assertion: dict[str, Any], rule: dict[str, Any]) -> None:
     since, expires_at = fields.instant("since"), fields.instant("expiresAt")
     fields.choice("temporalMarker", Marker, "current")
     fields.fraction("confidence")
+    for name in ("recordedAt", "retractedAt"):
+        fields.instant(name)
+    for name in ("confirmed", "strict"):
+        fields.flag(name)
     if expires_at is not None and since is not None and expires_at <= since:
         raise fields.refuse("expires before it begins", "Set a later `expiresAt`, or none.")
     if assertion["scope"] != rule.get("scope", "global"):

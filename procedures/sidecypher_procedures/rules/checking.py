@@ -12,7 +12,7 @@ from sidecypher_procedures.rules.reading import rules_like
 _CONTRADICTS: Final = """
     UNWIND $found AS each
     MATCH (later:StyleRule {ruleId: each.later}), (earlier:StyleRule {ruleId: each.earlier})
-    MERGE (later)-[c:CONTRADICTS {key: each.key}]->(earlier)
+    MERGE (later)-[c:CONTRADICTS {key: each.key}]-(earlier)
     ON CREATE SET
         c.reason = each.reason, c.createdAt = $recordedAt, c.extractionId = each.extractionId,
         c.detector = $detector, c.detectorVersion = $version, c.verdict = each.verdict,

@@ -38,7 +38,7 @@ def explanation(decision: Decision, moment: Moment) -> dict[str, Any]:
         "polarity": rule.reading.polarity,
         "rank": decision.rank,
         "shadowedBy": _id_of(decision) if decision.status == "shadowed" else None,
-        "extractionIds": [each.extraction_id for each in rule.assertions],
+        "extractionIds": [each.extraction_id for each in rule.recorded_by(moment.known)],
     }
 
 

@@ -12,7 +12,7 @@ from sidecypher_procedures.rules.reading import shown_id
 _HISTORY: Final = """
     MATCH (r:StyleRule {ruleId: $ruleId})
     CALL (r) {
-        MATCH (:User)-[p:PREFERS]->(r)
+        MATCH (:User)-[p:PREFERS]->(r) WHERE p.recordedAt IS NOT NULL
         RETURN p.recordedAt AS at, 'asserted' AS kind, p.extractionId AS extractionId,
             p {.since, .expiresAt, .temporalMarker, .confidence, .confirmed, .strict} AS facts
         UNION ALL

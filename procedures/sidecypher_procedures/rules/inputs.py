@@ -24,7 +24,9 @@ RULE_KEYS: Final = (
 EXTRACTION_KEYS: Final = (
     *("method", "model", "rawSnippet", "sourceSpan", "sessionId", "artifactId"),
 )
-OPTION_KEYS: Final = ("now", "known", "strategy", "limit", "deadlineMs", "projectId")
+OPTION_KEYS: Final = (
+    *("now", "known", "strategy", "limit", "deadlineMs", "scope", "scopeId", "projectId"),
+)
 _LONGEST_TEXT: Final = 1000
 _LONGEST_VALUE: Final = 4000  # bytes; Neo4j indexes at most 8 KiB of all properties together
 _MOST_ROWS: Final = 10_000
@@ -162,6 +164,8 @@ def _read_rule(fields: Fields, marker: Marker) -> Reading:
             f"has `{lonely[0]}` without `slot` and `value`", "Give them, or `text` alone."
         )
     reading = read_text(text)
+    if polarity == "positive" and reading.polarity == "negative":
+        raise fields.refuse("is positive and says no", "Leave `polarity` out, or say it otherwise.")
     return replace(reading, polarity="negative") if negative else reading
 
 
@@ -241,6 +245,8 @@ class Options:
         strategy: Which of two unconfirmed rules wins; None is the setting.
         limit: Rows at most.
         deadline_ms: Milliseconds after which reading a context ends; None is the call's deadline.
+        scope: The scope in which the reader of one rule stands; None is the rule's own.
+        scope_id: Its id, or ``""``.
         project_id: The project that a session's reader stands in, or ``""``.
     """
 
@@ -249,6 +255,8 @@ class Options:
     strategy: Strategy | None = None
     limit: int = _MOST_ROWS
     deadline_ms: int | None = None
+    scope: ScopeKind | None = None
+    scope_id: str = ""
     project_id: str = ""
 
     @classmethod
@@ -271,6 +279,8 @@ class Options:
             deadline_ms=fields.count("deadlineMs", 1, largest=3_600_000)
             if "deadlineMs" in fields
             else None,
+            scope=fields.choice("scope", ScopeKind, None),
+            scope_id=fields.text("scopeId"),
             project_id=fields.text("projectId"),
         )
 

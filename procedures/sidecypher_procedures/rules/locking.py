@@ -15,7 +15,12 @@ _LOCK: Final = """
     MERGE (s:RuleScope {key: $key})
     ON CREATE SET s.user = $user, s.scope = $scope, s.scopeId = $scopeId
     SET s.rev = coalesce(s.rev, 0) + 1
-    RETURN s.rev AS rev, datetime.transaction() AS now, datetime.realtime() AS recordedAt
+    WITH s, datetime.realtime() AS clock
+    SET s.recordedAt = CASE
+        WHEN s.recordedAt >= clock THEN s.recordedAt + duration({milliseconds: 1})
+        ELSE clock
+    END
+    RETURN s.rev AS rev, datetime.transaction() AS now, s.recordedAt AS recordedAt
 """
 
 
@@ -27,7 +32,8 @@ class Lock:
         scope: The scope.
         rev: How often it was locked; rules carry the one they were checked at.
         now: The time of the transaction, the default of what the world knows.
-        recorded_at: The time at which the lock was had: later for whoever had to wait.
+        recorded_at: The time at which the lock was had: later for whoever had to wait, also when
+            the clock of the server is set back.
     """
 
     scope: Scope

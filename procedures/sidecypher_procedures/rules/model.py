@@ -154,9 +154,9 @@ class Rule:
             and not (each.retracted_at is not None and _by(known, each.retracted_at))
         )
 
-    def was_recorded(self, known: datetime | None) -> bool:
-        """Tell whether anything about the rule was written by `known`."""
-        return any(_by(known, each.recorded_at) for each in self.assertions)
+    def recorded_by(self, known: datetime | None) -> tuple[Assertion, ...]:
+        """Return the assertions that were written by `known`, also those taken back by then."""
+        return tuple(each for each in self.assertions if _by(known, each.recorded_at))
 
     def confirmations_at(self, known: datetime | None) -> tuple[Confirmation, ...]:
         """Return the confirmations that count at `known`: a retraction ends the earlier ones."""

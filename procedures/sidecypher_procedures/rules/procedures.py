@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
 from sidecypher import Context, Node, procedure
-from sidecypher_procedures.rules.adoption import record_nodes, unchecked_nodes
+from sidecypher_procedures.rules.adoption import recheck_nodes, record_nodes, unchecked_nodes
 from sidecypher_procedures.rules.checking import verdict_on
 from sidecypher_procedures.rules.deciding import decide_about
 from sidecypher_procedures.rules.explaining import explain as steps_of
@@ -40,6 +41,7 @@ from sidecypher_procedures.rules.rows import (
     Contradicting,
     Explained,
     Happened,
+    Rechecked,
     Recorded,
     Remembered,
     Standing,
@@ -71,10 +73,10 @@ def add(
     wanted = Options.parse(options, ("now", "strategy"))
     configuration = ctx.resource(Configuration)
     held = lock(ctx, stated.scope)
-    write_extraction(ctx, stated.scope.user, source)
-    written = state_rule(ctx, stated, source, held, configuration.strategy(wanted))
     moment = configuration.moment(wanted, held.now)
-    decision = decide_about(ctx, written.rule_id, stated.scope, stated.reading, moment)
+    write_extraction(ctx, stated.scope.user, source)
+    written = state_rule(ctx, stated, source, held, moment)
+    decision = decide_about(ctx, written.rule_id, Reader.of(stated.scope), stated.reading, moment)
     return Added(
         rule_id=written.rule_id,
         status=decision.status,
@@ -106,13 +108,14 @@ def remember(
     """Write what was found in a text, or find it: concepts, facts and rules of one extraction."""
     findings, wanted = Findings.parse(input), Options.parse(options, ("now", "strategy"))
     configuration = ctx.resource(Configuration)
-    done = write_findings(ctx, findings, configuration.strategy(wanted))
+    choose = partial(configuration.moment, wanted)
+    done = write_findings(ctx, findings, choose)
     extraction_id = findings.extraction.extraction_id
     rules = []
     # Told when all is written, since a later rule may beat an earlier one.
     for rule, written in zip(findings.rules, done.rules, strict=True):
-        moment = configuration.moment(wanted, done.held[rule.scope].now)
-        decision = decide_about(ctx, written.rule_id, rule.scope, rule.reading, moment)
+        moment = choose(done.held[rule.scope].now)
+        decision = decide_about(ctx, written.rule_id, Reader.of(rule.scope), rule.reading, moment)
         rules.append(
             {
                 "ruleId": written.rule_id,
@@ -197,11 +200,16 @@ def context(
 def explain(
     ctx: Context, rule_id: str, options: dict[str, Any] = NO_OPTIONS
 ) -> Iterator[Explained]:
-    """Tell step by step why a rule is active or not, as a reader in its own scope sees it."""
-    wanted = Options.parse(options, ("now", "known", "strategy"))
+    """Tell step by step why a rule is active or not, to a reader in its own or another scope."""
+    keys = ("now", "known", "strategy", "scope", "scopeId", "projectId")
+    wanted = Options.parse(options, keys)
     moment = _moment(ctx, wanted)
     rule = rule_named(ctx, rule_id)
-    decision = decide_about(ctx, rule_id, rule.scope, rule.reading, moment)
+    reader = Reader.of(rule.scope)
+    if wanted.scope is not None:
+        user = rule.scope.user
+        reader = Reader.parse(user, wanted.scope, wanted.scope_id, wanted.project_id)
+    decision = decide_about(ctx, rule_id, reader, rule.reading, moment)
     for number, step in enumerate(steps_of(decision, moment), start=1):
         yield Explained(step=number, text=step.text, facts=step.facts)
 
@@ -241,13 +249,22 @@ def contradictions(
 @procedure("rules.record", mode="WRITE")
 def record(ctx: Context, nodes: list[Node]) -> list[Recorded]:
     """Check rules that were written by plain Cypher; the trigger `rules-guard` calls it."""
-    return _record(ctx, nodes)
+    strategy = ctx.resource(Configuration).settings.strategy
+    return [
+        Recorded(rule_id=each.rule_id, contradicts=list(each.contradicts))
+        for each in record_nodes(ctx, nodes, strategy)
+    ]
 
 
 @procedure("rules.recheck", mode="WRITE")
-def recheck(ctx: Context, options: dict[str, Any] = NO_OPTIONS) -> list[Recorded]:
+def recheck(ctx: Context, options: dict[str, Any] = NO_OPTIONS) -> list[Rechecked]:
     """Check the rules that were written while no sidecar could."""
-    return _record(ctx, unchecked_nodes(ctx, Options.parse(options, ("limit",)).limit))
+    strategy = ctx.resource(Configuration).settings.strategy
+    nodes = unchecked_nodes(ctx, Options.parse(options, ("limit",)).limit)
+    return [
+        Rechecked(rule_id=each.rule_id, contradicts=list(each.contradicts), problem=each.problem)
+        for each in recheck_nodes(ctx, nodes, strategy)
+    ]
 
 
 @procedure("rules.unknown")
@@ -270,16 +287,8 @@ def suspect(ctx: Context, rule_id: str, judgements: list[dict[str, Any]], rev: i
     check_unchanged(rule, rev, held)
     write_suspicions(ctx, rule, found, held, configuration.settings.strategy)
     moment = configuration.moment(Options(), held.now)
-    decision = decide_about(ctx, rule_id, rule.scope, rule.reading, moment)
+    decision = decide_about(ctx, rule_id, Reader.of(rule.scope), rule.reading, moment)
     return Standing(rule_id=rule_id, status=decision.status, reason=decision.reason)
-
-
-def _record(ctx: Context, nodes: list[Node]) -> list[Recorded]:
-    strategy = ctx.resource(Configuration).settings.strategy
-    return [
-        Recorded(rule_id=each.rule_id, contradicts=list(each.contradicts))
-        for each in record_nodes(ctx, nodes, strategy)
-    ]
 
 
 def _say(
@@ -295,7 +304,7 @@ def _say(
     write_extraction(ctx, rule.scope.user, source)
     write(ctx, rule, source, held)
     moment = ctx.resource(Configuration).moment(Options(), held.now)
-    decision = decide_about(ctx, rule_id, rule.scope, rule.reading, moment)
+    decision = decide_about(ctx, rule_id, Reader.of(rule.scope), rule.reading, moment)
     return Standing(rule_id=rule.rule_id, status=decision.status, reason=decision.reason)
 
 

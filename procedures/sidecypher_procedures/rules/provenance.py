@@ -8,7 +8,7 @@ from sidecypher_procedures.rules.inputs import ExtractionInput
 _EXTRACTION: Final = """
     MERGE (u:User {id: $user})
     CREATE (:Extraction {
-        extractionId: $extractionId, createdAt: datetime.transaction(), method: $method,
+        extractionId: $extractionId, createdAt: datetime.realtime(), method: $method,
         model: $model, rawSnippet: $rawSnippet, sourceSpan: $sourceSpan
     })
 """

@@ -42,6 +42,10 @@ class Moment:
     strategy: Strategy = "most-recent-wins"
     confidence_floor: float = 0.0
 
+    def doubts(self, assertion: Assertion) -> bool:
+        """Tell whether an assertion has less confidence than the floor."""
+        return assertion.confidence is not None and assertion.confidence < self.confidence_floor
+
 
 @dataclass(frozen=True, slots=True)
 class Contender:
@@ -68,14 +72,17 @@ class Contender:
         """Look at a rule at a moment."""
         live = rule.known_at(moment.known)
         # Of a rule that was taken back, what was said last is still told.
-        stated = live or rule.assertions
+        stated = live or rule.recorded_by(moment.known)
         holding = [each for each in live if each.holds(moment.now)]
-        assertion = max(holding or stated, key=_latest)
+        # Who says it again with less confidence takes nothing back.
+        sure = [each for each in holding if not moment.doubts(each)]
+        assertion = max(sure or holding or stated, key=_latest)
         confirmed = [each.since for each in live if each.confirmed]
         confirmed += [each.at for each in rule.confirmations_at(moment.known)]
+        phase = _phase(assertion, moment, is_confirmed=bool(confirmed)) if live else "expired"
         return cls(
             rule=rule,
-            phase=_phase(assertion, moment) if live else "expired",
+            phase=phase,
             assertion=assertion,
             first_since=min(each.since for each in stated),
             confirmed_at=max(confirmed, default=None) if live else None,
@@ -168,18 +175,28 @@ def _tie(contender: Contender) -> tuple[bool, str]:
     return not contender.negative, contender.rule.rule_id
 
 
-def _latest(assertion: Assertion) -> tuple[datetime, datetime]:
-    return assertion.since, assertion.recorded_at
+def _latest(assertion: Assertion) -> tuple[object, ...]:
+    # Beyond the times no more than a fixed order: one extraction may state a rule twice.
+    return (
+        assertion.since,
+        assertion.recorded_at,
+        assertion.marker != "past",
+        assertion.marker,
+        assertion.confidence is None,
+        assertion.confidence or 0.0,
+        str(assertion.expires_at),
+        assertion.extraction_id,
+    )
 
 
-def _phase(assertion: Assertion, moment: Moment) -> Phase:
+def _phase(assertion: Assertion, moment: Moment, *, is_confirmed: bool) -> Phase:
     if assertion.marker == "past":
         return "past"
     if moment.now < assertion.since:
         return "scheduled"
     if not assertion.holds(moment.now):
         return "expired"
-    if assertion.confidence is not None and assertion.confidence < moment.confidence_floor:
+    if moment.doubts(assertion) and not is_confirmed:
         return "weak"
     return "eligible"
 

@@ -92,6 +92,14 @@ class Recorded(Row):
     contradicts: Annotated[list[str], Description("rules of its scope that it contradicts")]
 
 
+class Rechecked(Row):
+    """A rule that was checked late."""
+
+    rule_id: Annotated[str | None, Description("null when it has none and cannot be checked")]
+    contradicts: Annotated[list[str], Description("rules of its scope that it contradicts")]
+    problem: Annotated[str | None, Description("why it cannot be checked")]
+
+
 class Unknown(Row):
     """A rule of which the detector cannot tell whether it contradicts another one."""
 

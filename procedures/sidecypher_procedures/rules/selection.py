@@ -76,7 +76,7 @@ def select(
         A decision for each rule: first the active ones, then contested, shadowed and inactive
         ones; in each of these groups the narrowest scope first, then by rank.
     """
-    recorded = [rule for rule in rules if rule.was_recorded(moment.known)]
+    recorded = [rule for rule in rules if rule.recorded_by(moment.known)]
     contenders = [Contender.at(rule, moment) for rule in recorded]
     settled: list[Decision] = []
     for scope in reader.scopes:

@@ -20,7 +20,7 @@ _REV: Final = "MATCH (s:RuleScope {key: $key}) RETURN s.rev AS rev"
 _SUSPECT: Final = """
     UNWIND $found AS each
     MATCH (later:StyleRule {ruleId: each.later}), (earlier:StyleRule {ruleId: each.earlier})
-    MERGE (later)-[c:CONTRADICTS {key: each.key}]->(earlier)
+    MERGE (later)-[c:CONTRADICTS {key: each.key}]-(earlier)
     ON CREATE SET
         c.reason = each.reason, c.createdAt = $recordedAt, c.extractionId = each.extractionId,
         c.detector = 'judge', c.detectorVersion = each.model, c.verdict = 'suspected',

@@ -6,10 +6,12 @@ from uuid import uuid4
 
 from sidecypher import Context
 from sidecypher_procedures.rules.checking import record
+from sidecypher_procedures.rules.detector import Reading
 from sidecypher_procedures.rules.errors import RuleTaken
 from sidecypher_procedures.rules.inputs import ExtractionInput, RuleInput
 from sidecypher_procedures.rules.locking import Lock
-from sidecypher_procedures.rules.model import Assertion, Rule, Strategy
+from sidecypher_procedures.rules.model import Assertion, Rule
+from sidecypher_procedures.rules.ranking import Moment
 from sidecypher_procedures.rules.reading import rules_like, shown_id
 
 _HAS_ID: Final = "MATCH (r:StyleRule {ruleId: $ruleId}) RETURN r.ruleId AS ruleId"
@@ -32,7 +34,7 @@ _CONFIRM: Final = """
 _RETRACT: Final = """
     MATCH (r:StyleRule {ruleId: $ruleId}), (e:Extraction {extractionId: $extractionId})
     CREATE (e)-[:RETRACTED {at: $now, recordedAt: $recordedAt}]->(r)
-    SET r.checkedRev = $rev
+    SET r.checkedRev = $rev, r.strict = false
     WITH r
     MATCH (:User)-[p:PREFERS]->(r) WHERE p.retractedAt IS NULL
     SET p.retractedAt = $recordedAt
@@ -55,7 +57,7 @@ class Written:
 
 
 def state_rule(
-    ctx: Context, rule: RuleInput, extraction: ExtractionInput, held: Lock, strategy: Strategy
+    ctx: Context, rule: RuleInput, extraction: ExtractionInput, held: Lock, moment: Moment
 ) -> Written:
     """Write one assertion of a rule, and the rule itself if nobody has stated it before.
 
@@ -64,22 +66,22 @@ def state_rule(
         rule: What is stated.
         extraction: Where it comes from; it is written already.
         held: The lock of the rule's scope.
-        strategy: The strategy in force, for the record of a contradiction.
+        moment: From when it holds if it does not say so itself, and the strategy in force.
 
     Raises:
         InvalidRule: It has expired before it begins.
         RuleTaken: The id it asks for is another rule's, or it is there under another id.
     """
-    assertion = rule.asserted(held.now, held.recorded_at, extraction.extraction_id)
+    assertion = rule.asserted(moment.now, held.recorded_at, extraction.extraction_id)
     properties = _properties(assertion, held)
     alike = rules_like(ctx, [held.scope], rule.reading).rules
-    same = next((each for each in alike if says_the_same(each, rule)), None)
+    same = next((each for each in alike if says_the_same(each.reading, rule.reading)), None)
     if same is None:
         rule_id = _create(ctx, rule, held, properties)
     else:
         rule_id = same.rule_id
         _assert_again(ctx, rule, held, properties, rule_id)
-    contradicts = record(ctx, rule_id, rule.reading, held, strategy)
+    contradicts = record(ctx, rule_id, rule.reading, held, moment.strategy)
     return Written(rule_id, created=same is None, contradicts=contradicts)
 
 
@@ -93,9 +95,8 @@ def retract_rule(ctx: Context, rule: Rule, extraction: ExtractionInput, held: Lo
     _write_about(ctx, _RETRACT, rule, extraction, held)
 
 
-def says_the_same(rule: Rule, other: RuleInput) -> bool:
+def says_the_same(one: Reading, two: Reading) -> bool:
     """Tell whether two rules of one scope are one: all canonical parts are equal."""
-    one, two = rule.reading, other.reading
     return (one.slot, one.object, one.operator, one.value, one.polarity, one.condition) == (
         two.slot,
         two.object,

@@ -44,6 +44,9 @@ def test_a_preference_added_by_hand_states_the_rule_again(rules):
         ("SET r.scope = 'galaxy', p.scope = 'galaxy'", "unknown `scope`"),
         ("SET r.scope = 'session', p.scope = 'session'", "lacks `scopeId`"),
         ("REMOVE r.text", "says nothing"),
+        ("SET r.user = ' ' + r.user, u.id = r.user", "space around it"),
+        ("SET p.confirmed = 'yes'", "`confirmed` that is no BOOLEAN"),
+        ("SET p.recordedAt = 'x'", "`recordedAt` that is no ZONED DATETIME"),
         ("DELETE p", "has no PREFERS"),
     ],
 )
@@ -85,6 +88,20 @@ def test_what_was_stored_unchecked_is_checked_later(rules, driver):
     assert len(row["contradicts"]) == 1
     assert rules.standings()["casual tone"] == ("active", "recency")
     assert rules.call("recheck") == []
+
+
+def test_a_rule_that_cannot_be_checked_is_told_and_the_others_are_checked(rules, driver):
+    """One mistake does not keep the rest unchecked."""
+    rules.add("formal tone", ruleId="r1")
+    with _trigger_stopped(driver):
+        rules.add_plainly("use a formal tone", 2, ruleId="r2")
+        rules.add_plainly("use emojis", 2, ruleId="r3")
+        rows = rules.call("recheck")
+        assert {row["ruleId"]: row["problem"] and row["problem"][:8] for row in rows} == {
+            "r2": "[SC-805]",
+            "r3": None,
+        }
+        rules.session.run("MATCH (r:StyleRule {ruleId: 'r2'}) DETACH DELETE r").consume()
 
 
 def test_a_preference_stored_unchecked_counts_once_it_is_checked(rules, driver):

@@ -152,6 +152,37 @@ def test_an_explanation_names_what_decided(rules):
     assert facts["rank"] == 2
 
 
+def test_an_explanation_is_for_a_reader(rules):
+    """Who stands in another scope is told that the rule does not concern him."""
+    rule = rules.add("formal tone", 1, scope="session", scopeId="s1")
+    options = {"now": at(9), "scope": "session", "scopeId": "s2"}
+    steps = rules.call("explain", rule["ruleId"], options)
+
+    assert steps[-1]["facts"]["reason"] == "out-of-scope"
+
+
+@pytest.mark.parametrize("texts", [["formal tone", "casual tone"], ["write like Woolf", "be kind"]])
+def test_several_rules_in_one_transaction(rules, driver, texts):
+    """Rules of one scope may be written together, also those without a slot."""
+    with driver.session() as session, session.begin_transaction() as transaction:
+        for number, text in enumerate(texts):
+            rule = {"user": rules.user, "text": text, "since": at(number)}
+            transaction.run("CALL rules.add($rule, {method: 'rule'})", rule=rule).consume()
+        transaction.commit()
+
+    assert len(rules.standings()) == 2
+
+
+def test_the_clock_of_a_call_is_its_option(rules):
+    """What is stated for another time holds from that time on."""
+    rule = {"user": rules.user, "text": "formal tone"}
+    [row] = rules.call("add", rule, EXTRACTION, {"now": at(3)})
+
+    assert row["status"] == "active"
+    assert rules.standings(now=3) == {"formal tone": ("active", "recency")}
+    assert rules.standings(now=2) == {"formal tone": ("inactive", "scheduled")}
+
+
 def test_the_strategy_of_a_call_goes_before_the_setting(rules):
     """The option `strategy` decides for this call alone."""
     rules.add("never use emojis", 1)
@@ -238,6 +269,7 @@ RULE = {"user": "ann", "text": "formal tone"}
         ({**RULE, "operator": "at most"}, "without `slot` and `value`"),
         ({**RULE, "slot": "tone", "value": "x", "operator": "~"}, "unknown `operator`"),
         ({**RULE, "polarity": "positive", "temporalMarker": "negated"}, "positive and negated"),
+        ({**RULE, "text": "never use emojis", "polarity": "positive"}, "positive and says no"),
     ],
 )
 def test_a_rule_that_cannot_be_one_is_refused(rules, rule, told):

@@ -250,6 +250,41 @@ def test_a_users_deletion_of_what_he_created_is_no_loss_of_provenance(graph):
     assert graph.run("MATCH (c:Concept {key: 'a'}) RETURN count(c)").single().value() == 1
 
 
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("SET p.since = datetime()", "The since"),
+        ("SET p.since = 'tomorrow'", "The since"),
+        ("REMOVE p.temporalMarker", "The temporalMarker"),
+        ("REMOVE p.recordedAt", "The recordedAt"),
+        ("SET p.confirmed = true", "The confirmed"),
+        ("SET p.retractedAt = '2026-01-01'", "lacks its time"),
+        ("SET r.strict = true", "The strict"),
+        ("CREATE (e)-[:CONFIRMED]->(r)", "lacks its time"),
+        ("CREATE (e)-[:CONFIRMED {at: datetime(), recordedAt: 'x'}]->(r)", "lacks its time"),
+    ],
+)
+def test_what_was_stated_is_never_rewritten(graph, change, named):
+    """A stored preference keeps what it says; a confirmation has its times."""
+    told = refusal(
+        graph,
+        "MATCH (e:Extraction)-[:CREATED]->(r:StyleRule {ruleId: 'formal'})<-[p:PREFERS]-() "
+        + change,
+    )
+
+    assert named in told
+    assert "`formal`" in told
+
+
+def test_preferences_of_others_are_their_own(session):
+    """A PREFERS that leads to no StyleRule is nothing the trigger knows of."""
+    session.run("CREATE (:Customer)-[:PREFERS {since: 1}]->(:Product)").consume()
+
+    session.run("MATCH ()-[p:PREFERS]->(:Product) SET p.since = 2").consume()
+
+    assert session.run("MATCH ()-[p:PREFERS]->() RETURN p.since").single().value() == 2
+
+
 # Contradictions
 
 
@@ -288,14 +323,13 @@ def test_a_preference_added_by_plain_cypher_has_its_rule_checked(graph):
     """A new PREFERS on a stored rule, with its Extraction, has the rule checked again."""
     before = graph.run("MATCH (s:RuleScope) RETURN s.rev").single().value()
     graph.run(
-        "MATCH (r:StyleRule {ruleId: 'formal'}), (u:User {id: 'ann'}), (s:RuleScope) "
-        "SET s.rev = s.rev + 1 "
+        "MATCH (r:StyleRule {ruleId: 'formal'}), (u:User {id: 'ann'}) "
         "CREATE (e:Extraction {extractionId: 'again', method: 'rule'})-[:ASSERTED]->(r) "
         "CREATE (u)-[:PREFERS {since: datetime(), scope: 'global', temporalMarker: 'current', "
         "extractionId: 'again'}]->(r)"
     ).consume()
 
-    assert graph.run("MATCH (s:RuleScope) RETURN s.rev").single().value() == before + 2
+    assert graph.run("MATCH (s:RuleScope) RETURN s.rev").single().value() == before + 1
 
 
 def test_rules_of_the_procedures_are_not_checked_twice(session):

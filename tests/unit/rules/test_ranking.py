@@ -1,5 +1,7 @@
 """Who wins among the rules of one scope."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -190,14 +192,12 @@ def test_the_decision_depends_on_the_set_alone(rules, pairs, strategy, random):
     """Another order gives the same; no two active rules contradict; losers know their winner."""
     recorded = contradictions(*pairs)
     when = moment(strategy=strategy, confidence_floor=0.2)
-    shuffled = list(rules)
+    shuffled = [replace(each, assertions=_shuffled(each.assertions, random)) for each in rules]
     random.shuffle(shuffled)
     found = decide([Contender.at(each, when) for each in rules], recorded, when)
     again = decide([Contender.at(each, when) for each in shuffled], recorded, when)
 
-    assert {each.contender.rule.rule_id: each for each in found} == {
-        each.contender.rule.rule_id: each for each in again
-    }
+    assert {_outcome(each) for each in found} == {_outcome(each) for each in again}
     active = {each.contender.rule.rule_id for each in found if each.status == "active"}
     assert not [pair for pair in pairs if set(pair) <= active]
     for each in found:
@@ -205,6 +205,48 @@ def test_the_decision_depends_on_the_set_alone(rules, pairs, strategy, random):
             name = each.contender.rule.rule_id
             assert each.by.rule_id in active
             assert tuple(sorted((name, each.by.rule_id))) in pairs
+
+
+def _shuffled(assertions, random):
+    return tuple(random.sample(assertions, len(assertions)))
+
+
+def _outcome(decision):
+    contender, by = decision.contender, decision.by
+    return (
+        contender.rule.rule_id,
+        contender.assertion,
+        decision.status,
+        decision.reason,
+        decision.rank,
+        by and by.rule_id,
+    )
+
+
+def test_confidence_takes_nothing_back():
+    """Said again with less confidence than the floor, a rule still holds as it was said before."""
+    rules = [
+        rule("a", asserted(1, confidence=0.9), asserted(3, confidence=0.1)),
+        rule("b", asserted(2)),
+    ]
+    found = decided(rules, contradictions(("b", "a")), confidence_floor=0.5)
+
+    assert found == {"b": ("active", "recency"), "a": ("contested", "recency")}
+
+
+def test_what_the_user_confirmed_is_not_doubted():
+    """A confirmation goes before the confidence of whoever found the rule."""
+    sure = rule("a", asserted(1, confidence=0.1), confirmed=[2])
+
+    assert decided([sure], confidence_floor=0.5) == {"a": ("active", "confirmed")}
+
+
+def test_what_was_said_later_is_not_told_before():
+    """Of a rule that was taken back, a replay tells what was known then."""
+    known = moment(known=5)
+    found = Contender.at(rule("a", asserted(1, retracted=4), asserted(8)), known)
+
+    assert found.assertion == asserted(1, retracted=4)
 
 
 def test_ranks_follow_confirmation_then_strictness_then_the_strategy():
