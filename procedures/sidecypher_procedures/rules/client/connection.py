@@ -39,6 +39,7 @@ _OF_CALLER: Final[dict[str, type[RulesError]]] = {
 }
 _CLOSE_SECONDS: Final = 2.0
 _GRACE_SECONDS: Final = 1.0
+_SHARE_OF_CALL: Final = 0.8
 
 
 class Connection:
@@ -124,10 +125,12 @@ class Connection:
         if self._driver is None:
             settings = self._settings
             password = settings.password
+            shortest = min(settings.timeout, settings.write_timeout)
             self._driver = neo4j.AsyncGraphDatabase.driver(
                 settings.uri,
                 auth=None if password is None else (settings.user, password.get_secret_value()),
-                connection_timeout=settings.connect_timeout,
+                # Below the time of a call: the driver leaks a socket whose making is cancelled.
+                connection_timeout=min(settings.connect_timeout, _SHARE_OF_CALL * shortest),
                 max_transaction_retry_time=settings.write_timeout,
                 # A notification quotes the statement, which is nothing that an agent's log needs.
                 notifications_min_severity="OFF",
@@ -137,6 +140,8 @@ class Connection:
     async def _close(self) -> None:
         if self._driver is not None:
             await self._driver.close()
+        # The threads that look names up.
+        await self._loop.shutdown_default_executor()
 
 
 def _error_of(error: Exception) -> Exception:

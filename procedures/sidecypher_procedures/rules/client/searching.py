@@ -126,7 +126,8 @@ def search_provider(memory: MemoryClient) -> SearchProvider:
 
 
 def _check(user: str, query: str, most: int) -> None:
-    if not user or not isinstance(query, str) or not 1 <= most <= MOST:
+    texts = isinstance(user, str) and user and isinstance(query, str)
+    if not texts or not 1 <= most <= MOST:
         raise InvalidInput(
             "A search lacks its user or its query, or asks for too much",
             hint=f"Give a user, a text, and `most` from 1 to {MOST}.",

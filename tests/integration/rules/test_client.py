@@ -1,0 +1,307 @@
+"""The client of the memory against a real Neo4j, and against one that is not there."""
+
+import logging
+import socket
+import threading
+import time
+from datetime import datetime
+
+import pytest
+from fix_proxy import deaf_listener
+from fix_waiting import promised, wait_until
+from integration.rules.memories import Memory
+
+from sidecypher_procedures.rules.client import (
+    CircuitBreaker,
+    ClientSettings,
+    LocalSearch,
+    MemoryClient,
+    MemoryUnavailable,
+)
+from sidecypher_procedures.rules.errors import RuleTaken
+
+TIMEOUT = 0.5
+SOURCE = {"method": "rule"}
+
+
+@pytest.fixture
+def connect(server, session):
+    """Make clients of the shared Neo4j, or of a port in front of it; all are closed at the end."""
+    made = []
+
+    def make(mode="REQUIRED", *, port=None, uri=None, breaker=None, **settings):
+        address = server.facts["bolt"] if port is None else f"bolt://127.0.0.1:{port}"
+        # Neo4j plans a statement when it is first asked it, which may take a while.
+        given = {"timeout": 10.0, "uri": address, "password": server.password} | settings
+        made.append(MemoryClient(ClientSettings(mode=mode, **given), breaker=breaker))
+        return made[-1]
+
+    yield make
+    for client in made:
+        client.close()
+
+
+@pytest.fixture
+def memory(rules):
+    return Memory(rules.session, rules.user)
+
+
+@pytest.fixture
+def dead_port():
+    """A port on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def bolt_port(server):
+    return int(server.facts["bolt"].rpartition(":")[2])
+
+
+@pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])
+def test_rules_are_stated_and_read_back(connect, rules, mode):
+    """A rule that is stated is in the next context, with where it comes from."""
+    client = connect(mode)
+    added = client.add(
+        {"user": rules.user, "text": "formal tone"}, SOURCE | {"rawSnippet": "Formal!"}
+    )
+    found = client.context({"user": rules.user, "prompt": "hello"})
+
+    assert (added["status"], added["created"]) == ("active", True)
+    assert [rule["ruleId"] for rule in found["styleRules"]] == [added["ruleId"]]
+    [citation] = found["citations"]
+    assert (citation["extractionId"], citation["snippet"]) == (added["extractionId"], "Formal!")
+    assert isinstance(citation["createdAt"], datetime)
+    assert found["timedOut"] is False
+
+
+def test_what_an_extractor_finds_is_remembered(connect, rules):
+    """What a model found is written in one extraction that names it, and comes back."""
+
+    def extractor(texts):
+        assert texts == {"userMessage": "Apollo uses Neo4j. Be formal."}
+        return {
+            "relations": [{"from": "Apollo", "type": "USES", "to": "Neo4j"}],
+            "rules": [{"text": "formal tone"}],
+            "extraction": {"model": "some-model"},
+        }
+
+    client = connect()
+    given = {"user": rules.user, "userMessage": "Apollo uses Neo4j. Be formal.", "sessionId": "s1"}
+    done = client.remember(given, extractor=extractor)
+    found = client.context({"user": rules.user, "prompt": "apollo"})
+
+    assert len(done["facts"]) == 1
+    assert [rule["status"] for rule in done["rules"]] == ["active"]
+    assert [each["name"] for each in found["entities"]] == ["Apollo", "Neo4j"]
+    assert {each["sessionId"] for each in found["citations"]} == {"s1"}
+    stored = rules.session.run(
+        "MATCH (e:Extraction {extractionId: $id}) RETURN e.method, e.model", id=done["extractionId"]
+    ).single()
+    assert stored.values() == ["llm", "some-model"]
+
+
+def test_texts_are_remembered_without_an_extractor(connect, rules):
+    """Without an extractor of the agent's the procedure finds what is in a text."""
+    done = connect().remember({"user": rules.user, "text": "Please use a formal tone."})
+
+    assert [rule["status"] for rule in done["rules"]] == ["active"]
+
+
+@pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])
+def test_what_the_procedure_refuses_raises_in_every_mode(connect, rules, mode):
+    """An argument that only the graph can tell to be wrong raises as it does in Cypher."""
+    rules.add("formal tone", 1, ruleId=f"{rules.user}-r1")
+
+    with pytest.raises(RuleTaken, match="belongs to another rule"):
+        connect(mode).add(
+            {"user": rules.user, "text": "use emojis", "ruleId": f"{rules.user}-r1"}, SOURCE
+        )
+
+
+def test_nobody_listens(connect, dead_port, caplog):
+    """Where nobody listens OPTIONAL gives None and a line, REQUIRED one error, both at once."""
+    begun = time.monotonic()
+    with caplog.at_level(logging.WARNING):
+        assert connect("OPTIONAL", port=dead_port).context({"user": "ann"}) is None
+    with pytest.raises(MemoryUnavailable) as caught:
+        connect("REQUIRED", port=dead_port).add({"user": "ann", "text": "formal tone"}, SOURCE)
+
+    assert time.monotonic() - begun < promised(5)
+    assert caught.value.code == "SC-811"
+    assert [record.code for record in caplog.records] == ["SC-811"]
+
+
+@pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])
+def test_a_peer_that_never_answers(connect, mode):
+    """A port that accepts nothing is waited for no longer than the timeout."""
+    with deaf_listener() as port:
+        client = connect(mode, port=port, timeout=TIMEOUT)
+
+        assert_unavailable(client, lambda: client.context({"user": "ann"}))
+
+
+@pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])
+def test_a_peer_that_falls_silent(connect, server, proxies, mode):
+    """An answer that stops on its way is waited for no longer than the timeout; then it is well."""
+    proxy = proxies(bolt_port(server))
+    client = connect(mode, port=proxy.port)
+    assert client.context({"user": "ann"}) is not None
+    impatient = connect(mode, port=proxy.port, timeout=TIMEOUT)
+    proxy.down.make_slow()
+
+    assert_unavailable(impatient, lambda: impatient.context({"user": "ann"}))
+
+    proxy.down.heal()
+    proxy.reset()
+    assert client.context({"user": "ann"}) is not None
+
+
+@pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])
+def test_neo4j_goes_and_comes_back(connect, server, proxies, dead_port, mode):
+    """A client outlives Neo4j: without it nothing, with it again an answer."""
+    proxy = proxies(bolt_port(server))
+    client = connect(mode, port=proxy.port, timeout=TIMEOUT)
+    wait_until(lambda: is_answered(client))
+    proxy.target = dead_port
+    proxy.drop()
+
+    assert_unavailable(client, lambda: client.context({"user": "ann"}))
+
+    proxy.target = bolt_port(server)
+    wait_until(lambda: is_answered(client))
+
+
+def test_a_connection_that_broke_is_made_anew(connect, server, proxies):
+    """A pooled connection that broke meanwhile costs another try, not an answer."""
+    proxy = proxies(bolt_port(server))
+    client = connect(port=proxy.port)
+    client.context({"user": "ann"})
+    proxy.reset()
+
+    assert client.context({"user": "ann"}) is not None
+
+
+def test_a_write_that_breaks_leaves_nothing(connect, rules, server, proxies):
+    """When the connection breaks before the commit there is no rule, extraction or user."""
+    proxy = proxies(bolt_port(server))
+    client = connect("OPTIONAL", port=proxy.port, write_timeout=TIMEOUT)
+    wait_until(lambda: is_answered(client))
+    proxy.down.left = 0
+    proxy.up.make_slow()
+
+    assert client.add({"user": rules.user, "text": "formal tone"}, SOURCE) is None
+    proxy.reset()
+    wait_until(lambda: not other_transactions(rules.session))
+    assert rules.session.run("MATCH (n) RETURN count(n)").single().value() == 0
+
+
+def test_an_open_circuit_asks_nothing(connect, server, proxies, dead_port):
+    """After failures in a row nothing is asked until the time has passed; then one try decides."""
+    now = [0.0]
+    proxy = proxies(dead_port)
+    client = connect(
+        "OPTIONAL", port=proxy.port, breaker=CircuitBreaker(2, 30.0, clock=lambda: now[0])
+    )
+    for _ in range(5):
+        assert client.context({"user": "ann"}) is None
+    asked = proxy.accepted
+    client.context({"user": "ann"})
+
+    assert proxy.accepted == asked
+
+    proxy.target = bolt_port(server)
+    now[0] = 30.0
+    assert client.context({"user": "ann"}) is not None
+    assert client.context({"user": "ann"}) is not None
+
+
+@pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])
+def test_no_sidecar(connect, server, mode):
+    """Neo4j without its sidecar is no memory either."""
+    client = connect(mode)
+    with server.sidecar_down():
+        assert_unavailable(client, lambda: client.context({"user": "ann"}), seconds=15)
+
+    assert client.context({"user": "ann"}) is not None
+
+
+@pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])
+def test_no_procedures(connect, mode):
+    """A Neo4j that lacks what is asked for is no memory; neither is a wrong password."""
+    client, stranger = connect(mode), connect(mode, password="wrong")
+
+    assert_unavailable(client, lambda: client.read("CALL rules.nope()"))
+    assert_unavailable(stranger, lambda: stranger.context({"user": "ann"}))
+
+
+def test_many_threads_share_a_client(connect, rules):
+    """One client answers several threads at once, each its own question."""
+    client = connect()
+    users = [f"{rules.user}-{number}" for number in range(8)]
+    told = {}
+
+    def use(user):
+        client.add({"user": user, "text": f"write like {user}"}, SOURCE)
+        told[user] = [each["text"] for each in client.context({"user": user})["styleRules"]]
+
+    threads = [threading.Thread(target=use, args=(user,)) for user in users]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert told == {user: [f"write like {user}"] for user in users}
+
+
+def test_a_closed_client_leaves_no_thread(connect):
+    """Closing ends the client's thread; a later call begins anew."""
+    before = set(threading.enumerate())
+    client = connect()
+    client.context({"user": "ann"})
+    client.close()
+
+    assert set(threading.enumerate()) <= before
+    assert client.context({"user": "ann"}) is not None
+
+
+def test_a_local_search_finds_names_and_snippets(connect, new_user, memory):
+    """Words are found in names of concepts and in snippets, of this user only."""
+    key = memory.concept("Apollo program", snippet="we met at noon")
+    other = new_user()
+    Memory(other.session, other.user).concept("Apollo", snippet="noon")
+    search = LocalSearch(connect())
+
+    def found(query):
+        result = search.search(memory.user, query)
+        return {(each.kind, each.id, each.text) for each in result.found}
+
+    wait_until(lambda: found("apollo"))
+    assert found("apollo") == {("concept", key, "Apollo program")}
+    assert found("at NOON?") == {("extraction", memory.last_extraction, "we met at noon")}
+    assert found('name:* OR "') == set()
+    assert found("absent") == set()
+
+
+def assert_unavailable(client, ask, seconds=TIMEOUT + 3):
+    """Assert that a client says within some seconds that it has no answer, as its mode wants it."""
+    begun = time.monotonic()
+    if client.settings.mode == "REQUIRED":
+        with pytest.raises(MemoryUnavailable):
+            ask()
+    else:
+        assert ask() is None
+    assert time.monotonic() - begun < promised(seconds)
+
+
+def is_answered(client):
+    try:
+        return client.context({"user": "ann"}) is not None
+    except MemoryUnavailable:
+        return False
+
+
+def other_transactions(session):
+    return session.run(
+        "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery CONTAINS 'rules.add' "
+        "AND NOT currentQuery STARTS WITH 'SHOW' RETURN currentQuery"
+    ).data()

@@ -1,0 +1,243 @@
+"""The client of the memory without any Neo4j: modes, arguments, settings, extractors, search."""
+
+import json
+import logging
+import subprocess
+import sys
+
+import pytest
+
+from sidecypher_procedures.rules.client import (
+    CircuitBreaker,
+    ClientSettings,
+    ClientSettingsError,
+    DisabledSearch,
+    LocalSearch,
+    MemoryClient,
+    MemoryUnavailable,
+    SearchResult,
+    search_provider,
+)
+from sidecypher_procedures.rules.errors import (
+    InvalidExtraction,
+    InvalidInput,
+    InvalidOption,
+    InvalidRule,
+)
+
+MODES = ("OFF", "OPTIONAL", "REQUIRED")
+RULE, SOURCE = {"user": "ann", "text": "formal tone"}, {"method": "rule"}
+SAID = {"user": "ann", "userMessage": "Apollo uses Neo4j. Be formal."}
+
+_OFF = """
+import json, sys
+
+opened = []
+sys.addaudithook(lambda event, _: opened.append(event) if event.startswith("socket.") else None)
+from sidecypher_procedures.rules.client import MemoryClient, search_provider
+
+with MemoryClient() as memory:
+    answers = [
+        memory.context({"user": "ann", "prompt": "hello"}),
+        memory.add({"user": "ann", "text": "formal tone"}, {"method": "rule"}),
+        memory.remember({"user": "ann", "text": "hello"}, extractor=lambda texts: 1 / 0),
+    ]
+    search_provider(memory).search("ann", "hello")
+drivers = [name for name in ("neo4j", "py4j") if name in sys.modules]
+print(json.dumps({"answers": answers, "drivers": drivers, "sockets": opened}))
+"""
+
+
+@pytest.fixture(params=MODES)
+def memory(request):
+    """A client in each mode; none of them may open a socket here."""
+    with MemoryClient(ClientSettings(mode=request.param, uri="bolt://127.0.0.1:1")) as memory:
+        yield memory
+
+
+def test_off_imports_no_driver_and_opens_no_socket(clean_environment):
+    """OFF, the default, gives None, and has neither imported the driver nor opened a socket."""
+    environment = clean_environment | {"NEO4J_URI": "bolt://127.0.0.1:1"}
+    done = subprocess.run(
+        [sys.executable, "-c", _OFF], env=environment, capture_output=True, text=True, check=True
+    )
+
+    assert json.loads(done.stdout) == {"answers": [None] * 3, "drivers": [], "sockets": []}
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "error"),
+    [
+        ({}, {}, InvalidInput),
+        ({"user": "ann", "promt": "x"}, {}, InvalidInput),
+        ({"user": "ann", "chunkIds": "x"}, {}, InvalidInput),
+        ({"user": "ann"}, {"deadlineMs": 0}, InvalidOption),
+        ({"user": "ann"}, {"hops": 3}, InvalidOption),
+    ],
+)
+def test_bad_arguments_of_a_context_raise_in_every_mode(memory, values, options, error):
+    """What cannot be asked raises in every mode, before anything is connected."""
+    with pytest.raises(error):
+        memory.context(values, options)
+
+
+@pytest.mark.parametrize(
+    ("rule", "source", "error"),
+    [
+        ({"user": "ann"}, SOURCE, InvalidRule),
+        (RULE, {}, InvalidExtraction),
+        (RULE | {"scope": "project"}, SOURCE, InvalidRule),
+    ],
+)
+def test_bad_rules_raise_in_every_mode(memory, rule, source, error):
+    """A rule or an extraction that cannot be used raises in every mode."""
+    with pytest.raises(error):
+        memory.add(rule, source)
+
+
+@pytest.mark.parametrize(
+    ("values", "extractor"),
+    [
+        ({"user": "ann"}, None),
+        ({"text": "hello"}, None),
+        ({"user": "ann", "text": 7}, None),
+        ({"user": "ann", "words": "hello"}, None),
+        ({"user": "ann", "entities": [{"nam": "x"}], "extraction": SOURCE}, None),
+        (SAID | {"entities": []}, dict),
+        ({"user": "ann"}, dict),
+    ],
+)
+def test_bad_findings_raise_in_every_mode(memory, values, extractor):
+    """What cannot be remembered raises in every mode."""
+    with pytest.raises(InvalidInput):
+        memory.remember(values, extractor=extractor)
+
+
+def failing(mode):
+    """Return a client whose circuit is open, so that it never connects."""
+    breaker = CircuitBreaker(1, 10.0, clock=lambda: 0.0)
+    breaker.failed()
+    return MemoryClient(ClientSettings(mode=mode), breaker=breaker)
+
+
+def test_an_open_circuit_gives_none_or_raises(caplog):
+    """While the circuit is open OPTIONAL gives None and a line, REQUIRED raises its one error."""
+    with caplog.at_level(logging.WARNING):
+        assert failing("OPTIONAL").context({"user": "ann", "prompt": "a secret"}) is None
+
+    assert [record.code for record in caplog.records] == ["SC-811"]
+    assert "secret" not in caplog.text
+    with pytest.raises(MemoryUnavailable):
+        failing("REQUIRED").context({"user": "ann"})
+
+
+def test_an_extractor_is_not_asked_without_a_memory():
+    """What would be thrown away is not asked for: neither when OFF nor with an open circuit."""
+    asked = []
+
+    def extractor(texts):
+        asked.append(texts)
+        return {}
+
+    assert MemoryClient(ClientSettings()).remember(SAID, extractor=extractor) is None
+    assert failing("OPTIONAL").remember(SAID, extractor=extractor) is None
+    with pytest.raises(MemoryUnavailable):
+        failing("REQUIRED").remember(SAID, extractor=extractor)
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("found", "error"),
+    [
+        (ZeroDivisionError("a secret"), ZeroDivisionError),
+        ({"facts": []}, InvalidInput),
+        ({"entities": [{"title": "x"}]}, InvalidInput),
+        ({"rules": [{"text": ""}]}, InvalidRule),
+        ({"extraction": {"method": "rule"}}, InvalidInput),
+        ([("entities",)], ValueError),
+    ],
+)
+def test_an_extractor_that_fails(caplog, found, error):
+    """Its failure is an error in REQUIRED, and None and a line in OPTIONAL; nothing is written."""
+
+    def extractor(texts):
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    with pytest.raises(error):
+        MemoryClient(ClientSettings(mode="REQUIRED")).remember(SAID, extractor=extractor)
+    with caplog.at_level(logging.WARNING):
+        assert (
+            MemoryClient(ClientSettings(mode="OPTIONAL")).remember(SAID, extractor=extractor)
+            is None
+        )
+    assert error.__name__ in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_settings_come_from_the_environment(monkeypatch):
+    """Three variables have the names that Neo4j's users know; the password is never shown."""
+    for name, value in {
+        "SIDECYPHER_GRAPHRAG_MODE": "OPTIONAL",
+        "SIDECYPHER_GRAPHRAG_TIMEOUT": "0.5",
+        "NEO4J_URI": "neo4j+s://graph.example:7687",
+        "NEO4J_USER": "agent",
+        "NEO4J_PASSWORD": "a secret",
+    }.items():
+        monkeypatch.setenv(name, value)
+    settings = ClientSettings.load()
+
+    assert (settings.mode, settings.timeout, settings.user) == ("OPTIONAL", 0.5, "agent")
+    assert settings.uri == "neo4j+s://graph.example:7687"
+    assert settings.password.get_secret_value() == "a secret"
+    assert "secret" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SIDECYPHER_GRAPHRAG_MODE", "a secret"),
+        ("SIDECYPHER_GRAPHRAG_TIMEOUT", "0"),
+        ("SIDECYPHER_GRAPHRAG_MOOD", "OFF"),
+        ("NEO4J_URI", "http://a-secret"),
+    ],
+)
+def test_a_variable_that_cannot_be_used(monkeypatch, name, value):
+    """An unknown variable or an unusable value is told by its name, never by its value."""
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(ClientSettingsError, match=name) as caught:
+        MemoryClient()
+    assert "secret" not in str(caught.value)
+
+
+def test_disabled_search_is_deterministic():
+    """Without a search the answer is always the same, and says why."""
+    expected = SearchResult("disabled", (), "search is disabled")
+
+    assert DisabledSearch().search("ann", "weather") == expected
+    assert DisabledSearch().search("bob", "") == expected
+
+
+def test_the_setting_chooses_the_search():
+    """The setting `search` decides between none and a local one; OFF finds nothing."""
+    off = MemoryClient(ClientSettings())
+    local = MemoryClient(ClientSettings(search="local"))
+
+    assert isinstance(search_provider(off), DisabledSearch)
+    assert isinstance(search_provider(local), LocalSearch)
+    assert search_provider(local).search("ann", "x").reason == "the memory is not available"
+    assert search_provider(local).search("ann", "?!").reason == "the query has no words"
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"user": ""}, {"user": 7}, {"query": None}, {"most": 0}, {"most": 51}]
+)
+@pytest.mark.parametrize(
+    "provider", [DisabledSearch(), LocalSearch(MemoryClient(ClientSettings()))]
+)
+def test_a_search_that_cannot_be_done(provider, arguments):
+    """A search without a user or a query, or for too much, is refused by every provider."""
+    with pytest.raises(InvalidInput):
+        provider.search(**{"user": "ann", "query": "x", "most": 10} | arguments)
