@@ -24,6 +24,7 @@ from sidecypher.cli import app
 from sidecypher.cli.lifecycle import read_status
 from sidecypher.settings import Settings, load_settings
 from sidecypher_procedures.github.settings import GithubSettings
+from sidecypher_procedures.rules.client import ClientSettings
 from sidecypher_procedures.rules.settings import RulesSettings
 
 GROUP = typer.main.get_command(app)
@@ -154,6 +155,7 @@ def test_variables_exist(page):
         *Settings.model_fields,
         *(f"github_{name}" for name in GithubSettings.model_fields),
         *(f"rules_{name}" for name in RulesSettings.model_fields),
+        *(f"graphrag_{name}" for name in ClientSettings.model_fields),
     }
     plugin = {code_in(row[0])[0] for row in rows(page_named("docs/settings.md"), "name")}
     known = {f"SIDECYPHER_{name.upper()}" for name in fields | plugin}

@@ -28,6 +28,7 @@ from sidecypher_procedures import github, migrations, rules
 from sidecypher_procedures.github.entities import _SETTINGS
 from sidecypher_procedures.github.options import _KNOWN
 from sidecypher_procedures.github.settings import GithubSettings
+from sidecypher_procedures.rules.client import ClientSettings
 from sidecypher_procedures.rules.findings import INPUT_KEYS
 from sidecypher_procedures.rules.inputs import (
     EXTRACTION_KEYS,
@@ -155,6 +156,15 @@ def test_every_github_setting_is_documented_with_its_default():
 def test_every_rules_setting_is_documented_with_its_default():
     """docs/settings.md has each `SIDECYPHER_RULES_` setting, with its default."""
     assert_defaults(settings_table("The `rules` procedures"), RulesSettings.model_fields)
+
+
+def test_every_setting_of_the_client_is_documented_with_its_default():
+    """docs/settings.md has each variable of the memory's client, with its default."""
+    fields = {
+        field.validation_alias or name: field for name, field in ClientSettings.model_fields.items()
+    }
+
+    assert_defaults(settings_table("The client of the memory"), fields)
 
 
 def test_every_plugin_setting_is_documented_with_its_default():
