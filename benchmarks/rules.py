@@ -12,7 +12,7 @@ from statistics import median, quantiles
 import neo4j
 
 from benchmarks.figures import Bar, Figure, summarise
-from benchmarks.installation import Installation, installed, wait_until
+from benchmarks.installation import installed, wait_until
 from benchmarks.measures import Samples
 from benchmarks.report import table
 from sidecypher_procedures.rules.detector import compare, read_text
@@ -102,17 +102,22 @@ def main() -> None:
     scale = QUICK if parser.parse_args().quick else Scale()
     with installed() as installation:
         installation.command("migrate")
-        _load_rules(installation.driver, scale)
-        _load_facts(installation.driver, scale)
-        _take(installation, QUICK)
-        runs = [_take(installation, scale) for _ in range(scale.runs)]
+        runs = measure(installation.driver, scale)
     print(table(summarise(runs, FIGURES)))
 
 
-def _take(installation: Installation, scale: Scale) -> Samples:
+def measure(driver: neo4j.Driver, scale: Scale) -> list[Samples]:
+    """Load a graph, and measure on it; a small run before the first one warms everything up."""
+    _load_rules(driver, scale)
+    _load_facts(driver, scale)
+    _take(driver, QUICK)
+    return [_take(driver, scale) for _ in range(scale.runs)]
+
+
+def _take(driver: neo4j.Driver, scale: Scale) -> Samples:
     samples: Samples = {}
-    for measure in (_writes, _clients, _reads, _contexts, _pairs, _commits):
-        samples |= measure(installation.driver, scale)
+    for sample in (_writes, _clients, _reads, _contexts, _pairs, _commits):
+        samples |= sample(driver, scale)
     return samples
 
 
