@@ -31,7 +31,6 @@ _CONSTRAINT: Final[LiteralString] = (
 _HAS_CONSTRAINT: Final[LiteralString] = (
     "SHOW CONSTRAINTS YIELD name WHERE name = 'sidecypher_migration_lock' RETURN name"
 )
-_DROP_CONSTRAINT: Final[LiteralString] = "DROP CONSTRAINT sidecypher_migration_lock IF EXISTS"
 # What is set first takes the write lock of the node, so that what is read after it is the latest.
 _TAKE: Final[LiteralString] = """
     MERGE (l:__SidecypherMigrationLock {name: 'migrate'})
@@ -121,18 +120,13 @@ def held(graph: Graph, *, wait: float = 0.0, lease: float = LEASE_SECONDS) -> It
         graph.run(_RELEASE, {"token": lock.token})
 
 
-def drop_lock(graph: Graph) -> None:
-    """Remove what only the lock needs."""
-    graph.run(_DROP_CONSTRAINT)
-
-
 def _take(lock: Lock, wait: float) -> None:
     deadline = time.monotonic() + wait
+    # Only where it is missing, since two that create it at once have a deadlock. Nothing of ours
+    # drops it: between this and the next statement two could then make a lock each.
+    if not lock.graph.run(_HAS_CONSTRAINT):
+        lock.graph.run(_CONSTRAINT)
     while True:
-        # Each time, since a holder that cleans drops it; created only where it is missing, since
-        # two that create it at once have a deadlock.
-        if not lock.graph.run(_HAS_CONSTRAINT):
-            lock.graph.run(_CONSTRAINT)
         [found] = lock.graph.run(_TAKE, {**lock.parameters, "holder": machine_user_and_process()})
         if found["free"]:
             # A node that its last holder deletes at this moment seems free, and takes nothing.

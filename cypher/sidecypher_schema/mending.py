@@ -11,7 +11,7 @@ from sidecypher_schema.catalog import Item, declared, existing
 from sidecypher_schema.chain import drop_chain, read_chain
 from sidecypher_schema.drift import schema_problems
 from sidecypher_schema.graph import Graph, connect, unlimited
-from sidecypher_schema.lock import drop_lock, held
+from sidecypher_schema.lock import held
 from sidecypher_schema.migrating import NO_VALUES
 from sidecypher_schema.placeholders import fill
 from sidecypher_schema.runner import await_indexes, located
@@ -106,6 +106,8 @@ def repair(
 def clean(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Cleaned:
     """Remove chain, triggers, constraints and indexes of the files; no other node is touched.
 
+    The constraint of the lock stays: without it, two runs that begin now could both hold it.
+
     Args:
         driver: The server.
         scripts: The files.
@@ -126,7 +128,6 @@ def clean(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Clean
             graph.run(_drop(item))
         chain = read_chain(graph.run, scripts.target)
         drop_chain(graph.run, scripts.target)
-    drop_lock(graph)
     return Cleaned(
         scripts=tuple(one.source for one in chain),
         schema=tuple(map(str, ours)),

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from fix_waiting import wait_until
 
-from sidecypher_schema import connect, migrate
+from sidecypher_schema import clean, connect, migrate
 from sidecypher_schema.errors import LockHeld, LockLost, StatementFailed
 from sidecypher_schema.lock import held
 
@@ -125,6 +125,14 @@ def test_a_failure_frees_the_lock(driver, graph, own):
         migrate(driver, own({"migrations/V1__a.cypher": "RETURN 1 / 0"}))
 
     assert graph.run("MATCH (l:__SidecypherMigrationLock) RETURN l") == []
+
+
+def test_cleaning_leaves_what_keeps_the_lock_single(driver, graph, own):
+    """Without its constraint two runs that take the lock at once would make two locks."""
+    clean(driver, own({"migrations/V1__a.cypher": "CREATE (:Own)"}))
+
+    found = graph.run("SHOW CONSTRAINTS YIELD name WHERE name CONTAINS 'lock' RETURN name")
+    assert found == [{"name": "sidecypher_migration_lock"}]
 
 
 def _targets(graph):
