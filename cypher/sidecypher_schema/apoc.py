@@ -6,7 +6,7 @@ APOC keeps triggers in the database `system`, and the database they work in read
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, LiteralString
@@ -18,7 +18,7 @@ from sidecypher_schema.errors import (
     TriggerNotSeen,
     TriggerRefused,
 )
-from sidecypher_schema.graph import SYSTEM, Graph, message_of, reported, unlimited
+from sidecypher_schema.graph import SYSTEM, Graph, afterwards, message_of, reported, unlimited
 from sidecypher_schema.lexer import tokens
 from sidecypher_schema.trigger_files import Trigger
 
@@ -151,19 +151,24 @@ class Apoc:
         """Keep all triggers of ours stopped while the block runs; start them whatever it does."""
         ours = [one for one in self.triggers().values() if one.target is not None]
         names = [one.name for one in ours if not one.paused]
-        self._pause(_STOP, names, paused=True)
-        try:
+        # Also when only some of them could be stopped.
+        with afterwards(lambda: self.start(names)):
+            self._pause(_STOP, names, paused=True)
             yield
-        finally:
-            self._pause(_START, names, paused=False)
 
     def start(self, names: Iterable[str]) -> None:
-        """Start triggers and wait until they are in service."""
+        """Start triggers and wait until they are in service.
+
+        Raises:
+            TriggerNotSeen: Neo4j does not show one of them in time.
+        """
         self._pause(_START, list(names), paused=False)
 
     def _pause(self, order: LiteralString, names: list[str], *, paused: bool) -> None:
-        for name in names:
-            self._order(order, name)
+        with ExitStack() as orders:
+            # Each of them is given, also when another one fails.
+            for name in names:
+                orders.callback(self._order, order, name)
         self._await(
             names,
             lambda found: {

@@ -1,14 +1,14 @@
 """The connection of a run: sessions of one database and of `system`, with errors of our own."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 
 import neo4j
 from neo4j.exceptions import DriverError, Neo4jError
 
-from sidecypher_schema.errors import GraphUnavailable
+from sidecypher_schema.errors import GraphUnavailable, SchemaError
 from sidecypher_schema.preconditions import Server
 
 SYSTEM: Final = "system"
@@ -108,6 +108,25 @@ def reported_loss() -> Iterator[None]:
         yield
     except DriverError as error:
         raise GraphUnavailable(f"Neo4j gave no answer: {message_of(error)}") from None
+
+
+@contextmanager
+def afterwards(clean_up: Callable[[], object]) -> Iterator[None]:
+    """Do something after a block, whatever the block does; what fails first is raised.
+
+    Args:
+        clean_up: What is done; its own error is dropped when that of the block is under way.
+
+    Raises:
+        SchemaError: That of the block, or else that of what is done after it.
+    """
+    try:
+        yield
+    except BaseException:
+        with suppress(SchemaError):
+            clean_up()
+        raise
+    clean_up()
 
 
 def message_of(error: Exception) -> str:

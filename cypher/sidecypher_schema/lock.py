@@ -19,7 +19,7 @@ from typing import Any, Final, LiteralString
 import neo4j
 
 from sidecypher_schema.errors import LockHeld, LockLost, SchemaError
-from sidecypher_schema.graph import Graph
+from sidecypher_schema.graph import Graph, afterwards
 
 LEASE_SECONDS: Final = 60.0
 _POLL_SECONDS: Final = 0.2
@@ -111,13 +111,16 @@ def held(graph: Graph, *, wait: float = 0.0, lease: float = LEASE_SECONDS) -> It
     ended = threading.Event()
     renewing = threading.Thread(target=_renew, args=(lock, ended), daemon=True)
     renewing.start()
-    try:
-        yield lock
-    finally:
+
+    def release() -> None:
         ended.set()
         renewing.join()
         # Whoever has taken it meanwhile keeps it: it has another token.
         graph.run(_RELEASE, {"token": lock.token})
+
+    # Where it cannot be released, the lease ends anyway.
+    with afterwards(release):
+        yield lock
 
 
 def _take(lock: Lock, wait: float) -> None:

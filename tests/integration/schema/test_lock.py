@@ -9,7 +9,7 @@ import pytest
 from fix_waiting import wait_until
 
 from sidecypher_schema import clean, connect, migrate
-from sidecypher_schema.errors import LockHeld, LockLost, StatementFailed
+from sidecypher_schema.errors import GraphUnavailable, LockHeld, LockLost, StatementFailed
 from sidecypher_schema.lock import held
 
 TAKE_OVER = "MATCH (l:__SidecypherMigrationLock) SET l.token = 'another'"
@@ -127,12 +127,37 @@ def test_a_failure_frees_the_lock(driver, graph, own):
     assert graph.run("MATCH (l:__SidecypherMigrationLock) RETURN l") == []
 
 
+def test_a_failure_is_told_also_when_the_lock_cannot_be_freed(server, graph):
+    """What went wrong first is raised, not that the connection was gone when the lock was freed."""
+    with (
+        server.driver() as lost,
+        pytest.raises(StatementFailed, match="the first"),
+        held(connect(lost)),
+    ):
+        _fail_without(lost)
+
+    graph.run("MATCH (l:__SidecypherMigrationLock) DELETE l")
+
+
+def test_a_lock_that_cannot_be_freed_is_told(server, graph):
+    """A run that has done everything still says that the next one has to wait."""
+    with server.driver() as lost, pytest.raises(GraphUnavailable), held(connect(lost)):
+        lost.close()
+
+    graph.run("MATCH (l:__SidecypherMigrationLock) DELETE l")
+
+
 def test_cleaning_leaves_what_keeps_the_lock_single(driver, graph, own):
     """Without its constraint two runs that take the lock at once would make two locks."""
     clean(driver, own({"migrations/V1__a.cypher": "CREATE (:Own)"}))
 
     found = graph.run("SHOW CONSTRAINTS YIELD name WHERE name CONTAINS 'lock' RETURN name")
     assert found == [{"name": "sidecypher_migration_lock"}]
+
+
+def _fail_without(connection):
+    connection.close()
+    raise StatementFailed("the first")
 
 
 def _targets(graph):

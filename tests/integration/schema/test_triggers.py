@@ -1,12 +1,19 @@
 """Triggers are checked, installed, waited for, and stopped while scripts run."""
 
+from dataclasses import dataclass, replace
+
 import pytest
 from fix_waiting import wait_until
 from neo4j.exceptions import ClientError
 
-from sidecypher_schema import connect, find_drift, migrate, repair
+from sidecypher_schema import Graph, connect, find_drift, migrate, repair, shipped_scripts
 from sidecypher_schema.apoc import find_apoc
-from sidecypher_schema.errors import BadPlaceholder, StatementFailed, TriggerRefused
+from sidecypher_schema.errors import (
+    BadPlaceholder,
+    GraphUnavailable,
+    StatementFailed,
+    TriggerRefused,
+)
 
 GUARD = """// trigger: own-guard
 // phase: before
@@ -35,6 +42,15 @@ def installed(session):
 
 def drift(driver, scripts):
     return [(each.what, each.problem) for each in find_drift(connect(driver), scripts)]
+
+
+def paused(driver):
+    return {name for name, one in find_apoc(connect(driver)).triggers().items() if one.paused}
+
+
+def fail_without(connection):
+    connection.close()
+    raise StatementFailed("the first")
 
 
 def write_forbidden(session):
@@ -85,6 +101,58 @@ def test_scripts_run_without_triggers(driver, session, own, fails):
 
     with pytest.raises(ClientError, match="own-guard says no"):
         write_forbidden(session)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut(Graph):
+    """A graph whose connection is lost when a trigger is given an order."""
+
+    order: str
+    trigger: str
+
+    def run(self, query, parameters=None, database=None):
+        if self.order in query and (parameters or {}).get("name") == self.trigger:
+            raise GraphUnavailable("The connection is cut")
+        return Graph.run(self, query, parameters, database)
+
+
+@pytest.mark.parametrize("order", ["trigger.stop", "trigger.start"])
+def test_triggers_start_again_when_one_cannot_be_stopped_or_started(driver, session, own, order):
+    """Where the connection fails at one of them, the others are at work all the same."""
+    other = GUARD.replace("own-guard", "own-other").replace("OwnGuarded", "OwnOther")
+    scripts = own({"triggers/guard.cypher": GUARD, "triggers/other.cypher": other})
+    migrate(driver, scripts)
+    whole = connect(driver)
+    names = [one.name for one in find_apoc(whole).triggers().values() if one.target is not None]
+    apoc = replace(find_apoc(whole), graph=Cut(driver, whole.database, order, names[1]))
+
+    with pytest.raises(GraphUnavailable, match="is cut"), apoc.stopped():
+        pass
+
+    left = {names[1]} if order == "trigger.start" else set()
+    wait_until(lambda: paused(driver) == left)
+    migrate(driver)
+    migrate(driver, scripts)
+    assert paused(driver) == set()
+
+
+def test_a_failure_is_told_also_when_triggers_cannot_be_started(server, driver, session, own):
+    """What went wrong first is raised; the next run starts the triggers."""
+    scripts = own({"triggers/guard.cypher": GUARD})
+    migrate(driver, scripts)
+
+    with (
+        server.driver() as lost,
+        pytest.raises(StatementFailed, match="the first"),
+        find_apoc(connect(lost)).stopped(),
+    ):
+        fail_without(lost)
+
+    assert ("trigger", "stopped") in drift(driver, scripts)
+    migrate(driver, scripts)
+    migrate(driver)
+    assert drift(driver, scripts) == []
+    assert drift(driver, shipped_scripts()) == []
 
 
 def test_a_changed_trigger_replaces_the_old_one(driver, session, own):
