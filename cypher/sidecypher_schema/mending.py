@@ -160,7 +160,7 @@ def _create_missing(
         if problem != "missing":
             continue
         statement = fill(one.statement, values, one.script.source)
-        with located(one.script, one.statement), graph.session() as session:
+        with located(one.script, one.statement, values), graph.session() as session:
             session.run(unlimited(statement.text)).consume()
         created.append(str(one.item))
     if created:

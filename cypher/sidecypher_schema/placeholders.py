@@ -1,7 +1,8 @@
 """Placeholders in scripts, `${name}`, and the values they get.
 
 A value becomes a string literal, or, between back-ticks, a name: ``:`${label}` ``. So no value can
-be more of a statement than that. In strings and comments nothing is replaced. The Java tool
+be more of a statement than that. In strings and comments nothing is replaced. A value may be a
+password, so what Neo4j says of a statement is shown without it. The Java tool
 neo4j-migrations has none for scripts, so a script with placeholders is for this runner only.
 """
 
@@ -60,6 +61,36 @@ def fill(statement: Statement, values: Mapping[str, str], file: str) -> Statemen
         else:
             parts.append(token.text)
     return replace(statement, text="".join(parts))
+
+
+def mask(text: str, values: Mapping[str, str]) -> str:
+    """Return what Neo4j says of a statement, with placeholders in place of their values.
+
+    Neo4j quotes one line of the statement that was sent, or a value as it was stored. So each line
+    of a value is replaced, with and without the marks of a literal, but not parts of other words.
+
+    Example:
+        >>> mask("SET PASSWORD 'abc' CHANGE", {"pw": "abc"})
+        'SET PASSWORD ${pw} CHANGE'
+    """
+    names = {
+        piece: name
+        for name, value in values.items()
+        if value
+        for whole in (value, literal(value))
+        for piece in (whole, *filter(str.strip, whole.splitlines()))
+    }
+    if not names:
+        return text
+    pieces = "|".join(map(_bounded, sorted(names, key=len, reverse=True)))
+    return re.sub(pieces, lambda found: f"${{{names[found[0]]}}}", text)
+
+
+def _bounded(piece: str) -> str:
+    """Return a pattern that finds a text, but not within a longer word."""
+    before = r"(?<!\w)" if re.match(r"\w", piece) else ""
+    after = r"(?!\w)" if re.search(r"\w\Z", piece) else ""
+    return f"{before}{re.escape(piece)}{after}"
 
 
 def literal(value: str) -> str:

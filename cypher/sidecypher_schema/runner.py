@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final, Literal
@@ -23,7 +23,7 @@ from sidecypher_schema.graph import (
 )
 from sidecypher_schema.lexer import Statement
 from sidecypher_schema.lock import Lock
-from sidecypher_schema.placeholders import fill
+from sidecypher_schema.placeholders import fill, mask
 from sidecypher_schema.scripts import Script
 
 INDEX_SECONDS: Final = 3600
@@ -92,7 +92,7 @@ class Runner:
             seconds = time.monotonic() - started
             record(tx, script, chain, author=self.author, target=self.target, seconds=seconds)
             # What other statements of the transaction have done may be refused only now.
-            with located(script, last.statements[-1]) if last else reported():
+            with self._located(script, last.statements[-1]) if last else reported():
                 tx.commit()
         return seconds
 
@@ -103,7 +103,7 @@ class Runner:
                 for statement in group.statements:
                     self._run(script, statement, tx)
                 self.lock.confirm(tx)
-                with located(script, group.statements[-1]):
+                with self._located(script, group.statements[-1]):
                     tx.commit()
             return
         for statement in group.statements:
@@ -124,7 +124,10 @@ class Runner:
     def _kind(self, script: Script, statement: Statement) -> Kind:
         if statement.database == SYSTEM:
             return "alone"
-        with located(script, statement), self.graph.session(self._database(statement)) as session:
+        with (
+            self._located(script, statement),
+            self.graph.session(self._database(statement)) as session,
+        ):
             text = self._text(script, statement)
             summary = session.run(unlimited(f"EXPLAIN {text}")).consume()
         if summary.query_type == "s":
@@ -147,7 +150,7 @@ class Runner:
         self, script: Script, statement: Statement, runner: neo4j.Session | neo4j.Transaction
     ) -> None:
         self.tell(script, statement)
-        with located(script, statement):
+        with self._located(script, statement):
             text = self._text(script, statement)
             if isinstance(runner, neo4j.Session):
                 runner.run(unlimited(text)).consume()
@@ -156,6 +159,9 @@ class Runner:
 
     def _text(self, script: Script, statement: Statement) -> str:
         return fill(statement, self.values, script.source).text
+
+    def _located(self, script: Script, statement: Statement) -> AbstractContextManager[None]:
+        return located(script, statement, self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +185,13 @@ def await_indexes(graph: Graph) -> None:
 
 
 @contextmanager
-def located(script: Script, statement: Statement) -> Iterator[None]:
+def located(script: Script, statement: Statement, values: Mapping[str, str]) -> Iterator[None]:
     """Tell where the statement is that Neo4j refuses.
+
+    Args:
+        script: Where it stands.
+        statement: What runs.
+        values: Of placeholders; none of them is told.
 
     Raises:
         StatementFailed: Neo4j refused it.
@@ -190,14 +201,15 @@ def located(script: Script, statement: Statement) -> Iterator[None]:
         with reported_loss():
             yield
     except Neo4jError as error:
+        message = mask(message_of(error), values)
         raise StatementFailed(
             f"Statement {script.statements.index(statement) + 1} of {len(script.statements)} in "
-            f"`{script.source}`, line {statement.line}, was refused: {message_of(error)}",
+            f"`{script.source}`, line {statement.line}, was refused: {message}",
             details={
                 "file": script.source,
                 "line": statement.line,
                 "code": error.code,
-                "message": message_of(error),
+                "message": message,
             },
         ) from None
 

@@ -90,6 +90,18 @@ def test_an_index_of_another_name_does_as_well(driver, session, own):
         session.run("DROP INDEX users_own").consume()
 
 
+def test_repair_tells_no_value(driver, session, own):
+    """A refusal of what is created again has the placeholder in place of its value."""
+    script = "CREATE CONSTRAINT own_key IF NOT EXISTS FOR (n:`${label}`) REQUIRE n.key IS UNIQUE"
+    scripts = own({"migrations/V1__a.cypher": script})
+    migrate(driver, scripts, values={"label": "Own"})
+    session.run("DROP CONSTRAINT own_key").consume()
+    session.run("UNWIND [1, 1] AS key CREATE (:OwnHidden {key: key})").consume()
+
+    with pytest.raises(StatementFailed, match=r"label `\$\{label\}`"):
+        repair(driver, scripts, values={"label": "OwnHidden"})
+
+
 def test_a_changed_script_is_accepted_without_running(driver, session, own):
     """`repair` writes the new checksum; the script does not run again."""
     migrate(driver, own({"migrations/V1__a.cypher": "CREATE (:Own)"}))

@@ -186,6 +186,50 @@ def test_placeholders(driver, session, own):
     assert session.run("MATCH (n:OwnThing) RETURN n.by").value() == [by]
 
 
+SECRET = "it's a secret\\ of mine\nand more"
+REFUSED = {
+    "quoted": (":use system\nCREATE USER own SET PASSWORD ${pw} CHANGE NOT REQURED", "REQURED"),
+    "misplaced": ("CREATE (:Own) SET ${pw} = 1", "Invalid input"),
+    "stored": (
+        "CREATE CONSTRAINT own_key FOR (n:Own) REQUIRE n.key IS UNIQUE;\n"
+        + 2 * "CREATE (:Own {key: ${pw}});",
+        "already exists",
+    ),
+}
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize("as_json", [(), ("--json",)], ids=["text", "json"])
+def test_a_value_is_in_no_output(server, own, as_json):
+    """What Neo4j quotes of a statement has the name of the placeholder in place of its value."""
+    script, told = REFUSED["quoted"]
+    own({"migrations/V1__a.cypher": script})
+
+    done = server.command("migrate", "--folder", str(own.folder), "--set", f"pw={SECRET}", *as_json)
+
+    output = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert told in output
+    assert "${pw}" in output
+    assert leaked(output) == []
+
+
+@pytest.mark.parametrize(("script", "told"), REFUSED.values(), ids=REFUSED)
+def test_a_value_is_in_no_error(driver, session, own, script, told):
+    """Neither the text of the error has it nor what `details` has of Neo4j's message."""
+    scripts = own({"migrations/V1__a.cypher": script})
+
+    with pytest.raises(StatementFailed, match=told) as refused:
+        migrate(driver, scripts, values={"pw": SECRET})
+
+    assert "${pw}" in refused.value.details["message"]
+    assert leaked(f"{refused.value!r} {refused.value} {refused.value.details}") == []
+
+
+def leaked(text):
+    return [part for part in ("secret", "mine", "and more") if part in text]
+
+
 @pytest.mark.parametrize("values", [{}, {"kind": "a`b"}], ids=["missing", "no name"])
 def test_unfit_placeholders_are_refused(driver, session, own, values):
     """Without a value, or with one that is no name, no script runs."""

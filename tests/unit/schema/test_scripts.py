@@ -8,7 +8,7 @@ from sidecypher_schema.chain import Applied
 from sidecypher_schema.checksum import checksum
 from sidecypher_schema.errors import BadPlaceholder, BadScript, BadScriptName, TriggerRefused
 from sidecypher_schema.lexer import Statement
-from sidecypher_schema.placeholders import fill
+from sidecypher_schema.placeholders import fill, mask
 from sidecypher_schema.preconditions import Server, fits, read_preconditions
 
 
@@ -143,6 +143,21 @@ def test_values_that_are_no_names(value):
     """Between back-ticks only letters, digits and underscores are taken."""
     with pytest.raises(BadPlaceholder, match=r"`a` stands for a name in `V1__a.cypher`, line 7"):
         fill(Statement("CREATE (:`${a}`)", 7), {"a": value}, "V1__a.cypher")
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("SET PASSWORD 'it\\'s\nold' CHANGE", "SET PASSWORD ${pw} CHANGE"),
+        ("`k` = 'it's\nold'", "`k` = '${pw}'"),
+        ('"old\' CHANGE"', '"${pw} CHANGE"'),
+        ("\"SET PASSWORD 'it\\'s\"", '"SET PASSWORD ${pw}"'),
+        ("older, bold: label `Own`", "older, bold: label `${label}`"),
+    ],
+)
+def test_values_are_masked(text, masked):
+    """Values, their literals and single lines of both are replaced, but no parts of other words."""
+    assert mask(text, {"pw": "it's\nold", "label": "Own", "empty": ""}) == masked
 
 
 COMMANDS = {
