@@ -50,7 +50,8 @@ def find_drift(graph: Graph, scripts: Scripts) -> list[Drift]:
 def schema_problems(graph: Graph, found: list[Standing]) -> Iterator[tuple[Declared, str]]:
     """Yield what applied scripts declare and the graph does not have, with what is wrong."""
     there = existing(graph)
-    for one in declared(each.script for each in found if each.applied and each.script):
+    applied = (each.script for each in found if each.applied and each.script)
+    for one in declared(applied, graph.database):
         problem = one.problem(there)
         if problem is not None:
             yield one, problem

@@ -122,8 +122,12 @@ def clean(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Clean
         triggers = [one.name for one in apoc.triggers().values() if one.target == scripts.target]
         apoc.drop(triggers)
         lock.confirm()
-        there = {each.item for each in existing(graph)}
-        ours = [one.item for one in declared(scripts.migrations) if one.item in there]
+        there = [each.item for each in existing(graph)]
+        ours = [
+            one.item
+            for one in declared(scripts.migrations, graph.database)
+            if any(map(one.is_that, there))
+        ]
         for item in ours:
             graph.run(_drop(item))
         chain = read_chain(graph.run, scripts.target)

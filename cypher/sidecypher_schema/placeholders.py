@@ -14,7 +14,9 @@ from typing import Final
 from sidecypher_schema.errors import BadPlaceholder
 from sidecypher_schema.lexer import Statement, tokens
 
-_WITHIN_NAME: Final = re.compile(r"\$\{(\w+)\}")
+WITHIN_NAME: Final = re.compile(r"\$\{(\w+)\}")
+"""A placeholder in a name that stands between back-ticks."""
+
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -57,10 +59,23 @@ def fill(statement: Statement, values: Mapping[str, str], file: str) -> Statemen
         if token.kind == "placeholder":
             parts.append(literal(value_of(token.text[2:-1])))
         elif token.kind == "name":
-            parts.append(_WITHIN_NAME.sub(name_of, token.text))
+            parts.append(WITHIN_NAME.sub(name_of, token.text))
         else:
             parts.append(token.text)
     return replace(statement, text="".join(parts))
+
+
+def has_placeholder(text: str) -> bool:
+    """Return whether a statement has a placeholder.
+
+    Example:
+        >>> has_placeholder("CREATE (:`${label}`)"), has_placeholder("RETURN '${label}'")
+        (True, False)
+    """
+    return any(
+        token.kind in {"placeholder", "name"} and WITHIN_NAME.search(token.text)
+        for token in tokens(text)
+    )
 
 
 def mask(text: str, values: Mapping[str, str]) -> str:

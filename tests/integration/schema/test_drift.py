@@ -90,6 +90,21 @@ def test_an_index_of_another_name_does_as_well(driver, session, own):
         session.run("DROP INDEX users_own").consume()
 
 
+def test_schema_with_placeholders_is_known_by_its_name(driver, session, own):
+    """The values are not kept, so labels are not compared; name and type are, and `clean` drops."""
+    script = "CREATE INDEX own_name IF NOT EXISTS FOR (n:`${label}`) ON (n.name)"
+    scripts = own({"migrations/V1__a.cypher": script})
+    migrate(driver, scripts, values={"label": "Own"})
+    assert drift(driver, scripts) == []
+
+    session.run("DROP INDEX own_name").consume()
+    assert drift(driver, scripts) == [("index", "missing")]
+
+    assert len(repair(driver, scripts, values={"label": "Own"}).created) == 1
+    assert drift(driver, scripts) == []
+    assert clean(driver, scripts).schema == ("index `own_name` of ${label}",)
+
+
 def test_repair_tells_no_value(driver, session, own):
     """A refusal of what is created again has the placeholder in place of its value."""
     script = "CREATE CONSTRAINT own_key IF NOT EXISTS FOR (n:`${label}`) REQUIRE n.key IS UNIQUE"
@@ -100,6 +115,19 @@ def test_repair_tells_no_value(driver, session, own):
 
     with pytest.raises(StatementFailed, match=r"label `\$\{label\}`"):
         repair(driver, scripts, values={"label": "OwnHidden"})
+
+
+def test_schema_behind_use_is_watched(driver, session, own):
+    """What follows `:use` with the graph's own name is told, created again and removed."""
+    script = ":use system\nSHOW USERS;\n:use neo4j\nCREATE INDEX own_name FOR (n:Own) ON (n.name)"
+    scripts = own({"migrations/V1__a.cypher": script})
+    migrate(driver, scripts)
+    session.run("DROP INDEX own_name").consume()
+    assert drift(driver, scripts) == [("index", "missing")]
+
+    assert len(repair(driver, scripts).created) == 1
+    assert len(clean(driver, scripts).schema) == 1
+    assert session.run("SHOW INDEXES YIELD name WHERE name = 'own_name'").value() == []
 
 
 def test_a_changed_script_is_accepted_without_running(driver, session, own):

@@ -1,9 +1,11 @@
 """Files become migrations by their names and headers."""
 
+from dataclasses import replace
+
 import pytest
 
 from sidecypher_schema import own_scripts, shipped_scripts, standings
-from sidecypher_schema.catalog import declared, read_command
+from sidecypher_schema.catalog import Existing, Item, declared, read_command
 from sidecypher_schema.chain import Applied
 from sidecypher_schema.checksum import checksum
 from sidecypher_schema.errors import BadPlaceholder, BadScript, BadScriptName, TriggerRefused
@@ -226,6 +228,47 @@ def test_what_a_later_script_drops_is_not_declared(folder):
     )
 
     assert [one.item.name for one in declared(found.migrations)] == ["b"]
+
+
+def test_what_stands_behind_use_is_declared_for_that_database(folder):
+    """`:use` with the graph's own name changes nothing; another database is no concern."""
+    found = own_scripts(
+        folder(
+            V1__a=":use neo4j\nCREATE INDEX a FOR (n:N) ON (n.a);\n"
+            ":use other\nCREATE INDEX b FOR (n:N) ON (n.b)",
+        )
+    )
+
+    assert [one.item.name for one in declared(found.migrations, "neo4j")] == ["a"]
+
+
+def index(name, *, label="N", kind="RANGE"):
+    return Existing(Item("index", name, kind, (label,), ("a",)), "ONLINE")
+
+
+@pytest.mark.parametrize(
+    ("there", "problem"),
+    [
+        ([index("a", label="Whatever")], None),
+        ([index("a", kind="TEXT")], "different"),
+        ([index("b")], "missing"),
+        ([replace(index("a"), state="FAILED")], "failed"),
+    ],
+)
+def test_schema_with_a_placeholder_is_compared_by_name(folder, there, problem):
+    """Labels that come from a value cannot be compared, so that the name says which one it is."""
+    scripts = own_scripts(folder(V1__a="CREATE INDEX a FOR (n:`${label}`) ON (n.a)"))
+    [one] = declared(scripts.migrations)
+
+    assert one.problem(there) == problem
+
+
+@pytest.mark.parametrize("name", ["", "`by_${label}`"])
+def test_schema_whose_name_nobody_knows_is_not_watched(folder, name):
+    """With placeholders, and without a name or with one in it, nothing tells what it created."""
+    scripts = own_scripts(folder(V1__a=f"CREATE INDEX {name} FOR (n:`${{label}}`) ON (n.a)"))
+
+    assert declared(scripts.migrations) == []
 
 
 def test_states(folder):
