@@ -68,6 +68,7 @@ def test_procedures_that_reach_others_are_for_administrators(session):
         "sidecypher.callWrite": True,
         "sidecypher.health": False,
         "sidecypher.info": False,
+        "sidecypher.migrations": False,
         "sidecypher.procedures": False,
         "sidecypher.reload": True,
         "sidecypher.running": False,
