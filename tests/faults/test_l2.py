@@ -8,6 +8,7 @@ import pytest
 from fix_evidence import read_metrics
 from fix_proxy import abort
 from fix_server import PROCEDURES
+from fix_sidecars import answers
 from fix_waiting import wait_until
 
 from sidecypher import envelope
@@ -104,7 +105,10 @@ def test_connecting_again_leaves_nothing(server, session, proxied_sidecar, usage
         held = usage(behind.sidecar)
         for _ in range(ROUNDS):
             reconnect(behind, session, times)
-            wait_until(lambda: open_connections(behind.sidecar) == OF_ONE_CALLER)
+            # A call has the JVM open what it has only now seen to be broken.
+            wait_until(
+                lambda: answers(session) and open_connections(behind.sidecar) == OF_ONE_CALLER
+            )
             held.sample()
 
     held.tell(f"{times} times all connections broken before each sample:")
