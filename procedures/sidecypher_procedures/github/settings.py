@@ -2,17 +2,15 @@
 
 import hashlib
 import ipaddress
-import os
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, Self
 
 import httpx
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, field_validator, model_validator
 
+from sidecypher_procedures.environment import EnvironmentSettings
 from sidecypher_procedures.github.errors import GithubSettingsError
 
 PREFIX: Final = "SIDECYPHER_GITHUB_"
@@ -50,7 +48,7 @@ class Credential:
         return {"Authorization": f"Bearer {self.token.get_secret_value()}"}
 
 
-class GithubSettings(BaseSettings):
+class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
     """Settings, each from the environment variable of its name after ``SIDECYPHER_GITHUB_``.
 
     Attributes:
@@ -70,14 +68,7 @@ class GithubSettings(BaseSettings):
         'https://github.example.com/api/v3'
     """
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX,
-        env_ignore_empty=True,
-        extra="forbid",
-        frozen=True,
-        hide_input_in_errors=True,
-        populate_by_name=True,
-    )
+    refusal = GithubSettingsError
 
     base_url: str = f"https://{_PUBLIC_HOST}"
     token: SecretStr | None = None
@@ -116,21 +107,6 @@ class GithubSettings(BaseSettings):
         if self.token is not None and self.token_file is not None:
             raise ValueError(f"set {PREFIX}TOKEN or {PREFIX}TOKEN_FILE, not both")
         return self
-
-    @classmethod
-    def load(cls) -> Self:
-        """Read the environment.
-
-        Raises:
-            GithubSettingsError: A variable is unknown or has an unusable value; the text names the
-                variable and never its value.
-        """
-        _refuse_unknown(name for name in os.environ if name.upper().startswith(PREFIX))
-        try:
-            return cls()
-        except ValidationError as error:
-            # `from None`: the original holds the values, and one of them may be the token.
-            raise GithubSettingsError(_describe(error)) from None
 
     def credential(self) -> Credential:
         """Choose the token: `token`, else `token_file`, else ``GITHUB_TOKEN`` on api.github.com.
@@ -177,22 +153,3 @@ def _read_token(file: Path) -> SecretStr:
     except ValueError:
         reason = "it holds no token, which is one line of visible ASCII characters"
     raise GithubSettingsError(f"The file named by {PREFIX}TOKEN_FILE is of no use: {reason}")
-
-
-def _refuse_unknown(names: Iterable[str]) -> None:
-    known = {f"{PREFIX}{field}".upper() for field in GithubSettings.model_fields}
-    known.discard(f"{PREFIX}AMBIENT_TOKEN")
-    for name in sorted(names):
-        if name.upper() not in known:
-            raise GithubSettingsError(
-                f"There is no setting {name}", hint=f"Known: {', '.join(sorted(known))}."
-            )
-
-
-def _describe(error: ValidationError) -> str:
-    problems = []
-    for problem in error.errors(include_input=False, include_url=False, include_context=False):
-        field = ".".join(str(part) for part in problem["loc"])
-        name = "" if not field else field if field.isupper() else f"{PREFIX}{field.upper()}"
-        problems.append(f"{name} {problem['msg'].removeprefix('Value error, ')}".strip())
-    return "; ".join(problems)

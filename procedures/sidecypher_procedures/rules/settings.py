@@ -1,12 +1,11 @@
 """Settings of the `rules` procedures, read once."""
 
-import os
 from datetime import datetime
-from typing import Annotated, Final, Self
+from typing import Annotated, Final
 
-from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field
 
+from sidecypher_procedures.environment import EnvironmentSettings
 from sidecypher_procedures.rules.errors import RulesSettingsError
 from sidecypher_procedures.rules.inputs import Options
 from sidecypher_procedures.rules.model import Strategy
@@ -15,7 +14,7 @@ from sidecypher_procedures.rules.ranking import Moment
 PREFIX: Final = "SIDECYPHER_RULES_"
 
 
-class RulesSettings(BaseSettings):
+class RulesSettings(EnvironmentSettings, env_prefix=PREFIX):
     """Settings, each from the environment variable of its name after ``SIDECYPHER_RULES_``.
 
     Attributes:
@@ -27,36 +26,10 @@ class RulesSettings(BaseSettings):
         'negated-overrides'
     """
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX,
-        env_ignore_empty=True,
-        extra="forbid",
-        frozen=True,
-        hide_input_in_errors=True,
-    )
+    refusal = RulesSettingsError
 
     strategy: Strategy = "most-recent-wins"
     confidence_floor: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
-
-    @classmethod
-    def load(cls) -> Self:
-        """Read the environment.
-
-        Raises:
-            RulesSettingsError: A variable is unknown or has an unusable value.
-        """
-        known = {f"{PREFIX}{field}".upper() for field in cls.model_fields}
-        for name in sorted(os.environ):
-            if name.upper().startswith(PREFIX) and name.upper() not in known:
-                raise RulesSettingsError(
-                    f"There is no setting {name}", hint=f"Known: {', '.join(sorted(known))}."
-                )
-        try:
-            return cls()
-        except ValidationError as error:
-            problem = error.errors(include_input=False, include_url=False)[0]
-            name = f"{PREFIX}{problem['loc'][0]}".upper()
-            raise RulesSettingsError(f"{name}: {problem['msg']}") from None
 
 
 class Configuration:

@@ -1,12 +1,11 @@
 """Settings of the client, from the environment of the agent."""
 
-import os
 import re
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, field_validator
 
+from sidecypher_procedures.environment import EnvironmentSettings
 from sidecypher_procedures.rules.errors import ClientSettingsError
 
 PREFIX: Final = "SIDECYPHER_GRAPHRAG_"
@@ -15,7 +14,7 @@ _URI: Final = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://[^\s/]+.*")
 _Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
 
 
-class ClientSettings(BaseSettings):
+class ClientSettings(EnvironmentSettings, env_prefix=PREFIX):
     """Settings: three by the names that Neo4j's users know, the others after a prefix.
 
     Attributes:
@@ -35,14 +34,7 @@ class ClientSettings(BaseSettings):
         SecretStr('**********')
     """
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX,
-        env_ignore_empty=True,
-        extra="forbid",
-        frozen=True,
-        hide_input_in_errors=True,
-        populate_by_name=True,
-    )
+    refusal = ClientSettingsError
 
     mode: Mode = "OFF"
     uri: str = Field(default="bolt://127.0.0.1:7687", validation_alias="NEO4J_URI")
@@ -61,31 +53,3 @@ class ClientSettings(BaseSettings):
         if not _URI.fullmatch(uri):
             raise ValueError("give an address such as bolt://127.0.0.1:7687")
         return uri
-
-    @classmethod
-    def load(cls) -> Self:
-        """Read the environment.
-
-        Raises:
-            ClientSettingsError: A variable is unknown or has an unusable value.
-        """
-        known = {_variable_of(name) for name in cls.model_fields}
-        for name in sorted(os.environ):
-            if name.upper().startswith(PREFIX) and name.upper() not in known:
-                raise ClientSettingsError(
-                    f"There is no variable {name}", hint=f"Known: {', '.join(sorted(known))}."
-                )
-        try:
-            return cls()
-        except ValidationError as error:
-            problem = error.errors(include_input=False, include_url=False)[0]
-            name = _variable_of(str(problem["loc"][0]))
-            raise ClientSettingsError(f"{name}: {problem['msg']}") from None
-
-
-def _variable_of(name: str) -> str:
-    """Return the environment variable of a field, or of its alias."""
-    if name.startswith("NEO4J_"):
-        return name
-    field = ClientSettings.model_fields[name]
-    return str(field.validation_alias) if field.validation_alias else f"{PREFIX}{name}".upper()

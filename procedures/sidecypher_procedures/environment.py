@@ -1,0 +1,75 @@
+"""Settings from environment variables; what is refused is told by its name, never its value."""
+
+import os
+from typing import ClassVar, Self
+
+from pydantic import ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from sidecypher import SidecypherError
+
+
+class EnvironmentSettings(BaseSettings):
+    """Base of settings that come from the variables with the prefix `env_prefix`.
+
+    Attributes:
+        refusal: The error of a variable that is unknown or has an unusable value.
+
+    Example:
+        >>> class Colours(EnvironmentSettings, env_prefix="PAINTER_"):
+        ...     refusal = SidecypherError
+        ...     wall: str = "white"
+        >>> Colours.load().wall
+        'white'
+    """
+
+    model_config = SettingsConfigDict(
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+        populate_by_name=True,
+    )
+
+    refusal: ClassVar[type[SidecypherError]]
+
+    @classmethod
+    def load(cls) -> Self:
+        """Read the environment.
+
+        Raises:
+            SidecypherError: A variable is unknown or has an unusable value; it is a `refusal`.
+        """
+        cls._refuse_unknown()
+        try:
+            return cls()
+        except ValidationError as error:
+            # `from None`: the original holds the values, and one of them may be a secret.
+            raise cls.refusal(cls._describe(error)) from None
+
+    @classmethod
+    def _refuse_unknown(cls) -> None:
+        prefix = cls.model_config["env_prefix"]
+        known = sorted(map(cls._variable, cls.model_fields))
+        for name in sorted(os.environ):
+            if name.upper().startswith(prefix) and name.upper() not in known:
+                raise cls.refusal(
+                    f"There is no setting `{name}`", hint=f"Known: {', '.join(known)}."
+                )
+
+    @classmethod
+    def _describe(cls, error: ValidationError) -> str:
+        problem = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        reason = problem["msg"].removeprefix("Value error, ")
+        reason = f"{reason[:1].lower()}{reason[1:]}"
+        if not problem["loc"]:
+            return f"The settings cannot be used together: {reason}"
+        return f"The setting `{cls._variable(str(problem['loc'][0]))}` cannot be used: {reason}"
+
+    @classmethod
+    def _variable(cls, name: str) -> str:
+        """Return the variable of a field, which may be told by its alias."""
+        field = cls.model_fields.get(name)
+        if field is None:
+            return name
+        return str(field.validation_alias or f"{cls.model_config['env_prefix']}{name}".upper())

@@ -1,0 +1,52 @@
+"""Settings from the environment: the rules that those of every namespace share."""
+
+import pytest
+
+from sidecypher_procedures.github.settings import GithubSettings
+from sidecypher_procedures.rules.client import ClientSettings
+from sidecypher_procedures.rules.settings import RulesSettings
+
+VARIABLES = [
+    (GithubSettings, "SIDECYPHER_GITHUB_READ_TIMEOUT"),
+    (GithubSettings, "SIDECYPHER_GITHUB_TOKEN"),
+    (GithubSettings, "SIDECYPHER_GITHUB_BASE_URL"),
+    (GithubSettings, "GITHUB_TOKEN"),
+    (RulesSettings, "SIDECYPHER_RULES_STRATEGY"),
+    (ClientSettings, "SIDECYPHER_GRAPHRAG_TIMEOUT"),
+    (ClientSettings, "NEO4J_URI"),
+]
+
+
+@pytest.mark.parametrize("settings", [GithubSettings, RulesSettings, ClientSettings])
+def test_a_misspelt_variable_is_refused_with_the_known_ones(settings, monkeypatch):
+    """A variable with the prefix that is no setting is named, with what could have been meant."""
+    prefix = settings.model_config["env_prefix"]
+    monkeypatch.setenv(f"{prefix}MISSPELT", "a secret")
+
+    with pytest.raises(settings.refusal, match=rf"^There is no setting `{prefix}MISSPELT`$") as it:
+        settings.load()
+
+    assert prefix in it.value.hint
+    assert "secret" not in f"{it.value}{it.value.hint}"
+
+
+@pytest.mark.parametrize(("settings", "variable"), VARIABLES)
+def test_an_unusable_value_is_refused_by_the_name_of_its_variable(settings, variable, monkeypatch):
+    """The name is that of the variable, also of one without the prefix; the value is never told."""
+    monkeypatch.setenv(variable, "a secret")
+
+    with pytest.raises(settings.refusal, match=f"^The setting `{variable}` cannot be used: ") as it:
+        settings.load()
+
+    assert "secret" not in f"{it.value}{it.value.hint}"
+    assert it.value.__cause__ is None
+    assert it.value.__suppress_context__
+
+
+@pytest.mark.parametrize(("settings", "variable"), VARIABLES)
+def test_an_empty_variable_counts_as_unset(settings, variable, monkeypatch):
+    """A variable without a value, as compose files make them, leaves the default."""
+    default = settings.load()
+    monkeypatch.setenv(variable, "")
+
+    assert settings.load() == default
