@@ -7,14 +7,14 @@ from uuid import uuid4
 
 from sidecypher import Context, Node
 from sidecypher_procedures.rules.checking import record
-from sidecypher_procedures.rules.detector import Reading
+from sidecypher_procedures.rules.detector import IDENTITY, Reading
 from sidecypher_procedures.rules.errors import InvalidRule, RuleTaken
 from sidecypher_procedures.rules.fields import Fields
 from sidecypher_procedures.rules.inputs import RULE_KEYS, RuleInput, parse_scope
 from sidecypher_procedures.rules.locking import Lock, lock, lock_all
 from sidecypher_procedures.rules.model import Marker, Scope, Strategy
-from sidecypher_procedures.rules.reading import rules_like, shown_id
-from sidecypher_procedures.rules.writing import Written, says_the_same
+from sidecypher_procedures.rules.reading import rules_like, shown_id, stored_reading
+from sidecypher_procedures.rules.writing import Written
 
 _FOUND: Final = """
     UNWIND $nodes AS r
@@ -38,7 +38,6 @@ _ASSERTION_KEYS: Final = (
     *("since", "expiresAt", "scope", "temporalMarker", "confidence", "extractionId"),
     *("recordedAt", "retractedAt", "confirmed", "strict"),
 )
-_IDENTITY: Final = ("slot", "object", "operator", "value", "polarity", "condition")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ def _found(
 
 def _adopt(ctx: Context, stray: _Stray, held: Lock, strategy: Strategy) -> Written:
     for other in rules_like(ctx, [held.scope], stray.reading).rules:
-        if other.rule_id != stray.rule_id and says_the_same(other.reading, stray.reading):
+        if other.rule_id != stray.rule_id and other.reading.identity == stray.reading.identity:
             raise RuleTaken(
                 f"The rule is there already as `{shown_id(other.rule_id)}`",
                 hint="Add a PREFERS and an Extraction to that one instead.",
@@ -125,17 +124,11 @@ def _adopt(ctx: Context, stray: _Stray, held: Lock, strategy: Strategy) -> Writt
 
 
 def _properties(stray: _Stray, held: Lock) -> dict[str, Any]:
-    reading = stray.reading
     return {
         "ruleId": stray.rule_id,
         "scope": held.scope.kind,
         "scopeId": held.scope.id,
-        "slot": reading.slot,
-        "object": reading.object,
-        "operator": reading.operator,
-        "value": reading.value,
-        "polarity": reading.polarity,
-        "condition": reading.condition,
+        **stray.reading.identity,
         "text": stray.text,
         "strict": stray.strict,
         "checkedRev": held.rev,
@@ -152,11 +145,10 @@ def _read(node: Node, rule: dict[str, Any], assertions: list[dict[str, Any]]) ->
         _check_assertion(each, rule)
     strict = any(each.get("strict") and "retractedAt" not in each for each in assertions)
     rule_id = rule.get("ruleId") or uuid4().hex
-    if "checkedRev" in rule and all(name in rule for name in _IDENTITY):
+    if "checkedRev" in rule and all(name in rule for name in IDENTITY):
         # It is stored in canonical form: to read it anew could change what it is.
         scope = parse_scope(rule["user"], rule["scope"], rule["scopeId"])
-        reading = Reading(text=rule["text"], **{name: rule[name] for name in _IDENTITY})
-        return _Stray(node, rule_id, scope, reading, rule["text"], strict)
+        return _Stray(node, rule_id, scope, stored_reading(rule), rule["text"], strict)
     given = _parse(rule, assertions)
     return _Stray(node, rule_id, given.scope, given.reading, given.text, strict or given.strict)
 

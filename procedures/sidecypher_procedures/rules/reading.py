@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from sidecypher import Context
-from sidecypher_procedures.rules.detector import Reading
+from sidecypher_procedures.rules.detector import IDENTITY, Reading
 from sidecypher_procedures.rules.errors import UnknownRule
 from sidecypher_procedures.rules.model import (
     Assertion,
@@ -131,6 +131,11 @@ def shown_id(rule_id: str) -> str:
 _LONGEST_ID: Final = 100
 
 
+def stored_reading(rule: dict[str, Any]) -> Reading:
+    """Return the reading that a checked rule keeps in its properties."""
+    return Reading(text=rule["text"], **{name: rule[name] for name in IDENTITY})
+
+
 def transaction_time(ctx: Context) -> datetime:
     """Return the time of the caller's transaction, the default `now` of everything."""
     now: datetime = ctx.run("RETURN datetime.transaction() AS now").single()["now"]
@@ -154,19 +159,10 @@ def _shelf(records: Iterable[dict[str, Any]]) -> Shelf:
 
 
 def _rule(stored: dict[str, Any]) -> Rule:
-    reading = Reading(
-        slot=stored["slot"],
-        object=stored["object"],
-        operator=stored["operator"],
-        value=stored["value"],
-        polarity=stored["polarity"],
-        condition=stored["condition"],
-        text=stored["text"],
-    )
     return Rule(
         rule_id=stored["ruleId"],
         scope=Scope(stored["user"], stored["scope"], stored["scopeId"]),
-        reading=reading,
+        reading=stored_reading(stored),
         text=stored["text"],
         assertions=tuple(map(_assertion, stored["assertions"])),
         confirmations=tuple(

@@ -6,7 +6,6 @@ from uuid import uuid4
 
 from sidecypher import Context
 from sidecypher_procedures.rules.checking import record
-from sidecypher_procedures.rules.detector import Reading
 from sidecypher_procedures.rules.errors import RuleTaken
 from sidecypher_procedures.rules.inputs import ExtractionInput, RuleInput
 from sidecypher_procedures.rules.locking import Lock
@@ -75,7 +74,7 @@ def state_rule(
     assertion = rule.asserted(moment.now, held.recorded_at, extraction.extraction_id)
     properties = _properties(assertion, held)
     alike = rules_like(ctx, [held.scope], rule.reading).rules
-    same = next((each for each in alike if says_the_same(each.reading, rule.reading)), None)
+    same = next((each for each in alike if each.reading.identity == rule.reading.identity), None)
     if same is None:
         rule_id = _create(ctx, rule, held, properties)
     else:
@@ -93,18 +92,6 @@ def confirm_rule(ctx: Context, rule: Rule, extraction: ExtractionInput, held: Lo
 def retract_rule(ctx: Context, rule: Rule, extraction: ExtractionInput, held: Lock) -> None:
     """Write that the user takes a rule back: its assertions end, and nothing is deleted."""
     _write_about(ctx, _RETRACT, rule, extraction, held)
-
-
-def says_the_same(one: Reading, two: Reading) -> bool:
-    """Tell whether two rules of one scope are one: all canonical parts are equal."""
-    return (one.slot, one.object, one.operator, one.value, one.polarity, one.condition) == (
-        two.slot,
-        two.object,
-        two.operator,
-        two.value,
-        two.polarity,
-        two.condition,
-    )
 
 
 def _write_about(
@@ -127,18 +114,12 @@ def _create(ctx: Context, rule: RuleInput, held: Lock, assertion: dict[str, Any]
             f"The id `{shown_id(rule_id)}` belongs to another rule",
             hint="Give another `ruleId`, or leave it out.",
         )
-    reading = rule.reading
     properties = {
         "ruleId": rule_id,
         "user": held.scope.user,
         "scope": held.scope.kind,
         "scopeId": held.scope.id,
-        "slot": reading.slot,
-        "object": reading.object,
-        "operator": reading.operator,
-        "value": reading.value,
-        "polarity": reading.polarity,
-        "condition": reading.condition,
+        **rule.reading.identity,
         "text": rule.text,
         "strict": rule.strict,
         "checkedRev": held.rev,

@@ -7,6 +7,7 @@ from sidecypher_procedures.rules.detector.clauses import read_condition
 from sidecypher_procedures.rules.detector.comparing import Verdict, compare
 from sidecypher_procedures.rules.detector.markers import Marker, read_marker
 from sidecypher_procedures.rules.detector.reading import (
+    IDENTITY,
     Reading,
     read_parts,
     read_text,
@@ -17,6 +18,7 @@ VERSION: Final = "1"
 
 __all__ = [
     "DETECTOR",
+    "IDENTITY",
     "VERSION",
     "Marker",
     "Reading",

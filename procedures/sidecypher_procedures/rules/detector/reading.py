@@ -13,6 +13,8 @@ from sidecypher_procedures.rules.detector.scanning import scan
 from sidecypher_procedures.rules.detector.vocabulary import Slot, vocabulary, words
 
 MAX_CHARACTERS: Final = 400
+IDENTITY: Final = ("slot", "object", "operator", "value", "polarity", "condition")
+"""The parts of a reading that make two rules of one scope the same rule."""
 
 _NO = ("do not ", "never ", "no ", "not ")
 _REFUSALS = ("avoid ", "without ", "stop ")
@@ -45,6 +47,16 @@ class Reading:
     polarity: Polarity
     condition: str
     text: str
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """The parts that make it the same rule as another of its scope, by name.
+
+        Example:
+            >>> read_text("formal tone").identity == read_text("Use a formal tone!").identity
+            True
+        """
+        return {name: getattr(self, name) for name in IDENTITY}
 
 
 def read_text(text: str) -> Reading:
