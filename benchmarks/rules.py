@@ -3,24 +3,26 @@
 import argparse
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median, quantiles
 
 import neo4j
 
 from benchmarks.figures import Bar, Figure, summarise
-from benchmarks.installation import installed, wait_until
+from benchmarks.installation import installed
 from benchmarks.measures import Samples
 from benchmarks.report import table
 from sidecypher_procedures.rules.detector import compare, read_text
+from sidecypher_schema import connect
+from sidecypher_schema.apoc import find_apoc
 
 _LLM = {"method": "llm", "model": "benchmark"}
 _ADD = "CALL rules.add($rule, {method: 'rule'})"
 _REMEMBER = "CALL rules.remember($input)"
 _TEXTS = ("Use a formal tone.", "casual tone, please", "at most 100 words", "never use emojis")
+_TURN = 20  # commits before the trigger is stopped or started, so that both meet the same machine
 
 
 @dataclass(frozen=True)
@@ -197,11 +199,12 @@ def _pairs(_driver: neo4j.Driver, scale: Scale) -> Samples:
 
 def _commits(driver: neo4j.Driver, scale: Scale) -> Samples:
     """Commit what concerns no rule, in turns with the trigger and without it."""
+    apoc = find_apoc(connect(driver))
     taken: dict[str, list[float]] = {"guarded_commit": [], "free_commit": []}
-    for _ in range(2):
-        taken["guarded_commit"] += _bare_commits(driver, scale.commits // 2)
-        with _trigger_stopped(driver):
-            taken["free_commit"] += _bare_commits(driver, scale.commits // 2)
+    for _ in range(scale.commits // _TURN):
+        taken["guarded_commit"] += _bare_commits(driver, _TURN)
+        with apoc.stopped():
+            taken["free_commit"] += _bare_commits(driver, _TURN)
     return {name: median(each) for name, each in taken.items()}
 
 
@@ -211,23 +214,6 @@ def _bare_commits(driver: neo4j.Driver, count: int) -> list[float]:
             _seconds(lambda: session.run("CREATE (:Bare {id: $id})", id=next(_numbers)))
             for _ in range(count)
         ]
-
-
-@contextmanager
-def _trigger_stopped(driver: neo4j.Driver) -> Iterator[None]:
-    def set_paused(verb: str, *, paused: bool) -> None:
-        with driver.session(database="system") as session:
-            session.run(f"CALL apoc.trigger.{verb}('neo4j', 'rules-guard')").consume()
-        query = (
-            "CALL apoc.trigger.list() YIELD name, paused WHERE name = 'rules-guard' RETURN paused"
-        )
-        wait_until(lambda: driver.execute_query(query).records[0]["paused"] is paused)
-
-    set_paused("stop", paused=True)
-    try:
-        yield
-    finally:
-        set_paused("start", paused=False)
 
 
 def _load_rules(driver: neo4j.Driver, scale: Scale) -> None:
