@@ -21,6 +21,7 @@ pytest_plugins = [
     "fix_sidecars",
     "fix_collector",
     "fix_serving",
+    "fix_npm",
     "fix_workers",
     "fix_usage",
 ]
