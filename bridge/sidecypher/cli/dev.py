@@ -50,9 +50,9 @@ def dev(
     try:
         bring_up(settings, check=check)
         for saved in _saves(settings.procedures):
+            _reload_and_tell(settings, saved, again)
             if saved is None:
                 _tell_where(settings)
-            _reload_and_tell(settings, saved, again)
     except KeyboardInterrupt:
         # The way to end it: no error, and nothing of ours stays.
         pass
