@@ -20,4 +20,4 @@ def call_count():
 @pytest.fixture(scope="session")
 def soak_seconds():
     """How long mixed calls and faults go on."""
-    return float(os.environ.get("SIDECYPHER_TEST_SOAK", "120"))
+    return float(os.environ.get("SIDECYPHER_TEST_SOAK", "30"))

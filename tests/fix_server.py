@@ -141,9 +141,7 @@ def server(tmp_path_factory, github):
 def current_server(tmp_path_factory, current_java):
     """The same on the current lane's Neo4j, without the stand-in for GitHub."""
     home = tmp_path_factory.mktemp("current")
-    # Its own start tells as much as that of a throw-away server before it.
-    options = ("--lane", "current", "--no-check")
-    with _up(home, *options, JAVA_HOME=str(current_java.home)) as server:
+    with _up(home, "--lane", "current", JAVA_HOME=str(current_java.home)) as server:
         yield server
 
 
@@ -162,7 +160,8 @@ def _up(home, *options, **environ):
         "JAVA_TOOL_OPTIONS": "",
         **environ,
     }
-    up = [sys.executable, "-m", "sidecypher", "up", "--json", *options]
+    # Its own start tells as much as that of a throw-away server before it.
+    up = [sys.executable, "-m", "sidecypher", "up", "--json", "--no-check", *options]
     try:
         done = subprocess.run(up, env=environ, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
