@@ -199,10 +199,19 @@ def read_command(text: str) -> tuple[bool, Item] | None:
 
 def _parts(rest: list[str]) -> tuple[list[str], list[str]]:
     """Return the pattern of a command, and what it says about properties."""
-    upper = _upper(rest)
-    end = upper.index("OPTIONS") if "OPTIONS" in upper else len(rest)
-    middle = next((i for i, word in enumerate(upper) if word in {"REQUIRE", "ASSERT", "ON"}), end)
+    keywords = dict(reversed(list(_outside_brackets(_upper(rest)))))
+    end = keywords.get("OPTIONS", len(rest))
+    middle = min(keywords.get(word, end) for word in ("REQUIRE", "ASSERT", "ON"))
     return rest[:middle], rest[middle:end]
+
+
+def _outside_brackets(words: list[str]) -> Iterator[tuple[str, int]]:
+    """Yield words with their places, but none of what may be a label or a property."""
+    depth = 0
+    for place, word in enumerate(words):
+        depth += (word in {"(", "[", "{"}) - (word in {")", "]", "}"})
+        if depth == 0:
+            yield word, place
 
 
 def _behind(marks: set[str], words: list[str]) -> Iterator[str]:

@@ -200,6 +200,20 @@ COMMANDS = {
         ("A", "B"),
         ("y", "x"),
     ),
+    "CREATE INDEX o FOR (n:Options) ON (n.on) OPTIONS {}": (
+        "index",
+        "o",
+        "RANGE",
+        ("Options",),
+        ("on",),
+    ),
+    "CREATE CONSTRAINT n FOR (o:On) REQUIRE o.require IS UNIQUE": (
+        "constraint",
+        "n",
+        "UNIQUE",
+        ("On",),
+        ("require",),
+    ),
 }
 
 
