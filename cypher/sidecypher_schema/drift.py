@@ -22,7 +22,8 @@ class Drift:
         what: What is different.
         name: Which one: a file, or the name of a constraint, index or trigger.
         problem: `pending`, `changed`, `missing` (not there any more: the file of a script or
-            trigger, or a constraint or index), `different`, `failed` or `stopped`.
+            trigger, or a constraint or index), `different`, `failed`, `stopped` or `unavailable`
+            (a trigger, without APOC).
     """
 
     what: What
@@ -42,7 +43,7 @@ def find_drift(graph: Graph, scripts: Scripts) -> list[Drift]:
         *(
             Drift("trigger", each.name, each.state)
             for each in read_triggers(graph, scripts)
-            if each.state not in {"applied", "unavailable"}
+            if each.state != "applied"
         ),
     ]
 

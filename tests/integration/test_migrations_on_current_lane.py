@@ -4,7 +4,15 @@ import json
 
 import pytest
 
-from sidecypher_schema import clean, connect, find_drift, migrate, own_scripts, shipped_scripts
+from sidecypher_schema import (
+    Drift,
+    clean,
+    connect,
+    find_drift,
+    migrate,
+    own_scripts,
+    shipped_scripts,
+)
 
 SCHEMA = """
 CREATE CONSTRAINT own_key IF NOT EXISTS FOR (n:Own) REQUIRE n.key IS UNIQUE;
@@ -22,7 +30,7 @@ def driver(current_server):
 
 
 def test_everything_but_triggers_is_applied(current_server, driver, tmp_path):
-    """Without APOC a run warns which triggers are left out, and does the rest."""
+    """Without APOC a run warns which triggers are left out, does the rest, and drift tells them."""
     for path, text in (("migrations/V1__a", SCHEMA), ("triggers/guard", TRIGGER)):
         file = tmp_path / f"{path}.cypher"
         file.parent.mkdir()
@@ -43,7 +51,7 @@ def test_everything_but_triggers_is_applied(current_server, driver, tmp_path):
     )
     assert json.loads(second.stdout)["left_out"] == ["own-guard"]
     assert [record["key"] for record in found] == [value]
-    assert drift == []
+    assert drift == [Drift("trigger", "own-guard", "unavailable")]
 
 
 def test_the_shipped_scripts_are_applied(driver):
@@ -51,4 +59,6 @@ def test_the_shipped_scripts_are_applied(driver):
     migrate(driver)
 
     assert migrate(driver).applied == ()
-    assert find_drift(connect(driver), shipped_scripts()) == []
+    assert find_drift(connect(driver), shipped_scripts()) == [
+        Drift("trigger", "rules-guard", "unavailable")
+    ]
