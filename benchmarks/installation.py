@@ -167,11 +167,15 @@ _DETACHED: dict[str, Any] = {
 
 
 @contextmanager
-def installed() -> Iterator[Installation]:
-    """Start everything; when the body ends, be it by Ctrl-C, stop everything and remove it."""
+def installed(**variables: str) -> Iterator[Installation]:
+    """Start everything; when the body ends, be it by Ctrl-C, stop everything and remove it.
+
+    Args:
+        **variables: Of the environment, beside those that every installation here has.
+    """
     with TemporaryDirectory(prefix="sidecypher-bench-") as folder, _bare_sidecar() as bare_port:
         home = Path(folder, "home")
-        environ = _environ(home)
+        environ = _environ(home) | variables
         plugins = home / "neo4j" / "plugins"
         plugins.mkdir(parents=True)
         build_jar(fetch_jars(load_settings({}, environ)), plugins / "bench.jar")

@@ -1,0 +1,235 @@
+"""`python -m benchmarks.github`: what live data of GitHub costs, beside `apoc.load.json`."""
+
+import argparse
+import itertools
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from statistics import median
+
+import httpx
+import psutil
+
+from benchmarks.figures import Bar, Figure, summarise
+from benchmarks.installation import Installation, ended, installed
+from benchmarks.measures import Samples
+from benchmarks.report import table
+from sidecypher.settings import load_settings
+from sidecypher_procedures.github.recorded import fetch
+
+_OWNER, _REPO = "Codertocat", "Hello-World"
+_SLOW = 0.1  # seconds the origin takes for an answer, as github.com does
+_MIB = 1024 * 1024
+
+_BATCH = f"""
+    WITH [n IN range($from, $to) | ['{_OWNER}', '{_REPO}', n, $options]] AS rows
+    CALL github.getIssue.batch(rows) YIELD title RETURN count(title) AS count
+"""
+_SINGLE = f"""
+    UNWIND range($from, $to) AS n
+    CALL github.getIssue('{_OWNER}', '{_REPO}', n) YIELD title RETURN count(title) AS count
+"""
+_ECHO = (
+    "UNWIND range($from, $to) AS n CALL bench.echoAsync('title') YIELD value RETURN count(value)"
+)
+_APOC = f"""
+    UNWIND range($from, $to) AS n
+    CALL apoc.load.json($url + '/repos/{_OWNER}/{_REPO}/issues/' + n) YIELD value
+    RETURN count(value.title) AS count
+"""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is measured.
+
+    Attributes:
+        cold: Issues that are fetched at once from a slow origin.
+        many: Issues that are fetched by GraphQL.
+        apoc: Issues that `apoc.load.json` fetches from the slow origin, one after the other.
+        warm: Rows of a warm read.
+        kept: Issues that fill the cache.
+        runs: How often all of it is measured.
+    """
+
+    cold: int = 200
+    many: int = 1_000
+    apoc: int = 20
+    warm: int = 20_000
+    kept: int = 100_000
+    runs: int = 3
+
+
+QUICK = Scale(cold=40, many=100, apoc=2, warm=200, kept=200, runs=1)
+
+FIGURES = (
+    Figure(
+        "cold_rest",
+        "200 cold rows by REST / 10 times 100 ms",
+        "x",
+        lambda s: s["cold_rest"] / s["cold_rounds"],
+        Bar(1.25),
+    ),
+    Figure("cold_rest_calls", "the same, requests", "calls", lambda s: s["cold_rest_calls"]),
+    Figure("cold_query", "200 cold rows by GraphQL", "ms", lambda s: s["cold_query"] * 1e3),
+    Figure("cold_query_calls", "the same", "calls", lambda s: s["cold_query_calls"], Bar(3)),
+    Figure("many_calls", "1 000 cold rows", "calls", lambda s: s["many_calls"], Bar(10)),
+    Figure("warm_calls", "the same again", "calls", lambda s: s["warm_calls"]),
+    Figure(
+        "warm_to_echo",
+        "warm row / row of an echo",
+        "x",
+        lambda s: s["warm_row"] / s["echo_row"],
+        Bar(2),
+    ),
+    Figure("warm_row", "warm row", "us", lambda s: s["warm_row"] * 1e6),
+    Figure(
+        "warm_batch",
+        "warm rows of `.batch`",
+        "rows/s",
+        lambda s: 1 / s["batch_row"],
+        Bar(50_000, at_least=True),
+    ),
+    Figure(
+        "apoc_cold",
+        "`apoc.load.json` / ours, cold row of 100 ms",
+        "x",
+        lambda s: s["apoc_cold_row"] / s["rest_row"],
+    ),
+    Figure(
+        "apoc_warm",
+        "`apoc.load.json` without latency / ours, warm row",
+        "x",
+        lambda s: s["apoc_row"] / s["warm_row"],
+    ),
+    Figure("apoc_row", "`apoc.load.json` without latency", "us", lambda s: s["apoc_row"] * 1e6),
+    Figure(
+        "kept_memory",
+        "memory of 100 000 issues",
+        "MiB",
+        lambda s: s["kept_bytes"] / _MIB,
+        Bar(250),
+    ),
+)
+
+
+def main() -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.github", description=main.__doc__)
+    parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
+    scale = QUICK if parser.parse_args().quick else Scale()
+    with measuring() as measurement:
+        print(table(summarise([measurement.take(scale) for _ in range(scale.runs)], FIGURES)))
+
+
+@contextmanager
+def measuring() -> Iterator["Measurement"]:
+    """Start an origin, and an installation that takes it for GitHub."""
+    recordings = fetch(load_settings({}).cache_dir)
+    command = [sys.executable, "-m", "benchmarks.github_origin", str(recordings)]
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+    with ended(subprocess.Popen(command, text=True, **pipes)) as process:
+        url = f"http://127.0.0.1:{int(process.stdout.readline())}"
+        variables = {
+            "SIDECYPHER_GITHUB_BASE_URL": url,
+            "SIDECYPHER_GITHUB_TOKEN": "ghp_benchmark",
+            "SIDECYPHER_GITHUB_CACHE_BYTES": str(1024 * _MIB),
+        }
+        with installed(**variables) as installation:
+            yield Measurement(installation, url)
+
+
+class Measurement:
+    """Takes the samples of one run after the other.
+
+    Args:
+        installation: Its sidecar asks the origin.
+        url: Where the origin is.
+    """
+
+    def __init__(self, installation: Installation, url: str) -> None:
+        self._installation = installation
+        self._url = url
+        self._numbers = itertools.count(1)
+
+    def take(self, scale: Scale) -> Samples:
+        """Measure everything once, with numbers of issues that nobody has asked for yet."""
+        return {**self._cold(scale), **self._warm(scale), **self._kept(scale)}
+
+    def _cold(self, scale: Scale) -> Samples:
+        self._tell(_SLOW)
+        rest = self._batch(self._next(scale.cold), api="rest")
+        rest_calls = self._tell(_SLOW)
+        query = self._batch(self._next(scale.cold), api="graphql")
+        query_calls = self._tell(_SLOW)
+        apoc = self._seconds(_APOC, self._next(scale.apoc), url=self._url)
+        self._tell(0)
+        return {
+            "cold_rest": rest,
+            "cold_rounds": -(-scale.cold // 20) * _SLOW,
+            "rest_row": rest / scale.cold,
+            "cold_rest_calls": rest_calls["rest"],
+            "cold_query": query,
+            "cold_query_calls": query_calls["graphql"],
+            "apoc_cold_row": apoc / scale.apoc,
+        }
+
+    def _warm(self, scale: Scale) -> Samples:
+        numbers = self._next(scale.many)
+        self._batch(numbers)
+        many = self._tell(0)
+        self._batch(numbers)
+        warm = self._tell(0)
+        rows = self._next(scale.warm)
+        self._batch(rows)
+        some = range(rows.start, rows.start + scale.many)
+        for query in (_SINGLE, _ECHO, _APOC):
+            self._seconds(query, some, url=self._url)
+        return {
+            "many_calls": many["graphql"] + many["rest"],
+            "warm_calls": warm["graphql"] + warm["rest"],
+            "batch_row": median(self._batch(rows) for _ in range(5)) / scale.warm,
+            "warm_row": self._per_row(_SINGLE, some),
+            "echo_row": self._per_row(_ECHO, some),
+            "apoc_row": self._per_row(_APOC, some),
+        }
+
+    def _kept(self, scale: Scale) -> Samples:
+        """Fill the cache of a sidecar that has just begun."""
+        self._installation.restart_sidecar()
+        self._batch(self._next(100))
+        before = self._memory()
+        for _ in range(0, scale.kept, 2_000):
+            self._batch(self._next(min(2_000, scale.kept)))
+        return {"kept_bytes": self._memory() - before}
+
+    def _memory(self) -> int:
+        return psutil.Process(self._installation.sidecar_pid()).memory_info().rss
+
+    def _next(self, count: int) -> range:
+        start = next(self._numbers)
+        self._numbers = itertools.count(start + count)
+        return range(start, start + count)
+
+    def _batch(self, numbers: range, api: str = "auto") -> float:
+        return self._seconds(_BATCH, numbers, options={"api": api, "maxAge": 3600})
+
+    def _per_row(self, query: str, numbers: range) -> float:
+        taken = [self._seconds(query, numbers, url=self._url) for _ in range(5)]
+        return median(taken) / len(numbers)
+
+    def _seconds(self, query: str, numbers: range, **parameters: object) -> float:
+        where = {"from": numbers.start, "to": numbers.stop - 1}
+        return self._installation.seconds(query, **where, **parameters)[0]
+
+    def _tell(self, latency: float) -> dict[str, int]:
+        """Set the origin's latency; return the requests since this was last done."""
+        answer = httpx.get(f"{self._url}/tell", params={"latency": latency}, trust_env=False)
+        counts: dict[str, int] = answer.raise_for_status().json()
+        return counts
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""A GitHub with one recorded issue under every number: as slow as it is told, and it counts.
+
+A process of its own, so that it takes no time from who is measured; `python -m benchmarks.github`
+starts it.
+"""
+
+import argparse
+import asyncio
+import re
+import socket
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sidecypher_procedures.github.recorded import Recordings
+
+RECORDED: Final = "/repos/Codertocat/Hello-World/issues/1"
+_REPOSITORY: Final = re.compile(r"(r\d+): repository\(.*?\) \{(.*)\}")
+_ISSUE: Final = re.compile(r"(k\d+): issueOrPullRequest\(number: \$(number\d+)\)")
+
+
+class Origin:
+    """Answers both APIs of GitHub.
+
+    Attributes:
+        latency: Seconds that pass before each answer.
+        counts: Requests by API, since they were last read.
+    """
+
+    def __init__(self, recorded: dict[str, Any]) -> None:
+        self._rest = recorded
+        self._graphql = _as_graphql(recorded)
+        self.latency = 0.0
+        self.counts = {"rest": 0, "graphql": 0}
+
+    async def issue(self, request: Request) -> Response:
+        """Give an issue as the REST API does."""
+        self.counts["rest"] += 1
+        await asyncio.sleep(self.latency)
+        number = request.path_params["number"]
+        return _json({**self._rest, "id": number, "number": number}, {"ETag": f'W/"{number}"'})
+
+    async def graphql(self, request: Request) -> Response:
+        """Give the issues of a query as the GraphQL API does."""
+        self.counts["graphql"] += 1
+        asked = msgspec.json.decode(await request.body())
+        await asyncio.sleep(self.latency)
+        data = {
+            repository: {key: self._node(asked["variables"][name]) for key, name in issues}
+            for repository, issues in _asked_for(asked["query"])
+        }
+        return _json({"data": data})
+
+    async def tell(self, request: Request) -> Response:
+        """Set the latency, and give and reset the counts."""
+        self.latency = float(request.query_params["latency"])
+        told, self.counts = self.counts, {"rest": 0, "graphql": 0}
+        return _json(told)
+
+    def _node(self, number: int) -> dict[str, Any]:
+        return {**self._graphql, "fullDatabaseId": str(number), "number": number}
+
+
+def _asked_for(query: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    return [(alias, _ISSUE.findall(inner)) for alias, inner in _REPOSITORY.findall(query)]
+
+
+def _as_graphql(issue: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "__typename": "Issue",
+        "id": issue["node_id"],
+        "title": issue["title"],
+        "body": issue["body"],
+        "state": issue["state"].upper(),
+        "stateReason": None,
+        "locked": issue["locked"],
+        "createdAt": issue["created_at"],
+        "updatedAt": issue["updated_at"],
+        "closedAt": issue["closed_at"],
+        "url": issue["html_url"],
+        "author": {"__typename": "User", "login": issue["user"]["login"]},
+        "labels": {"nodes": [{"name": label["name"]} for label in issue["labels"]]},
+        "assignees": {"nodes": []},
+        "milestone": None,
+        "comments": {"totalCount": issue["comments"]},
+    }
+
+
+def _json(body: object, headers: dict[str, str] | None = None) -> Response:
+    return Response(msgspec.json.encode(body), headers=headers, media_type="application/json")
+
+
+def main() -> None:
+    """Serve until the process is ended; the first line printed is the port."""
+    parser = argparse.ArgumentParser(prog="benchmarks.github_origin", description=main.__doc__)
+    parser.add_argument("recordings", type=Path, help="folder with the npm packages")
+    recorded = Recordings.load(parser.parse_args().recordings).get(RECORDED)
+    origin = Origin(dict(recorded or {}))
+    app = Starlette(
+        routes=[
+            Route("/repos/{owner}/{repo}/issues/{number:int}", origin.issue),
+            Route("/graphql", origin.graphql, methods=["POST"]),
+            Route("/tell", origin.tell),
+        ]
+    )
+    # Named, or asyncio leaves Nagle's algorithm on, and 40 ms of it would be measured.
+    listener = socket.socket(proto=socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(128)
+    sys.stdout.write(f"{listener.getsockname()[1]}\n")
+    sys.stdout.flush()
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False))
+    server.run(sockets=[listener])
+
+
+if __name__ == "__main__":
+    main()
