@@ -22,6 +22,7 @@ pytest_plugins = [
     "fix_collector",
     "fix_serving",
     "fix_npm",
+    "fix_graphql",
     "fix_workers",
     "fix_usage",
 ]

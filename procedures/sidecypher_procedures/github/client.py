@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -16,15 +16,25 @@ from sidecypher_procedures.github.connection import Connection, Reply
 from sidecypher_procedures.github.entities import READERS, ShapeError
 from sidecypher_procedures.github.errors import (
     GithubError,
+    InvalidOption,
     TimedOut,
     UnusableAnswer,
 )
+from sidecypher_procedures.github.graphql import LARGEST_NUMBER, Found, fetch_all
 from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github.options import Api
 from sidecypher_procedures.github.settings import GithubSettings
 
 # GitHub computes `mergeable` after it was first asked for, within seconds.
 _PENDING_SECONDS: Final = 3.0
 _ENTRY_OVERHEAD_BYTES: Final = 512
+_REST_AT_A_TIME: Final = 20
+# One call of GraphQL costs as much as some of REST, and its answers have no ETag.
+_MOST_BY_REST: Final = 20
+_KEYS_PER_QUERY: Final = 100
+_QUERIES_AT_A_TIME: Final = 4
+
+_Work = Callable[[], Coroutine[Any, Any, Entry]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,65 +72,166 @@ class GithubClient:
         self._connection = Connection(self._settings, credential, self._clock)
         self._cache = EntityCache(self._settings.cache_bytes)
         self._flights: SingleFlight[Entry] = SingleFlight()
+        self._queries: SingleFlight[dict[Target, Found]] = SingleFlight()
+        self._has_token = credential.token is not None
+        self._rest_gate = asyncio.Semaphore(_REST_AT_A_TIME)
+        self._query_gate = asyncio.Semaphore(_QUERIES_AT_A_TIME)
 
     async def stop(self) -> None:
         """Close the connections to GitHub."""
         await self._connection.close()
 
-    async def get(self, target: Target, *, max_age: float = 60.0, wait: float = 30.0) -> Snapshot:
+    async def get(
+        self, target: Target, *, max_age: float = 60.0, wait: float = 30.0, api: Api = "auto"
+    ) -> Snapshot:
         """Give the target, from memory if it is not older than `max_age`.
 
         Args:
             target: What to give.
             max_age: Accepted age in seconds; 0 always asks GitHub, with the ETag at hand.
             wait: Seconds to wait for GitHub.
+            api: Which API to ask; ``auto`` is REST for one target.
 
         Raises:
             GithubError: GitHub gave no answer that can be used, and there is none to fall back on.
         """
-        key = (self._credential_key, target.key)
-        entry = self._cache.get(key)
-        if entry is not None and entry.is_fresh(max_age, self._clock.monotonic()):
-            return _snapshot(entry, target)
-        try:
-            return _snapshot(await self._refresh(key, target, wait), target)
-        except GithubError as error:
-            fallback = error.transient and self._settings.serve_stale
-            if entry is None or entry.missing is not None or not fallback:
-                raise
-            return Snapshot(entry.fields, entry.fetched_at, stale=True)
+        found = await self.get_many([target], max_age=max_age, wait=wait, api=api)
+        result = found[target]
+        if isinstance(result, GithubError):
+            raise result
+        return result
 
-    async def _refresh(self, key: Hashable, target: Target, wait: float) -> Entry:
+    async def get_many(
+        self,
+        targets: Iterable[Target],
+        *,
+        max_age: float = 60.0,
+        wait: float = 30.0,
+        api: Api = "auto",
+    ) -> dict[Target, Snapshot | GithubError]:
+        """Give many targets of one kind, each fetched once, and what went wrong with the others.
+
+        Args:
+            targets: What to give; equal ones count once.
+            max_age: Accepted age in seconds, as for one.
+            wait: Seconds to wait for GitHub, all together.
+            api: Which API to ask. ``auto`` is GraphQL, a hundred by one call, for more than twenty
+                that are not in memory, if there is a token.
+
+        Raises:
+            InvalidOption: GraphQL is wanted, but there is no token.
+        """
+        if api == "graphql" and not self._has_token:
+            raise InvalidOption(
+                "The option `api` cannot be 'graphql': GitHub's GraphQL API needs a token",
+                hint="Set SIDECYPHER_GITHUB_TOKEN, or give 'auto' or 'rest'.",
+            )
+        now = self._clock.monotonic()
+        results: dict[Target, Snapshot | GithubError] = {}
+        cold: list[Target] = []
+        for target in targets:
+            if target in results:
+                continue
+            entry = self._cache.get(self._key(target))
+            if entry is not None and entry.is_fresh(max_age, now):
+                results[target] = _settled(entry, target)
+            else:
+                cold.append(target)
+        if cold:
+            await self._fetch_many(list(dict.fromkeys(cold)), wait, api, results)
+        return results
+
+    def _key(self, target: Target) -> Hashable:
+        return self._credential_key, target.key
+
+    async def _fetch_many(
+        self,
+        cold: list[Target],
+        wait: float,
+        api: Api,
+        results: dict[Target, Snapshot | GithubError],
+    ) -> None:
+        by_query = api == "graphql" or (
+            api == "auto" and self._has_token and len(cold) > _MOST_BY_REST
+        )
+        works = self._works_by_query(cold) if by_query else {}
+
+        async def fetch(target: Target) -> None:
+            work = works.get(target) or partial(self._fetch, target)
+            results[target] = await self._refresh(target, work, wait)
+
+        await asyncio.gather(*map(fetch, cold))
+
+    def _works_by_query(self, cold: list[Target]) -> dict[Target, _Work]:
+        askable = [target for target in cold if (target.number or 0) <= LARGEST_NUMBER]
+        works: dict[Target, _Work] = {}
+        for start in range(0, len(askable), _KEYS_PER_QUERY):
+            together = tuple(askable[start : start + _KEYS_PER_QUERY])
+            works |= {
+                target: partial(self._fetch_by_query, target, together) for target in together
+            }
+        return works
+
+    async def _refresh(self, target: Target, work: _Work, wait: float) -> Snapshot | GithubError:
+        """Run the work, shared with all who want the same; fall back on what is known."""
+        key = self._key(target)
         try:
             async with asyncio.timeout(wait):
-                return await self._flights.run(key, partial(self._fetch, key, target))
-        except TimeoutError as error:
-            raise TimedOut(f"GitHub did not answer in time for `{target}`") from error
+                return _settled(await self._flights.run(key, work), target)
+        except TimeoutError:
+            error: GithubError = TimedOut(f"GitHub did not answer in time for `{target}`")
+        except GithubError as raised:
+            error = raised
+        entry = self._cache.get(key)
+        fallback = error.transient and self._settings.serve_stale
+        if entry is None or entry.missing is not None or not fallback:
+            return error
+        return Snapshot(entry.fields, entry.fetched_at, stale=True)
 
-    async def _fetch(self, key: Hashable, target: Target) -> Entry:
-        known = self._cache.get(key)
+    async def _fetch(self, target: Target) -> Entry:
+        known = self._cache.get(self._key(target))
         etag = known.etag if known is not None else None
-        reply = await self._connection.get(target, etag)
+        async with self._rest_gate:
+            reply = await self._connection.get(target, etag)
         if reply.status == httpx.codes.NOT_MODIFIED and known is not None and etag is not None:
             entry = replace(known, fetched_at=self._clock.now(), checked_at=self._clock.monotonic())
         else:
             entry = self._entry(reply, target)
-        self._cache.put(key, entry)
+        self._cache.put(self._key(target), entry)
         return entry
+
+    async def _fetch_by_query(self, target: Target, together: tuple[Target, ...]) -> Entry:
+        answers = await self._queries.run(together, partial(self._query, together))
+        found = answers[target]
+        if found is None:
+            return await self._fetch(target)
+        if isinstance(found, GithubError):
+            raise found
+        fields = _read(found, target)
+        entry = self._stamped(0, fields=fields, lifetime=_lifetime(fields, target))
+        self._cache.put(self._key(target), entry)
+        return entry
+
+    async def _query(self, targets: tuple[Target, ...]) -> dict[Target, Found]:
+        async with self._query_gate:
+            return await fetch_all(self._connection, targets, self._clock.now())
 
     def _entry(self, reply: Reply, target: Target) -> Entry:
         missing = outcomes.MISSING.get(reply.status)
         if missing is not None:
-            return self._stamped(reply, missing=missing, lifetime=self._settings.negative_ttl)
+            return self._stamped(
+                len(reply.content), missing=missing, lifetime=self._settings.negative_ttl
+            )
         if reply.status != httpx.codes.OK:
             raise outcomes.failure(reply, target, self._clock.now())
         fields = _read(outcomes.body(reply, target), target)
         etag = reply.headers.get("etag")
-        return self._stamped(reply, fields=fields, etag=etag, lifetime=_lifetime(fields, target))
+        size = len(reply.content)
+        return self._stamped(size, fields=fields, etag=etag, lifetime=_lifetime(fields, target))
 
     def _stamped(
         self,
-        reply: Reply,
+        size: int,
         *,
         lifetime: float,
         fields: Mapping[str, Any] | None = None,
@@ -134,7 +245,7 @@ class GithubClient:
             fetched_at=self._clock.now(),
             checked_at=self._clock.monotonic(),
             lifetime=lifetime,
-            size=len(reply.content) + _ENTRY_OVERHEAD_BYTES,
+            size=size + _ENTRY_OVERHEAD_BYTES,
         )
 
 
@@ -156,7 +267,7 @@ def _lifetime(fields: Mapping[str, Any], target: Target) -> float:
     return _PENDING_SECONDS if pending else math.inf
 
 
-def _snapshot(entry: Entry, target: Target) -> Snapshot:
+def _settled(entry: Entry, target: Target) -> Snapshot | GithubError:
     if entry.missing is not None:
-        raise outcomes.absence(entry.missing, target)
+        return outcomes.absence(entry.missing, target)
     return Snapshot(entry.fields, entry.fetched_at, stale=False)

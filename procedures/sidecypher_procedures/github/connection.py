@@ -1,12 +1,14 @@
-"""GET requests to one origin, and to no other, whatever a redirect says."""
+"""Requests to one origin, and to no other, whatever a redirect says."""
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Final
+from typing import Any, Final
 
 import httpx
+import msgspec
 from cachetools import TTLCache
 
 from sidecypher_procedures.github.cache import Clock
@@ -27,6 +29,8 @@ _MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 # An old name may be given to a new repository, so that a move is not believed for ever.
 _MOVE_SECONDS: Final = 3600.0
 _MAX_MOVES: Final = 4096
+# On GitHub Enterprise Server REST is below a version and GraphQL beside it.
+_ENTERPRISE_REST: Final = "/v3"
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 # They log every URL, and with it the arguments of a call.
@@ -44,7 +48,7 @@ class Reply:
 
 
 class Connection:
-    """Sends GET requests below the configured base URL, with the token, and follows redirects.
+    """Sends requests to the configured origin, with the token, and follows the redirects of GETs.
 
     Example:
         >>> connection = Connection(settings, settings.credential(), Clock())  # doctest: +SKIP
@@ -54,6 +58,7 @@ class Connection:
 
     def __init__(self, settings: GithubSettings, credential: Credential, clock: Clock) -> None:
         self._base = settings.base_url
+        self._graphql = httpx.URL(self._base.removesuffix(_ENTERPRISE_REST) + "/graphql")
         self._origin = _origin(httpx.URL(settings.base_url))
         self._credential = credential
         # A guard against a body that drips: httpx only limits the time between two reads.
@@ -101,10 +106,26 @@ class Connection:
             reply = await self._follow(target, start, etag)
         return reply
 
+    async def query(self, document: str, variables: Mapping[str, Any]) -> Reply:
+        """Send a GraphQL document to ``/graphql``; a redirect of it is not followed.
+
+        Args:
+            document: What to ask for.
+            variables: The values of its variables.
+
+        Raises:
+            TimedOut: The answer was not complete in time.
+            Unreachable: There is no connection, or it broke.
+            UnusableAnswer: The answer is too large.
+        """
+        content = msgspec.json.encode({"query": document, "variables": variables})
+        return await self._send("a GraphQL query", "POST", self._graphql, {}, content)
+
     async def _follow(self, target: Target, url: httpx.URL, etag: str | None) -> Reply:
         permanent = True
         for _ in range(_MAX_REDIRECTS + 1):
-            reply = await self._send(target, url, etag)
+            headers = {} if etag is None else {"If-None-Match": etag}
+            reply = await self._send(f"`{target}`", "GET", url, headers)
             if reply.status not in _PERMANENT | _TEMPORARY:
                 return reply
             url = self._redirect(target, url, reply)
@@ -123,33 +144,38 @@ class Connection:
             raise RedirectRefused(f"`{target}` was redirected to another origin")
         return location
 
-    async def _send(self, target: Target, url: httpx.URL, etag: str | None) -> Reply:
-        headers = self._credential.headers()
-        if etag is not None:
-            headers["If-None-Match"] = etag
+    async def _send(
+        self,
+        what: str,
+        method: str,
+        url: httpx.URL,
+        headers: Mapping[str, str],
+        content: bytes | None = None,
+    ) -> Reply:
+        sent = {**headers, **self._credential.headers()}
         try:
             async with (
                 asyncio.timeout(self._seconds),
-                self._http.stream("GET", url, headers=headers) as response,
+                self._http.stream(method, url, headers=sent, content=content) as response,
             ):
-                return Reply(response.status_code, response.headers, await _read(response, target))
+                return Reply(response.status_code, response.headers, await _read(response, what))
         except (httpx.TimeoutException, TimeoutError) as error:
-            raise TimedOut(f"GitHub did not answer in time for `{target}`") from error
+            raise TimedOut(f"GitHub did not answer in time for {what}") from error
         except httpx.DecodingError as error:
-            raise UnusableAnswer(f"GitHub's answer for `{target}` cannot be unpacked") from error
+            raise UnusableAnswer(f"GitHub's answer for {what} cannot be unpacked") from error
         except httpx.TransportError as error:
             raise Unreachable(
-                f"GitHub cannot be reached for `{target}`: {type(error).__name__}"
+                f"GitHub cannot be reached for {what}: {type(error).__name__}"
             ) from error
 
 
-async def _read(response: httpx.Response, target: Target) -> bytes:
+async def _read(response: httpx.Response, what: str) -> bytes:
     content = bytearray()
     async for chunk in response.aiter_bytes():
         content += chunk
         if len(content) > _MAX_BODY_BYTES:
             raise UnusableAnswer(
-                f"GitHub's answer for `{target}` is larger than {_MAX_BODY_BYTES} bytes"
+                f"GitHub's answer for {what} is larger than {_MAX_BODY_BYTES} bytes"
             )
     return bytes(content)
 

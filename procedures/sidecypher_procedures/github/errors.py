@@ -17,7 +17,8 @@
         ├── UnusableAnswer       SC-511   not JSON, cut off, empty, too large or of another shape
         ├── RedirectRefused      SC-512   a redirect to another origin, or too many of them
         ├── UnexpectedStatus     SC-513   a status GitHub does not document for these requests
-        └── GithubSettingsError  SC-514   a SIDECYPHER_GITHUB_ setting cannot be used
+        ├── GithubSettingsError  SC-514   a SIDECYPHER_GITHUB_ setting cannot be used
+        └── GraphqlRefused       SC-515   GitHub refused a GraphQL query as a whole
 
 The transient ones (RateLimited, ServerFailed, Unreachable, TimedOut) are retryable, and an expired
 cache entry is served in their place.
@@ -150,3 +151,10 @@ class GithubSettingsError(GithubError):
 
     code = "SC-514"
     default_hint = "Correct the setting and restart the sidecar."
+
+
+class GraphqlRefused(GithubError):
+    """GitHub refused a GraphQL query as a whole, as an old GitHub Enterprise Server may."""
+
+    code = "SC-515"
+    default_hint = "Give the option `api` the value 'rest'."

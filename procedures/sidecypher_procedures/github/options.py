@@ -9,8 +9,9 @@ from typing import Any, Final, Literal, Self, cast, get_args
 from sidecypher_procedures.github.errors import InvalidOption
 
 OnError = Literal["fail", "null", "skip"]
+Api = Literal["auto", "rest", "graphql"]
 
-_KNOWN: Final = ("maxAge", "onError", "timeout")
+_KNOWN: Final = ("maxAge", "onError", "timeout", "api")
 _SHOWABLE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 
 
@@ -22,6 +23,7 @@ class FetchOptions:
         max_age: Accepted age of an answer in seconds; 0 always asks GitHub.
         on_error: ``fail`` raises, ``null`` gives a row of nulls with the error, ``skip`` no row.
         timeout: Seconds to wait for GitHub, never longer than the call may take.
+        api: Which of GitHub's APIs to ask; ``auto`` decides by how much there is to ask for.
 
     Example:
         >>> FetchOptions.parse({"maxAge": 0}).max_age
@@ -31,6 +33,7 @@ class FetchOptions:
     max_age: float = 60.0
     on_error: OnError = "fail"
     timeout: float = math.inf
+    api: Api = "auto"
 
     @classmethod
     def parse(cls, options: Mapping[str, Any]) -> Self:
@@ -48,7 +51,9 @@ class FetchOptions:
         timeout = _seconds("timeout", given.get("timeout", defaults.timeout))
         if timeout == 0:
             raise InvalidOption("The option `timeout` must be more than 0", hint="Give seconds.")
-        return cls(max_age, _on_error(given.get("onError", defaults.on_error)), timeout)
+        on_error = _choice("onError", given.get("onError", defaults.on_error), OnError)
+        api = _choice("api", given.get("api", defaults.api), Api)
+        return cls(max_age, cast("OnError", on_error), timeout, cast("Api", api))
 
 
 def _unknown(name: str) -> str:
@@ -62,10 +67,12 @@ def _seconds(name: str, value: object) -> float:
     return float(value)
 
 
-def _on_error(value: object) -> OnError:
-    for choice in get_args(OnError):
+def _choice(name: str, value: object, kind: Any) -> str:
+    choices: tuple[str, ...] = get_args(kind)
+    for choice in choices:
         if value == choice:
-            return cast("OnError", choice)
+            return choice
+    told = ", ".join(f"'{choice}'" for choice in choices[:-1])
     raise InvalidOption(
-        "The option `onError` has an unknown value", hint="Give 'fail', 'null' or 'skip'."
+        f"The option `{name}` has an unknown value", hint=f"Give {told} or '{choices[-1]}'."
     )

@@ -1,10 +1,11 @@
 """`github.getIssue`, `github.getPullRequest` and `github.getRepository`."""
 
+import asyncio
 from typing import Any, Final, TypeVar
 
-from sidecypher import Context, procedure
-from sidecypher_procedures.github.client import GithubClient
-from sidecypher_procedures.github.errors import GithubError, Gone, NotFound
+from sidecypher import Context, ProcedureError, procedure
+from sidecypher_procedures.github.client import GithubClient, Snapshot
+from sidecypher_procedures.github.errors import GithubError, Gone, InvalidOption, NotFound
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.options import FetchOptions
 from sidecypher_procedures.github.rows import Issue, PullRequest, Repository
@@ -16,7 +17,23 @@ NO_OPTIONS: Final[dict[str, Any]] = {}
 _ANSWER_SECONDS: Final = 0.25
 
 
-@procedure("github.getIssue", mode="READ", timeout=30.0, batch=True)
+_Batch = list[tuple[Any, ...]]
+_Entries = list[R | ProcedureError | None]
+
+
+async def _issues(ctx: Context, rows: _Batch) -> "_Entries[Issue]":
+    return await _fetch_many(ctx, Issue, Kind.ISSUE, rows)
+
+
+async def _pull_requests(ctx: Context, rows: _Batch) -> "_Entries[PullRequest]":
+    return await _fetch_many(ctx, PullRequest, Kind.PULL_REQUEST, rows)
+
+
+async def _repositories(ctx: Context, rows: _Batch) -> "_Entries[Repository]":
+    return await _fetch_many(ctx, Repository, Kind.REPOSITORY, rows)
+
+
+@procedure("github.getIssue", mode="READ", timeout=30.0, batch=_issues)
 async def get_issue(
     ctx: Context, owner: str, repo: str, number: int, options: dict[str, Any] = NO_OPTIONS
 ) -> Issue | None:
@@ -24,7 +41,7 @@ async def get_issue(
     return await _fetch(ctx, Issue, Target(Kind.ISSUE, owner, repo, number), options)
 
 
-@procedure("github.getPullRequest", mode="READ", timeout=30.0, batch=True)
+@procedure("github.getPullRequest", mode="READ", timeout=30.0, batch=_pull_requests)
 async def get_pull_request(
     ctx: Context, owner: str, repo: str, number: int, options: dict[str, Any] = NO_OPTIONS
 ) -> PullRequest | None:
@@ -32,7 +49,7 @@ async def get_pull_request(
     return await _fetch(ctx, PullRequest, Target(Kind.PULL_REQUEST, owner, repo, number), options)
 
 
-@procedure("github.getRepository", mode="READ", timeout=30.0, batch=True)
+@procedure("github.getRepository", mode="READ", timeout=30.0, batch=_repositories)
 async def get_repository(
     ctx: Context, owner: str, name: str, options: dict[str, Any] = NO_OPTIONS
 ) -> Repository | None:
@@ -43,9 +60,12 @@ async def get_repository(
 async def _fetch(ctx: Context, row: type[R], target: Target, options: dict[str, Any]) -> R | None:
     wanted = FetchOptions.parse(options)
     client = ctx.resource(GithubClient)
-    wait = min(wanted.timeout, ctx.deadline.remaining() - _ANSWER_SECONDS)
     try:
-        found = await client.get(target, max_age=wanted.max_age, wait=wait)
+        found = await client.get(
+            target, max_age=wanted.max_age, wait=_wait(ctx, wanted), api=wanted.api
+        )
+    except InvalidOption:
+        raise
     except GithubError as error:
         if wanted.on_error == "null":
             return _failed(row, error)
@@ -54,6 +74,50 @@ async def _fetch(ctx: Context, row: type[R], target: Target, options: dict[str, 
         ctx.log.debug("github.no_row", code=error.code)
         return None
     return row(**found.fields, fetched_at=found.fetched_at, stale=found.stale, error=None)
+
+
+async def _fetch_many(ctx: Context, row: type[R], kind: Kind, rows: _Batch) -> "_Entries[R]":
+    """Fetch what rows with the same options want together."""
+    entries: _Entries[R] = [None] * len(rows)
+    groups: dict[FetchOptions, list[tuple[int, Target]]] = {}
+    for index, (*names, options) in enumerate(rows):
+        try:
+            wanted = FetchOptions.parse(options)
+            groups.setdefault(wanted, []).append((index, Target(kind, *names)))
+        except GithubError as error:
+            entries[index] = error
+    client = ctx.resource(GithubClient)
+
+    async def fetch(wanted: FetchOptions, group: list[tuple[int, Target]]) -> None:
+        try:
+            found = await client.get_many(
+                [target for _, target in group],
+                max_age=wanted.max_age,
+                wait=_wait(ctx, wanted),
+                api=wanted.api,
+            )
+        except InvalidOption as error:
+            for index, _ in group:
+                entries[index] = error
+            return
+        for index, target in group:
+            entries[index] = _entry(row, found[target], wanted)
+
+    await asyncio.gather(*(fetch(wanted, group) for wanted, group in groups.items()))
+    return entries
+
+
+def _entry(row: type[R], found: Snapshot | GithubError, wanted: FetchOptions) -> R | None:
+    if not isinstance(found, GithubError):
+        return row(**found.fields, fetched_at=found.fetched_at, stale=found.stale, error=None)
+    absent = isinstance(found, NotFound | Gone)
+    if wanted.on_error == "null" or (wanted.on_error == "fail" and not absent):
+        return _failed(row, found)
+    return None
+
+
+def _wait(ctx: Context, wanted: FetchOptions) -> float:
+    return min(wanted.timeout, ctx.deadline.remaining() - _ANSWER_SECONDS)
 
 
 def _failed(row: type[R], error: GithubError) -> R:

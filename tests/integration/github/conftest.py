@@ -44,6 +44,7 @@ class Request:
 
     path: str
     headers: dict[str, str]
+    body: bytes = b""
 
 
 class StandIn(ThreadingHTTPServer):
@@ -80,7 +81,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(self.path, headers)
+        body = self.rfile.read(int(headers.get("content-length", 0)))
+        request = Request(self.path, headers, body)
         self.server.requests.append(request)
         answer = self.server.answer(request)
         self.server.arrived.set()
@@ -94,6 +96,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(answer.body)
         self.wfile.flush()
+
+    do_POST = do_GET  # noqa: N815 - as http.server wants
 
     def log_message(self, *_arguments: object) -> None:
         """Stay silent."""

@@ -58,7 +58,7 @@ def test_equal_rows_ask_once(origin, environment):
     assert sorted(origin.paths) == [f"/repos/o/r/issues/{number}" for number in range(1, 5)]
 
 
-def test_sixteen_requests_are_under_way_at_a_time(origin, environment):
+def test_twenty_requests_are_under_way_at_a_time(origin, environment):
     """A batch waits for many answers together, and for no more than GitHub likes."""
     origin.open.clear()
     found = []
@@ -68,7 +68,7 @@ def test_sixteen_requests_are_under_way_at_a_time(origin, environment):
     )
     asking.start()
 
-    wait_until(lambda: len(origin.requests) == 16)
+    wait_until(lambda: len(origin.requests) == 20)
     origin.open.set()
     asking.join(30)
 

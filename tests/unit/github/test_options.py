@@ -8,18 +8,19 @@ from sidecypher_procedures.github.options import FetchOptions
 
 def test_options_are_read_by_their_cypher_names() -> None:
     """Every option has its own field; null and absence give the default."""
-    parsed = FetchOptions.parse({"maxAge": 0, "onError": "skip", "timeout": 1.5})
+    parsed = FetchOptions.parse({"maxAge": 0, "onError": "skip", "timeout": 1.5, "api": "rest"})
 
-    assert parsed == FetchOptions(max_age=0.0, on_error="skip", timeout=1.5)
+    assert parsed == FetchOptions(max_age=0.0, on_error="skip", timeout=1.5, api="rest")
     assert FetchOptions.parse({}) == FetchOptions.parse({"maxAge": None}) == FetchOptions()
 
 
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"api": "rest"}, "`api`"),
+        ({"api": "soap"}, "`api`"),
+        ({"api": 1}, "`api`"),
         ({"maxage": 1}, "`maxage`"),
-        ({"api": None}, "`api`"),
+        ({"etag": None}, "`etag`"),
         ({"maxAge": -1}, "`maxAge`"),
         ({"maxAge": True}, "`maxAge`"),
         ({"maxAge": float("nan")}, "`maxAge`"),

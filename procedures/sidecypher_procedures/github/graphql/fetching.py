@@ -1,0 +1,171 @@
+"""Many things in one GraphQL call, and in smaller ones when GitHub cannot answer that many."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import httpx
+import msgspec
+
+from sidecypher_procedures.github import outcomes
+from sidecypher_procedures.github.connection import Connection, Reply
+from sidecypher_procedures.github.errors import (
+    GithubError,
+    GraphqlRefused,
+    NotFound,
+    PermissionDenied,
+    RateLimited,
+    ServerFailed,
+    TimedOut,
+    UnusableAnswer,
+)
+from sidecypher_procedures.github.graphql.documents import Document, document
+from sidecypher_procedures.github.graphql.reading import AS_REST
+from sidecypher_procedures.github.names import Kind, Target
+
+Found = dict[str, Any] | GithubError | None
+"""A thing as the REST API gives it, or why there is none; None where only the REST API can tell."""
+
+# One thing that GitHub cannot answer for is told from ninety-nine others by fifteen calls.
+_MAX_CALLS: Final = 16
+_OVERLOADED: Final = frozenset({httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT})
+_LIMITED: Final = frozenset({"RATE_LIMITED", "RATE_LIMIT"})
+_FORBIDDEN: Final = frozenset({"FORBIDDEN", "INSUFFICIENT_SCOPES"})
+
+
+class _Overloaded(Exception):
+    """GitHub may answer when it is asked for less.
+
+    Attributes:
+        failure: Gives what it means for a thing if it does not.
+    """
+
+    def __init__(self, failure: Callable[[Target], GithubError]) -> None:
+        super().__init__()
+        self.failure = failure
+
+
+class _Error(msgspec.Struct):
+    """One of the errors inside an answer; its message may quote what was asked."""
+
+    type: str | None = None
+    path: list[str | int] = []
+    extensions: dict[str, Any] = {}
+
+
+class _Answer(msgspec.Struct):
+    data: dict[str, Any] | None = None
+    errors: list[_Error] = []
+
+
+async def fetch_all(
+    connection: Connection, targets: Sequence[Target], now: datetime
+) -> dict[Target, Found]:
+    """Fetch things of one kind by one call; one that is too much for GitHub is halved.
+
+    No more than sixteen calls are made.
+
+    Args:
+        connection: Where to ask.
+        targets: What to fetch.
+        now: The time, for telling when a rate limit ends.
+
+    Raises:
+        GithubError: There is no connection to GitHub, or its answer cannot be read.
+
+    Example:
+        >>> found = await fetch_all(connection, targets, now)  # doctest: +SKIP
+        >>> found[targets[0]]["title"]  # doctest: +SKIP
+        'Found a bug'
+    """
+    found: dict[Target, Found] = {}
+    waiting = deque([tuple(targets)])
+    calls = 0
+    while waiting:
+        asked = waiting.popleft()
+        calls += 1
+        try:
+            found |= await _ask(connection, asked, now)
+        except _Overloaded as overloaded:
+            middle = len(asked) // 2
+            if middle and calls + len(waiting) + 2 <= _MAX_CALLS:
+                waiting += (asked[:middle], asked[middle:])
+            else:
+                found |= {target: overloaded.failure(target) for target in asked}
+    return found
+
+
+async def _ask(
+    connection: Connection, targets: tuple[Target, ...], now: datetime
+) -> dict[Target, Found]:
+    made = document(targets)
+    try:
+        reply = await connection.query(made.text, made.variables)
+    except TimedOut as error:
+        raise _Overloaded(_timed_out) from error
+    if reply.status in _OVERLOADED:
+        raise _Overloaded(lambda target: outcomes.failure(reply, target, now))
+    if reply.status != httpx.codes.OK:
+        return {target: outcomes.failure(reply, target, now) for target in targets}
+    return dict(_rows(made, _answer(reply)))
+
+
+def _answer(reply: Reply) -> _Answer:
+    try:
+        answer = msgspec.json.decode(reply.content, type=_Answer)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        # `from None`: the original quotes the body.
+        raise UnusableAnswer("GitHub's answer to a GraphQL query has another shape") from None
+    if any(error.type in _LIMITED for error in answer.errors):
+        raise RateLimited("GitHub's rate limit for GraphQL is used up", hint="Try again later.")
+    if answer.data is None:
+        if any(error.type or error.extensions for error in answer.errors):
+            raise GraphqlRefused("GitHub refused a GraphQL query as a whole")
+        # GitHub says no more than that something went wrong when a query takes too long.
+        raise _Overloaded(_timed_out)
+    return answer
+
+
+def _rows(made: Document, answer: _Answer) -> Iterator[tuple[Target, Found]]:
+    data = answer.data or {}
+    depth = max(map(len, made.places.values()))
+    errors: dict[tuple[str | int, ...], _Error] = {}
+    for error in answer.errors:
+        errors.setdefault(tuple(error.path[:depth]), error)
+    for target, place in made.places.items():
+        # An error below a thing is that thing's, and one of a repository that of all in it.
+        found = errors.get(place) or errors.get(place[:1])
+        yield target, _failure(target, found) if found else _thing(target, _at(data, place))
+
+
+def _at(data: Any, place: tuple[str, ...]) -> Any:
+    for key in place:
+        data = data.get(key) if isinstance(data, dict) else None
+    return data
+
+
+def _thing(target: Target, node: Any) -> Found:
+    if node is None:
+        return outcomes.absence(NotFound, target)
+    try:
+        if target.kind is Kind.ISSUE and node["__typename"] != "Issue":
+            return None
+        return AS_REST[target.kind](node)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return UnusableAnswer(
+            f"GitHub's GraphQL answer for the {target.kind.value} `{target}` has another shape"
+        )
+
+
+def _failure(target: Target, error: _Error) -> GithubError:
+    what = f"{target.kind.value} `{target}`"
+    if error.type == "NOT_FOUND":
+        return outcomes.absence(NotFound, target)
+    if error.type in _FORBIDDEN:
+        return PermissionDenied(f"GitHub does not let this token read the {what}")
+    return ServerFailed(f"GitHub failed inside a GraphQL query for the {what}")
+
+
+def _timed_out(target: Target) -> TimedOut:
+    return TimedOut(f"GitHub did not answer in time for `{target}`")

@@ -1,0 +1,151 @@
+"""What GraphQL gives, written as the REST API writes it: so there is one reader of columns."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from sidecypher_procedures.github.names import Kind
+
+_Json = Mapping[str, Any]
+
+_MERGEABLE: Final = {"MERGEABLE": True, "CONFLICTING": False}
+
+
+def issue(node: _Json) -> dict[str, Any]:
+    """Write an `Issue`.
+
+    Example:
+        >>> issue({"__typename": "Issue", "state": "OPEN"})["state"]
+        'open'
+    """
+    return {**_conversation(node), "state_reason": _lower(node.get("stateReason"))}
+
+
+def pull_request(node: _Json) -> dict[str, Any]:
+    """Write a `PullRequest`."""
+    return {
+        **_conversation(node),
+        "state": "open" if node.get("state") == "OPEN" else "closed",
+        "draft": node.get("isDraft"),
+        "merged": node.get("merged"),
+        # Neither true nor false while GitHub computes it.
+        "mergeable": _MERGEABLE.get(node.get("mergeable", "")),
+        "mergeable_state": _lower(node.get("mergeStateStatus")),
+        "head": {
+            "ref": node.get("headRefName"),
+            "sha": node.get("headRefOid"),
+            "repo": _renamed(node.get("headRepository"), full_name="nameWithOwner"),
+        },
+        "base": {"ref": node.get("baseRefName")},
+        "requested_reviewers": [
+            reviewer
+            for request in _nodes(node, "reviewRequests")
+            # A team has no login; null is a reviewer the token may not see.
+            if (reviewer := _somebody(request.get("requestedReviewer"))) is not None
+        ],
+        "additions": node.get("additions"),
+        "deletions": node.get("deletions"),
+        "changed_files": node.get("changedFiles"),
+        "commits": _total(node, "commits"),
+        "merged_at": node.get("mergedAt"),
+    }
+
+
+def repository(node: _Json) -> dict[str, Any]:
+    """Write a `Repository`."""
+    return {
+        "id": node.get("databaseId"),
+        "node_id": node.get("id"),
+        "owner": node.get("owner"),
+        "name": node.get("name"),
+        "full_name": node.get("nameWithOwner"),
+        "description": node.get("description"),
+        "default_branch": (node.get("defaultBranchRef") or {}).get("name"),
+        "visibility": _lower(node.get("visibility")),
+        "has_issues": node.get("hasIssuesEnabled"),
+        "has_wiki": node.get("hasWikiEnabled"),
+        "has_projects": node.get("hasProjectsEnabled"),
+        "has_discussions": node.get("hasDiscussionsEnabled"),
+        "archived": node.get("isArchived"),
+        "disabled": node.get("isDisabled"),
+        "fork": node.get("isFork"),
+        "is_template": node.get("isTemplate"),
+        "allow_forking": node.get("forkingAllowed"),
+        "allow_merge_commit": node.get("mergeCommitAllowed"),
+        "allow_squash_merge": node.get("squashMergeAllowed"),
+        "allow_rebase_merge": node.get("rebaseMergeAllowed"),
+        "allow_auto_merge": node.get("autoMergeAllowed"),
+        "allow_update_branch": node.get("allowUpdateBranch"),
+        "delete_branch_on_merge": node.get("deleteBranchOnMerge"),
+        "web_commit_signoff_required": node.get("webCommitSignoffRequired"),
+        "language": (node.get("primaryLanguage") or {}).get("name"),
+        "topics": [topic["topic"]["name"] for topic in _nodes(node, "repositoryTopics")],
+        "license": _renamed(node.get("licenseInfo"), spdx_id="spdxId"),
+        "stargazers_count": node.get("stargazerCount"),
+        "forks_count": node.get("forkCount"),
+        # REST counts pull requests among the issues.
+        "open_issues_count": _total(node, "issues") + _total(node, "pullRequests"),
+        "created_at": node.get("createdAt"),
+        "updated_at": node.get("updatedAt"),
+        "pushed_at": node.get("pushedAt"),
+        "html_url": node.get("url"),
+    }
+
+
+def _conversation(node: _Json) -> dict[str, Any]:
+    """Write what issues and pull requests have in common."""
+    return {
+        "number": node.get("number"),
+        "id": _integer(node.get("fullDatabaseId")),
+        "node_id": node.get("id"),
+        "title": node.get("title"),
+        "body": node.get("body"),
+        "state": _lower(node.get("state")),
+        "locked": node.get("locked"),
+        "labels": _nodes(node, "labels"),
+        "assignees": [_somebody(found) for found in _nodes(node, "assignees")],
+        "user": _somebody(node.get("author")),
+        "milestone": node.get("milestone"),
+        "comments": _total(node, "comments"),
+        "created_at": node.get("createdAt"),
+        "updated_at": node.get("updatedAt"),
+        "closed_at": node.get("closedAt"),
+        "html_url": node.get("url"),
+    }
+
+
+def _somebody(actor: _Json | None) -> dict[str, Any] | None:
+    """Write a login as REST does: it marks the bots."""
+    if actor is None or "login" not in actor:
+        return None
+    mark = "[bot]" if actor["__typename"] == "Bot" else ""
+    return {"login": actor["login"] + mark}
+
+
+def _nodes(node: _Json, name: str) -> list[Any]:
+    """Give what a connection has; one the token may not see has nothing."""
+    return [found for found in (node.get(name) or {}).get("nodes") or [] if found is not None]
+
+
+def _total(node: _Json, name: str) -> int:
+    total: int = node[name]["totalCount"]
+    return total
+
+
+def _renamed(node: _Json | None, **names: str) -> dict[str, Any] | None:
+    return None if node is None else {name: node.get(given) for name, given in names.items()}
+
+
+def _lower(value: str | None) -> str | None:
+    return None if value is None else value.lower()
+
+
+def _integer(value: str | int | None) -> int | None:
+    # A BigInt is text in JSON.
+    return None if value is None else int(value)
+
+
+AS_REST: Final[Mapping[Kind, Callable[[_Json], dict[str, Any]]]] = {
+    Kind.ISSUE: issue,
+    Kind.PULL_REQUEST: pull_request,
+    Kind.REPOSITORY: repository,
+}
