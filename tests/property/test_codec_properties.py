@@ -282,3 +282,12 @@ def test_dates_are_iso_8601(value):
     """A DATE is written as Java's `LocalDate` reads it."""
     assert encoder(CypherType("DATE"))(value) == {"$date": value.isoformat()}
     assert date.fromisoformat(value.isoformat()) == value
+
+
+@given(value=st.datetimes(timezones=st.just(UTC)))
+def test_utc_is_written_as_any_zone_without_an_offset(value):
+    """The short way that a time in UTC takes gives the text that the long one gives."""
+    write = encoder(CypherType("ZONED DATETIME"))
+    nameless = timezone(timedelta(0), "no offset")
+
+    assert write(value) == write(value.replace(tzinfo=nameless))
