@@ -1,19 +1,24 @@
-"""Answers kept in memory, and one request for many callers who want the same."""
+"""Answers by what they are about, and one request for many callers who want the same."""
 
 import asyncio
 import contextvars
-import math
 import time
-from collections.abc import Callable, Coroutine, Hashable, Mapping
+from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
-from cachetools import LRUCache
+from cachetools import TTLCache
 
-from sidecypher_procedures.github.errors import GithubError
+from sidecypher_procedures.github.store import Entry, Store
 
 T = TypeVar("T")
+
+_NAME_SECONDS: Final = 3600.0
+_MAX_NAMES: Final = 4096
+_MAX_MARKS: Final = 65_536
+# Of `/repos/OWNER/NAME`, split at each slash.
+_REPOSITORY_PARTS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,55 +29,88 @@ class Clock:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One answer of GitHub's: an entity's fields, or that there is none.
-
-    Attributes:
-        fields: The entity's columns, read only; empty when `missing` is set.
-        missing: The error that says why there is no entity.
-        etag: The validator as received, quotes and weakness included.
-        fetched_at: When GitHub last gave or confirmed it.
-        checked_at: The same on the growing clock, seconds.
-        lifetime: Seconds after which it must be confirmed, however patient the caller.
-        size: What it counts for in the cache, bytes.
-    """
-
-    fields: Mapping[str, Any]
-    missing: type[GithubError] | None
-    etag: str | None
-    fetched_at: datetime
-    checked_at: float
-    lifetime: float = math.inf
-    size: int = 1
-
-    def is_fresh(self, max_age: float, now: float) -> bool:
-        """Tell whether it may be given to a caller who accepts an age of `max_age` seconds."""
-        return now - self.checked_at < min(max_age, self.lifetime)
-
-
 class EntityCache:
-    """Entries by key, the least recently used dropped when their sizes exceed a number of bytes.
+    """Entries by credential and path, wherever an entity was asked for and however it is called.
+
+    An entity that was found under several names is one entry: where GitHub says that it is. No
+    entry is given to another credential. What was being fetched while it was invalidated is not
+    kept.
 
     Example:
-        >>> cache = EntityCache(max_bytes=1024)
-        >>> cache.get(("anonymous", "/repos/o/r")) is None
+        >>> from sidecypher_procedures.github.store import MemoryStore
+        >>> cache = EntityCache(MemoryStore(max_bytes=1024), Clock())
+        >>> cache.get("anonymous", "/repos/o/r") is None
         True
     """
 
-    def __init__(self, max_bytes: int) -> None:
-        self._entries: LRUCache[Hashable, Entry] = LRUCache(max_bytes, lambda entry: entry.size)
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        # An old name may be given to another entity, so that none is believed for ever.
+        self._names: TTLCache[str, str] = TTLCache(_MAX_NAMES, _NAME_SECONDS, clock.monotonic)
+        self._invalidated: dict[str, int] = {}
+        self._forgotten = 0
+        self.generation = 0
+        """How many invalidations there were."""
 
-    def get(self, key: Hashable) -> Entry | None:
+    def path(self, asked: str) -> str:
+        """Return where what is asked for under an old name is now."""
+        return self._names.get(asked, asked)
+
+    def get(self, credential: str, asked: str) -> Entry | None:
         """Give the entry, fresh or not."""
-        return self._entries.get(key)
+        # Nothing is kept under an old name, so that most are found without looking at those.
+        return self._store.get((credential, asked)) or self._store.get(
+            (credential, self.path(asked))
+        )
 
-    def put(self, key: Hashable, entry: Entry) -> None:
-        """Keep the entry, unless it alone is larger than the whole cache."""
-        if entry.size <= self._entries.maxsize:
-            self._entries[key] = entry
-        else:
-            self._entries.pop(key, None)
+    def put(self, credential: str, asked: str, entry: Entry, since: int) -> None:
+        """Keep what was fetched, unless it was invalidated meanwhile.
+
+        Args:
+            credential: Whose answer it is.
+            asked: The path that was asked for.
+            entry: The answer.
+            since: The generation when the request began.
+        """
+        path = entry.path or asked
+        if max(self.invalidated(path), self.invalidated(asked)) > since:
+            return
+        known = entry.identity and self._store.path_of(credential, entry.identity)
+        for name in {asked, known or asked} - {path}:
+            self._store.drop(name)
+            self._names[name] = path
+        self._names.pop(path, None)
+        self._store.put((credential, path), entry)
+
+    def invalidate(self, asked: str, *, below: bool = False) -> int:
+        """Drop what all credentials have at a path, and return how many entries that were.
+
+        Args:
+            asked: The path, of any name that the entity was found under.
+            below: Whether to drop what is below the path too.
+        """
+        self.generation += 1
+        paths = {asked, self.path(asked)}
+        if below:
+            names = self._names.items()
+            paths |= {path for name, path in names if name.startswith(f"{asked}/")}
+        for path in paths:
+            self._mark(path)
+        kept = paths.union(*map(self._store.below, paths)) if below else paths
+        return sum(map(self._store.drop, kept))
+
+    def invalidated(self, path: str) -> int:
+        """Return the generation of the latest invalidation of a path or of its repository."""
+        marks = self._invalidated
+        repository = "/".join(path.split("/", _REPOSITORY_PARTS)[:_REPOSITORY_PARTS])
+        return max(marks.get(path, 0), marks.get(repository, 0), self._forgotten)
+
+    def _mark(self, path: str) -> None:
+        if len(self._invalidated) >= _MAX_MARKS:
+            # As if all had been invalidated: it only costs a request for what is being fetched.
+            self._invalidated.clear()
+            self._forgotten = self.generation
+        self._invalidated[path] = self.generation
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -11,12 +11,13 @@ from typing import Any, Final
 import httpx
 
 from sidecypher_procedures.github import outcomes
-from sidecypher_procedures.github.cache import Clock, EntityCache, Entry, SingleFlight
+from sidecypher_procedures.github.cache import Clock, EntityCache, SingleFlight
 from sidecypher_procedures.github.connection import Connection, Reply
-from sidecypher_procedures.github.entities import READERS, ShapeError
+from sidecypher_procedures.github.entities import READERS, ShapeError, place
 from sidecypher_procedures.github.errors import (
     GithubError,
     InvalidOption,
+    NotFound,
     TimedOut,
     UnusableAnswer,
 )
@@ -24,10 +25,10 @@ from sidecypher_procedures.github.graphql import LARGEST_NUMBER, Found, fetch_al
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.options import Api
 from sidecypher_procedures.github.settings import GithubSettings
+from sidecypher_procedures.github.store import Entry, MemoryStore, packed
 
 # GitHub computes `mergeable` after it was first asked for, within seconds.
 _PENDING_SECONDS: Final = 3.0
-_ENTRY_OVERHEAD_BYTES: Final = 512
 _REST_AT_A_TIME: Final = 20
 # One call of GraphQL costs as much as some of REST, and its answers have no ETag.
 _MOST_BY_REST: Final = 20
@@ -42,7 +43,7 @@ class Snapshot:
     """An entity as GitHub last gave it.
 
     Attributes:
-        fields: Its columns, read only: the cache shares them.
+        fields: Its columns.
         fetched_at: When GitHub last gave or confirmed them.
         stale: Whether they are older than the caller accepts, because GitHub could not be asked.
     """
@@ -70,7 +71,7 @@ class GithubClient:
         # What one token may see must never be given to another.
         self._credential_key = credential.key
         self._connection = Connection(self._settings, credential, self._clock)
-        self._cache = EntityCache(self._settings.cache_bytes)
+        self._cache = EntityCache(MemoryStore(self._settings.cache_bytes), self._clock)
         self._flights: SingleFlight[Entry] = SingleFlight()
         self._queries: SingleFlight[dict[Target, Found]] = SingleFlight()
         self._has_token = credential.token is not None
@@ -95,8 +96,7 @@ class GithubClient:
         Raises:
             GithubError: GitHub gave no answer that can be used, and there is none to fall back on.
         """
-        found = await self.get_many([target], max_age=max_age, wait=wait, api=api)
-        result = found[target]
+        (result,) = await self.get_many([target], max_age=max_age, wait=wait, api=api)
         if isinstance(result, GithubError):
             raise result
         return result
@@ -108,11 +108,11 @@ class GithubClient:
         max_age: float = 60.0,
         wait: float = 30.0,
         api: Api = "auto",
-    ) -> dict[Target, Snapshot | GithubError]:
-        """Give many targets of one kind, each fetched once, and what went wrong with the others.
+    ) -> list[Snapshot | GithubError]:
+        """Give many targets of one kind in their order, or what went wrong with each.
 
         Args:
-            targets: What to give; equal ones count once.
+            targets: What to give; equal ones are fetched once.
             max_age: Accepted age in seconds, as for one.
             wait: Seconds to wait for GitHub, all together.
             api: Which API to ask. ``auto`` is GraphQL, a hundred by one call, for more than twenty
@@ -126,90 +126,105 @@ class GithubClient:
                 "The option `api` cannot be 'graphql': GitHub's GraphQL API needs a token",
                 hint="Set SIDECYPHER_GITHUB_TOKEN, or give 'auto' or 'rest'.",
             )
+        wanted = list(targets)
         now = self._clock.monotonic()
-        results: dict[Target, Snapshot | GithubError] = {}
-        cold: list[Target] = []
-        for target in targets:
-            if target in results:
-                continue
-            entry = self._cache.get(self._key(target))
-            if entry is not None and entry.is_fresh(max_age, now):
-                results[target] = _settled(entry, target)
-            else:
-                cold.append(target)
-        if cold:
-            await self._fetch_many(list(dict.fromkeys(cold)), wait, api, results)
-        return results
+        found: list[Snapshot | GithubError | None] = []
+        for target in wanted:
+            entry = self._cache.get(self._credential_key, target.key)
+            fresh = entry is not None and entry.is_fresh(max_age, now)
+            found.append(_settled(entry, target) if entry is not None and fresh else None)
+        cold = {target for target, known in zip(wanted, found, strict=True) if known is None}
+        fetched = await self._fetch_many(list(cold), wait, api) if cold else {}
+        return [known or fetched[target] for target, known in zip(wanted, found, strict=True)]
 
-    def _key(self, target: Target) -> Hashable:
-        return self._credential_key, target.key
+    def invalidate(self, owner: str, repo: str, number: int | None = None) -> int:
+        """Drop what is in memory of a repository and all in it, or of one number in it.
+
+        What is being fetched now is given to who waits for it, and not kept.
+
+        Returns:
+            How many entries were dropped.
+
+        Raises:
+            InvalidName: A name or the number cannot be one.
+        """
+        if number is None:
+            repository = Target(Kind.REPOSITORY, owner, repo)
+            return self._cache.invalidate(repository.key, below=True)
+        # GitHub counts issues and pull requests together, and gives each pull request as both.
+        numbered = [Target(kind, owner, repo, number) for kind in (Kind.ISSUE, Kind.PULL_REQUEST)]
+        return sum(self._cache.invalidate(target.key) for target in numbered)
 
     async def _fetch_many(
-        self,
-        cold: list[Target],
-        wait: float,
-        api: Api,
-        results: dict[Target, Snapshot | GithubError],
-    ) -> None:
+        self, cold: list[Target], wait: float, api: Api
+    ) -> dict[Target, Snapshot | GithubError]:
         by_query = api == "graphql" or (
             api == "auto" and self._has_token and len(cold) > _MOST_BY_REST
         )
         works = self._works_by_query(cold) if by_query else {}
-
-        async def fetch(target: Target) -> None:
-            work = works.get(target) or partial(self._fetch, target)
-            results[target] = await self._refresh(target, work, wait)
-
-        await asyncio.gather(*map(fetch, cold))
+        refreshed = await asyncio.gather(
+            *(
+                self._refresh(target, works.get(target, partial(self._fetch, target)), wait)
+                for target in cold
+            )
+        )
+        return dict(zip(cold, refreshed, strict=True))
 
     def _works_by_query(self, cold: list[Target]) -> dict[Target, _Work]:
         askable = [target for target in cold if (target.number or 0) <= LARGEST_NUMBER]
+        since = self._cache.generation
         works: dict[Target, _Work] = {}
         for start in range(0, len(askable), _KEYS_PER_QUERY):
             together = tuple(askable[start : start + _KEYS_PER_QUERY])
-            works |= {
-                target: partial(self._fetch_by_query, target, together) for target in together
-            }
+            for target in together:
+                works[target] = partial(self._fetch_by_query, target, together, since)
         return works
 
     async def _refresh(self, target: Target, work: _Work, wait: float) -> Snapshot | GithubError:
         """Run the work, shared with all who want the same; fall back on what is known."""
-        key = self._key(target)
+        path = self._cache.path(target.key)
+        # Who comes after an invalidation must not share what began before it.
+        flight = (self._credential_key, path, self._cache.invalidated(path))
         try:
             async with asyncio.timeout(wait):
-                return _settled(await self._flights.run(key, work), target)
+                return _settled(await self._flights.run(flight, work), target)
         except TimeoutError:
             error: GithubError = TimedOut(f"GitHub did not answer in time for `{target}`")
         except GithubError as raised:
             error = raised
-        entry = self._cache.get(key)
+        entry = self._cache.get(self._credential_key, target.key)
         fallback = error.transient and self._settings.serve_stale
         if entry is None or entry.missing is not None or not fallback:
             return error
         return Snapshot(entry.fields, entry.fetched_at, stale=True)
 
     async def _fetch(self, target: Target) -> Entry:
-        known = self._cache.get(self._key(target))
-        etag = known.etag if known is not None else None
         async with self._rest_gate:
+            since = self._cache.generation
+            known = self._cache.get(self._credential_key, target.key)
+            etag = known.etag if known is not None else None
             reply = await self._connection.get(target, etag)
         if reply.status == httpx.codes.NOT_MODIFIED and known is not None and etag is not None:
             entry = replace(known, fetched_at=self._clock.now(), checked_at=self._clock.monotonic())
         else:
             entry = self._entry(reply, target)
-        self._cache.put(self._key(target), entry)
+        self._cache.put(self._credential_key, target.key, entry, since)
         return entry
 
-    async def _fetch_by_query(self, target: Target, together: tuple[Target, ...]) -> Entry:
-        answers = await self._queries.run(together, partial(self._query, together))
+    async def _fetch_by_query(
+        self, target: Target, together: tuple[Target, ...], since: int
+    ) -> Entry:
+        answers = await self._queries.run((since, together), partial(self._query, together))
         found = answers[target]
         if found is None:
             return await self._fetch(target)
-        if isinstance(found, GithubError):
+        if isinstance(found, NotFound):
+            entry = self._absent(NotFound)
+        elif isinstance(found, GithubError):
             raise found
-        fields = _read(found, target)
-        entry = self._stamped(0, fields=fields, lifetime=_lifetime(fields, target))
-        self._cache.put(self._key(target), entry)
+        else:
+            entry = self._present(found, target)
+        self._cache.put(self._credential_key, target.key, entry, since)
         return entry
 
     async def _query(self, targets: tuple[Target, ...]) -> dict[Target, Found]:
@@ -219,43 +234,48 @@ class GithubClient:
     def _entry(self, reply: Reply, target: Target) -> Entry:
         missing = outcomes.MISSING.get(reply.status)
         if missing is not None:
-            return self._stamped(
-                len(reply.content), missing=missing, lifetime=self._settings.negative_ttl
-            )
+            return self._absent(missing)
         if reply.status != httpx.codes.OK:
             raise outcomes.failure(reply, target, self._clock.now())
-        fields = _read(outcomes.body(reply, target), target)
-        etag = reply.headers.get("etag")
-        size = len(reply.content)
-        return self._stamped(size, fields=fields, etag=etag, lifetime=_lifetime(fields, target))
+        return self._present(outcomes.body(reply, target), target, reply.headers.get("etag"))
 
-    def _stamped(
-        self,
-        size: int,
-        *,
-        lifetime: float,
-        fields: Mapping[str, Any] | None = None,
-        missing: type[GithubError] | None = None,
-        etag: str | None = None,
-    ) -> Entry:
+    def _absent(self, missing: type[GithubError]) -> Entry:
         return Entry(
-            fields=fields or {},
+            content=b"",
             missing=missing,
+            etag=None,
+            fetched_at=self._clock.now(),
+            checked_at=self._clock.monotonic(),
+            lifetime=self._settings.negative_ttl,
+        )
+
+    def _present(self, json: Mapping[str, Any], target: Target, etag: str | None = None) -> Entry:
+        fields, content = _read(json, target)
+        where = place(target.kind, fields)
+        node = fields["node_id"]
+        return Entry(
+            content=content,
+            missing=None,
             etag=etag,
             fetched_at=self._clock.now(),
             checked_at=self._clock.monotonic(),
-            lifetime=lifetime,
-            size=size + _ENTRY_OVERHEAD_BYTES,
+            lifetime=_lifetime(fields, target),
+            path=where.key if where is not None else None,
+            # A pull request has one node id, also where it is given as an issue.
+            identity=node and f"{target.kind.value} {node}",
         )
 
 
-def _read(json: Mapping[str, Any], target: Target) -> Mapping[str, Any]:
+def _read(json: Mapping[str, Any], target: Target) -> tuple[dict[str, Any], bytes]:
+    """Read the columns, and pack them."""
+    what = f"GitHub's answer for the {target.kind.value} `{target}`"
     try:
-        return READERS[target.kind](json)
+        fields = READERS[target.kind](json)
+        return fields, packed(fields)
     except ShapeError as error:
-        raise UnusableAnswer(
-            f"GitHub's answer for the {target.kind.value} `{target}` is none: {error}"
-        ) from error
+        raise UnusableAnswer(f"{what} is none: {error}") from error
+    except OverflowError:
+        raise UnusableAnswer(f"{what} has a number of more than 64 bits") from None
 
 
 def _lifetime(fields: Mapping[str, Any], target: Target) -> float:

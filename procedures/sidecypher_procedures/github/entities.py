@@ -4,15 +4,20 @@ Fields and enumeration values that GitHub adds later pass; a field of another ty
 names the field and never its value.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
-from sidecypher_procedures.github.names import Kind
+from sidecypher_procedures.github.errors import InvalidName
+from sidecypher_procedures.github.names import Kind, Target
 
 T = TypeVar("T")
 _Json = Mapping[str, Any]
 
+_PAGE: Final = re.compile(r"https?://[^/?#]+/(?P<owner>[^/?#]+)/(?P<repo>[^/?#]+)")
+# Who stands for a deleted user in the REST API; GraphQL has nobody there.
+_GHOST: Final = "ghost"
 _SETTINGS: Final = {
     "hasIssues": "has_issues",
     "hasWiki": "has_wiki",
@@ -59,6 +64,15 @@ class _Reader:
 
     def text(self, key: str) -> str | None:
         return self._scalar(key, str)
+
+    def prose(self, key: str) -> str | None:
+        """Read a text; an empty one is none, as one API has none where the other has an empty."""
+        return self.text(key) or None
+
+    def login(self, key: str) -> str | None:
+        """Read who somebody is; a deleted user is nobody."""
+        login = self.inner(key).text("login")
+        return None if login == _GHOST else login
 
     def count(self, key: str) -> int | None:
         return self._scalar(key, int)
@@ -167,7 +181,7 @@ def read_repository(json: _Json) -> dict[str, Any]:
         "owner": repository.inner("owner").text("login"),
         "name": repository.text("name"),
         "full_name": repository.text("full_name"),
-        "description": repository.text("description"),
+        "description": repository.prose("description"),
         "default_branch": repository.text("default_branch"),
         "visibility": repository.text("visibility"),
         # What the token may not see, or the API version does not have, is left out.
@@ -195,17 +209,34 @@ def _conversation(thing: _Reader) -> dict[str, Any]:
         "id": thing.identifier("id"),
         "node_id": thing.text("node_id"),
         "title": thing.text("title"),
-        "body": thing.text("body"),
+        "body": thing.prose("body"),
         "state": thing.text("state"),
         "labels": thing.names("labels", "name"),
         "assignees": thing.names("assignees", "login"),
-        "author": thing.inner("user").text("login"),
+        "author": thing.login("user"),
         "comments": thing.count("comments"),
         "created_at": thing.moment("created_at"),
         "updated_at": thing.moment("updated_at"),
         "closed_at": thing.moment("closed_at"),
         "url": thing.text("html_url"),
     }
+
+
+def place(kind: Kind, fields: _Json) -> Target | None:
+    """Return where an entity is now by its columns: its page tells, whatever it was asked for as.
+
+    Example:
+        >>> found = {"url": "https://github.com/octocat/Hello-World/issues/7", "number": 7}
+        >>> str(place(Kind.ISSUE, found))
+        'octocat/Hello-World#7'
+    """
+    names = _PAGE.match(fields["url"] or "")
+    if names is None:
+        return None
+    try:
+        return Target(kind, names["owner"], names["repo"], fields.get("number"))
+    except InvalidName:
+        return None
 
 
 READERS: Final[Mapping[Kind, Callable[[_Json], dict[str, Any]]]] = {

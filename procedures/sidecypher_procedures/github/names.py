@@ -3,14 +3,17 @@
 import re
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
 
 from sidecypher_procedures.github.errors import InvalidName
 
 _OWNER: Final = re.compile(r"[A-Za-z0-9_](?:-?[A-Za-z0-9_])*")
-_REPOSITORY: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_REPOSITORY: Final = re.compile(r"[A-Za-z0-9._-]+")
 _LONGEST_OWNER: Final = 100
+_LONGEST_NAME: Final = 100
+_REMEMBERED: Final = 256
 _LARGEST_NUMBER: Final = 2**63 - 1
 
 
@@ -71,11 +74,14 @@ class Target:
     @property
     def key(self) -> str:
         """What identifies it in a cache: GitHub compares names without case."""
-        return self.path.lower()
+        name = f"/repos/{self.owner}/{self.repo}"
+        if self.kind is not Kind.REPOSITORY:
+            name = f"{name}/{_SEGMENT[self.kind]}/{self.number}"
+        return name.lower()
 
 
 def _check_owner(owner: object) -> None:
-    if not isinstance(owner, str) or len(owner) > _LONGEST_OWNER or not _OWNER.fullmatch(owner):
+    if not isinstance(owner, str) or len(owner) > _LONGEST_OWNER or not _is_owner(owner):
         raise InvalidName(
             "The argument `owner` cannot be a GitHub login",
             hint="Give letters, digits, `_` and single inner `-` only, such as 'octocat'.",
@@ -83,11 +89,22 @@ def _check_owner(owner: object) -> None:
 
 
 def _check_repository(repo: object) -> None:
-    if not isinstance(repo, str) or repo in {".", ".."} or not _REPOSITORY.fullmatch(repo):
+    if not isinstance(repo, str) or len(repo) > _LONGEST_NAME or not _is_repository(repo):
         raise InvalidName(
             "The repository name cannot be one on GitHub",
             hint="Give 1 to 100 letters, digits, `.`, `_` or `-`, such as 'Hello-World'.",
         )
+
+
+# A batch has few repositories and many numbers.
+@lru_cache(maxsize=_REMEMBERED)
+def _is_owner(owner: str) -> bool:
+    return _OWNER.fullmatch(owner) is not None
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _is_repository(repo: str) -> bool:
+    return repo not in {".", ".."} and _REPOSITORY.fullmatch(repo) is not None
 
 
 def _check_number(number: object) -> None:

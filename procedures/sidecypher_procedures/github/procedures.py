@@ -100,8 +100,8 @@ async def _fetch_many(ctx: Context, row: type[R], kind: Kind, rows: _Batch) -> "
             for index, _ in group:
                 entries[index] = error
             return
-        for index, target in group:
-            entries[index] = _entry(row, found[target], wanted)
+        for (index, _), each in zip(group, found, strict=True):
+            entries[index] = _entry(row, each, wanted)
 
     await asyncio.gather(*(fetch(wanted, group) for wanted, group in groups.items()))
     return entries

@@ -1,16 +1,21 @@
-"""Entries are bounded, and one run serves many callers."""
+"""An entity is one entry, an invalidation wins, and one run serves many callers."""
 
 import asyncio
 from datetime import UTC, datetime
 
-from sidecypher_procedures.github.cache import EntityCache, Entry, SingleFlight
+import pytest
+
+from sidecypher_procedures.github.cache import Clock, EntityCache, SingleFlight
+from sidecypher_procedures.github.errors import NotFound
+from sidecypher_procedures.github.store import Entry, MemoryStore
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def entry(size: int = 1, lifetime: float = 100.0) -> Entry:
+def entry(size: int = 0, lifetime: float = 100.0, **more: object) -> Entry:
     """Make an entry checked at 10 s."""
-    return Entry({}, None, None, NOW, checked_at=10.0, lifetime=lifetime, size=size)
+    made = {"missing": None, "etag": None, "fetched_at": NOW, "checked_at": 10.0, **more}
+    return Entry(bytes(size), lifetime=lifetime, **made)
 
 
 def test_age_and_lifetime_both_bound_freshness() -> None:
@@ -21,24 +26,102 @@ def test_age_and_lifetime_both_bound_freshness() -> None:
     assert not entry(lifetime=3.0).is_fresh(60.0, now=13.0)
 
 
-def test_the_least_recently_used_entry_makes_room() -> None:
-    """Sizes together stay within the bound; what was used last stays."""
-    cache = EntityCache(max_bytes=10)
-    cache.put("a", entry(5))
-    cache.put("b", entry(5))
-    cache.get("a")
-    cache.put("c", entry(5))
-
-    assert [key for key in "abc" if cache.get(key)] == ["a", "c"]
+PATH = "/repos/o/r/issues/7"
+NEW = "/repos/o/new/issues/7"
 
 
-def test_an_entry_larger_than_the_cache_replaces_the_old_one_by_none() -> None:
-    """A too large entry is not kept, and neither is the outdated one of its key."""
-    cache = EntityCache(max_bytes=10)
-    cache.put("a", entry(5))
-    cache.put("a", entry(11))
+@pytest.fixture
+def cache() -> EntityCache:
+    """A cache in which no time passes."""
+    return EntityCache(MemoryStore(100_000), Clock(lambda: 10.0, lambda: NOW))
 
-    assert cache.get("a") is None
+
+def test_an_entry_is_its_credentials_alone(cache) -> None:
+    """What one token was given no other is."""
+    cache.put("a", PATH, entry(), since=0)
+
+    assert cache.get("a", PATH) == entry()
+    assert cache.get("b", PATH) is None
+
+
+def test_a_renamed_entity_is_one_entry(cache) -> None:
+    """What GitHub says is elsewhere is found by the old name and the new one, and kept once."""
+    moved = entry(path=NEW, identity="issue 1")
+    cache.put("a", PATH, moved, since=0)
+
+    assert cache.get("a", PATH) == cache.get("a", NEW) == moved
+    assert cache.invalidate(PATH) == 1
+    assert cache.get("a", PATH) is cache.get("a", NEW) is None
+
+
+def test_what_was_kept_under_an_old_name_is_found_by_its_identity(cache) -> None:
+    """A rename is noticed by the node id: the old name leads to the entry of the new one."""
+    cache.put("a", PATH, entry(path=PATH, identity="issue 1"), since=0)
+    renamed = entry(path=NEW, identity="issue 1")
+    cache.put("a", NEW, renamed, since=0)
+
+    assert cache.get("a", PATH) == renamed
+    assert cache.invalidate(NEW) == 1
+
+
+def test_a_name_that_is_used_again_is_its_new_owners(cache) -> None:
+    """When GitHub says that an old name is one again, it leads nowhere else."""
+    cache.put("a", PATH, entry(path=NEW, identity="issue 1"), since=0)
+    other = entry(path=PATH, identity="issue 2")
+    cache.put("a", PATH, other, since=0)
+
+    assert cache.get("a", PATH) == other
+    assert cache.get("a", NEW) == entry(path=NEW, identity="issue 1")
+
+
+def test_what_is_missing_under_an_old_name_is_not_missing_under_the_new(cache) -> None:
+    """A 404 for an old name ends what was known of it, and no more."""
+    cache.put("a", PATH, entry(path=NEW, identity="issue 1"), since=0)
+    cache.put("a", PATH, entry(missing=NotFound), since=0)
+
+    assert cache.get("a", PATH) == entry(missing=NotFound)
+    assert cache.get("a", NEW) == entry(path=NEW, identity="issue 1")
+
+
+@pytest.mark.parametrize("dropped", [PATH, NEW])
+def test_an_answer_under_way_cannot_undo_an_invalidation(cache, dropped) -> None:
+    """What was asked for before an invalidation, by whatever name, is not kept after it."""
+    since = cache.generation
+    cache.invalidate(dropped)
+    cache.put("a", PATH, entry(path=NEW), since)
+
+    assert cache.get("a", PATH) is None
+    cache.put("a", PATH, entry(path=NEW), cache.generation)
+    assert cache.get("a", PATH) is not None
+
+
+def test_an_invalidation_concerns_nothing_else(cache) -> None:
+    """What is under way for another issue of the repository is kept."""
+    since = cache.generation
+    cache.invalidate("/repos/o/r/issues/8")
+    cache.put("a", PATH, entry(), since)
+
+    assert cache.get("a", PATH) is not None
+
+
+def test_a_repository_goes_with_all_that_is_in_it(cache) -> None:
+    """All entries of a repository are dropped for all credentials, and no others."""
+    other = "/repos/o/r2/issues/7"
+    for path in ("/repos/o/r", PATH, "/repos/o/r/pulls/8", other):
+        for credential in "ab":
+            cache.put(credential, path, entry(), since=0)
+
+    assert cache.invalidate("/repos/o/r", below=True) == 6
+    assert cache.get("a", PATH) is None
+    assert cache.get("b", other) is not None
+
+
+def test_a_repository_goes_under_its_old_name_too(cache) -> None:
+    """What was found under the old name of a repository goes with it, wherever it is now."""
+    cache.put("a", PATH, entry(path=NEW, identity="issue 1"), since=0)
+
+    assert cache.invalidate("/repos/o/r", below=True) == 1
+    assert cache.get("a", NEW) is None
 
 
 def test_callers_of_one_key_share_one_run() -> None:

@@ -1,0 +1,148 @@
+"""Where answers are kept: entries by key, in a bounded part of memory."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+import msgspec
+from cachetools import LRUCache
+
+from sidecypher_procedures.github.errors import GithubError
+
+Key = tuple[str, str]
+"""Who asked, and the path in GitHub's REST API, in lower case."""
+
+# Of an entry of `MemoryStore`, beside its content; measured on CPython 3.11.
+_OVERHEAD_BYTES: Final = 1000
+
+_packer: Final = msgspec.msgpack.Encoder()
+_unpacker: Final = msgspec.msgpack.Decoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One answer of GitHub's: an entity's columns, or that there is none.
+
+    Attributes:
+        content: The columns, packed: as Python's own objects they take three times the room.
+        missing: The error that says why there is no entity.
+        etag: The validator as received, quotes and weakness included; GraphQL gives none.
+        fetched_at: When GitHub last gave or confirmed it.
+        checked_at: The same on the growing clock, seconds.
+        lifetime: Seconds after which it must be confirmed, however patient the caller.
+        path: Where GitHub says that it is now, if GitHub does.
+        identity: What stays the same when it is renamed or moved, if GitHub tells.
+    """
+
+    content: bytes
+    missing: type[GithubError] | None
+    etag: str | None
+    fetched_at: datetime
+    checked_at: float
+    lifetime: float = math.inf
+    path: str | None = None
+    identity: str | None = None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The entity's columns; there are none when `missing` is set."""
+        fields: dict[str, Any] = _unpacker.decode(self.content)
+        return fields
+
+    @property
+    def size(self) -> int:
+        """What it counts for, bytes: its content and what Python needs to keep it."""
+        return len(self.content) + _OVERHEAD_BYTES
+
+    def is_fresh(self, max_age: float, now: float) -> bool:
+        """Tell whether it may be given to a caller who accepts an age of `max_age` seconds."""
+        return now - self.checked_at < min(max_age, self.lifetime)
+
+
+def packed(fields: Mapping[str, Any]) -> bytes:
+    """Return columns as an entry keeps them.
+
+    Raises:
+        OverflowError: A number has more than 64 bits.
+    """
+    return _packer.encode(fields)
+
+
+class Store(Protocol):
+    """Where entries are kept."""
+
+    def get(self, key: Key) -> Entry | None:
+        """Give the entry, fresh or not."""
+
+    def put(self, key: Key, entry: Entry) -> None:
+        """Keep the entry in place of the one it has, if there is room for it."""
+
+    def drop(self, path: str) -> int:
+        """Forget what each credential has at a path, and return how many entries that were."""
+
+    def below(self, path: str) -> set[str]:
+        """Return the paths of all entries at a path and below it."""
+
+    def path_of(self, credential: str, identity: str) -> str | None:
+        """Return the path of the credential's entry with an identity."""
+
+
+class MemoryStore:
+    """Entries in memory, the least recently used dropped when their sizes exceed a bound.
+
+    Example:
+        >>> store = MemoryStore(max_bytes=1024)
+        >>> store.get(("anonymous", "/repos/o/r")) is None
+        True
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._entries = _Entries(max_bytes)
+        self._credentials: set[str] = set()
+
+    def get(self, key: Key) -> Entry | None:
+        """Give the entry, fresh or not."""
+        return self._entries.get(key)
+
+    def put(self, key: Key, entry: Entry) -> None:
+        """Keep the entry, unless it alone is larger than the whole store."""
+        self._credentials.add(key[0])
+        self._entries.pop(key, None)
+        if entry.size <= self._entries.maxsize:
+            self._entries[key] = entry
+
+    def drop(self, path: str) -> int:
+        """Forget what each credential has at a path, and return how many entries that were."""
+        keys = [(credential, path) for credential in self._credentials]
+        return sum(self._entries.pop(key, None) is not None for key in keys)
+
+    def below(self, path: str) -> set[str]:
+        """Return the paths of all entries at a path and below it."""
+        return {
+            found for _, found in self._entries if found == path or found.startswith(f"{path}/")
+        }
+
+    def path_of(self, credential: str, identity: str) -> str | None:
+        """Return the path of the credential's entry with an identity."""
+        return self._entries.paths.get((credential, identity))
+
+
+class _Entries(LRUCache[Key, Entry]):
+    """Entries by key, and their paths by identity, which an entry that has to go takes along."""
+
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(max_bytes, lambda entry: entry.size)
+        self.paths: dict[tuple[str, str], str] = {}
+
+    def __setitem__(self, key: Key, entry: Entry) -> None:
+        super().__setitem__(key, entry)
+        if entry.identity is not None:
+            self.paths[key[0], entry.identity] = key[1]
+
+    def __delitem__(self, key: Key) -> None:
+        entry = self[key]
+        super().__delitem__(key)
+        if entry.identity is not None and self.paths.get((key[0], entry.identity)) == key[1]:
+            del self.paths[key[0], entry.identity]

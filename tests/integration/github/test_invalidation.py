@@ -1,0 +1,95 @@
+"""What is dropped from memory is asked for again, also when it was under way."""
+
+import asyncio
+
+import pytest
+
+from sidecypher_procedures.github import errors
+from sidecypher_procedures.github.names import Kind, Target
+
+ISSUE = Target(Kind.ISSUE, "octocat", "Hello-World", 7)
+PATH = "/repos/octocat/Hello-World/issues/7"
+NEW = "/repos/octocat/Planet/issues/7"
+
+
+def issue(title="A", repo="Hello-World"):
+    """Give the JSON of an issue."""
+    page = f"https://github.com/octocat/{repo}/issues/7"
+    return {"id": 1, "node_id": "I_1", "number": 7, "title": title, "html_url": page}
+
+
+def test_what_is_invalidated_is_asked_for_again(github, answering, client_of) -> None:
+    """One number, in any case, drops the issue and the pull request of it; each costs a call."""
+    github.answer = lambda _: answering.of(issue(), ETag='"1"')
+
+    async def scenario() -> None:
+        async with client_of(github.url) as client:
+            await client.get(ISSUE)
+            await client.get(Target(Kind.PULL_REQUEST, "octocat", "Hello-World", 7))
+
+            assert client.invalidate("OctoCat", "hello-world", 7) == 2
+            assert client.invalidate("octocat", "Hello-World", 7) == 0
+            await client.get(ISSUE)
+            assert client.invalidate("octocat", "Hello-World") == 1
+            assert client.invalidate("octocat", "Hello") == 0
+
+    asyncio.run(scenario())
+    assert github.paths == [PATH, PATH.replace("issues", "pulls"), PATH]
+    assert "if-none-match" not in github.requests[-1].headers
+
+
+@pytest.mark.parametrize("number", [7, None])
+def test_an_answer_under_way_cannot_undo_it(github, answering, client_of, number) -> None:
+    """Who asked before gets the old answer; it is not kept, and who asks after does not share it."""
+    titles = iter(["old", "new"])
+    github.answer = lambda _: answering.of(issue(next(titles)))
+    github.open.clear()
+
+    async def scenario() -> None:
+        async with client_of(github.url) as client:
+            before = asyncio.create_task(client.get(ISSUE))
+            await asyncio.to_thread(github.arrived.wait, 10)
+            client.invalidate("octocat", "Hello-World", number)
+            github.arrived.clear()
+            after = asyncio.create_task(client.get(ISSUE))
+            await asyncio.to_thread(github.arrived.wait, 10)
+            github.open.set()
+
+            assert (await before).fields["title"] == "old"
+            assert (await after).fields["title"] == "new"
+            assert (await client.get(ISSUE)).fields["title"] == "new"
+
+    asyncio.run(scenario())
+    assert len(github.requests) == 2
+
+
+def test_a_renamed_repository_is_one_under_all_its_names(github, answering, client_of) -> None:
+    """An issue found by an old name is known by the new one, and goes by either."""
+    github.answer = lambda request: (
+        answering(301, {"Location": NEW}, b"{}")
+        if request.path == PATH
+        else answering.of(issue(repo="Planet"))
+    )
+
+    async def scenario() -> None:
+        async with client_of(github.url) as client:
+            old = await client.get(ISSUE)
+            assert await client.get(Target(Kind.ISSUE, "octocat", "PLANET", 7)) == old
+            assert client.invalidate("octocat", "Planet", 7) == 1
+            await client.get(ISSUE)
+            assert client.invalidate("octocat", "Hello-World") == 1
+
+    asyncio.run(scenario())
+    assert github.paths == [PATH, NEW, NEW]
+
+
+@pytest.mark.parametrize("arguments", [("o/x", "r"), ("o", ".."), ("o", "r", 0), ("o", "r", True)])
+def test_a_bad_name_is_refused(client_of, arguments) -> None:
+    """What cannot be a name drops nothing."""
+
+    async def scenario() -> None:
+        async with client_of("http://127.0.0.1:1") as client:
+            with pytest.raises(errors.InvalidName):
+                client.invalidate(*arguments)
+
+    asyncio.run(scenario())

@@ -1,0 +1,42 @@
+"""Entries are kept within a bound, and take with them what is known about them."""
+
+from datetime import UTC, datetime
+
+from sidecypher_procedures.github.store import Entry, MemoryStore, packed
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+EMPTY = Entry(b"", None, None, NOW, checked_at=10.0).size
+
+
+def entry(size: int = 0, identity: str | None = None) -> Entry:
+    """Make an entry that is so much larger than an empty one."""
+    return Entry(bytes(size), None, None, NOW, checked_at=10.0, identity=identity)
+
+
+def test_columns_come_back_as_they_were() -> None:
+    """Packed columns keep their types, moments to the microsecond."""
+    fields = {"number": 7, "title": "\N{SNOWMAN}", "labels": ["a"], "at": NOW, "none": None}
+
+    assert Entry(packed(fields), None, None, NOW, 10.0).fields == fields
+
+
+def test_the_least_recently_used_entry_makes_room() -> None:
+    """Sizes together stay within the bound; what was used last stays."""
+    store = MemoryStore(2 * EMPTY + 10)
+    store.put(("a", "/1"), entry(5, "one"))
+    store.put(("a", "/2"), entry(5, "two"))
+    store.get(("a", "/1"))
+    store.put(("a", "/3"), entry(5, "three"))
+
+    assert [path for path in ("/1", "/2", "/3") if store.get(("a", path))] == ["/1", "/3"]
+    assert [store.path_of("a", name) for name in ("one", "two")] == ["/1", None]
+
+
+def test_an_entry_larger_than_the_store_replaces_the_old_one_by_none() -> None:
+    """A too large entry is not kept, and neither is the outdated one of its key."""
+    store = MemoryStore(EMPTY + 10)
+    store.put(("a", "/1"), entry(5, "one"))
+    store.put(("a", "/1"), entry(11, "one"))
+
+    assert store.get(("a", "/1")) is None
+    assert store.path_of("a", "one") is None
