@@ -200,7 +200,9 @@ _FIELDS = {
     ("Repository", "webCommitSignoffRequired"): _flag("web_commit_signoff_required"),
     ("Repository", "stargazerCount"): _of("stargazers_count"),
     ("Repository", "forkCount"): _of("forks_count"),
-    ("Repository", "defaultBranchRef"): _inside("default_branch", "name"),
+    ("Repository", "defaultBranchRef"): lambda rest, *_, **__: (
+        None if rest.get("no_commits") else Thing("Ref", {"name": rest["default_branch"]})
+    ),
     ("Repository", "primaryLanguage"): _inside("language", "name"),
     ("Repository", "licenseInfo"): lambda rest, *_, **__: (
         Thing("License", rest["license"]) if rest.get("license") else None

@@ -5,6 +5,11 @@ plainly to whom it concerns: with one token for the sidecar, every Cypher user s
 sees.
 """
 
-from sidecypher_procedures.github.procedures import get_issue, get_pull_request, get_repository
+from sidecypher_procedures.github.procedures import (
+    get_issue,
+    get_pull_request,
+    get_repository,
+    invalidate,
+)
 
-__all__ = ["get_issue", "get_pull_request", "get_repository"]
+__all__ = ["get_issue", "get_pull_request", "get_repository", "invalidate"]

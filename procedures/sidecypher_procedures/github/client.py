@@ -133,8 +133,8 @@ class GithubClient:
             entry = self._cache.get(self._credential_key, target.key)
             fresh = entry is not None and entry.is_fresh(max_age, now)
             found.append(_settled(entry, target) if entry is not None and fresh else None)
-        cold = {target for target, known in zip(wanted, found, strict=True) if known is None}
-        fetched = await self._fetch_many(list(cold), wait, api) if cold else {}
+        cold = [target for target, known in zip(wanted, found, strict=True) if known is None]
+        fetched = await self._fetch_many(list(dict.fromkeys(cold)), wait, api) if cold else {}
         return [known or fetched[target] for target, known in zip(wanted, found, strict=True)]
 
     def invalidate(self, owner: str, repo: str, number: int | None = None) -> int:

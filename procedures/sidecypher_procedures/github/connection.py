@@ -31,6 +31,7 @@ _MOVE_SECONDS: Final = 3600.0
 _MAX_MOVES: Final = 4096
 # On GitHub Enterprise Server REST is below a version and GraphQL beside it.
 _ENTERPRISE_REST: Final = "/v3"
+_JSON: Final = {"Content-Type": "application/json"}
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 # They log every URL, and with it the arguments of a call.
@@ -119,7 +120,7 @@ class Connection:
             UnusableAnswer: The answer is too large.
         """
         content = msgspec.json.encode({"query": document, "variables": variables})
-        return await self._send("a GraphQL query", "POST", self._graphql, {}, content)
+        return await self._send("a GraphQL query", "POST", self._graphql, _JSON, content)
 
     async def _follow(self, target: Target, url: httpx.URL, etag: str | None) -> Reply:
         permanent = True

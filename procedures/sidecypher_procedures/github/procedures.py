@@ -1,4 +1,4 @@
-"""`github.getIssue`, `github.getPullRequest` and `github.getRepository`."""
+"""`github.getIssue`, `getPullRequest` and `getRepository` with their batches, and `invalidate`."""
 
 import asyncio
 from typing import Any, Final, TypeVar
@@ -8,7 +8,7 @@ from sidecypher_procedures.github.client import GithubClient, Snapshot
 from sidecypher_procedures.github.errors import GithubError, Gone, InvalidOption, NotFound
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.options import FetchOptions
-from sidecypher_procedures.github.rows import Issue, PullRequest, Repository
+from sidecypher_procedures.github.rows import Dropped, Issue, PullRequest, Repository
 
 R = TypeVar("R", Issue, PullRequest, Repository)
 
@@ -55,6 +55,12 @@ async def get_repository(
 ) -> Repository | None:
     """Get a repository with its live data from GitHub; no row if there is none."""
     return await _fetch(ctx, Repository, Target(Kind.REPOSITORY, owner, name), options)
+
+
+@procedure("github.invalidate", mode="READ", timeout=5.0)
+async def invalidate(ctx: Context, owner: str, repo: str, number: int | None = None) -> Dropped:
+    """Drop what the sidecar has in memory of a repository and all in it, or of one number."""
+    return Dropped(dropped=ctx.resource(GithubClient).invalidate(owner, repo, number))
 
 
 async def _fetch(ctx: Context, row: type[R], target: Target, options: dict[str, Any]) -> R | None:

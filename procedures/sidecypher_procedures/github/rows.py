@@ -98,3 +98,9 @@ class Repository(Row):
     fetched_at: FetchedAt
     stale: Stale
     error: Failure
+
+
+class Dropped(Row):
+    """How many entries an invalidation dropped."""
+
+    dropped: int

@@ -48,7 +48,10 @@ class Request:
 
 
 class StandIn(ThreadingHTTPServer):
-    """Answers every path by `answer`, keeps the requests, and can hold its answers back."""
+    """Answers every path by `answer`, keeps the requests, and can hold its answers back.
+
+    All of them while it is not `open`; those that `hold` tells until it is `released`.
+    """
 
     daemon_threads = True
     request_queue_size = 128
@@ -60,6 +63,8 @@ class StandIn(ThreadingHTTPServer):
         self.arrived = threading.Event()
         self.open = threading.Event()
         self.open.set()
+        self.released = threading.Event()
+        self.hold: Callable[[Request], bool] = lambda _request: False
 
     @property
     def url(self) -> str:
@@ -87,6 +92,8 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.server.answer(request)
         self.server.arrived.set()
         self.server.open.wait(30)
+        if self.server.hold(request):
+            self.server.released.wait(30)
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
@@ -113,6 +120,7 @@ def standing_in() -> Iterator[StandIn]:
             yield server
         finally:
             server.open.set()
+            server.released.set()
             server.shutdown()
             thread.join()
 

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from sidecypher_procedures.github import errors
+from sidecypher.testing import ProcedureEnvironment
+from sidecypher_procedures.github import errors, get_issue, invalidate
 from sidecypher_procedures.github.names import Kind, Target
 
 ISSUE = Target(Kind.ISSUE, "octocat", "Hello-World", 7)
@@ -40,7 +41,7 @@ def test_what_is_invalidated_is_asked_for_again(github, answering, client_of) ->
 
 @pytest.mark.parametrize("number", [7, None])
 def test_an_answer_under_way_cannot_undo_it(github, answering, client_of, number) -> None:
-    """Who asked before gets the old answer; it is not kept, and who asks after does not share it."""
+    """Who asked before gets the old answer, which is not kept; who asks after does not share it."""
     titles = iter(["old", "new"])
     github.answer = lambda _: answering.of(issue(next(titles)))
     github.open.clear()
@@ -93,3 +94,20 @@ def test_a_bad_name_is_refused(client_of, arguments) -> None:
                 client.invalidate(*arguments)
 
     asyncio.run(scenario())
+
+
+def test_the_procedure_tells_how_many_it_dropped(github, answering, monkeypatch) -> None:
+    """`github.invalidate` takes a number or none; what is not in memory counts nothing."""
+    monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", github.url)
+    github.answer = lambda request: answering.of({"id": 1, "number": 7, "node_id": request.path})
+
+    with ProcedureEnvironment(get_issue, invalidate) as environment:
+        for number in (7, 8, 9):
+            environment.call("github.getIssue", "octocat", "Hello-World", number)
+
+        asked = [("octocat", "Hello-World", 7), ("octocat", "Hello-World"), ("octocat", "None")]
+        assert [environment.call("github.invalidate", *names) for names in asked] == [
+            [{"dropped": 1}],
+            [{"dropped": 2}],
+            [{"dropped": 0}],
+        ]
