@@ -39,6 +39,12 @@ _ENCODERS: Final[dict[str, Coder]] = {
     "ZONED DATETIME": temporal.encode_zoned_datetime,
     "ZONED TIME": temporal.encode_zoned_time,
 }
+# The types of most columns: a coder around theirs would take as long as they do.
+_NULLABLE_ENCODERS: Final[dict[str, Coder]] = {
+    "BOOLEAN": scalars.encode_nullable_boolean,
+    "INTEGER": scalars.encode_nullable_integer,
+    "STRING": scalars.encode_nullable_string,
+}
 _DECODERS: Final[dict[str, Coder]] = {
     "ANY": decode_any,
     "BOOLEAN": scalars.decode_boolean,
@@ -72,6 +78,8 @@ def encoder(kind: CypherType) -> Coder:
         coder = containers.list_encoder(encoder(kind.item or _ANY), str(kind))
     elif kind.name == "MAP" and kind.item not in {None, _ANY}:
         coder = containers.map_encoder(encoder(kind.item or _ANY))
+    elif kind.nullable and not kind.allowed and kind.name in _NULLABLE_ENCODERS:
+        return _NULLABLE_ENCODERS[kind.name]
     else:
         coder = _ENCODERS[kind.name]
     return _nullable(kind, _restricted(kind, coder))

@@ -53,6 +53,27 @@ def encode_string(value: Any) -> Any:
     return str.__str__(value)
 
 
+def encode_nullable_boolean(value: Any) -> Any:
+    """Write a BOOLEAN or null."""
+    if value is None or value is True or value is False:
+        return value
+    raise not_written(value, "BOOLEAN")
+
+
+def encode_nullable_integer(value: Any) -> Any:
+    """Write an INTEGER or null."""
+    if value is None or (type(value) is int and INTEGER_MIN <= value <= INTEGER_MAX):
+        return value
+    return encode_integer(value)
+
+
+def encode_nullable_string(value: Any) -> Any:
+    """Write a STRING or null."""
+    if value is None or (type(value) is str and value.isascii()):
+        return value
+    return encode_string(value)
+
+
 def encode_bytes(value: Any) -> Any:
     """Write BYTES."""
     if isinstance(value, bytes | bytearray):
