@@ -205,7 +205,12 @@ class GithubClient:
             etag = known.etag if known is not None else None
             reply = await self._connection.get(target, etag)
         if reply.status == httpx.codes.NOT_MODIFIED and known is not None and etag is not None:
-            entry = replace(known, fetched_at=self._clock.now(), checked_at=self._clock.monotonic())
+            entry = replace(
+                known,
+                path=self._cache.path(target.key),
+                fetched_at=self._clock.now(),
+                checked_at=self._clock.monotonic(),
+            )
         else:
             entry = self._entry(reply, target)
         self._cache.put(self._credential_key, target.key, entry, since)
@@ -251,7 +256,8 @@ class GithubClient:
 
     def _present(self, json: Mapping[str, Any], target: Target, etag: str | None = None) -> Entry:
         fields, content = _read(json, target)
-        where = place(target.kind, fields)
+        where = place(target.kind, fields) or target
+        path = where.key
         node = fields["node_id"]
         return Entry(
             content=content,
@@ -260,7 +266,7 @@ class GithubClient:
             fetched_at=self._clock.now(),
             checked_at=self._clock.monotonic(),
             lifetime=_lifetime(fields, target),
-            path=where.key if where is not None else None,
+            path=None if path == target.key else path,
             # A pull request has one node id, also where it is given as an issue.
             identity=node and f"{target.kind.value} {node}",
         )

@@ -42,6 +42,8 @@ class FetchOptions:
         Raises:
             InvalidOption: An option is unknown or its value cannot be used.
         """
+        if not options:
+            return cls()
         given = {name: value for name, value in options.items() if value is not None}
         for name in options:
             if name not in _KNOWN:

@@ -1,21 +1,21 @@
 """Where answers are kept: entries by key, in a bounded part of memory."""
 
 import math
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Protocol
 
 import msgspec
-from cachetools import LRUCache
 
 from sidecypher_procedures.github.errors import GithubError
 
 Key = tuple[str, str]
 """Who asked, and the path in GitHub's REST API, in lower case."""
 
-# Of an entry of `MemoryStore`, beside its content; measured on CPython 3.11.
-_OVERHEAD_BYTES: Final = 1000
+# Of an entry of `MemoryStore`, beside its content and ETag; measured on CPython 3.11.
+_OVERHEAD_BYTES: Final = 720
 
 _packer: Final = msgspec.msgpack.Encoder()
 _unpacker: Final = msgspec.msgpack.Decoder()
@@ -32,7 +32,7 @@ class Entry:
         fetched_at: When GitHub last gave or confirmed it.
         checked_at: The same on the growing clock, seconds.
         lifetime: Seconds after which it must be confirmed, however patient the caller.
-        path: Where GitHub says that it is now, if GitHub does.
+        path: Where GitHub says that it is, if that is not where it was asked for.
         identity: What stays the same when it is renamed or moved, if GitHub tells.
     """
 
@@ -54,7 +54,7 @@ class Entry:
     @property
     def size(self) -> int:
         """What it counts for, bytes: its content and what Python needs to keep it."""
-        return len(self.content) + _OVERHEAD_BYTES
+        return len(self.content) + len(self.etag or "") + _OVERHEAD_BYTES
 
     def is_fresh(self, max_age: float, now: float) -> bool:
         """Tell whether it may be given to a caller who accepts an age of `max_age` seconds."""
@@ -92,6 +92,8 @@ class Store(Protocol):
 class MemoryStore:
     """Entries in memory, the least recently used dropped when their sizes exceed a bound.
 
+    An `OrderedDict` and not `cachetools.LRUCache`, whose three dicts cost 300 bytes an entry.
+
     Example:
         >>> store = MemoryStore(max_bytes=1024)
         >>> store.get(("anonymous", "/repos/o/r")) is None
@@ -99,24 +101,37 @@ class MemoryStore:
     """
 
     def __init__(self, max_bytes: int) -> None:
-        self._entries = _Entries(max_bytes)
+        self._max_bytes = max_bytes
+        self._entries: OrderedDict[Key, Entry] = OrderedDict()
+        self._paths: dict[tuple[str, str], str] = {}
         self._credentials: set[str] = set()
+        self.bytes = 0
+        """The sizes of all entries together."""
 
     def get(self, key: Key) -> Entry | None:
         """Give the entry, fresh or not."""
-        return self._entries.get(key)
+        entry = self._entries.get(key)
+        if entry is not None:
+            self._entries.move_to_end(key)
+        return entry
 
     def put(self, key: Key, entry: Entry) -> None:
         """Keep the entry, unless it alone is larger than the whole store."""
-        self._credentials.add(key[0])
-        self._entries.pop(key, None)
-        if entry.size <= self._entries.maxsize:
-            self._entries[key] = entry
+        self._remove(key)
+        if entry.size > self._max_bytes:
+            return
+        while self.bytes + entry.size > self._max_bytes:
+            self._remove(next(iter(self._entries)))
+        credential, path = key
+        self._credentials.add(credential)
+        self._entries[key] = entry
+        self.bytes += entry.size
+        if entry.identity is not None:
+            self._paths[credential, entry.identity] = path
 
     def drop(self, path: str) -> int:
         """Forget what each credential has at a path, and return how many entries that were."""
-        keys = [(credential, path) for credential in self._credentials]
-        return sum(self._entries.pop(key, None) is not None for key in keys)
+        return sum(self._remove((credential, path)) for credential in self._credentials)
 
     def below(self, path: str) -> set[str]:
         """Return the paths of all entries at a path and below it."""
@@ -126,23 +141,13 @@ class MemoryStore:
 
     def path_of(self, credential: str, identity: str) -> str | None:
         """Return the path of the credential's entry with an identity."""
-        return self._entries.paths.get((credential, identity))
+        return self._paths.get((credential, identity))
 
-
-class _Entries(LRUCache[Key, Entry]):
-    """Entries by key, and their paths by identity, which an entry that has to go takes along."""
-
-    def __init__(self, max_bytes: int) -> None:
-        super().__init__(max_bytes, lambda entry: entry.size)
-        self.paths: dict[tuple[str, str], str] = {}
-
-    def __setitem__(self, key: Key, entry: Entry) -> None:
-        super().__setitem__(key, entry)
-        if entry.identity is not None:
-            self.paths[key[0], entry.identity] = key[1]
-
-    def __delitem__(self, key: Key) -> None:
-        entry = self[key]
-        super().__delitem__(key)
-        if entry.identity is not None and self.paths.get((key[0], entry.identity)) == key[1]:
-            del self.paths[key[0], entry.identity]
+    def _remove(self, key: Key) -> bool:
+        entry = self._entries.pop(key, None)
+        if entry is None:
+            return False
+        self.bytes -= entry.size
+        if entry.identity is not None and self._paths.get((key[0], entry.identity)) == key[1]:
+            del self._paths[key[0], entry.identity]
+        return True
