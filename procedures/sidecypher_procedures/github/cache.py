@@ -79,6 +79,10 @@ class EntityCache:
         for name in {asked, known or asked} - {path}:
             self._store.drop(name)
             self._names[name] = path
+            if self.invalidated(name) > self.invalidated(path):
+                # Nobody knew then that it was this one.
+                self._store.drop(path)
+                self._mark(path, self.invalidated(name))
         self._names.pop(path, None)
         self._store.put((credential, path), entry)
 
@@ -95,7 +99,7 @@ class EntityCache:
             names = self._names.items()
             paths |= {path for name, path in names if name.startswith(f"{asked}/")}
         for path in paths:
-            self._mark(path)
+            self._mark(path, self.generation)
         kept = paths.union(*map(self._store.below, paths)) if below else paths
         return sum(map(self._store.drop, kept))
 
@@ -105,12 +109,12 @@ class EntityCache:
         repository = "/".join(path.split("/", _REPOSITORY_PARTS)[:_REPOSITORY_PARTS])
         return max(marks.get(path, 0), marks.get(repository, 0), self._forgotten)
 
-    def _mark(self, path: str) -> None:
+    def _mark(self, path: str, generation: int) -> None:
         if len(self._invalidated) >= _MAX_MARKS:
             # As if all had been invalidated: it only costs a request for what is being fetched.
             self._invalidated.clear()
             self._forgotten = self.generation
-        self._invalidated[path] = self.generation
+        self._invalidated[path] = generation
 
 
 @dataclass(slots=True)

@@ -14,8 +14,9 @@ def issue(node: _Json) -> dict[str, Any]:
     """Write an `Issue`.
 
     Example:
-        >>> issue({"__typename": "Issue", "state": "OPEN"})["state"]
-        'open'
+        >>> bot = {"__typename": "Bot", "login": "dependabot"}
+        >>> issue({"author": bot, "comments": {"totalCount": 0}})["user"]
+        {'login': 'dependabot[bot]'}
     """
     return {**_conversation(node), "state_reason": _lower(node.get("stateReason"))}
 
