@@ -117,3 +117,12 @@ def test_a_warm_read_asks_github_nothing(session, github):
 def test_the_queries_of_the_pages_are_accepted(session, block):
     """Every query that a page shows is one that Neo4j plans with this plugin."""
     session.run(f"EXPLAIN {block.text}").consume()
+
+
+def test_what_was_dropped_is_fetched_again(session):
+    """`github.invalidate` makes the next call of a query ask GitHub, and tells what it dropped."""
+    session.run("CALL github.getRepository('electron', 'electron') YIELD id RETURN id").consume()
+    drop = "CALL github.invalidate('electron', 'electron') YIELD dropped RETURN dropped"
+
+    assert session.run(drop).value() == [1]
+    assert session.run(drop).value() == [0]
