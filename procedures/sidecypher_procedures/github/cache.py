@@ -3,7 +3,7 @@
 import asyncio
 import contextvars
 import time
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, TypeVar
@@ -23,10 +23,17 @@ _REPOSITORY_PARTS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The two kinds of time: one that only grows, in seconds, and the one people read."""
+    """The two kinds of time: one that only grows, in seconds, and the one people read.
+
+    Attributes:
+        monotonic: The first.
+        now: The second.
+        sleep: Lets seconds pass.
+    """
 
     monotonic: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
 class EntityCache:

@@ -17,11 +17,13 @@ from sidecypher_procedures.github.entities import READERS, ShapeError, place
 from sidecypher_procedures.github.errors import (
     GithubError,
     InvalidOption,
+    RateLimited,
     NotFound,
     TimedOut,
     UnusableAnswer,
 )
 from sidecypher_procedures.github.graphql import LARGEST_NUMBER, Found, fetch_all
+from sidecypher_procedures.github.limits import TRIES, retrying, used_up
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.options import Api
 from sidecypher_procedures.github.settings import GithubSettings
@@ -161,42 +163,52 @@ class GithubClient:
         by_query = api == "graphql" or (
             api == "auto" and self._has_token and len(cold) > _MOST_BY_REST
         )
-        works = self._works_by_query(cold) if by_query else {}
+        works = self._works_by_query(cold, wait) if by_query else {}
         refreshed = await asyncio.gather(
-            *(
-                self._refresh(target, works.get(target, partial(self._fetch, target)), wait)
-                for target in cold
-            )
+            *(self._refresh(target, works.get(target), wait) for target in cold)
         )
         return dict(zip(cold, refreshed, strict=True))
 
-    def _works_by_query(self, cold: list[Target]) -> dict[Target, _Work]:
+    def _works_by_query(self, cold: list[Target], wait: float) -> dict[Target, _Work]:
         askable = [target for target in cold if (target.number or 0) <= LARGEST_NUMBER]
         since = self._cache.generation
         works: dict[Target, _Work] = {}
         for start in range(0, len(askable), _KEYS_PER_QUERY):
             together = tuple(askable[start : start + _KEYS_PER_QUERY])
             for target in together:
-                works[target] = partial(self._fetch_by_query, target, together, since)
+                works[target] = partial(self._fetch_by_query, target, together, since, wait)
         return works
 
-    async def _refresh(self, target: Target, work: _Work, wait: float) -> Snapshot | GithubError:
-        """Run the work, shared with all who want the same; fall back on what is known."""
+    async def _refresh(
+        self, target: Target, query: _Work | None, wait: float
+    ) -> Snapshot | GithubError:
+        """Fetch once for all who want the same, by the query or else by REST."""
+        work = query or partial(self._fetch, target)
+        # Nobody has to wait for a limit to end who can be given something now, and a query tries
+        # again by itself, for all that it asks for.
+        tries = TRIES if query is None and self._fallback(target) is None else 1
         path = self._cache.path(target.key)
         # Who comes after an invalidation must not share what began before it.
         flight = (self._credential_key, path, self._cache.invalidated(path))
+        fetch = partial(self._flights.run, flight, work)
         try:
             async with asyncio.timeout(wait):
-                return _settled(await self._flights.run(flight, work), target)
+                entry = await retrying(fetch, wait=wait, clock=self._clock, tries=tries)
+                return _settled(entry, target)
         except TimeoutError:
             error: GithubError = TimedOut(f"GitHub did not answer in time for `{target}`")
         except GithubError as raised:
             error = raised
-        entry = self._cache.get(self._credential_key, target.key)
-        fallback = error.transient and self._settings.serve_stale
-        if entry is None or entry.missing is not None or not fallback:
+        known = self._fallback(target)
+        if known is None or not error.transient:
             return error
-        return Snapshot(entry.fields, entry.fetched_at, stale=True)
+        return Snapshot(known.fields, known.fetched_at, stale=True)
+
+    def _fallback(self, target: Target) -> Entry | None:
+        """Give what is better than a transient error, however old."""
+        known = self._cache.get(self._credential_key, target.key)
+        usable = self._settings.serve_stale and known is not None and known.missing is None
+        return known if usable else None
 
     async def _fetch(self, target: Target) -> Entry:
         async with self._rest_gate:
@@ -217,9 +229,15 @@ class GithubClient:
         return entry
 
     async def _fetch_by_query(
-        self, target: Target, together: tuple[Target, ...], since: int
+        self, target: Target, together: tuple[Target, ...], since: int, wait: float
     ) -> Entry:
-        answers = await self._queries.run((since, together), partial(self._query, together))
+        query = partial(self._query, together)
+        # The query as a whole is tried again; what fails in it was asked for in halves already.
+        work = partial(retrying, query, wait=wait, clock=self._clock)
+        try:
+            answers = await self._queries.run((since, together), work)
+        except RateLimited as error:
+            raise used_up(f"`{target}`", error.reset_at, error.details.get("status")) from error
         found = answers[target]
         if found is None:
             return await self._fetch(target)

@@ -18,13 +18,15 @@ from sidecypher_procedures.github.errors import (
     Unreachable,
     UnusableAnswer,
 )
+from sidecypher_procedures.github.limits import GRAPHQL, REST, Limits
 from sidecypher_procedures.github.names import Target
 from sidecypher_procedures.github.settings import Credential, GithubSettings, is_loopback
 
 _PERMANENT: Final = frozenset({301, 308})
 _TEMPORARY: Final = frozenset({302, 303, 307})
 _MAX_REDIRECTS: Final = 5
-_MAX_CONNECTIONS: Final = 20
+# GitHub dislikes more than 100, and others may use the same credential.
+_MAX_REQUESTS: Final = 20
 _MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 # An old name may be given to a new repository, so that a move is not believed for ever.
 _MOVE_SECONDS: Final = 3600.0
@@ -64,6 +66,9 @@ class Connection:
         self._credential = credential
         # A guard against a body that drips: httpx only limits the time between two reads.
         self._seconds = settings.connect_timeout + settings.read_timeout
+        # Whoever waits for a slot is not yet waiting for GitHub: the seconds above begin after.
+        self._slots = asyncio.Semaphore(_MAX_REQUESTS)
+        self._limits = Limits(clock)
         self._moves: TTLCache[str, httpx.URL] = TTLCache(
             _MAX_MOVES, _MOVE_SECONDS, timer=clock.monotonic
         )
@@ -75,7 +80,7 @@ class Connection:
             },
             timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout),
             limits=httpx.Limits(
-                max_connections=_MAX_CONNECTIONS, max_keepalive_connections=_MAX_CONNECTIONS
+                max_connections=_MAX_REQUESTS, max_keepalive_connections=_MAX_REQUESTS
             ),
             follow_redirects=False,
             # No proxy can reach what listens on this machine only.
@@ -94,6 +99,7 @@ class Connection:
             etag: Validator of the answer the caller has; the reply may then be a 304.
 
         Raises:
+            RateLimited: An earlier answer was a limit that has not ended.
             RedirectRefused: A redirect points elsewhere, or there are more than five.
             TimedOut: The answer was not complete in time.
             Unreachable: There is no connection, or it broke.
@@ -154,10 +160,25 @@ class Connection:
         content: bytes | None = None,
     ) -> Reply:
         sent = {**headers, **self._credential.headers()}
+        resource = GRAPHQL if url == self._graphql else REST
+        async with self._slots:
+            self._limits.check(resource, what)
+            reply = await self._exchange(what, method, url, sent, content)
+            self._limits.note(resource, reply.status, reply.headers, reply.content)
+            return reply
+
+    async def _exchange(
+        self,
+        what: str,
+        method: str,
+        url: httpx.URL,
+        headers: Mapping[str, str],
+        content: bytes | None,
+    ) -> Reply:
         try:
             async with (
                 asyncio.timeout(self._seconds),
-                self._http.stream(method, url, headers=sent, content=content) as response,
+                self._http.stream(method, url, headers=headers, content=content) as response,
             ):
                 return Reply(response.status_code, response.headers, await _read(response, what))
         except (httpx.TimeoutException, TimeoutError) as error:

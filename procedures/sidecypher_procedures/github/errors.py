@@ -25,6 +25,7 @@ cache entry is served in their place.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, ClassVar
 
 from sidecypher import ProcedureError
@@ -96,10 +97,15 @@ class PermissionDenied(GithubError):
 
 
 class RateLimited(GithubError):
-    """GitHub answers no more requests for now."""
+    """GitHub answers no more requests for now; `details` holds `resetAt`."""
 
     code = "SC-507"
     transient = True
+
+    @property
+    def reset_at(self) -> datetime:
+        """When it may answer again."""
+        return datetime.fromisoformat(self.details["resetAt"])
 
 
 class ServerFailed(GithubError):

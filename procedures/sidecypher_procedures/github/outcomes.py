@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from typing import Any, Final
 
 import httpx
@@ -21,13 +20,10 @@ from sidecypher_procedures.github.errors import (
     UnexpectedStatus,
     UnusableAnswer,
 )
+from sidecypher_procedures.github.limits import GRAPHQL, REST, read_limit, used_up
 from sidecypher_procedures.github.names import Target
 
 _PERMISSIONS: Final = re.compile(r"[a-z_=;, ]{1,300}")
-_LIMIT_WORDS: Final = re.compile(r"rate limit|abuse detection", re.IGNORECASE)
-# Limits reset within an hour; anything far beyond is a header in another unit.
-_LONGEST_WAIT: Final = timedelta(days=1)
-
 
 MISSING: Final[Mapping[int, type[GithubError]]] = {404: NotFound, 410: Gone}
 """The statuses that are an answer too: there is no such thing."""
@@ -59,7 +55,10 @@ def failure(reply: Reply, target: Target, now: datetime) -> GithubError:
     if reply.status == httpx.codes.UNAUTHORIZED:
         return BadCredentials(f"GitHub does not accept the token for the {what}", details=details)
     if reply.status in {httpx.codes.FORBIDDEN, httpx.codes.TOO_MANY_REQUESTS}:
-        return _limited(reply, what, now) if _is_limit(reply) else _denied(reply, what)
+        limit = read_limit(REST, reply.status, reply.headers, reply.content, now)
+        if limit is not None:
+            return used_up(f"the {what}", limit.until, reply.status)
+        return _denied(reply, what)
     if httpx.codes.is_server_error(reply.status):
         return ServerFailed(
             f"GitHub failed with status {reply.status} for the {what}", details=details
@@ -69,6 +68,18 @@ def failure(reply: Reply, target: Target, now: datetime) -> GithubError:
         hint="Check SIDECYPHER_GITHUB_BASE_URL and SIDECYPHER_GITHUB_API_VERSION.",
         details=details,
     )
+
+
+def graphql_limit(reply: Reply, now: datetime) -> RateLimited | None:
+    """Return the error of a GraphQL answer that is a limit, which may have the status 200.
+
+    Example:
+        >>> reply = Reply(200, httpx.Headers(), b'{"data": {}}')  # doctest: +SKIP
+        >>> graphql_limit(reply, now) is None  # doctest: +SKIP
+        True
+    """
+    limit = read_limit(GRAPHQL, reply.status, reply.headers, reply.content, now)
+    return None if limit is None else used_up("a GraphQL query", limit.until, reply.status)
 
 
 def body(reply: Reply, target: Target) -> dict[str, Any]:
@@ -89,63 +100,6 @@ def body(reply: Reply, target: Target) -> dict[str, Any]:
     if not isinstance(decoded, dict):
         raise UnusableAnswer(f"{what} is no JSON object")
     return decoded
-
-
-def reset_at(headers: httpx.Headers, now: datetime) -> datetime | None:
-    """Read when the limit ends: ``retry-after`` (seconds or a date), else ``x-ratelimit-reset``.
-
-    A header that cannot be true, such as one in milliseconds, counts as absent.
-
-    Example:
-        >>> reset_at(httpx.Headers({"retry-after": "60"}), now) - now  # doctest: +SKIP
-        datetime.timedelta(seconds=60)
-    """
-    moment = _retry_after(headers.get("retry-after", ""), now)
-    if moment is None and headers.get("x-ratelimit-remaining") == "0":
-        seconds = _integer(headers.get("x-ratelimit-reset", ""))
-        moment = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-    if moment is None or moment - now > _LONGEST_WAIT:
-        return None
-    return moment
-
-
-def _retry_after(text: str, now: datetime) -> datetime | None:
-    seconds = _integer(text)
-    if seconds is not None:
-        return now + timedelta(seconds=seconds)
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-def _integer(text: str) -> int | None:
-    # Eleven digits: seconds since 1970 until the year 5138, and never too large for a datetime.
-    return int(text) if re.fullmatch(r"[0-9]{1,11}", text) else None
-
-
-def _is_limit(reply: Reply) -> bool:
-    return (
-        reply.status == httpx.codes.TOO_MANY_REQUESTS
-        or "retry-after" in reply.headers
-        or reply.headers.get("x-ratelimit-remaining") == "0"
-        or bool(_LIMIT_WORDS.search(reply.content.decode("utf-8", "replace")))
-    )
-
-
-def _limited(reply: Reply, what: str, now: datetime) -> RateLimited:
-    moment = reset_at(reply.headers, now)
-    details: dict[str, Any] = {"status": reply.status}
-    until = "; it does not say until when"
-    if moment is not None:
-        details["resetAt"] = moment.isoformat()
-        until = f" until {moment.isoformat()}"
-    return RateLimited(
-        f"GitHub's rate limit is used up{until}: the {what} was not fetched",
-        hint="Try again later; a token in SIDECYPHER_GITHUB_TOKEN has a higher limit than none.",
-        details=details,
-    )
 
 
 def _denied(reply: Reply, what: str) -> PermissionDenied:

@@ -133,7 +133,15 @@ class Time:
 
     def clock(self) -> Clock:
         """Give a client this time."""
-        return Clock(lambda: self.passed, lambda: self.start + timedelta(seconds=self.passed))
+        return Clock(lambda: self.passed, self.now, self.sleep)
+
+    def now(self) -> datetime:
+        """Give the time people read."""
+        return self.start + timedelta(seconds=self.passed)
+
+    async def sleep(self, seconds: float) -> None:
+        """Let time pass at once."""
+        self.passed += seconds
 
 
 @pytest.fixture

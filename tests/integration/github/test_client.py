@@ -223,17 +223,20 @@ def test_a_transient_failure_serves_the_stale_answer(
     """Rather than fail on a 5xx, a limit or a broken connection, the old answer is served."""
     answer, error = failure
     broken = answering(**answer)
-    answers = iter([answering.of(issue()), broken, broken, answering.of(issue("B"))])
-    github.answer = lambda _: next(answers)
+    github.answer = lambda _: answering.of(issue())
 
     async def scenario() -> None:
         async with client_of(github.url) as client:
             first = await client.get(ISSUE)
             time.passed = 100.0
+            github.answer = lambda _: broken
 
             assert await client.get(ISSUE) == Snapshot(first.fields, time.start, stale=True)
+            assert time.passed == 100.0
             with pytest.raises(error):
                 await client.get(Target(Kind.ISSUE, "octocat", "other", 7))
+            time.passed = 200.0
+            github.answer = lambda _: answering.of(issue("B"))
             assert (await client.get(ISSUE)).fields["title"] == "B"
 
     asyncio.run(scenario())
@@ -241,12 +244,12 @@ def test_a_transient_failure_serves_the_stale_answer(
 
 def test_serving_stale_answers_can_be_switched_off(github, answering, client_of) -> None:
     """With SERVE_STALE off a transient failure is an error, even if an old answer is known."""
-    answers = iter([answering.of(issue()), answering(500)])
-    github.answer = lambda _: next(answers)
+    github.answer = lambda _: answering.of(issue())
 
     async def scenario() -> None:
         async with client_of(github.url, serve_stale=False) as client:
             await client.get(ISSUE)
+            github.answer = lambda _: answering(500)
             with pytest.raises(errors.ServerFailed):
                 await client.get(ISSUE, max_age=0)
 

@@ -15,8 +15,9 @@ from sidecypher_procedures.github.errors import (
     UnexpectedStatus,
     UnusableAnswer,
 )
+from sidecypher_procedures.github.limits import reset_at
 from sidecypher_procedures.github.names import Kind, Target
-from sidecypher_procedures.github.outcomes import body, failure, reset_at
+from sidecypher_procedures.github.outcomes import body, failure
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TARGET = Target(Kind.ISSUE, "o", "r", 7)

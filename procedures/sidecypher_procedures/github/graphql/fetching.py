@@ -15,7 +15,6 @@ from sidecypher_procedures.github.errors import (
     GraphqlRefused,
     NotFound,
     PermissionDenied,
-    RateLimited,
     ServerFailed,
     TimedOut,
     UnusableAnswer,
@@ -30,7 +29,6 @@ Found = dict[str, Any] | GithubError | None
 # One thing that GitHub cannot answer for is told from ninety-nine others by fifteen calls.
 _MAX_CALLS: Final = 16
 _OVERLOADED: Final = frozenset({httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT})
-_LIMITED: Final = frozenset({"RATE_LIMITED", "RATE_LIMIT"})
 _FORBIDDEN: Final = frozenset({"FORBIDDEN", "INSUFFICIENT_SCOPES"})
 
 
@@ -72,7 +70,7 @@ async def fetch_all(
         now: The time, for telling when a rate limit ends.
 
     Raises:
-        GithubError: There is no connection to GitHub, or its answer cannot be read.
+        GithubError: There is no connection to GitHub, its answer cannot be read, or is a limit.
 
     Example:
         >>> found = await fetch_all(connection, targets, now)  # doctest: +SKIP
@@ -104,6 +102,9 @@ async def _ask(
         reply = await connection.query(made.text, made.variables)
     except TimedOut as error:
         raise _Overloaded(_timed_out) from error
+    limit = outcomes.graphql_limit(reply, now)
+    if limit is not None:
+        raise limit
     if reply.status in _OVERLOADED:
         raise _Overloaded(lambda target: outcomes.failure(reply, target, now))
     if reply.status != httpx.codes.OK:
@@ -117,8 +118,6 @@ def _answer(reply: Reply) -> _Answer:
     except (msgspec.DecodeError, ValueError, RecursionError):
         # `from None`: the original quotes the body.
         raise UnusableAnswer("GitHub's answer to a GraphQL query has another shape") from None
-    if any(error.type in _LIMITED for error in answer.errors):
-        raise RateLimited("GitHub's rate limit for GraphQL is used up", hint="Try again later.")
     if answer.data is None:
         if any(error.type or error.extensions for error in answer.errors):
             raise GraphqlRefused("GitHub refused a GraphQL query as a whole")
