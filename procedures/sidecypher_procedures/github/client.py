@@ -17,8 +17,8 @@ from sidecypher_procedures.github.entities import READERS, ShapeError, place
 from sidecypher_procedures.github.errors import (
     GithubError,
     InvalidOption,
-    RateLimited,
     NotFound,
+    RateLimited,
     TimedOut,
     UnusableAnswer,
 )
@@ -69,16 +69,17 @@ class GithubClient:
     def __init__(self, settings: GithubSettings | None = None, clock: Clock | None = None) -> None:
         self._settings = settings or GithubSettings.load()
         self._clock = clock or Clock()
-        credential = self._settings.credential()
-        # What one token may see must never be given to another.
-        self._credential_key = credential.key
-        self._connection = Connection(self._settings, credential, self._clock)
+        self._connection = Connection(self._settings, self._clock)
         self._cache = EntityCache(MemoryStore(self._settings.cache_bytes), self._clock)
         self._flights: SingleFlight[Entry] = SingleFlight()
         self._queries: SingleFlight[dict[Target, Found]] = SingleFlight()
-        self._has_token = credential.token is not None
         self._rest_gate = asyncio.Semaphore(_REST_AT_A_TIME)
         self._query_gate = asyncio.Semaphore(_QUERIES_AT_A_TIME)
+
+    @property
+    def _credential_key(self) -> str:
+        # What one token may see must never be given to another, and a token may be replaced.
+        return self._connection.credential_key
 
     async def stop(self) -> None:
         """Close the connections to GitHub."""
@@ -123,7 +124,7 @@ class GithubClient:
         Raises:
             InvalidOption: GraphQL is wanted, but there is no token.
         """
-        if api == "graphql" and not self._has_token:
+        if api == "graphql" and not self._connection.has_token:
             raise InvalidOption(
                 "The option `api` cannot be 'graphql': GitHub's GraphQL API needs a token",
                 hint="Set SIDECYPHER_GITHUB_TOKEN, or give 'auto' or 'rest'.",
@@ -161,7 +162,7 @@ class GithubClient:
         self, cold: list[Target], wait: float, api: Api
     ) -> dict[Target, Snapshot | GithubError]:
         by_query = api == "graphql" or (
-            api == "auto" and self._has_token and len(cold) > _MOST_BY_REST
+            api == "auto" and self._connection.has_token and len(cold) > _MOST_BY_REST
         )
         works = self._works_by_query(cold, wait) if by_query else {}
         refreshed = await asyncio.gather(

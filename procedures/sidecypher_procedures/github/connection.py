@@ -11,8 +11,10 @@ import httpx
 import msgspec
 from cachetools import TTLCache
 
+from sidecypher_procedures.github.auth import authentication
 from sidecypher_procedures.github.cache import Clock
 from sidecypher_procedures.github.errors import (
+    CredentialRevoked,
     RedirectRefused,
     TimedOut,
     Unreachable,
@@ -54,16 +56,17 @@ class Connection:
     """Sends requests to the configured origin, with the token, and follows the redirects of GETs.
 
     Example:
-        >>> connection = Connection(settings, settings.credential(), Clock())  # doctest: +SKIP
+        >>> connection = Connection(settings, Clock())  # doctest: +SKIP
         >>> target = Target(Kind.REPOSITORY, "octocat", "Hello-World")  # doctest: +SKIP
         >>> reply = await connection.get(target)  # doctest: +SKIP
     """
 
-    def __init__(self, settings: GithubSettings, credential: Credential, clock: Clock) -> None:
+    def __init__(self, settings: GithubSettings, clock: Clock) -> None:
         self._base = settings.base_url
         self._graphql = httpx.URL(self._base.removesuffix(_ENTERPRISE_REST) + "/graphql")
         self._origin = _origin(httpx.URL(settings.base_url))
-        self._credential = credential
+        self._authentication = authentication(settings, clock, self._exchange)
+        self._accepted: Credential | None = None
         # A guard against a body that drips: httpx only limits the time between two reads.
         self._seconds = settings.connect_timeout + settings.read_timeout
         # Whoever waits for a slot is not yet waiting for GitHub: the seconds above begin after.
@@ -86,6 +89,16 @@ class Connection:
             # No proxy can reach what listens on this machine only.
             trust_env=not is_loopback(httpx.URL(settings.base_url).host),
         )
+
+    @property
+    def credential_key(self) -> str:
+        """Tell whose answers they are: what one token may see must never be given to another."""
+        return self._authentication.key
+
+    @property
+    def has_token(self) -> bool:
+        """Tell whether anybody proves who asks."""
+        return self.credential_key != Credential(None).key
 
     async def close(self) -> None:
         """Close all connections."""
@@ -159,13 +172,44 @@ class Connection:
         headers: Mapping[str, str],
         content: bytes | None = None,
     ) -> Reply:
-        sent = {**headers, **self._credential.headers()}
         resource = GRAPHQL if url == self._graphql else REST
         async with self._slots:
             self._limits.check(resource, what)
-            reply = await self._exchange(what, method, url, sent, content)
+            reply = await self._authorised(what, method, url, headers, content)
             self._limits.note(resource, reply.status, reply.headers, reply.content)
             return reply
+
+    async def _authorised(
+        self,
+        what: str,
+        method: str,
+        url: httpx.URL,
+        headers: Mapping[str, str],
+        content: bytes | None,
+    ) -> Reply:
+        credential = await self._authentication.credential()
+        proven = {**headers, **credential.headers()}
+        reply = await self._exchange(what, method, url, proven, content)
+        if reply.status == httpx.codes.UNAUTHORIZED:
+            other = await self._authentication.replacement(credential)
+            if other is not None:
+                credential = other
+                proven = {**proven, **other.headers()}
+                # A validator belongs to the credential that got it.
+                proven.pop("If-None-Match", None)
+                reply = await self._exchange(what, method, url, proven, content)
+        self._judge(what, credential, reply)
+        return reply
+
+    def _judge(self, what: str, credential: Credential, reply: Reply) -> None:
+        if credential.token is None:
+            return
+        if not httpx.codes.is_error(reply.status):
+            self._accepted = credential
+        elif reply.status == httpx.codes.UNAUTHORIZED and self._accepted == credential:
+            raise CredentialRevoked(
+                f"GitHub no longer accepts the token, for {what}", details={"status": reply.status}
+            )
 
     async def _exchange(
         self,
@@ -173,7 +217,7 @@ class Connection:
         method: str,
         url: httpx.URL,
         headers: Mapping[str, str],
-        content: bytes | None,
+        content: bytes | None = None,
     ) -> Reply:
         try:
             async with (

@@ -18,7 +18,9 @@
         ├── RedirectRefused      SC-512   a redirect to another origin, or too many of them
         ├── UnexpectedStatus     SC-513   a status GitHub does not document for these requests
         ├── GithubSettingsError  SC-514   a SIDECYPHER_GITHUB_ setting cannot be used
-        └── GraphqlRefused       SC-515   GitHub refused a GraphQL query as a whole
+        ├── GraphqlRefused       SC-515   GitHub refused a GraphQL query as a whole
+        ├── CredentialRevoked    SC-520   401: the token was accepted before and no longer is
+        └── AppRefused           SC-521   the GitHub App gets no token for its installation
 
 The transient ones (RateLimited, ServerFailed, Unreachable, TimedOut) are retryable, and an expired
 cache entry is served in their place.
@@ -164,3 +166,23 @@ class GraphqlRefused(GithubError):
 
     code = "SC-515"
     default_hint = "Give the option `api` the value 'rest'."
+
+
+class CredentialRevoked(GithubError):
+    """GitHub accepted this token before and no longer does: it was revoked, or has expired."""
+
+    code = "SC-520"
+    default_hint = (
+        "Put a new token into the file of SIDECYPHER_GITHUB_TOKEN_FILE, which is then read again; "
+        "a new SIDECYPHER_GITHUB_TOKEN needs a restart of the sidecar."
+    )
+
+
+class AppRefused(GithubError):
+    """GitHub gives the GitHub App no token for its installation."""
+
+    code = "SC-521"
+    default_hint = (
+        "Check SIDECYPHER_GITHUB_APP_ID, SIDECYPHER_GITHUB_APP_INSTALLATION_ID and the key, and "
+        "restart the sidecar."
+    )

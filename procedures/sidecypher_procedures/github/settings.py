@@ -48,6 +48,21 @@ class Credential:
         return {"Authorization": f"Bearer {self.token.get_secret_value()}"}
 
 
+@dataclass(frozen=True, slots=True)
+class App:
+    """A GitHub App that asks for one of its installations.
+
+    Attributes:
+        id: Its id or client id.
+        installation: Whose repositories it reads.
+        key_file: File that holds its private key, in PEM form.
+    """
+
+    id: str
+    installation: int
+    key_file: Path
+
+
 class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
     """Settings, each from the environment variable of its name after ``SIDECYPHER_GITHUB_``.
 
@@ -55,6 +70,9 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
         base_url: Base of the REST API; ``https://HOST/api/v3`` on GitHub Enterprise Server.
         token: Token for every request; every Cypher user then sees what the token sees.
         token_file: File that holds the token, instead of `token`.
+        app_id: Id or client id of a GitHub App that asks instead of a token.
+        app_installation_id: Installation of that App.
+        app_key_file: File that holds that App's private key, in PEM form.
         api_version: Version of GitHub's REST API.
         connect_timeout: Seconds for making a connection.
         read_timeout: Seconds for one answer, once connected.
@@ -73,6 +91,9 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
     base_url: str = f"https://{_PUBLIC_HOST}"
     token: SecretStr | None = None
     token_file: Path | None = None
+    app_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9.]{1,64}$")] | None = None
+    app_installation_id: Annotated[int, Field(ge=1)] | None = None
+    app_key_file: Path | None = None
     api_version: Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")] = "2022-11-28"
     connect_timeout: _Seconds = 5.0
     read_timeout: _Seconds = 12.0
@@ -103,10 +124,24 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
         return None if value is None else _clean_token(value.get_secret_value())
 
     @model_validator(mode="after")
-    def _check_one_token(self) -> Self:
+    def _check_one_way_to_ask(self) -> Self:
         if self.token is not None and self.token_file is not None:
             raise ValueError(f"set {PREFIX}TOKEN or {PREFIX}TOKEN_FILE, not both")
+        parts = (self.app_id, self.app_installation_id, self.app_key_file)
+        if parts == (None, None, None):
+            return self
+        if self.token is not None or self.token_file is not None:
+            raise ValueError(f"set a token or {PREFIX}APP_ID, not both")
+        if self.app() is None:
+            names = f"{PREFIX}APP_ID, {PREFIX}APP_INSTALLATION_ID and {PREFIX}APP_KEY_FILE"
+            raise ValueError(f"set all of {names}, or none of them")
         return self
+
+    def app(self) -> App | None:
+        """Give the GitHub App that asks, if it is one."""
+        if self.app_id is None or self.app_installation_id is None or self.app_key_file is None:
+            return None
+        return App(self.app_id, self.app_installation_id, self.app_key_file)
 
     def credential(self) -> Credential:
         """Choose the token: `token`, else `token_file`, else ``GITHUB_TOKEN`` on api.github.com.
@@ -138,9 +173,19 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_token(text: str) -> bool:
+    """Tell whether a text can be a token: one line of visible ASCII characters."""
+    return _TOKEN.fullmatch(text) is not None
+
+
+def unusable_file(variable: str, reason: str) -> GithubSettingsError:
+    """Return the error of a file that a setting names, without its path."""
+    return GithubSettingsError(f"The file named by {variable} is of no use: {reason}")
+
+
 def _clean_token(text: str) -> SecretStr:
     token = text.strip()
-    if not _TOKEN.fullmatch(token):
+    if not is_token(token):
         raise ValueError("is no token: it must be one line of visible ASCII characters")
     return SecretStr(token)
 
@@ -152,4 +197,4 @@ def _read_token(file: Path) -> SecretStr:
         reason = error.strerror or "it cannot be read"
     except ValueError:
         reason = "it holds no token, which is one line of visible ASCII characters"
-    raise GithubSettingsError(f"The file named by {PREFIX}TOKEN_FILE is of no use: {reason}")
+    raise unusable_file(f"{PREFIX}TOKEN_FILE", reason)

@@ -44,13 +44,15 @@ class Request:
 
     path: str
     headers: dict[str, str]
+    method: str = "GET"
     body: bytes = b""
 
 
 class StandIn(ThreadingHTTPServer):
     """Answers every path by `answer`, keeps the requests, and can hold its answers back.
 
-    All of them while it is not `open`; those that `hold` tells until it is `released`.
+    All of them while it is not `open`; those that `hold` tells until it is `released`. Its
+    `date` is the header of that name, the machine's own time if there is none.
     """
 
     daemon_threads = True
@@ -60,6 +62,7 @@ class StandIn(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answer: Callable[[Request], Answer] = lambda _request: Answer(404, body=b"{}")
         self.requests: list[Request] = []
+        self.date: str | None = None
         self.arrived = threading.Event()
         self.open = threading.Event()
         self.open.set()
@@ -87,7 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
         body = self.rfile.read(int(headers.get("content-length", 0)))
-        request = Request(self.path, headers, body)
+        request = Request(self.path, headers, self.command, body)
         self.server.requests.append(request)
         answer = self.server.answer(request)
         self.server.arrived.set()
@@ -105,6 +108,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     do_POST = do_GET  # noqa: N815 - as http.server wants
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        """Give the time that the stand-in believes it is."""
+        return self.server.date or super().date_time_string(timestamp)
 
     def log_message(self, *_arguments: object) -> None:
         """Stay silent."""

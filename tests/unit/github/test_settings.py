@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sidecypher_procedures.github.errors import GithubSettingsError
-from sidecypher_procedures.github.settings import GithubSettings, is_loopback
+from sidecypher_procedures.github.settings import App, GithubSettings, is_loopback
 
 TOKEN = "ghp_secretsecretsecretsecretsecret000000"
 
@@ -161,3 +161,41 @@ def test_the_ambient_token_is_for_github_com_only(
 def test_loopback_is_recognised(host: str, expected: bool) -> None:
     """Only addresses of this machine count as loopback."""
     assert is_loopback(host) is expected
+
+
+APP = {"APP_ID": "Iv23abc", "APP_INSTALLATION_ID": "42", "APP_KEY_FILE": "key.pem"}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({**APP, "TOKEN": TOKEN}, "not both"),
+        ({**APP, "TOKEN_FILE": "token"}, "not both"),
+        ({"APP_ID": "1"}, "set all of"),
+        ({"APP_ID": "1", "APP_KEY_FILE": "key.pem"}, "set all of"),
+        ({**APP, "APP_ID": "../1"}, "APP_ID"),
+        ({**APP, "APP_INSTALLATION_ID": "0"}, "APP_INSTALLATION_ID"),
+        ({**APP, "APP_INSTALLATION_ID": "1/../2"}, "APP_INSTALLATION_ID"),
+    ],
+)
+def test_there_is_exactly_one_way_to_ask(
+    given: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A token with an App, or an App of which something is missing, is refused by name."""
+    for name, value in given.items():
+        monkeypatch.setenv(f"SIDECYPHER_GITHUB_{name}", value)
+
+    with pytest.raises(GithubSettingsError, match=said) as caught:
+        GithubSettings.load()
+
+    assert TOKEN not in str(caught.value)
+    assert "key.pem" not in str(caught.value)
+
+
+def test_an_app_needs_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The three settings of an App are enough, and GITHUB_TOKEN beside them is not used."""
+    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
+    for name, value in APP.items():
+        monkeypatch.setenv(f"SIDECYPHER_GITHUB_{name}", value)
+
+    assert GithubSettings.load().app() == App("Iv23abc", 42, Path("key.pem"))

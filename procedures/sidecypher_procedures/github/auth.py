@@ -1,0 +1,248 @@
+"""Who asks GitHub: nobody, a token, the token in a file, or an installation of a GitHub App."""
+
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import httpx
+import jwt
+import msgspec
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from pydantic import SecretStr
+
+from sidecypher_procedures.github.cache import Clock, SingleFlight
+from sidecypher_procedures.github.errors import (
+    AppRefused,
+    GithubError,
+    ServerFailed,
+    UnusableAnswer,
+)
+from sidecypher_procedures.github.limits import REST, read_limit, used_up
+from sidecypher_procedures.github.settings import (
+    PREFIX,
+    App,
+    Credential,
+    GithubSettings,
+    is_token,
+    unusable_file,
+)
+
+if TYPE_CHECKING:
+    from sidecypher_procedures.github.connection import Reply
+
+_WHAT: Final = "the token of the App's installation"
+# GitHub's clock may be behind ours, and it refuses more than ten minutes in all.
+_BACK: Final = timedelta(seconds=60)
+_AHEAD: Final = timedelta(minutes=9)
+_RENEWED_BEFORE: Final = timedelta(minutes=5)
+# An installation token that is refused so soon is not to blame; a new one would be refused too.
+_TRUSTED: Final = timedelta(minutes=1)
+_SKEW: Final = timedelta(seconds=60)
+
+
+class Authentication(Protocol):
+    """Proves to GitHub who asks."""
+
+    @property
+    def key(self) -> str:
+        """Tell whose answers they are, without showing a secret."""
+
+    async def credential(self) -> Credential:
+        """Give what the next request proves itself by.
+
+        Raises:
+            GithubError: There is none to be had.
+        """
+
+    async def replacement(self, refused: Credential) -> Credential | None:
+        """Give another credential than the one that GitHub has refused, if there is one.
+
+        Raises:
+            GithubError: There should be one, and it cannot be had.
+        """
+
+
+class Ask(Protocol):
+    """Sends one request to the configured origin."""
+
+    def __call__(
+        self, what: str, method: str, url: httpx.URL, headers: Mapping[str, str]
+    ) -> "Awaitable[Reply]":
+        """Give the answer, whatever its status."""
+
+
+def authentication(settings: GithubSettings, clock: Clock, ask: Ask) -> Authentication:
+    """Give the one that the settings want.
+
+    Args:
+        settings: Where to find tokens and keys.
+        clock: The time.
+        ask: How an App asks for its tokens.
+
+    Raises:
+        GithubSettingsError: A file cannot be read, or holds no token or key.
+
+    Example:
+        >>> authentication(settings, Clock(), ask).key  # doctest: +SKIP
+        'anonymous'
+    """
+    app = settings.app()
+    if app is None:
+        return TokenAuthentication(settings)
+    return AppAuthentication(app, settings.base_url, clock, ask)
+
+
+class TokenAuthentication:
+    """A token, from wherever the settings say, or none."""
+
+    def __init__(self, settings: GithubSettings) -> None:
+        self._settings = settings
+        self._credential = settings.credential()
+
+    @property
+    def key(self) -> str:
+        """Tell tokens apart without showing them."""
+        return self._credential.key
+
+    async def credential(self) -> Credential:
+        """Give the token."""
+        return self._credential
+
+    async def replacement(self, refused: Credential) -> Credential | None:
+        """Read the token again: its file may hold another one by now."""
+        if self._credential == refused:
+            self._credential = self._settings.credential()
+        return None if self._credential == refused else self._credential
+
+
+@dataclass(frozen=True, slots=True)
+class _InstallationToken:
+    credential: Credential
+    taken_at: datetime
+    expires_at: datetime
+
+
+class AppAuthentication:
+    """An installation of a GitHub App, whose tokens live an hour and are renewed in time."""
+
+    def __init__(self, app: App, base_url: str, clock: Clock, ask: Ask) -> None:
+        self._app = app
+        path = f"/app/installations/{app.installation}/access_tokens"
+        self._url = httpx.URL(base_url + path)
+        self._key = _read_key(app.key_file)
+        self._clock = clock
+        self._ask = ask
+        self._token: _InstallationToken | None = None
+        self._renewals: SingleFlight[_InstallationToken] = SingleFlight()
+
+    @property
+    def key(self) -> str:
+        """Name the installation: all of its tokens may see the same."""
+        return f"installation {self._app.installation}"
+
+    async def credential(self) -> Credential:
+        """Give the installation's token, a new one if its hour is nearly over."""
+        token, now = self._token, self._clock.now()
+        if token is not None and token.expires_at - now > _RENEWED_BEFORE:
+            return token.credential
+        try:
+            return (await self._renewals.run(self.key, self._renew)).credential
+        except GithubError as error:
+            if token is None or not error.transient or token.expires_at <= now:
+                raise
+            return token.credential
+
+    async def replacement(self, refused: Credential) -> Credential | None:
+        """Give a new token, unless it is the App itself that GitHub refuses."""
+        token = self._token
+        if token is not None and token.credential == refused:
+            if self._clock.now() - token.taken_at < _TRUSTED:
+                return None
+            self._token = None
+        return await self.credential()
+
+    async def _renew(self) -> _InstallationToken:
+        headers = {"Authorization": f"Bearer {self._proof()}"}
+        reply = await self._ask(_WHAT, "POST", self._url, headers)
+        now = self._clock.now()
+        if reply.status != httpx.codes.CREATED:
+            raise _refusal(reply, now)
+        self._token = _read_token(reply.content, now)
+        return self._token
+
+    def _proof(self) -> str:
+        now = self._clock.now()
+        claims = {"iat": now - _BACK, "exp": now + _AHEAD, "iss": self._app.id}
+        return jwt.encode(claims, self._key, algorithm="RS256")
+
+
+class _Answer(msgspec.Struct):
+    token: str
+    expires_at: datetime
+
+
+def _read_token(content: bytes, now: datetime) -> _InstallationToken:
+    try:
+        answer = msgspec.json.decode(content, type=_Answer)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        answer = None
+    if answer is None or answer.expires_at.tzinfo is None or not is_token(answer.token):
+        # Nothing is quoted: the body holds the token.
+        raise UnusableAnswer(f"GitHub's answer for {_WHAT} holds no token")
+    return _InstallationToken(Credential(SecretStr(answer.token)), now, answer.expires_at)
+
+
+def _refusal(reply: "Reply", now: datetime) -> GithubError:
+    limit = read_limit(REST, reply.status, reply.headers, reply.content, now)
+    if limit is not None:
+        return used_up(_WHAT, limit.until, reply.status)
+    details: dict[str, Any] = {"status": reply.status}
+    if httpx.codes.is_server_error(reply.status):
+        text = f"GitHub failed with status {reply.status} for {_WHAT}"
+        return ServerFailed(text, details=details)
+    skew = _skew(reply.headers, now)
+    if reply.status == httpx.codes.UNAUTHORIZED and abs(skew) > _SKEW:
+        seconds = round(skew.total_seconds())
+        return AppRefused(
+            "GitHub does not accept the App's signature, as the clock of this machine is "
+            f"{abs(seconds)} seconds {'ahead' if seconds > 0 else 'behind'}",
+            hint="Correct the clock of this machine.",
+            details={**details, "clockSkewSeconds": seconds},
+        )
+    return AppRefused(_REFUSALS.get(reply.status, _REFUSED), details=details)
+
+
+_REFUSED: Final = "GitHub gives the App no token for its installation"
+_REFUSALS: Final = {
+    401: "GitHub does not accept the App's signature",
+    403: f"{_REFUSED}: it may be suspended",
+    404: "GitHub knows no such installation of the App",
+}
+
+
+def _skew(headers: httpx.Headers, now: datetime) -> timedelta:
+    """Return how far our clock is ahead of GitHub's."""
+    try:
+        theirs = parsedate_to_datetime(headers.get("date", ""))
+    except ValueError:
+        return timedelta()
+    return now - (theirs if theirs.tzinfo is not None else theirs.replace(tzinfo=UTC))
+
+
+def _read_key(file: Path) -> RSAPrivateKey:
+    variable = f"{PREFIX}APP_KEY_FILE"
+    try:
+        key = load_pem_private_key(file.read_bytes(), password=None)
+    except OSError as error:
+        raise unusable_file(variable, error.strerror or "it cannot be read") from None
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        # `from None`: what could not be read as a key may still be one.
+        key = None
+    if not isinstance(key, RSAPrivateKey):
+        raise unusable_file(variable, "it holds no RSA key in PEM form without a password")
+    return key

@@ -1,0 +1,408 @@
+"""Tokens, token files and GitHub Apps against a real HTTP server: renewed, revoked and refused."""
+
+import asyncio
+import hashlib
+import json
+import logging
+from datetime import timedelta
+from email.utils import format_datetime
+from functools import partial
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from sidecypher_procedures.github import errors
+from sidecypher_procedures.github.client import GithubClient
+from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github.settings import GithubSettings
+
+ISSUE = Target(Kind.ISSUE, "octocat", "Hello-World", 7)
+OTHER = Target(Kind.ISSUE, "octocat", "Hello-World", 8)
+UNTIMED = {"verify_exp": False, "verify_iat": False}
+TOKENS = "/api/v3/app/installations/42/access_tokens"
+
+
+def issue(title="A"):
+    """Give the JSON of an issue."""
+    return {"id": 1, "number": 7, "title": title, "state": "open"}
+
+
+def pem(key, encryption=None):
+    """Write a private key as GitHub gives it to people."""
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        encryption or serialization.NoEncryption(),
+    )
+
+
+@pytest.fixture(scope="session")
+def key():
+    """The private key of the App."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+@pytest.fixture
+def app(key, tmp_path):
+    """The settings of the App."""
+    file = tmp_path / "app.pem"
+    file.write_bytes(pem(key))
+    return {"app_id": "12345", "app_installation_id": 42, "app_key_file": file}
+
+
+class Installation:
+    """GitHub as an App sees it: gives tokens for an hour, and answers by what a token may see."""
+
+    def __init__(self, github, answering, time, key):
+        self.github = github
+        self.answering = answering
+        self.time = time
+        self._key = key
+        self.tokens = []
+        self.refused = set()
+        self.refusal = None
+
+    def __call__(self, request):
+        token = request.headers["authorization"].removeprefix("Bearer ")
+        if request.path == TOKENS:
+            return self.refusal or self._new(token)
+        if token not in self.tokens or token in self.refused:
+            return self.answering(401, body=b'{"message": "Bad credentials"}')
+        tag = f'"{hashlib.sha256(token.encode()).hexdigest()}"'
+        if request.headers.get("if-none-match") == tag:
+            return self.answering(304, {"ETag": tag})
+        return self.answering.of(issue(), ETag=tag)
+
+    def _new(self, proof):
+        self.proof = jwt.decode(
+            proof, self._key.public_key(), algorithms=["RS256"], options=UNTIMED
+        )
+        self.tokens.append(f"ghs_{len(self.tokens)}." + "x" * 500)
+        expires = (self.time.now() + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        body = {"token": self.tokens[-1], "expires_at": expires, "permissions": {}}
+        return self.answering(201, body=json.dumps(body).encode())
+
+
+@pytest.fixture
+def installation(github, answering, time, key):
+    """The stand-in as GitHub with one installation."""
+    github.answer = Installation(github, answering, time, key)
+    return github.answer
+
+
+@pytest.fixture
+def app_client(github, installation, client_of, app):
+    """What runs a client of the App, with further settings by name."""
+    return partial(client_of, github.url + "/api/v3", **app)
+
+
+def test_an_app_proves_itself_as_github_wants(installation, app_client) -> None:
+    """The proof is signed by RS256, begins a minute ago, and ends within ten minutes."""
+
+    async def scenario() -> None:
+        async with app_client() as client:
+            assert (await client.get(ISSUE)).fields["title"] == "A"
+
+    asyncio.run(scenario())
+    now = int(installation.time.start.timestamp())
+    assert installation.proof == {"iat": now - 60, "exp": now + 540, "iss": "12345"}
+    assert [request.method for request in installation.github.requests] == ["POST", "GET"]
+
+
+def test_a_token_is_taken_once_and_renewed_before_its_end(installation, app_client) -> None:
+    """Many callers share one token, which is replaced five minutes before its hour is over."""
+
+    async def scenario() -> None:
+        async with app_client() as client:
+            some = [Target(Kind.ISSUE, "o", "r", number) for number in range(1, 11)]
+            await asyncio.gather(*[client.get(target) for target in some])
+            for installation.time.passed in (54 * 60.0, 56 * 60.0):
+                await client.get(ISSUE, max_age=0)
+
+    asyncio.run(scenario())
+    assert installation.github.paths.count(TOKENS) == len(installation.tokens) == 2
+    used = [request.headers["authorization"] for request in installation.github.requests[-1:]]
+    assert used == [f"Bearer {installation.tokens[1]}"]
+
+
+def test_a_new_token_costs_one_full_answer_and_no_entry(installation, app_client) -> None:
+    """Entries belong to the installation: a new token reads them, and each is asked for once."""
+
+    async def scenario() -> None:
+        async with app_client() as client:
+            await client.get(ISSUE)
+            installation.time.passed = 3590.0
+            await client.get(OTHER)
+            assert len(installation.tokens) == 2
+            asked = len(installation.github.requests)
+            await client.get(ISSUE, max_age=3600)
+            assert len(installation.github.requests) == asked
+            await client.get(ISSUE, max_age=0)
+            await client.get(ISSUE, max_age=0)
+
+    asyncio.run(scenario())
+    old, new = (
+        request.headers.get("if-none-match") for request in installation.github.requests[-2:]
+    )
+    assert old != new
+
+
+def test_a_failing_renewal_spares_a_token_that_still_lives(installation, app_client) -> None:
+    """While the old token lives it is used when GitHub fails to give a new one."""
+
+    async def scenario() -> None:
+        async with app_client(serve_stale=False) as client:
+            await client.get(ISSUE)
+            installation.refusal = installation.answering(502)
+            installation.time.passed = 57 * 60.0
+            assert (await client.get(OTHER)).fields["title"] == "A"
+            installation.time.passed = 61 * 60.0
+            with pytest.raises(errors.ServerFailed, match="installation"):
+                await client.get(ISSUE)
+
+    asyncio.run(scenario())
+
+
+def test_a_revoked_installation_token_is_replaced(installation, app_client) -> None:
+    """A token that GitHub refuses before its hour is over is replaced at once, unseen."""
+
+    async def scenario() -> None:
+        async with app_client() as client:
+            await client.get(ISSUE)
+            installation.time.passed = 120.0
+            installation.refused.add(installation.tokens[0])
+            assert not (await client.get(ISSUE, max_age=0)).stale
+
+    asyncio.run(scenario())
+    assert len(installation.tokens) == 2
+
+
+def test_an_app_whose_tokens_are_refused_takes_no_more(installation, app_client) -> None:
+    """Where even a new token is refused, one token is taken and not one for every request."""
+    installation.tokens = ["ghs_first"]
+    installation.github.answer = lambda request: (
+        installation(request) if request.path == TOKENS else installation.answering(401, body=b"{}")
+    )
+
+    async def scenario() -> None:
+        async with app_client() as client:
+            for target in (ISSUE, OTHER):
+                with pytest.raises(errors.BadCredentials):
+                    await client.get(target)
+
+    asyncio.run(scenario())
+    assert installation.github.paths.count(TOKENS) == 1
+
+
+REFUSALS = {
+    "bad signature": (401, b'{"message": "A JSON web token could not be decoded"}', "signature"),
+    "suspended": (403, b'{"message": "This installation has been suspended"}', "suspended"),
+    "unknown": (404, b'{"message": "Not Found"}', "no such installation"),
+    "unprocessable": (422, b"{}", "no token"),
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
+def test_a_refused_app_is_one_clear_error(installation, app_client, refusal, caplog) -> None:
+    """401, 403 and 404 for the installation are told apart, without key, proof, token or path."""
+    caplog.set_level(logging.DEBUG)
+    status, body, said = refusal
+    installation.refusal = installation.answering(status, body=body)
+    installation.github.date = format_datetime(installation.time.start, usegmt=True)
+
+    async def scenario() -> None:
+        async with app_client() as client:
+            with pytest.raises(errors.AppRefused, match=said) as caught:
+                await client.get(ISSUE)
+            assert caught.value.details == {"status": status}
+            shown = f"{caught.value!r}{caught.value.hint}{vars(client)!r}{caplog.text}"
+            assert "eyJ" not in shown
+            assert "PRIVATE" not in shown
+            assert "app.pem" not in f"{caught.value}{caught.value.hint}"
+
+    asyncio.run(scenario())
+    assert installation.github.paths == [TOKENS]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(-300, "300 seconds ahead"), (900, "900 seconds behind")]
+)
+def test_a_wrong_clock_is_named(installation, app_client, seconds, said) -> None:
+    """When GitHub refuses the signature and its clock differs, the error says by how much."""
+    installation.refusal = installation.answering(401, body=b"{}")
+    installation.github.date = format_datetime(
+        installation.time.start + timedelta(seconds=seconds), usegmt=True
+    )
+
+    async def scenario() -> None:
+        async with app_client() as client:
+            with pytest.raises(errors.AppRefused, match=said) as caught:
+                await client.get(ISSUE)
+            assert caught.value.details["clockSkewSeconds"] == -seconds
+
+    asyncio.run(scenario())
+
+
+def test_a_limit_on_tokens_is_a_limit(installation, app_client) -> None:
+    """An App that may not even ask for a token is told until when."""
+    installation.refusal = installation.answering(429, {"Retry-After": "600"}, b"{}")
+
+    async def scenario() -> None:
+        async with app_client() as client:
+            with pytest.raises(errors.RateLimited) as caught:
+                await client.get(ISSUE)
+            assert caught.value.details["resetAt"] == "2026-01-02T03:14:05+00:00"
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"ghs_secret",
+        b'{"token": "ghs_secret"}',
+        b'{"token": "ghs_secret", "expires_at": "soon"}',
+        b'{"token": "ghs_secret", "expires_at": "2026-01-02T03:04:05"}',
+        b'{"token": "ghs_secret\\r\\nX: y", "expires_at": "2026-01-02T03:04:05Z"}',
+        b'{"token": 1, "expires_at": "2026-01-02T03:04:05Z"}',
+    ],
+)
+def test_an_answer_without_a_token_is_unusable(installation, app_client, body) -> None:
+    """What holds no token, or one that is no token, is one error that quotes nothing of it."""
+    installation.refusal = installation.answering(201, body=body)
+
+    async def scenario() -> None:
+        async with app_client() as client:
+            with pytest.raises(errors.UnusableAnswer, match="holds no token") as caught:
+                await client.get(ISSUE)
+            assert "ghs_secret" not in str(caught.value)
+            assert caught.value.__cause__ is None
+
+    asyncio.run(scenario())
+
+
+def test_a_key_that_is_none_is_refused_at_once(key, tmp_path) -> None:
+    """A missing file, bad PEM, another kind of key and a key with a password name the setting."""
+    elliptic = ec.generate_private_key(ec.SECP256R1())
+    public = key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    contents = {
+        "empty": b"",
+        "truncated": pem(key)[:300],
+        "binary": b"\0\xff" * 100,
+        "elliptic": pem(elliptic),
+        "public": public,
+        "locked": pem(key, serialization.BestAvailableEncryption(b"secret")),
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    for name in [*contents, "missing", "."]:
+        settings = GithubSettings(app_id="1", app_installation_id=2, app_key_file=tmp_path / name)
+        with pytest.raises(errors.GithubSettingsError, match="APP_KEY_FILE") as caught:
+            GithubClient(settings)
+        assert str(tmp_path) not in str(caught.value)
+        assert caught.value.__cause__ is None
+
+
+def answering_to(answering, *tokens):
+    """Answer only to these tokens."""
+    known = {f"Bearer {token}" for token in tokens}
+    return lambda request: (
+        answering.of(issue(request.headers["authorization"]), ETag='"x"')
+        if request.headers["authorization"] in known
+        else answering(401, body=b"{}")
+    )
+
+
+def test_a_rotated_token_file_is_read_again(github, answering, client_of, tmp_path) -> None:
+    """When GitHub refuses the token its file is read again, and the request goes on."""
+    file = tmp_path / "token"
+    file.write_text("ghp_old\n")
+    github.answer = answering_to(answering, "ghp_old")
+
+    async def scenario() -> None:
+        async with client_of(github.url, token_file=file) as client:
+            await client.get(ISSUE)
+            file.write_text("ghp_new\n")
+            github.answer = answering_to(answering, "ghp_new")
+            assert not (await client.get(ISSUE, max_age=0)).stale
+            await client.get(ISSUE)
+
+    asyncio.run(scenario())
+    used = [request.headers["authorization"] for request in github.requests]
+    assert used == ["Bearer ghp_old", "Bearer ghp_old", "Bearer ghp_new"]
+    assert "if-none-match" in github.requests[1].headers
+    assert "if-none-match" not in github.requests[2].headers
+
+
+def test_a_rotated_token_sees_nothing_of_the_old_one(
+    github, answering, client_of, tmp_path
+) -> None:
+    """What the old token saw is not given to whoever the new one is."""
+    file = tmp_path / "token"
+    file.write_text("ghp_old")
+    github.answer = answering_to(answering, "ghp_old")
+
+    async def scenario() -> None:
+        async with client_of(github.url, token_file=file) as client:
+            await client.get(ISSUE)
+            file.write_text("ghp_new")
+            github.answer = answering_to(answering, "ghp_new")
+            await client.get(OTHER)
+            assert (await client.get(ISSUE)).fields["title"] == "Bearer ghp_new"
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("content", [None, "", "two words"])
+def test_a_token_file_that_broke_is_named(github, answering, client_of, tmp_path, content) -> None:
+    """A file that holds no token when it is read again is an error that names its setting."""
+    file = tmp_path / "token"
+    file.write_text("ghp_old")
+    github.answer = lambda _: answering(401, body=b"{}")
+
+    async def scenario() -> None:
+        async with client_of(github.url, token_file=file) as client:
+            file.unlink() if content is None else file.write_text(content)
+            with pytest.raises(errors.GithubSettingsError, match="TOKEN_FILE") as caught:
+                await client.get(ISSUE)
+            assert str(tmp_path) not in str(caught.value)
+
+    asyncio.run(scenario())
+
+
+def test_a_token_revoked_mid_way_is_its_own_outcome(github, answering, client_of, time) -> None:
+    """A token that worked and no longer does is told apart from one that never did."""
+    github.answer = answering_to(answering, "ghp_token")
+
+    async def scenario() -> None:
+        async with client_of(github.url, token="ghp_token") as client:
+            await client.get(ISSUE)
+            github.answer = answering_to(answering)
+            for target in (ISSUE, OTHER):
+                with pytest.raises(errors.CredentialRevoked) as caught:
+                    await client.get(target, max_age=0)
+                assert caught.value.code == "SC-520"
+                assert caught.value.details == {"status": 401}
+                assert not caught.value.retryable
+                assert "ghp_" not in f"{caught.value!r}{caught.value.hint}"
+
+    asyncio.run(scenario())
+
+
+def test_without_a_token_a_401_is_a_missing_token(github, answering, client_of) -> None:
+    """A GitHub that wants a token now, and did not before, revoked none."""
+    github.answer = lambda _: answering.of(issue())
+
+    async def scenario() -> None:
+        async with client_of(github.url) as client:
+            await client.get(ISSUE)
+            github.answer = lambda _: answering(401, body=b"{}")
+            with pytest.raises(errors.BadCredentials):
+                await client.get(ISSUE, max_age=0)
+
+    asyncio.run(scenario())
