@@ -10,6 +10,7 @@ from sidecypher_procedures.github.procedures import (
     get_pull_request,
     get_repository,
     invalidate,
+    rate_limit,
 )
 
-__all__ = ["get_issue", "get_pull_request", "get_repository", "invalidate"]
+__all__ = ["get_issue", "get_pull_request", "get_repository", "invalidate", "rate_limit"]

@@ -11,6 +11,7 @@ from typing import Any, Final
 import httpx
 
 from sidecypher_procedures.github import outcomes
+from sidecypher_procedures.github.budgets import Budget, listed_in
 from sidecypher_procedures.github.cache import Clock, EntityCache, SingleFlight
 from sidecypher_procedures.github.connection import Connection, Reply
 from sidecypher_procedures.github.entities import READERS, ShapeError, place
@@ -179,6 +180,36 @@ class GithubClient:
             for target in together:
                 works[target] = partial(self._fetch_by_query, target, together, since, wait)
         return works
+
+    async def budgets(self, *, wait: float = 30.0) -> list[Budget]:
+        """Give how many requests are left of each resource; none where there are no limits.
+
+        No call is made when GitHub told all of them within a minute.
+
+        Args:
+            wait: Seconds to wait for GitHub.
+
+        Raises:
+            GithubError: GitHub gave no answer that can be used.
+        """
+        fresh = self._connection.budgets.fresh()
+        if fresh is not None:
+            return fresh
+        try:
+            async with asyncio.timeout(wait):
+                return await retrying(self._ask_for_budgets, wait=wait, clock=self._clock)
+        except TimeoutError as error:
+            raise TimedOut("GitHub did not answer in time for the rate limit") from error
+
+    async def _ask_for_budgets(self) -> list[Budget]:
+        reply = await self._connection.rate_limit()
+        if reply.status == httpx.codes.NOT_FOUND:
+            return []
+        if reply.status != httpx.codes.OK:
+            raise outcomes.failure(reply, "rate limit", self._clock.now())
+        budgets = listed_in(outcomes.body(reply, "rate limit"))
+        self._connection.budgets.note(budgets)
+        return budgets
 
     async def _refresh(
         self, target: Target, query: _Work | None, wait: float

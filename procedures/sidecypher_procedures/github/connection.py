@@ -12,6 +12,7 @@ import msgspec
 from cachetools import TTLCache
 
 from sidecypher_procedures.github.auth import authentication
+from sidecypher_procedures.github.budgets import Budgets, told_by
 from sidecypher_procedures.github.cache import Clock
 from sidecypher_procedures.github.errors import (
     CredentialRevoked,
@@ -20,7 +21,7 @@ from sidecypher_procedures.github.errors import (
     Unreachable,
     UnusableAnswer,
 )
-from sidecypher_procedures.github.limits import GRAPHQL, REST, Limits
+from sidecypher_procedures.github.limits import GRAPHQL, REST, UNCOUNTED, Limits
 from sidecypher_procedures.github.names import Target
 from sidecypher_procedures.github.settings import Credential, GithubSettings, is_loopback
 
@@ -55,6 +56,9 @@ class Reply:
 class Connection:
     """Sends requests to the configured origin, with the token, and follows the redirects of GETs.
 
+    Attributes:
+        budgets: What GitHub told of its limits.
+
     Example:
         >>> connection = Connection(settings, Clock())  # doctest: +SKIP
         >>> target = Target(Kind.REPOSITORY, "octocat", "Hello-World")  # doctest: +SKIP
@@ -65,6 +69,8 @@ class Connection:
         self._base = settings.base_url
         self._graphql = httpx.URL(self._base.removesuffix(_ENTERPRISE_REST) + "/graphql")
         self._origin = _origin(httpx.URL(settings.base_url))
+        self._rate_limit = httpx.URL(self._base + "/rate_limit")
+        self._resources = {self._graphql: GRAPHQL, self._rate_limit: UNCOUNTED}
         self._authentication = authentication(settings, clock, self._exchange)
         self._accepted: Credential | None = None
         # A guard against a body that drips: httpx only limits the time between two reads.
@@ -72,6 +78,7 @@ class Connection:
         # Whoever waits for a slot is not yet waiting for GitHub: the seconds above begin after.
         self._slots = asyncio.Semaphore(_MAX_REQUESTS)
         self._limits = Limits(clock)
+        self.budgets = Budgets(clock)
         self._moves: TTLCache[str, httpx.URL] = TTLCache(
             _MAX_MOVES, _MOVE_SECONDS, timer=clock.monotonic
         )
@@ -134,12 +141,24 @@ class Connection:
             variables: The values of its variables.
 
         Raises:
+            RateLimited: An earlier answer was a limit that has not ended.
             TimedOut: The answer was not complete in time.
             Unreachable: There is no connection, or it broke.
             UnusableAnswer: The answer is too large.
         """
         content = msgspec.json.encode({"query": document, "variables": variables})
         return await self._send("a GraphQL query", "POST", self._graphql, _JSON, content)
+
+    async def rate_limit(self) -> Reply:
+        """Fetch how many requests are left, which GitHub does not count as one.
+
+        Raises:
+            RateLimited: GitHub wants no request at all for now.
+            TimedOut: The answer was not complete in time.
+            Unreachable: There is no connection, or it broke.
+            UnusableAnswer: The answer is too large.
+        """
+        return await self._send("the rate limit", "GET", self._rate_limit, {})
 
     async def _follow(self, target: Target, url: httpx.URL, etag: str | None) -> Reply:
         permanent = True
@@ -172,11 +191,13 @@ class Connection:
         headers: Mapping[str, str],
         content: bytes | None = None,
     ) -> Reply:
-        resource = GRAPHQL if url == self._graphql else REST
+        resource = self._resources.get(url, REST)
         async with self._slots:
             self._limits.check(resource, what)
             reply = await self._authorised(what, method, url, headers, content)
             self._limits.note(resource, reply.status, reply.headers, reply.content)
+            told = told_by(reply.headers)
+            self.budgets.note([] if told is None else [told])
             return reply
 
     async def _authorised(

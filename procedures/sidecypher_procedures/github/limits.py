@@ -17,6 +17,8 @@ T = TypeVar("T")
 
 REST: Final = "core"
 GRAPHQL: Final = "graphql"
+# Asking for the limits themselves; no hourly limit stops it.
+UNCOUNTED: Final = "rate_limit"
 
 TRIES: Final = 3
 _FIRST_PAUSE_SECONDS: Final = 0.25
@@ -71,7 +73,7 @@ def read_limit(
     hourly = headers.get("x-ratelimit-remaining") == "0" and "retry-after" not in headers
     return Limit(
         resource=_resource(headers, resource) if hourly else None,
-        until=now + _UNSTATED if moment is None else moment,
+        until=now + _UNSTATED if moment is None else max(moment, now),
         stated=moment is not None,
     )
 
@@ -85,7 +87,7 @@ def used_up(what: str, until: datetime, status: int | None = None) -> RateLimite
     """
     details: dict[str, Any] = {} if status is None else {"status": status}
     return RateLimited(
-        f"GitHub's rate limit is used up until {until.isoformat()}: {what} was not fetched",
+        f"GitHub's rate limit is used up until {until.isoformat()}: nothing fetched for {what}",
         hint="Try again later; a token in SIDECYPHER_GITHUB_TOKEN has a higher limit than none.",
         details={**details, "resetAt": until.isoformat()},
     )
@@ -103,21 +105,11 @@ def reset_at(headers: httpx.Headers, now: datetime) -> datetime | None:
     """
     moment = _retry_after(headers.get("retry-after", ""), now)
     if moment is None and headers.get("x-ratelimit-remaining") == "0":
-        moment = epoch_seconds(headers.get("x-ratelimit-reset", ""))
+        seconds = _integer(headers.get("x-ratelimit-reset", ""))
+        moment = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     if moment is None or moment - now > _LONGEST:
         return None
     return moment
-
-
-def epoch_seconds(text: str) -> datetime | None:
-    """Read a time in seconds since 1970, or give None for anything else.
-
-    Example:
-        >>> epoch_seconds("0"), epoch_seconds("soon")
-        (datetime.datetime(1970, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), None)
-    """
-    seconds = _integer(text)
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +135,7 @@ class Limits:
         """Let a request pass, or not.
 
         Args:
-            resource: What it asks: `REST` or `GRAPHQL`.
+            resource: What it asks: `REST`, `GRAPHQL` or `UNCOUNTED`.
             what: What it wants, for the text of the error.
 
         Raises:

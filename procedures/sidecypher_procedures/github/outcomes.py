@@ -42,8 +42,13 @@ def absence(missing: type[GithubError], target: Target) -> GithubError:
     return NotFound(f"GitHub knows no {what}", details={"status": 404})
 
 
-def failure(reply: Reply, target: Target, now: datetime) -> GithubError:
+def failure(reply: Reply, target: Target | str, now: datetime) -> GithubError:
     """Return the error that a status other than 200 and those of `MISSING` means.
+
+    Args:
+        reply: What GitHub answered.
+        target: What was asked for; a text for what is no thing.
+        now: The time.
 
     Example:
         >>> reply = Reply(502, httpx.Headers(), b"")  # doctest: +SKIP
@@ -51,7 +56,7 @@ def failure(reply: Reply, target: Target, now: datetime) -> GithubError:
         'SC-508'
     """
     details = {"status": reply.status}
-    what = f"{target.kind.value} `{target}`"
+    what = _named(target)
     if reply.status == httpx.codes.UNAUTHORIZED:
         return BadCredentials(f"GitHub does not accept the token for the {what}", details=details)
     if reply.status in {httpx.codes.FORBIDDEN, httpx.codes.TOO_MANY_REQUESTS}:
@@ -82,13 +87,13 @@ def graphql_limit(reply: Reply, now: datetime) -> RateLimited | None:
     return None if limit is None else used_up("a GraphQL query", limit.until, reply.status)
 
 
-def body(reply: Reply, target: Target) -> dict[str, Any]:
+def body(reply: Reply, target: Target | str) -> dict[str, Any]:
     """Decode the body of a 200.
 
     Raises:
         UnusableAnswer: It is empty, not JSON, cut off or no object.
     """
-    what = f"GitHub's answer for the {target.kind.value} `{target}`"
+    what = f"GitHub's answer for the {_named(target)}"
     if not reply.content:
         raise UnusableAnswer(f"{what} is empty")
     try:
@@ -100,6 +105,10 @@ def body(reply: Reply, target: Target) -> dict[str, Any]:
     if not isinstance(decoded, dict):
         raise UnusableAnswer(f"{what} is no JSON object")
     return decoded
+
+
+def _named(target: Target | str) -> str:
+    return target if isinstance(target, str) else f"{target.kind.value} `{target}`"
 
 
 def _denied(reply: Reply, what: str) -> PermissionDenied:

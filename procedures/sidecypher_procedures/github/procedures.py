@@ -1,6 +1,7 @@
-"""`github.getIssue`, `getPullRequest` and `getRepository` with their batches, and `invalidate`."""
+"""`github.getIssue`, `getPullRequest`, `getRepository`, `invalidate` and `rateLimit`."""
 
 import asyncio
+from dataclasses import asdict
 from typing import Any, Final, TypeVar
 
 from sidecypher import Context, ProcedureError, procedure
@@ -8,7 +9,7 @@ from sidecypher_procedures.github.client import GithubClient, Snapshot
 from sidecypher_procedures.github.errors import GithubError, Gone, InvalidOption, NotFound
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.options import FetchOptions
-from sidecypher_procedures.github.rows import Dropped, Issue, PullRequest, Repository
+from sidecypher_procedures.github.rows import Dropped, Issue, PullRequest, RateLimit, Repository
 
 R = TypeVar("R", Issue, PullRequest, Repository)
 
@@ -61,6 +62,14 @@ async def get_repository(
 async def invalidate(ctx: Context, owner: str, repo: str, number: int | None = None) -> Dropped:
     """Drop what the sidecar has in memory of a repository and all in it, or of one number."""
     return Dropped(dropped=ctx.resource(GithubClient).invalidate(owner, repo, number))
+
+
+@procedure("github.rateLimit", mode="READ", timeout=30.0)
+async def rate_limit(ctx: Context) -> list[RateLimit]:
+    """Tell how many requests GitHub still answers; no row where it has no limits."""
+    wait = ctx.deadline.remaining() - _ANSWER_SECONDS
+    found = await ctx.resource(GithubClient).budgets(wait=wait)
+    return [RateLimit(**asdict(budget)) for budget in found]
 
 
 async def _fetch(ctx: Context, row: type[R], target: Target, options: dict[str, Any]) -> R | None:

@@ -104,3 +104,13 @@ class Dropped(Row):
     """How many entries an invalidation dropped."""
 
     dropped: int
+
+
+class RateLimit(Row):
+    """What is left of one of GitHub's limits."""
+
+    resource: Annotated[str, Description("core, graphql or search")]
+    limit: Annotated[int, Description("requests, or points of GraphQL, in one period")]
+    remaining: int
+    used: int
+    reset_at: Annotated[datetime, Description("when the next period begins")]
