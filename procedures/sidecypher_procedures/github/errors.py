@@ -31,6 +31,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from sidecypher import ProcedureError
+from sidecypher_procedures.github.redaction import redacted, redacted_values
 
 
 class GithubError(ProcedureError):
@@ -56,7 +57,13 @@ class GithubError(ProcedureError):
         hint: str | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(message, hint=hint, retryable=self.transient, details=details)
+        # A name, an option or a header may hold a secret by mistake or malice.
+        super().__init__(
+            redacted(message),
+            hint=hint if hint is None else redacted(hint),
+            retryable=self.transient,
+            details=details if details is None else redacted_values(details),
+        )
 
 
 class InvalidName(GithubError):

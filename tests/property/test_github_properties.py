@@ -1,0 +1,276 @@
+"""Whatever Cypher passes or GitHub answers, no request leaves its path or its origin."""
+
+import asyncio
+import string
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import httpx
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from sidecypher_procedures.github.cache import Clock
+from sidecypher_procedures.github.connection import Connection, Reply
+from sidecypher_procedures.github.errors import (
+    GithubError,
+    GithubSettingsError,
+    InvalidName,
+    InvalidOption,
+)
+from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github.options import FetchOptions
+from sidecypher_procedures.github.settings import GithubSettings
+
+T = TypeVar("T")
+
+BASES = [
+    "https://api.github.com",
+    "https://ghes.example.com/api/v3",
+    "https://ghes.example.com:8443/api/v3/",
+    "http://127.0.0.1:8000/",
+    "http://[::1]:8000/api/v3",
+]
+INJECTIONS = [
+    "",
+    ".",
+    "..",
+    "...",
+    "../..",
+    "..%2f",
+    "%2e%2e",
+    "%252e",
+    "%00",
+    "\0",
+    "r\r\nHost: evil.example",
+    "r\nX: y",
+    "r\tx",
+    "r x",
+    "r/../../x",
+    "r\\..\\x",
+    "r?x=1",
+    "r#x",
+    "r;x",
+    "r@evil.example",
+    "//evil.example",
+    "https://evil.example",
+    "r:443",
+    "\u2024\u2024",
+    "\uff0e\uff0e",
+    "\u2215x",
+    "\uff52",
+    "\u202er",
+    "r\ufeff",
+    "e\u0301",
+    "\ud800",
+    "{owner}",
+    "${jndi:x}",
+    "' OR 1=1",
+    "<script>",
+    "r" * 101,
+    "r" * 100_000,
+]
+NUMBERS = [0, -1, -(2**63), 2**63, 2**64, 10**30, True, False, None, 1.0, float("nan"), "1", "1/x"]
+
+# Words that URLs are made of, so that chance finds what matters.
+_PIECES = st.lists(
+    st.sampled_from(
+        ["/", "//", "..", ".", "%2e", "%2f", "?", "#", "@", ":", "\\", "\r\n", "\0", "a", "é"]
+    )
+    | st.text(max_size=3),
+    max_size=8,
+).map("".join)
+_NAMES = st.text(string.ascii_letters + string.digits + "-._", min_size=1, max_size=30)
+_TEXTS = _PIECES | _NAMES | st.text(max_size=20) | st.sampled_from(INJECTIONS)
+_NUMBERS = st.integers() | st.sampled_from(NUMBERS)
+
+
+def outcome_of(work: Callable[[], T]) -> T | GithubError:
+    """Return what the work gives, or the error it raises."""
+    try:
+        return work()
+    except GithubError as error:
+        return error
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[Connection]:
+    """A connection to GitHub, over which nothing is sent."""
+    made = Connection(GithubSettings(base_url="https://api.github.com"), Clock())
+    yield made
+    asyncio.run(made.close())
+
+
+def path_asked_for(base: str, target: Target) -> str:
+    """Return the path that httpx sends for a target, having checked where it goes."""
+    settings = GithubSettings(base_url=base)
+    url = httpx.URL(settings.base_url + target.path)
+    own = httpx.URL(settings.base_url)
+    assert (url.scheme, url.host, url.port) == (own.scheme, own.host, own.port)
+    assert not url.userinfo
+    assert not url.query
+    assert not url.fragment
+    path = url.raw_path.decode()
+    assert path.startswith(own.raw_path.decode().rstrip("/") + "/repos/")
+    return path.removeprefix(own.raw_path.decode().rstrip("/"))
+
+
+@given(
+    base=st.sampled_from(BASES),
+    kind=st.sampled_from(Kind),
+    owner=_TEXTS,
+    repo=_TEXTS,
+    number=_NUMBERS,
+)
+def test_no_argument_reaches_another_path_or_host(
+    base: str, kind: Kind, owner: str, repo: str, number: object
+) -> None:
+    """What is not refused is exactly one segment each, below the base URL."""
+    try:
+        target = Target(kind, owner, repo, number)  # type: ignore[arg-type]
+    except InvalidName:
+        return
+
+    rest = {Kind.REPOSITORY: [], Kind.ISSUE: ["issues"], Kind.PULL_REQUEST: ["pulls"]}[kind]
+    rest += [str(number)] if rest else []
+    assert path_asked_for(base, target).split("/")[1:] == ["repos", owner, repo, *rest]
+    assert repo not in {".", ".."}
+
+
+@pytest.mark.parametrize("text", INJECTIONS)
+def test_every_injection_is_refused_by_name(text: str) -> None:
+    """Dots, separators, encodings, controls and look-alikes are refused, and are not shown."""
+    with pytest.raises(InvalidName) as owner:
+        Target(Kind.REPOSITORY, text, "r")
+    assert len(text) < 4 or text not in str(owner.value)
+    if text != "...":
+        with pytest.raises(InvalidName) as repo:
+            Target(Kind.REPOSITORY, "o", text)
+        assert len(text) < 4 or text not in str(repo.value)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("kind", [Kind.ISSUE, Kind.PULL_REQUEST])
+def test_numbers_out_of_range_are_refused(kind: Kind, number: object) -> None:
+    """Only an INTEGER from 1 up, and one that Neo4j can hold, is a number."""
+    with pytest.raises(InvalidName, match="`number`"):
+        Target(kind, "o", "r", number)  # type: ignore[arg-type]
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["maxAge", "onError", "timeout", "api"]) | _TEXTS,
+        st.none() | st.booleans() | st.integers() | st.floats() | _TEXTS | st.lists(_TEXTS),
+        max_size=3,
+    )
+)
+def test_options_are_understood_or_refused(options: dict[str, object]) -> None:
+    """Any MAP gives options within their bounds, or InvalidOption that shows no odd name."""
+    found = outcome_of(lambda: FetchOptions.parse(options))
+    if isinstance(found, GithubError):
+        assert isinstance(found, InvalidOption)
+        assert found.message.isprintable()
+        assert len(found.message) < 200
+        return
+
+    assert found.max_age >= 0
+    assert found.timeout > 0
+    assert found.on_error in {"fail", "null", "skip"}
+
+
+_LOCATIONS = (
+    st.builds(
+        "{}{}{}{}".format,
+        st.sampled_from(
+            [
+                "",
+                "/",
+                "//",
+                "///",
+                "https:",
+                "https://",
+                "http://",
+                "HTTPS://",
+                "\\\\",
+                "javascript:",
+            ]
+        ),
+        st.sampled_from(
+            [
+                "",
+                "api.github.com",
+                "API.GitHub.com",
+                "api.github.com.evil.example",
+                "api.github.com@evil.example",
+                "evil.example",
+                "api.github.com:443",
+                "api.github.com:444",
+                "api.github.com:80",
+                "api.github.com\\@evil.example",
+                "api\u3002github\u3002com",
+                "127.0.0.1",
+                "[::1]",
+            ]
+        ),
+        st.sampled_from(["", "/", "?", "#", "@evil.example/", ":x"]),
+        _PIECES,
+    )
+    | _TEXTS
+)
+
+
+@given(_LOCATIONS)
+@example("https://api.github.com\\@evil.example/x")
+@example("//evil.example/x")
+@example("https:evil.example")
+def test_no_redirect_leaves_the_origin(connection: Connection, location: str) -> None:
+    """A redirect that is followed has the scheme, host and port of the base URL, and no user."""
+    target = Target(Kind.REPOSITORY, "o", "r")
+    start = httpx.URL("https://api.github.com/repos/o/r")
+    header = location.encode("utf-8", "surrogatepass")
+    reply = Reply(301, httpx.Headers([(b"location", header)]), b"")
+
+    url = outcome_of(lambda: connection._redirect(target, start, reply))
+    if isinstance(url, GithubError):
+        assert url.code in {"SC-511", "SC-512"}
+        assert len(location) < 10 or location not in str(url)
+        return
+
+    request = httpx.Request("GET", url)
+    assert (url.scheme, url.host, url.port) == ("https", "api.github.com", None)
+    assert not url.userinfo
+    assert request.headers["host"] == "api.github.com"
+
+
+@given(
+    st.builds(
+        "{}{}{}".format,
+        st.sampled_from(["https://", "http://", "HTTPS://", "ftp://", "//", "https:/", ""]),
+        st.sampled_from(
+            ["api.github.com", "127.0.0.1", "[::1]", "localhost", "a@b", "évil", "x:y"]
+        ),
+        _PIECES,
+    )
+)
+def test_a_base_url_is_safe_or_refused(base: str) -> None:
+    """A base URL that is taken is https or loopback, without user, query, fragment or dots."""
+    try:
+        kept = GithubSettings(base_url=base).base_url
+    except ValueError:
+        return
+
+    url = httpx.URL(kept)
+    assert url.scheme == "https" or url.host in {"127.0.0.1", "localhost", "::1"}
+    assert not url.userinfo
+    assert not url.query
+    assert not url.fragment
+    assert not {".", ".."} & set(url.path.split("/"))
+    assert GithubSettings(base_url=kept + "/").base_url == kept
+
+
+def test_bad_settings_are_githubs_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same refusals, from the environment, are SC-514."""
+    for value in ("http://example.com", "https://user@api.github.com", "https://api.github.com/?x"):
+        monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", value)
+        with pytest.raises(GithubSettingsError):
+            GithubSettings.load()
