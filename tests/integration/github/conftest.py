@@ -22,12 +22,17 @@ from sidecypher_procedures.github.settings import GithubSettings
 
 @dataclass
 class Answer:
-    """What the stand-in says; a `length` larger than the body cuts the answer off."""
+    """What the stand-in says; a `length` larger than the body cuts the answer off.
+
+    With `held` the headers and the first byte of the body come at once, the rest when the stand-in
+    opens.
+    """
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
     length: int | None = None
+    held: bool = False
 
     @classmethod
     def of(cls, json_body: object, **headers: str) -> "Answer":
@@ -94,7 +99,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.requests.append(request)
         answer = self.server.answer(request)
         self.server.arrived.set()
-        self.server.open.wait(30)
+        if not answer.held:
+            self.server.open.wait(30)
         if self.server.hold(request):
             self.server.released.wait(30)
         self.send_response(answer.status)
@@ -104,7 +110,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(answer.length or len(answer.body)))
         self.close_connection = answer.length is not None
         self.end_headers()
-        self.wfile.write(answer.body)
+        if answer.held:
+            self.wfile.write(answer.body[:1])
+            self.wfile.flush()
+            self.server.open.wait(30)
+        self.wfile.write(answer.body[answer.held :])
         self.wfile.flush()
 
     do_POST = do_GET  # noqa: N815 - as http.server wants
