@@ -113,6 +113,16 @@ def test_a_warm_read_asks_github_nothing(session, github):
     assert next(github.uses) == before + 1
 
 
+def test_what_is_left_of_the_limits(session):
+    """`github.rateLimit` gives a row for each resource, with the end of its period."""
+    rows = session.run("CALL github.rateLimit() YIELD *").data()
+
+    assert [row["resource"] for row in rows] == ["core", "graphql", "search"]
+    assert {row["limit"] for row in rows} == {5000}
+    assert all(row["remaining"] + row["used"] == row["limit"] for row in rows)
+    assert all(row["resetAt"].tzinfo is not None for row in rows)
+
+
 @pytest.mark.parametrize("block", cypher_blocks("github"), ids=str)
 def test_the_queries_of_the_pages_are_accepted(session, block):
     """Every query that a page shows is one that Neo4j plans with this plugin."""

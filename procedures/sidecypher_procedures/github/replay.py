@@ -1,7 +1,7 @@
 """A small stand-in for GitHub's REST API that answers with recorded data, on this machine only.
 
 It serves ``GET /repos/OWNER/REPO``, ``.../issues/NUMBER`` and ``.../pulls/NUMBER`` with the headers
-that a client of GitHub relies on: ETag, rate limit, caching. Run it with::
+that a client of GitHub relies on: ETag, rate limit, caching; and ``GET /rate_limit``. Run it with::
 
     python -m sidecypher_procedures.github.replay --payloads node_modules --port 8000
 """
@@ -81,6 +81,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer from the recordings, or 304 to who has the same already."""
+        if self.path == "/rate_limit":
+            self._answer(HTTPStatus.OK, self._limits())
+            return
         entity = self.server.recordings.get(unquote(urlsplit(self.path).path))
         if entity is None:
             self._answer(HTTPStatus.NOT_FOUND, _message("Not Found", HTTPStatus.NOT_FOUND))
@@ -122,6 +125,11 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
         self.wfile.flush()
+
+    def _limits(self) -> bytes:
+        limits = {"limit": _LIMIT, "used": 0, "remaining": _LIMIT, "reset": self._reset()}
+        resources = dict.fromkeys(("core", "graphql", "search"), limits)
+        return msgspec.json.encode({"resources": resources, "rate": limits})
 
     def _reset(self) -> int:
         """Return the end of the running hour, counted from the start."""

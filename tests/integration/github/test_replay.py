@@ -45,6 +45,14 @@ def test_who_has_it_already_gets_a_304(replay, form) -> None:
     assert reply.headers["x-ratelimit-used"] == "0"
 
 
+def test_the_limits_can_be_asked_for(replay) -> None:
+    """`/rate_limit` tells the three resources that people ask for."""
+    answer = httpx.get(replay.url + "/rate_limit", trust_env=False).json()
+
+    assert {"core", "graphql", "search"} == set(answer["resources"])
+    assert answer["resources"]["core"]["remaining"] == 5000
+
+
 @pytest.mark.parametrize(
     "path", ["/repos/o/r", "/repos/Codertocat/Hello-World/issues/99", "/", "/user", "/repos/a/../b"]
 )
