@@ -1,6 +1,6 @@
 """Who asks GitHub: nobody, a token, the token in a file, or an installation of a GitHub App."""
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -67,34 +67,29 @@ class Authentication(Protocol):
         """
 
 
-class Ask(Protocol):
-    """Sends one request to the configured origin."""
-
-    def __call__(
-        self, what: str, method: str, url: httpx.URL, headers: Mapping[str, str]
-    ) -> "Awaitable[Reply]":
-        """Give the answer, whatever its status."""
+Post = Callable[[str, httpx.URL, Mapping[str, str]], Awaitable["Reply"]]
+"""Sends a POST without a body: what it is about, its URL, and the headers that prove who asks."""
 
 
-def authentication(settings: GithubSettings, clock: Clock, ask: Ask) -> Authentication:
+def authentication(settings: GithubSettings, clock: Clock, post: Post) -> Authentication:
     """Give the one that the settings want.
 
     Args:
         settings: Where to find tokens and keys.
         clock: The time.
-        ask: How an App asks for its tokens.
+        post: How an App asks for its tokens.
 
     Raises:
         GithubSettingsError: A file cannot be read, or holds no token or key.
 
     Example:
-        >>> authentication(settings, Clock(), ask).key  # doctest: +SKIP
+        >>> authentication(settings, Clock(), post).key  # doctest: +SKIP
         'anonymous'
     """
     app = settings.app()
     if app is None:
         return TokenAuthentication(settings)
-    return AppAuthentication(app, settings.base_url, clock, ask)
+    return AppAuthentication(app, settings.base_url, clock, post)
 
 
 class TokenAuthentication:
@@ -130,13 +125,13 @@ class _InstallationToken:
 class AppAuthentication:
     """An installation of a GitHub App, whose tokens live an hour and are renewed in time."""
 
-    def __init__(self, app: App, base_url: str, clock: Clock, ask: Ask) -> None:
+    def __init__(self, app: App, base_url: str, clock: Clock, post: Post) -> None:
         self._app = app
         path = f"/app/installations/{app.installation}/access_tokens"
         self._url = httpx.URL(base_url + path)
         self._key = _read_key(app.key_file)
         self._clock = clock
-        self._ask = ask
+        self._post = post
         self._token: _InstallationToken | None = None
         self._renewals: SingleFlight[_InstallationToken] = SingleFlight()
 
@@ -168,7 +163,7 @@ class AppAuthentication:
 
     async def _renew(self) -> _InstallationToken:
         headers = {"Authorization": f"Bearer {self._proof()}"}
-        reply = await self._ask(_WHAT, "POST", self._url, headers)
+        reply = await self._post(_WHAT, self._url, headers)
         now = self._clock.now()
         if reply.status != httpx.codes.CREATED:
             raise _refusal(reply, now)

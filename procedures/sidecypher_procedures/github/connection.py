@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -53,6 +53,22 @@ class Reply:
     content: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is sent, but not by whom; `what` is for the texts of errors."""
+
+    what: str
+    method: str
+    url: httpx.URL
+    headers: Mapping[str, str]
+    content: bytes | None = None
+
+    def without_condition(self) -> "_Request":
+        """Give it without the validator, which belongs to the credential that got it."""
+        kept = {name: text for name, text in self.headers.items() if name != "If-None-Match"}
+        return replace(self, headers=kept)
+
+
 class Connection:
     """Sends requests to the configured origin, with the token, and follows the redirects of GETs.
 
@@ -71,8 +87,9 @@ class Connection:
         self._origin = _origin(httpx.URL(settings.base_url))
         self._rate_limit = httpx.URL(self._base + "/rate_limit")
         self._resources = {self._graphql: GRAPHQL, self._rate_limit: UNCOUNTED}
-        self._authentication = authentication(settings, clock, self._exchange)
+        self._authentication = authentication(settings, clock, self._post)
         self._accepted: Credential | None = None
+        self._clock = clock
         # A guard against a body that drips: httpx only limits the time between two reads.
         self._seconds = settings.connect_timeout + settings.read_timeout
         # Whoever waits for a slot is not yet waiting for GitHub: the seconds above begin after.
@@ -191,36 +208,43 @@ class Connection:
         headers: Mapping[str, str],
         content: bytes | None = None,
     ) -> Reply:
-        resource = self._resources.get(url, REST)
+        request = _Request(what, method, url, headers, content)
         async with self._slots:
-            self._limits.check(resource, what)
-            reply = await self._authorised(what, method, url, headers, content)
-            self._limits.note(resource, reply.status, reply.headers, reply.content)
-            told = told_by(reply.headers)
-            self.budgets.note([] if told is None else [told])
-            return reply
+            self._limits.check(self._resources.get(url, REST), what)
+            return await self._authorised(request)
 
-    async def _authorised(
-        self,
-        what: str,
-        method: str,
-        url: httpx.URL,
-        headers: Mapping[str, str],
-        content: bytes | None,
-    ) -> Reply:
+    async def _authorised(self, request: _Request) -> Reply:
         credential = await self._authentication.credential()
-        proven = {**headers, **credential.headers()}
-        reply = await self._exchange(what, method, url, proven, content)
+        reply = await self._ask_as(credential, request)
         if reply.status == httpx.codes.UNAUTHORIZED:
-            other = await self._authentication.replacement(credential)
+            other = await self._replacement(credential)
             if other is not None:
                 credential = other
-                proven = {**proven, **other.headers()}
-                # A validator belongs to the credential that got it.
-                proven.pop("If-None-Match", None)
-                reply = await self._exchange(what, method, url, proven, content)
-        self._judge(what, credential, reply)
+                reply = await self._ask_as(other, request.without_condition())
+        self._judge(request.what, credential, reply)
         return reply
+
+    async def _ask_as(self, credential: Credential, request: _Request) -> Reply:
+        # Those of now: they are the credential's, which may be replaced before the answer comes.
+        limits, budgets = self._limits, self.budgets
+        reply = await self._exchange(request, credential.headers())
+        resource = self._resources.get(request.url, REST)
+        limits.note(resource, reply.status, reply.headers, reply.content)
+        told = told_by(reply.headers)
+        budgets.note([] if told is None else [told])
+        return reply
+
+    async def _post(self, what: str, url: httpx.URL, headers: Mapping[str, str]) -> Reply:
+        return await self._exchange(_Request(what, "POST", url, {}), headers)
+
+    async def _replacement(self, refused: Credential) -> Credential | None:
+        before = self.credential_key
+        other = await self._authentication.replacement(refused)
+        if self.credential_key != before:
+            # What stopped one credential does not stop another.
+            self._limits = Limits(self._clock)
+            self.budgets = Budgets(self._clock)
+        return other
 
     def _judge(self, what: str, credential: Credential, reply: Reply) -> None:
         if credential.token is None:
@@ -232,18 +256,14 @@ class Connection:
                 f"GitHub no longer accepts the token, for {what}", details={"status": reply.status}
             )
 
-    async def _exchange(
-        self,
-        what: str,
-        method: str,
-        url: httpx.URL,
-        headers: Mapping[str, str],
-        content: bytes | None = None,
-    ) -> Reply:
+    async def _exchange(self, request: _Request, proof: Mapping[str, str]) -> Reply:
+        what, headers = request.what, {**request.headers, **proof}
         try:
             async with (
                 asyncio.timeout(self._seconds),
-                self._http.stream(method, url, headers=headers, content=content) as response,
+                self._http.stream(
+                    request.method, request.url, headers=headers, content=request.content
+                ) as response,
             ):
                 return Reply(response.status_code, response.headers, await _read(response, what))
         except (httpx.TimeoutException, TimeoutError) as error:

@@ -12,6 +12,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from fix_waiting import wait_until
 
 from sidecypher_procedures.github import errors
 from sidecypher_procedures.github.client import GithubClient
@@ -353,6 +354,32 @@ def test_a_rotated_token_sees_nothing_of_the_old_one(
             file.write_text("ghp_new")
             github.answer = answering_to(answering, "ghp_new")
             await client.get(OTHER)
+            assert (await client.get(ISSUE)).fields["title"] == "Bearer ghp_new"
+
+    asyncio.run(scenario())
+
+
+def test_a_limit_of_the_old_token_does_not_stop_the_new_one(
+    github, answering, client_of, tmp_path
+) -> None:
+    """A limit met by a token that is refused a moment later ends with it."""
+    file = tmp_path / "token"
+    file.write_text("ghp_old")
+    old = {ISSUE.path: answering(429, {"Retry-After": "600"}), OTHER.path: answering(401)}
+    answer = answering_to(answering, "ghp_new")
+    github.answer = lambda request: (
+        old[request.path] if "old" in request.headers["authorization"] else answer(request)
+    )
+    github.open.clear()
+
+    async def scenario() -> None:
+        async with client_of(github.url, token_file=file) as client:
+            asking = [asyncio.create_task(client.get(target)) for target in (ISSUE, OTHER)]
+            await asyncio.to_thread(wait_until, lambda: len(github.requests) == 2)
+            file.write_text("ghp_new")
+            github.open.set()
+            await asyncio.gather(*asking, return_exceptions=True)
+            assert (await client.get(OTHER)).fields["title"] == "Bearer ghp_new"
             assert (await client.get(ISSUE)).fields["title"] == "Bearer ghp_new"
 
     asyncio.run(scenario())
