@@ -5,6 +5,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+from fix_graphql import Graph
 from fix_waiting import wait_until
 
 from sidecypher.testing import ProcedureEnvironment
@@ -270,3 +271,74 @@ def test_a_server_without_limits_gives_no_row(github, answering, monkeypatch) ->
         assert environment.call("github.rateLimit") == []
 
     assert github.paths == ["/api/v3/rate_limit"]
+
+
+def whole_issue(path):
+    """Give an issue as the REST API does, in full, and nothing else."""
+    if "/issues/" not in path:
+        return None
+    number = int(path.rpartition("/")[2])
+    return {
+        **issue(),
+        "id": 10**10 + number,
+        "node_id": f"I_{number}",
+        "number": number,
+        "body": None,
+        "user": {"login": "octocat", "type": "User"},
+        "milestone": None,
+        "comments": 0,
+        "created_at": "2020-01-01T00:00:00Z",
+        "updated_at": "2020-01-02T00:00:00Z",
+        "html_url": f"https://github.com/o/r/issues/{number}",
+    }
+
+
+def test_a_limit_of_graphql_is_waited_for_once_for_all(
+    github, answering, client_of, time, github_schema
+) -> None:
+    """A limit inside a 200 is waited for by the query as a whole, and then every row is there."""
+    graph = Graph(github_schema, whole_issue)
+    limited = {"errors": [{"type": "RATE_LIMITED", "message": "API rate limit exceeded"}]}
+    refusals = iter([answering.of(limited, Retry_After="20")])
+
+    def answer(request):
+        asked = json.loads(request.body)
+        return next(refusals, None) or answering.of(
+            graph.answer(asked["query"], asked["variables"])
+        )
+
+    github.answer = answer
+
+    async def scenario() -> None:
+        async with client_of(github.url, token="ghp_token") as client:
+            many = [Target(Kind.ISSUE, "o", "r", number) for number in range(1, 51)]
+            found = await client.get_many(many, wait=30)
+            assert {snapshot.fields["title"] for snapshot in found} == {"A"}
+
+    asyncio.run(scenario())
+    assert github.paths == ["/graphql", "/graphql"]
+    assert time.passed == 20.0
+
+
+def test_a_limit_of_graphql_that_ends_too_late_is_told_in_every_row(
+    github, answering, client_of, time
+) -> None:
+    """Each row says until when, in its own name, and the next batch asks nothing."""
+    limited = {"errors": [{"type": "RATE_LIMIT", "message": "API rate limit exceeded"}]}
+    reset = {"X_RateLimit_Remaining": "0", "X_RateLimit_Reset": "1767324245"}
+    github.answer = lambda _: answering.of(limited, X_RateLimit_Resource="graphql", **reset)
+
+    async def scenario() -> None:
+        async with client_of(github.url, token="ghp_token") as client:
+            many = [Target(Kind.ISSUE, "o", "r", number) for number in range(1, 51)]
+            for _ in range(2):
+                found = await client.get_many(many, wait=30)
+                assert {type(error) for error in found} == {errors.RateLimited}
+                assert {error.reset_at.timestamp() for error in found} == {1767324245}
+                assert "`o/r#50`" in found[-1].message
+            github.answer = lambda _: answering.of(issue())
+            assert (await client.get(ISSUE)).fields["title"] == "A"
+
+    asyncio.run(scenario())
+    assert github.paths == ["/graphql", ISSUE.path]
+    assert time.passed == 0.0
