@@ -141,6 +141,30 @@ class GithubClient:
         fetched = await self._fetch_many(list(dict.fromkeys(cold)), wait, api) if cold else {}
         return [known or fetched[target] for target, known in zip(wanted, found, strict=True)]
 
+    async def page(self, target: Target, *, wait: float = 30.0) -> tuple[Reply, str | None]:
+        """Fetch one page of a list, which is not kept; give it and where the next one is.
+
+        The page may be a 404 or 410.
+
+        Args:
+            target: What is listed; its path has the query.
+            wait: Seconds to wait for GitHub.
+
+        Raises:
+            GithubError: There is no page, or the next one is outside of the base URL.
+        """
+        fetch = partial(self._fetch_page, target)
+        try:
+            async with asyncio.timeout(wait):
+                reply = await retrying(fetch, wait=wait, clock=self._clock)
+        except TimeoutError as error:
+            raise TimedOut(f"GitHub did not answer in time for `{target}`") from error
+        return reply, self._connection.next_page(target, reply)
+
+    def now(self) -> datetime:
+        """Give the time that answers are stamped with."""
+        return self._clock.now()
+
     def invalidate(self, owner: str, repo: str, number: int | None = None) -> int:
         """Drop what is in memory of a repository and all in it, or of one number in it.
 
@@ -200,6 +224,12 @@ class GithubClient:
                 return await retrying(self._ask_for_budgets, wait=wait, clock=self._clock)
         except TimeoutError as error:
             raise TimedOut("GitHub did not answer in time for the rate limit") from error
+
+    async def _fetch_page(self, target: Target) -> Reply:
+        reply = await self._connection.get(target)
+        if reply.status != httpx.codes.OK and reply.status not in outcomes.MISSING:
+            raise outcomes.failure(reply, target, self._clock.now())
+        return reply
 
     async def _ask_for_budgets(self) -> list[Budget]:
         reply = await self._connection.rate_limit()

@@ -177,6 +177,25 @@ class Connection:
         """
         return await self._send("the rate limit", "GET", self._rate_limit, {})
 
+    def next_page(self, target: Target, reply: Reply) -> str | None:
+        """Give the path and query, below the base URL, of the page that ``Link`` names as next.
+
+        Raises:
+            RedirectRefused: The page is on another origin or outside of the base URL.
+            UnusableAnswer: The header names no URL.
+        """
+        links = httpx.Response(reply.status, headers={"Link": reply.headers.get("link", "")}).links
+        try:
+            url = httpx.URL(self._base).join(links["next"]["url"])
+        except KeyError:
+            return None
+        except httpx.InvalidURL:
+            raise UnusableAnswer(f"The next page for `{target}` has no usable URL") from None
+        base = httpx.URL(self._base).raw_path.rstrip(b"/")
+        if not self._is_own(url) or not url.raw_path.startswith(base + b"/"):
+            raise RedirectRefused(f"The next page for `{target}` is outside of the base URL")
+        return url.raw_path.removeprefix(base).decode("ascii")
+
     async def _follow(self, target: Target, url: httpx.URL, etag: str | None) -> Reply:
         permanent = True
         for _ in range(_MAX_REDIRECTS + 1):
@@ -196,9 +215,12 @@ class Connection:
             location = url.join(reply.headers["location"])
         except (KeyError, httpx.InvalidURL):
             raise UnusableAnswer(f"The redirect of `{target}` says not where to") from None
-        if _origin(location) != self._origin or location.userinfo:
+        if not self._is_own(location):
             raise RedirectRefused(f"`{target}` was redirected to another origin")
         return location
+
+    def _is_own(self, url: httpx.URL) -> bool:
+        return _origin(url) == self._origin and not url.userinfo
 
     async def _send(
         self,

@@ -93,18 +93,35 @@ def body(reply: Reply, target: Target | str) -> dict[str, Any]:
     Raises:
         UnusableAnswer: It is empty, not JSON, cut off or no object.
     """
+    decoded, what = _decode(reply, target)
+    if not isinstance(decoded, dict):
+        raise UnusableAnswer(f"{what} is no JSON object")
+    return decoded
+
+
+def items(reply: Reply, target: Target) -> list[dict[str, Any]]:
+    """Decode the body of a 200 that is a list.
+
+    Raises:
+        UnusableAnswer: It is empty, not JSON, cut off or no list of objects.
+    """
+    decoded, what = _decode(reply, target)
+    if not isinstance(decoded, list) or not all(isinstance(item, dict) for item in decoded):
+        raise UnusableAnswer(f"{what} is no JSON list of objects")
+    return decoded
+
+
+def _decode(reply: Reply, target: Target | str) -> tuple[Any, str]:
+    """Return what a body holds, and what to call it in an error."""
     what = f"GitHub's answer for the {_named(target)}"
     if not reply.content:
         raise UnusableAnswer(f"{what} is empty")
     try:
-        decoded = msgspec.json.decode(reply.content)
+        return msgspec.json.decode(reply.content), what
     except (msgspec.DecodeError, ValueError, RecursionError):
         # `from None`: the original quotes the body.
         kind = _media_type(reply)
         raise UnusableAnswer(f"{what} is not JSON but {kind}, or was cut off") from None
-    if not isinstance(decoded, dict):
-        raise UnusableAnswer(f"{what} is no JSON object")
-    return decoded
 
 
 def _named(target: Target | str) -> str:
