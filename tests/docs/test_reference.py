@@ -25,6 +25,7 @@ from sidecypher.signature import RESERVED_NAMESPACES, read_signature
 from sidecypher.telemetry import Telemetry
 from sidecypher.types import Limits
 from sidecypher_procedures import github, migrations, rules
+from sidecypher_procedures.github import filters
 from sidecypher_procedures.github.entities import _SETTINGS
 from sidecypher_procedures.github.options import _KNOWN
 from sidecypher_procedures.github.settings import GithubSettings
@@ -254,6 +255,21 @@ def test_github_options_and_repository_settings_are_documented():
 
     assert [code_in(row[0])[0] for row in options] == list(_KNOWN)
     assert code_in(keys.partition(".")[0]) == list(_SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("listIssues", filters.ISSUES),
+        ("listPullRequests", filters.PULL_REQUESTS),
+        ("listComments", filters.COMMENTS),
+    ],
+)
+def test_filters_of_lists_are_documented(name, known):
+    """docs/github.md has every filter of a list."""
+    table = rows(section("docs/github.md", f"github.{name}"), "filter")
+
+    assert [code_in(row[0])[0] for row in table] == list(known)
 
 
 @pytest.mark.parametrize(

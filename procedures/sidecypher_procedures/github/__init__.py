@@ -14,3 +14,14 @@ from sidecypher_procedures.github.procedures import (
 )
 
 __all__ = ["get_issue", "get_pull_request", "get_repository", "invalidate", "rate_limit"]
+from sidecypher_procedures.github.lists import list_comments, list_issues, list_pull_requests
+from sidecypher_procedures.github.procedures import get_issue, get_pull_request, get_repository
+
+__all__ = [
+    "get_issue",
+    "get_pull_request",
+    "get_repository",
+    "list_comments",
+    "list_issues",
+    "list_pull_requests",
+]

@@ -199,6 +199,25 @@ def read_repository(json: _Json) -> dict[str, Any]:
     }
 
 
+def read_comment(json: _Json) -> dict[str, Any]:
+    """Read the columns of `github.listComments`.
+
+    Raises:
+        ShapeError: The object is no comment.
+    """
+    comment = _Reader(json)
+    return {
+        "id": comment.identifier("id"),
+        "node_id": comment.text("node_id"),
+        "body": comment.text("body"),
+        "author": comment.inner("user").text("login"),
+        "author_association": comment.text("author_association"),
+        "created_at": comment.moment("created_at"),
+        "updated_at": comment.moment("updated_at"),
+        "url": comment.text("html_url"),
+    }
+
+
 def _conversation(thing: _Reader) -> dict[str, Any]:
     """Read what issues and pull requests have in common."""
     number = thing.count("number")

@@ -7,7 +7,7 @@
         ├── InvalidName          SC-501   owner, repository or number cannot be one
         ├── InvalidOption        SC-502   an option is unknown or has an unusable value
         ├── NotFound             SC-503   404: nothing there, or nothing this token may see
-        ├── Gone                 SC-504   410: it was deleted
+        ├── Gone                 SC-504   410: it was deleted, or is switched off
         ├── BadCredentials       SC-505   401: the token is wrong or has expired
         ├── PermissionDenied     SC-506   403: the token lacks a permission
         ├── RateLimited          SC-507   403 or 429: no requests left for now
@@ -15,7 +15,7 @@
         ├── Unreachable          SC-509   no connection, or it broke
         ├── TimedOut             SC-510   no answer in the time given
         ├── UnusableAnswer       SC-511   not JSON, cut off, empty, too large or of another shape
-        ├── RedirectRefused      SC-512   a redirect to another origin, or too many of them
+        ├── RedirectRefused      SC-512   a redirect or a page elsewhere, or too many redirects
         ├── UnexpectedStatus     SC-513   a status GitHub does not document for these requests
         ├── GithubSettingsError  SC-514   a SIDECYPHER_GITHUB_ setting cannot be used
         ├── GraphqlRefused       SC-515   GitHub refused a GraphQL query as a whole
@@ -86,7 +86,7 @@ class NotFound(GithubError):
 
 
 class Gone(GithubError):
-    """It was there and has been deleted."""
+    """It was there and has been deleted, or a repository's issues are switched off."""
 
     code = "SC-504"
 
@@ -149,7 +149,7 @@ class UnusableAnswer(GithubError):
 
 
 class RedirectRefused(GithubError):
-    """A redirect points to another origin, or there are too many of them."""
+    """A redirect or a list's next page is on another origin, or there are too many redirects."""
 
     code = "SC-512"
     default_hint = "Check SIDECYPHER_GITHUB_BASE_URL: the token is never sent to another origin."

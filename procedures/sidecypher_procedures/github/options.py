@@ -2,16 +2,19 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self, cast, get_args
 
+from sidecypher import Deadline
 from sidecypher_procedures.github.errors import InvalidOption
 
 OnError = Literal["fail", "null", "skip"]
 Api = Literal["auto", "rest", "graphql"]
 
 _KNOWN: Final = ("maxAge", "onError", "timeout", "api")
+# Time for the answer itself to reach the caller before the call's deadline cancels the body.
+_ANSWER_SECONDS: Final = 0.25
 _SHOWABLE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 
 
@@ -36,8 +39,12 @@ class FetchOptions:
     api: Api = "auto"
 
     @classmethod
-    def parse(cls, options: Mapping[str, Any]) -> Self:
+    def parse(cls, options: Mapping[str, Any], further: Iterable[str] = ()) -> Self:
         """Check the MAP a caller gave; a null value counts as not given.
+
+        Args:
+            options: The MAP.
+            further: Options of one procedure, which it reads itself.
 
         Raises:
             InvalidOption: An option is unknown or its value cannot be used.
@@ -45,9 +52,10 @@ class FetchOptions:
         if not options:
             return cls()
         given = {name: value for name, value in options.items() if value is not None}
+        known = (*_KNOWN, *further)
         for name in options:
-            if name not in _KNOWN:
-                raise InvalidOption(_unknown(name), hint=f"Known: {', '.join(_KNOWN)}.")
+            if name not in known:
+                raise InvalidOption(_unknown(name), hint=f"Known: {', '.join(known)}.")
         defaults = cls()
         max_age = _seconds("maxAge", given.get("maxAge", defaults.max_age))
         timeout = _seconds("timeout", given.get("timeout", defaults.timeout))
@@ -56,6 +64,10 @@ class FetchOptions:
         on_error = _choice("onError", given.get("onError", defaults.on_error), OnError)
         api = _choice("api", given.get("api", defaults.api), Api)
         return cls(max_age, cast("OnError", on_error), timeout, cast("Api", api))
+
+    def wait(self, deadline: Deadline) -> float:
+        """Give the seconds to wait for GitHub in a call that has this deadline."""
+        return min(self.timeout, deadline.remaining() - _ANSWER_SECONDS)
 
 
 def _unknown(name: str) -> str:

@@ -9,13 +9,18 @@ from sidecypher_procedures.github.client import GithubClient, Snapshot
 from sidecypher_procedures.github.errors import GithubError, Gone, InvalidOption, NotFound
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.options import FetchOptions
-from sidecypher_procedures.github.rows import Dropped, Issue, PullRequest, RateLimit, Repository
+from sidecypher_procedures.github.rows import (
+    Dropped,
+    Issue,
+    PullRequest,
+    RateLimit,
+    Repository,
+    failed,
+)
 
 R = TypeVar("R", Issue, PullRequest, Repository)
 
 NO_OPTIONS: Final[dict[str, Any]] = {}
-# Time for the answer itself to reach the caller before the call's deadline cancels the body.
-_ANSWER_SECONDS: Final = 0.25
 
 
 _Batch = list[tuple[Any, ...]]
@@ -67,7 +72,7 @@ async def invalidate(ctx: Context, owner: str, repo: str, number: int | None = N
 @procedure("github.rateLimit", mode="READ", timeout=30.0)
 async def rate_limit(ctx: Context) -> list[RateLimit]:
     """Tell how many requests GitHub still answers; no row where it has no limits."""
-    wait = ctx.deadline.remaining() - _ANSWER_SECONDS
+    wait = FetchOptions().wait(ctx.deadline)
     found = await ctx.resource(GithubClient).budgets(wait=wait)
     return [RateLimit(**asdict(budget)) for budget in found]
 
@@ -77,13 +82,13 @@ async def _fetch(ctx: Context, row: type[R], target: Target, options: dict[str, 
     client = ctx.resource(GithubClient)
     try:
         found = await client.get(
-            target, max_age=wanted.max_age, wait=_wait(ctx, wanted), api=wanted.api
+            target, max_age=wanted.max_age, wait=wanted.wait(ctx.deadline), api=wanted.api
         )
     except InvalidOption:
         raise
     except GithubError as error:
         if wanted.on_error == "null":
-            return _failed(row, error)
+            return failed(row, error)
         if wanted.on_error == "fail" and not isinstance(error, NotFound | Gone):
             raise
         ctx.log.debug("github.no_row", code=error.code)
@@ -108,7 +113,7 @@ async def _fetch_many(ctx: Context, row: type[R], kind: Kind, rows: _Batch) -> "
             found = await client.get_many(
                 [target for _, target in group],
                 max_age=wanted.max_age,
-                wait=_wait(ctx, wanted),
+                wait=wanted.wait(ctx.deadline),
                 api=wanted.api,
             )
         except InvalidOption as error:
@@ -127,7 +132,7 @@ def _entry(row: type[R], found: Snapshot | GithubError, wanted: FetchOptions) ->
         return _row(row, found)
     absent = isinstance(found, NotFound | Gone)
     if wanted.on_error == "null" or (wanted.on_error == "fail" and not absent):
-        return _failed(row, found)
+        return failed(row, found)
     return None
 
 
@@ -138,21 +143,5 @@ def _row(row: type[R], found: Snapshot) -> R:
         "fetched_at": found.fetched_at,
         "stale": found.stale,
         "error": None,
-    }
-    return row(**columns)
-
-
-def _wait(ctx: Context, wanted: FetchOptions) -> float:
-    return min(wanted.timeout, ctx.deadline.remaining() - _ANSWER_SECONDS)
-
-
-def _failed(row: type[R], error: GithubError) -> R:
-    columns: dict[str, Any] = dict.fromkeys(row.__annotations__)
-    columns["error"] = {
-        "code": error.code,
-        "message": error.message,
-        "hint": error.hint,
-        "retryable": error.retryable,
-        "details": error.details,
     }
     return row(**columns)

@@ -1,9 +1,12 @@
 """The columns of the `github` procedures, in order."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from sidecypher import Description, Row
+from sidecypher_procedures.github.errors import GithubError
+
+R = TypeVar("R", bound=Row)
 
 FetchedAt = Annotated[datetime | None, Description("when GitHub last gave or confirmed it")]
 Stale = Annotated[bool | None, Description("older than maxAge, as GitHub could not be asked")]
@@ -114,3 +117,32 @@ class RateLimit(Row):
     remaining: int
     used: int
     reset_at: Annotated[datetime, Description("when the next period begins")]
+
+
+class Comment(Row):
+    """A comment of an issue or a pull request."""
+
+    id: str | None
+    node_id: str | None
+    body: str | None
+    author: Annotated[str | None, Description("login; null for a deleted user")]
+    author_association: Annotated[str | None, Description("such as OWNER, MEMBER or NONE")]
+    created_at: datetime | None
+    updated_at: datetime | None
+    url: str | None
+    fetched_at: FetchedAt
+    stale: Stale
+    error: Failure
+
+
+def failed(row: type[R], error: GithubError) -> R:
+    """Return a row of nulls whose column `error` tells the error."""
+    columns: dict[str, Any] = dict.fromkeys(row.__annotations__)
+    columns["error"] = {
+        "code": error.code,
+        "message": error.message,
+        "hint": error.hint,
+        "retryable": error.retryable,
+        "details": error.details,
+    }
+    return row(**columns)
