@@ -5,6 +5,7 @@ plainly to whom it concerns: with one token for the sidecar, every Cypher user s
 sees.
 """
 
+from sidecypher_procedures.github.lists import list_comments, list_issues, list_pull_requests
 from sidecypher_procedures.github.procedures import (
     get_issue,
     get_pull_request,
@@ -13,15 +14,13 @@ from sidecypher_procedures.github.procedures import (
     rate_limit,
 )
 
-__all__ = ["get_issue", "get_pull_request", "get_repository", "invalidate", "rate_limit"]
-from sidecypher_procedures.github.lists import list_comments, list_issues, list_pull_requests
-from sidecypher_procedures.github.procedures import get_issue, get_pull_request, get_repository
-
 __all__ = [
     "get_issue",
     "get_pull_request",
     "get_repository",
+    "invalidate",
     "list_comments",
     "list_issues",
     "list_pull_requests",
+    "rate_limit",
 ]

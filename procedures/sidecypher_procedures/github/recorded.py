@@ -1,8 +1,8 @@
 """Real GitHub data that others recorded and published as npm packages, pinned by a lock file.
 
 `@octokit/webhooks-examples` holds payloads of webhooks, `@octokit/fixtures` recorded REST traffic.
-Whatever they contain as a repository, issue or pull request of api.github.com has the shape that
-the REST API gives it, and says in its `url` where it belongs.
+Whatever they contain as a repository, issue, pull request or comment of api.github.com has the
+shape that the REST API gives it, and says in its `url` where it belongs.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
@@ -24,7 +24,8 @@ import msgspec
 
 _URL: Final = re.compile(
     r"https://api\.github\.com"
-    r"(?P<path>/repos/(?P<owner>[^/]+)/(?P<repo>[^/]+)(?:/(?:issues|pulls)/(?P<number>[0-9]+))?)"
+    r"(?P<path>/repos/(?P<owner>[^/]+)/(?P<repo>[^/]+)"
+    r"(?:/(?:issues|pulls)/(?P<number>[0-9]+)|/issues/comments/[0-9]+)?)"
 )
 # Beside each raw fixture lies a normalised one, whose ids are invented.
 _RECORDED: Final = (
@@ -105,16 +106,31 @@ class Recordings:
         """Give the object at a REST path such as ``/repos/octocat/Hello-World``."""
         return self._kept.get(path.lower())
 
+    def list(self, path: str) -> Sequence[Object] | None:
+        """Give what a list such as ``/repos/o/r/issues`` has, or None if it belongs to nothing.
+
+        Issues and pull requests come with the newest first, comments with the oldest.
+        """
+        owner, _, things = path.lower().rpartition("/")
+        if owner not in self._kept:
+            return None
+        if things == "comments":
+            found = [each for each in self._kept.values() if _is_comment_of(each, owner)]
+            return sorted(found, key=lambda each: each["id"])
+        start = f"{owner}/{things}/"
+        found = [each for key, each in self._kept.items() if key.startswith(start)]
+        return sorted((each for each in found if "number" in each), key=_number, reverse=True)
+
     def repositories(self) -> Iterator[RepositoryIdentity]:
         """Yield the identity of every repository."""
         for found in self._kept.values():
-            if "number" not in found:
+            if "full_name" in found:
                 yield RepositoryIdentity(str(found["id"]), found["owner"]["login"], found["name"])
 
     def issues(self) -> Iterator[ConversationIdentity]:
         """Yield the identity of every issue that is no pull request."""
         for path, found in self._kept.items():
-            if "/issues/" in path and "pull_request" not in found:
+            if "/issues/" in path and "number" in found and "pull_request" not in found:
                 yield _conversation(found)
 
     def pull_requests(self) -> Iterator[ConversationIdentity]:
@@ -211,6 +227,17 @@ def _match(entity: Object) -> re.Match[str]:
     if found is None:
         raise ValueError("not an object of the REST API")
     return found
+
+
+def _is_comment_of(entity: Object, issue: str) -> bool:
+    # A pull request names an issue too, which is itself.
+    whose = str(entity.get("issue_url")).lower()
+    return "number" not in entity and whose == f"https://api.github.com{issue}"
+
+
+def _number(entity: Object) -> int:
+    number: int = entity["number"]
+    return number
 
 
 def _choose(recorded: list[Object]) -> Object:

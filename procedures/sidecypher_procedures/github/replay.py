@@ -1,7 +1,8 @@
 """A small stand-in for GitHub's REST API that answers with recorded data, on this machine only.
 
-It serves ``GET /repos/OWNER/REPO``, ``.../issues/NUMBER`` and ``.../pulls/NUMBER`` with the headers
-that a client of GitHub relies on: ETag, rate limit, caching; and ``GET /rate_limit``. Run it with::
+It serves ``GET /repos/OWNER/REPO``, ``.../issues/NUMBER`` and ``.../pulls/NUMBER``, and the lists
+``.../issues``, ``.../pulls`` and ``.../issues/NUMBER/comments``, with the headers that a client of
+GitHub relies on: ETag, rate limit, caching, Link; and ``GET /rate_limit``. Run it with::
 
     python -m sidecypher_procedures.github.replay --payloads node_modules --port 8000
 """
@@ -14,22 +15,23 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import FrameType
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 import msgspec
 
-from sidecypher_procedures.github.recorded import Recordings, RecordingsMissing
+from sidecypher_procedures.github.recorded import Object, Recordings, RecordingsMissing
 
 _HOST: Final = "127.0.0.1"
 _LIMIT: Final = 5000
 _LIMIT_SECONDS: Final = 3600
+_PAGE_SIZE: Final = 30
 _DOCUMENTATION: Final = "https://docs.github.com/rest"
 
 
@@ -84,16 +86,22 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/rate_limit":
             self._answer(HTTPStatus.OK, self._limits())
             return
-        entity = self.server.recordings.get(unquote(urlsplit(self.path).path))
-        if entity is None:
-            self._answer(HTTPStatus.NOT_FOUND, _message("Not Found", HTTPStatus.NOT_FOUND))
-            return
-        body = msgspec.json.encode(entity)
+        url = urlsplit(self.path)
+        path, link = unquote(url.path), None
+        found: object = self.server.recordings.get(path)
+        if found is None:
+            listed = self.server.recordings.list(path)
+            if listed is None:
+                self._answer(HTTPStatus.NOT_FOUND, _message("Not Found", HTTPStatus.NOT_FOUND))
+                return
+            found, following = _page(listed, dict(parse_qsl(url.query)))
+            link = following and f'<{self.server.url}{url.path}?{following}>; rel="next"'
+        body = msgspec.json.encode(found)
         etag = f'"{hashlib.sha256(body).hexdigest()}"'
         if _matches(self.headers.get("If-None-Match", ""), etag):
             self._answer(HTTPStatus.NOT_MODIFIED, b"", etag)
         else:
-            self._answer(HTTPStatus.OK, body, etag)
+            self._answer(HTTPStatus.OK, body, etag, link)
 
     def _refuse(self) -> None:
         # The body of the request stays unread, so the connection cannot be used again.
@@ -103,7 +111,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = _refuse  # noqa: N815 - as http.server wants
 
-    def _answer(self, status: HTTPStatus, body: bytes, etag: str | None = None) -> None:
+    def _answer(
+        self, status: HTTPStatus, body: bytes, etag: str | None = None, link: str | None = None
+    ) -> None:
         used = 0 if status is HTTPStatus.NOT_MODIFIED else next(self.server.uses)
         self.send_response(status)
         self.send_header("X-GitHub-Media-Type", "github.v3; format=json")
@@ -115,6 +125,8 @@ class _Handler(BaseHTTPRequestHandler):
         if etag is not None:
             self.send_header("Cache-Control", "public, max-age=60, s-maxage=60")
             self.send_header("ETag", f"W/{etag}")
+        if link is not None:
+            self.send_header("Link", link)
         if status is HTTPStatus.METHOD_NOT_ALLOWED:
             self.send_header("Allow", "GET")
             self.send_header("Connection", "close")
@@ -138,6 +150,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *_arguments: object) -> None:  # noqa: A002 - the name is http.server's
         """Stay silent: who replays wants the rows, not a line per request."""
+
+
+def _page(listed: Sequence[Object], query: dict[str, str]) -> tuple[list[Object], str | None]:
+    """Return a page of a list, filtered by state alone, and the query of the next one."""
+    state = query.get("state", "open")
+    kept = [each for each in listed if state == "all" or each.get("state", state) == state]
+    size, number = int(query.get("per_page", _PAGE_SIZE)), int(query.get("page", 1))
+    page = kept[size * (number - 1) : size * number]
+    is_last = size * number >= len(kept)
+    return page, None if is_last else urlencode({**query, "page": number + 1})
 
 
 def _matches(header: str, etag: str) -> bool:

@@ -53,8 +53,36 @@ def test_the_limits_can_be_asked_for(replay) -> None:
     assert answer["resources"]["core"]["remaining"] == 5000
 
 
+def test_lists_come_page_by_page(replay) -> None:
+    """A list has the state that is asked for, the newest first, and a link to its next page."""
+    repository = "/repos/octokit-fixture-org/tmp-scenario-paginate-issues-20220719043836917-izyoe"
+    found = httpx.get(f"{replay.url}{repository}/issues?per_page=10", trust_env=False)
+    rest = httpx.get(found.links["next"]["url"], trust_env=False)
+
+    numbers = [issue["number"] for issue in [*found.json(), *rest.json()]]
+    assert numbers == list(range(13, 0, -1))
+    assert "next" not in rest.links
+
+
+def test_comments_belong_to_their_issue(replay) -> None:
+    """An issue's list has its comments, and what has none an empty list."""
+    comments = httpx.get(f"{replay.url}{ISSUE}/comments", trust_env=False).json()
+    none = httpx.get(f"{replay.url}{ISSUE[:-1]}2/comments", trust_env=False).json()
+
+    assert [comment["id"] for comment in comments] == [492700400]
+    assert none == []
+
+
 @pytest.mark.parametrize(
-    "path", ["/repos/o/r", "/repos/Codertocat/Hello-World/issues/99", "/", "/user", "/repos/a/../b"]
+    "path",
+    [
+        "/repos/o/r",
+        "/repos/o/r/issues",
+        "/repos/Codertocat/Hello-World/issues/99",
+        "/",
+        "/user",
+        "/repos/a/../b",
+    ],
 )
 def test_the_unknown_is_a_404_in_json(replay, path) -> None:
     """What was not recorded gives GitHub's 404."""
