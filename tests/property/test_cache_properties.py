@@ -44,10 +44,10 @@ class Caching(RuleBasedStateMachine):
     @rule(
         data=st.data(),
         path=st.none() | paths,
-        identity=st.none() | st.sampled_from(IDENTITIES),
+        node=st.none() | st.sampled_from(IDENTITIES),
         missing=st.booleans(),
     )
-    def answer(self, data, path, identity, missing):
+    def answer(self, data, path, node, missing):
         """A request ends: something is there, perhaps elsewhere, or nothing is."""
         if not self.requests:
             return
@@ -55,7 +55,7 @@ class Caching(RuleBasedStateMachine):
         self.requests.remove(request)
         credential, asked, since, began = request
         number = len(self.answers)
-        path, identity = (None, None) if missing else (path, identity)
+        path, node = (None, None) if missing else (path, node)
         entry = Entry(
             packed({"answer": number}),
             NotFound if missing else None,
@@ -63,7 +63,7 @@ class Caching(RuleBasedStateMachine):
             NOW,
             self.time,
             path=path,
-            identity=identity,
+            node=node,
         )
         self.answers[number] = (credential, began, path or asked)
         self.cache.put(credential, asked, entry, since)

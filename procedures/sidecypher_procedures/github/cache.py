@@ -82,7 +82,7 @@ class EntityCache:
         path = entry.path or asked
         if max(self.invalidated(path), self.invalidated(asked)) > since:
             return
-        known = entry.identity and self._store.path_of(credential, entry.identity)
+        known = entry.node and self._store.path_of(credential, entry.node)
         for name in {asked, known or asked} - {path}:
             self._store.drop(name)
             self._names[name] = path

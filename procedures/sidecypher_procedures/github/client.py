@@ -24,6 +24,7 @@ from sidecypher_procedures.github.errors import (
     UnusableAnswer,
 )
 from sidecypher_procedures.github.graphql import LARGEST_NUMBER, Found, fetch_all
+from sidecypher_procedures.github.identities import Identity, read_identity
 from sidecypher_procedures.github.limits import TRIES, retrying, used_up
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.options import Api
@@ -49,11 +50,13 @@ class Snapshot:
         fields: Its columns.
         fetched_at: When GitHub last gave or confirmed them.
         stale: Whether they are older than the caller accepts, because GitHub could not be asked.
+        identity: What its columns do not have; None if the answer did not have it either.
     """
 
     fields: Mapping[str, Any]
     fetched_at: datetime
     stale: bool
+    identity: Identity | None = None
 
 
 class GithubClient:
@@ -264,7 +267,7 @@ class GithubClient:
         known = self._fallback(target)
         if known is None or not error.transient:
             return error
-        return Snapshot(known.fields, known.fetched_at, stale=True)
+        return Snapshot(known.fields, known.fetched_at, stale=True, identity=known.identity)
 
     def _fallback(self, target: Target) -> Entry | None:
         """Give what is better than a transient error, however old."""
@@ -348,7 +351,8 @@ class GithubClient:
             lifetime=_lifetime(fields, target),
             path=None if path == target.key else path,
             # A pull request has one node id, also where it is given as an issue.
-            identity=node and f"{target.kind.value} {node}",
+            node=node and f"{target.kind.value} {node}",
+            identity=read_identity(json),
         )
 
 
@@ -376,4 +380,4 @@ def _lifetime(fields: Mapping[str, Any], target: Target) -> float:
 def _settled(entry: Entry, target: Target) -> Snapshot | GithubError:
     if entry.missing is not None:
         return outcomes.absence(entry.missing, target)
-    return Snapshot(entry.fields, entry.fetched_at, stale=False)
+    return Snapshot(entry.fields, entry.fetched_at, stale=False, identity=entry.identity)

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from sidecypher_procedures.github.errors import GithubError
+from sidecypher_procedures.github.identities import Identity
 
 Key = tuple[str, str]
 """Who asked, and the path in GitHub's REST API, in lower case."""
@@ -33,7 +34,8 @@ class Entry:
         checked_at: The same on the growing clock, seconds.
         lifetime: Seconds after which it must be confirmed, however patient the caller.
         path: Where GitHub says that it is, if that is not where it was asked for.
-        identity: What stays the same when it is renamed or moved, if GitHub tells.
+        node: Its kind and node id, which stay when it is renamed or moved, if GitHub tells.
+        identity: What the columns do not have, for those who write it into the graph.
     """
 
     content: bytes
@@ -43,7 +45,8 @@ class Entry:
     checked_at: float
     lifetime: float = math.inf
     path: str | None = None
-    identity: str | None = None
+    node: str | None = None
+    identity: Identity | None = None
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -85,8 +88,8 @@ class Store(Protocol):
     def below(self, path: str) -> set[str]:
         """Return the paths of all entries at a path and below it."""
 
-    def path_of(self, credential: str, identity: str) -> str | None:
-        """Return the path of the credential's entry with an identity."""
+    def path_of(self, credential: str, node: str) -> str | None:
+        """Return the path of the credential's entry with an node."""
 
 
 class MemoryStore:
@@ -126,8 +129,8 @@ class MemoryStore:
         self._credentials.add(credential)
         self._entries[key] = entry
         self.bytes += entry.size
-        if entry.identity is not None:
-            self._paths[credential, entry.identity] = path
+        if entry.node is not None:
+            self._paths[credential, entry.node] = path
 
     def drop(self, path: str) -> int:
         """Forget what each credential has at a path, and return how many entries that were."""
@@ -139,15 +142,15 @@ class MemoryStore:
             found for _, found in self._entries if found == path or found.startswith(f"{path}/")
         }
 
-    def path_of(self, credential: str, identity: str) -> str | None:
-        """Return the path of the credential's entry with an identity."""
-        return self._paths.get((credential, identity))
+    def path_of(self, credential: str, node: str) -> str | None:
+        """Return the path of the credential's entry with an node."""
+        return self._paths.get((credential, node))
 
     def _remove(self, key: Key) -> bool:
         entry = self._entries.pop(key, None)
         if entry is None:
             return False
         self.bytes -= entry.size
-        if entry.identity is not None and self._paths.get((key[0], entry.identity)) == key[1]:
-            del self._paths[key[0], entry.identity]
+        if entry.node is not None and self._paths.get((key[0], entry.node)) == key[1]:
+            del self._paths[key[0], entry.node]
         return True

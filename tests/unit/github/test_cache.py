@@ -46,7 +46,7 @@ def test_an_entry_is_its_credentials_alone(cache) -> None:
 
 def test_a_renamed_entity_is_one_entry(cache) -> None:
     """What GitHub says is elsewhere is found by the old name and the new one, and kept once."""
-    moved = entry(path=NEW, identity="issue 1")
+    moved = entry(path=NEW, node="issue 1")
     cache.put("a", PATH, moved, since=0)
 
     assert cache.get("a", PATH) == cache.get("a", NEW) == moved
@@ -56,8 +56,8 @@ def test_a_renamed_entity_is_one_entry(cache) -> None:
 
 def test_what_was_kept_under_an_old_name_is_found_by_its_identity(cache) -> None:
     """A rename is noticed by the node id: the old name leads to the entry of the new one."""
-    cache.put("a", PATH, entry(path=PATH, identity="issue 1"), since=0)
-    renamed = entry(path=NEW, identity="issue 1")
+    cache.put("a", PATH, entry(path=PATH, node="issue 1"), since=0)
+    renamed = entry(path=NEW, node="issue 1")
     cache.put("a", NEW, renamed, since=0)
 
     assert cache.get("a", PATH) == renamed
@@ -66,21 +66,21 @@ def test_what_was_kept_under_an_old_name_is_found_by_its_identity(cache) -> None
 
 def test_a_name_that_is_used_again_is_its_new_owners(cache) -> None:
     """When GitHub says that an old name is one again, it leads nowhere else."""
-    cache.put("a", PATH, entry(path=NEW, identity="issue 1"), since=0)
-    other = entry(path=PATH, identity="issue 2")
+    cache.put("a", PATH, entry(path=NEW, node="issue 1"), since=0)
+    other = entry(path=PATH, node="issue 2")
     cache.put("a", PATH, other, since=0)
 
     assert cache.get("a", PATH) == other
-    assert cache.get("a", NEW) == entry(path=NEW, identity="issue 1")
+    assert cache.get("a", NEW) == entry(path=NEW, node="issue 1")
 
 
 def test_what_is_missing_under_an_old_name_is_not_missing_under_the_new(cache) -> None:
     """A 404 for an old name ends what was known of it, and no more."""
-    cache.put("a", PATH, entry(path=NEW, identity="issue 1"), since=0)
+    cache.put("a", PATH, entry(path=NEW, node="issue 1"), since=0)
     cache.put("a", PATH, entry(missing=NotFound), since=0)
 
     assert cache.get("a", PATH) == entry(missing=NotFound)
-    assert cache.get("a", NEW) == entry(path=NEW, identity="issue 1")
+    assert cache.get("a", NEW) == entry(path=NEW, node="issue 1")
 
 
 @pytest.mark.parametrize("dropped", [PATH, NEW])
@@ -118,7 +118,7 @@ def test_a_repository_goes_with_all_that_is_in_it(cache) -> None:
 
 def test_a_repository_goes_under_its_old_name_too(cache) -> None:
     """What was found under the old name of a repository goes with it, wherever it is now."""
-    cache.put("a", PATH, entry(path=NEW, identity="issue 1"), since=0)
+    cache.put("a", PATH, entry(path=NEW, node="issue 1"), since=0)
 
     assert cache.invalidate("/repos/o/r", below=True) == 1
     assert cache.get("a", NEW) is None

@@ -8,9 +8,9 @@ NOW = datetime(2026, 1, 2, tzinfo=UTC)
 EMPTY = Entry(b"", None, None, NOW, checked_at=10.0).size
 
 
-def entry(size: int = 0, identity: str | None = None) -> Entry:
+def entry(size: int = 0, node: str | None = None) -> Entry:
     """Make an entry that is so much larger than an empty one."""
-    return Entry(bytes(size), None, None, NOW, checked_at=10.0, identity=identity)
+    return Entry(bytes(size), None, None, NOW, checked_at=10.0, node=node)
 
 
 def test_columns_come_back_as_they_were() -> None:
