@@ -6,6 +6,7 @@ sees.
 """
 
 from sidecypher_procedures.github.lists import list_comments, list_issues, list_pull_requests
+from sidecypher_procedures.github.merges import merge_issue, merge_pull_request, merge_repository
 from sidecypher_procedures.github.procedures import (
     get_issue,
     get_pull_request,
@@ -22,5 +23,8 @@ __all__ = [
     "list_comments",
     "list_issues",
     "list_pull_requests",
+    "merge_issue",
+    "merge_pull_request",
+    "merge_repository",
     "rate_limit",
 ]

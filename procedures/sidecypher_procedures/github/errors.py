@@ -20,7 +20,8 @@
         ├── GithubSettingsError  SC-514   a SIDECYPHER_GITHUB_ setting cannot be used
         ├── GraphqlRefused       SC-515   GitHub refused a GraphQL query as a whole
         ├── CredentialRevoked    SC-520   401: the token was accepted before and no longer is
-        └── AppRefused           SC-521   the GitHub App gets no token for its installation
+        ├── AppRefused           SC-521   the GitHub App gets no token for its installation
+        └── NotAnIssue           SC-525   a pull request was to be merged as an issue
 
 The transient ones (RateLimited, ServerFailed, Unreachable, TimedOut) are retryable, and an expired
 cache entry is served in their place.
@@ -193,3 +194,10 @@ class AppRefused(GithubError):
         "Check SIDECYPHER_GITHUB_APP_ID, SIDECYPHER_GITHUB_APP_INSTALLATION_ID and the key, and "
         "restart the sidecar."
     )
+
+
+class NotAnIssue(GithubError):
+    """A pull request was to be merged as an issue; nothing was written."""
+
+    code = "SC-525"
+    default_hint = "Call `github.mergePullRequest` instead."

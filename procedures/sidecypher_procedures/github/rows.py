@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
-from sidecypher import Description, Row
+from sidecypher import Description, Node, Row
 from sidecypher_procedures.github.errors import GithubError
 
 R = TypeVar("R", bound=Row)
@@ -132,6 +132,13 @@ class Comment(Row):
     url: str | None
     fetched_at: FetchedAt
     stale: Stale
+    error: Failure
+
+
+class Merged(Row):
+    """What was merged into the graph."""
+
+    node: Annotated[Node | None, Description("the node that is there now")]
     error: Failure
 
 

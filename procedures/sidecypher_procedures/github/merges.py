@@ -1,0 +1,175 @@
+"""`github.mergeRepository`, `github.mergeIssue` and `github.mergePullRequest`."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from sidecypher import Context, Node, procedure
+from sidecypher_procedures.github import filters, merging
+from sidecypher_procedures.github.client import GithubClient, Snapshot
+from sidecypher_procedures.github.closing import closed_issues
+from sidecypher_procedures.github.entities import read_comment
+from sidecypher_procedures.github.errors import (
+    GithubError,
+    Gone,
+    InvalidOption,
+    NotAnIssue,
+    NotFound,
+    UnusableAnswer,
+)
+from sidecypher_procedures.github.identities import Identity, User
+from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github.options import FetchOptions
+from sidecypher_procedures.github.paging import Page, listed
+from sidecypher_procedures.github.procedures import NO_OPTIONS
+from sidecypher_procedures.github.rows import Merged, failed
+
+_COMMENTS: Final = "comments"
+
+
+@procedure("github.mergeRepository", mode="WRITE", timeout=300.0)
+async def merge_repository(
+    ctx: Context, owner: str, name: str, options: dict[str, Any] = NO_OPTIONS
+) -> Merged | None:
+    """Merge the node of a repository, with its owner; no row if there is no such repository."""
+    source = _Source(ctx, FetchOptions.parse(options))
+    return await _row(ctx, source.how, _merge_repository(ctx, source, _repository(owner, name)))
+
+
+@procedure("github.mergeIssue", mode="WRITE", timeout=300.0)
+async def merge_issue(
+    ctx: Context, owner: str, repo: str, number: int, options: dict[str, Any] = NO_OPTIONS
+) -> Merged | None:
+    """Merge the node of an issue, with repository and author; no row if there is no such issue."""
+    source = _Source(ctx, FetchOptions.parse(options, [_COMMENTS]))
+    work = _merge_issue(
+        ctx, source, Target(Kind.ISSUE, owner, repo, number), with_comments=_flag(options)
+    )
+    return await _row(ctx, source.how, work)
+
+
+@procedure("github.mergePullRequest", mode="WRITE", timeout=300.0)
+async def merge_pull_request(
+    ctx: Context, owner: str, repo: str, number: int, options: dict[str, Any] = NO_OPTIONS
+) -> Merged | None:
+    """Merge the node of a pull request, with what it resolves; no row if there is no such one."""
+    source = _Source(ctx, FetchOptions.parse(options))
+    target = Target(Kind.PULL_REQUEST, owner, repo, number)
+    return await _row(ctx, source.how, _merge_pull_request(ctx, source, target))
+
+
+class _Source:
+    """Fetches what one call merges, all of it before anything is written or locked."""
+
+    def __init__(self, ctx: Context, how: FetchOptions) -> None:
+        self.how = how
+        self._deadline = ctx.deadline
+        self._client = ctx.resource(GithubClient)
+
+    async def get(self, target: Target) -> tuple[Snapshot, Identity]:
+        found = await self._client.get(target, max_age=self.how.max_age, wait=self._wait())
+        if found.identity is None:
+            # What came by GraphQL has none; asked for by itself it comes by REST.
+            found = await self._client.get(target, max_age=0, wait=self._wait())
+        if found.identity is None:
+            raise UnusableAnswer(f"GitHub's answer for `{target}` does not say whose it is")
+        return found, found.identity
+
+    async def repository_of(
+        self, target: Target, identity: Identity
+    ) -> tuple[Snapshot, User | None]:
+        """Give the repository that an issue is in: it may have been transferred."""
+        owner, _, name = (identity.repository or "").partition("/")
+        wanted = _repository(owner, name) if name else _repository(target.owner, target.repo)
+        found, whose = await self.get(wanted)
+        return found, whose.user
+
+    async def comments(self, issue: Target) -> list[dict[str, Any]]:
+        first = Page.first(issue, "comments", filters.query({}, filters.COMMENTS))
+        found = listed(self._client, first, read_comment, self._wait)
+        return [fields async for fields, _ in found]
+
+    async def resolved(self, pull: Snapshot, repository: Snapshot) -> list[merging.Authored]:
+        """Give the issues that a pull request into the default branch says it closes."""
+        fields = repository.fields
+        if pull.fields["base_branch"] != fields["default_branch"]:
+            return []
+        numbers = closed_issues(pull.fields["body"] or "", fields["full_name"], fields["url"])
+        targets = (Target(Kind.ISSUE, fields["owner"], fields["name"], n) for n in numbers)
+        found = await asyncio.gather(*map(self._issue, targets))
+        return [issue for issue in found if issue is not None]
+
+    async def _issue(self, target: Target) -> merging.Authored | None:
+        try:
+            found, identity = await self.get(target)
+        except (NotFound, Gone):
+            return None
+        here = f"{target.owner}/{target.repo}"
+        was_transferred = (identity.repository or here).lower() != here.lower()
+        if found.fields["is_pull_request"] or was_transferred:
+            return None
+        return merging.Authored(found.fields, identity.user)
+
+    def _wait(self) -> float:
+        return self.how.wait(self._deadline)
+
+
+async def _merge_repository(ctx: Context, source: _Source, target: Target) -> Node:
+    found, identity = await source.get(target)
+    return await merging.merge_repository(ctx, found.fields, identity.user)
+
+
+async def _merge_issue(
+    ctx: Context, source: _Source, target: Target, *, with_comments: bool
+) -> Node:
+    found, identity = await source.get(target)
+    if found.fields["is_pull_request"]:
+        raise NotAnIssue(f"`{target}` is a pull request, and gets no node of an issue")
+    repository, owner = await source.repository_of(target, identity)
+    comments = await source.comments(target) if with_comments else []
+    return await merging.merge_issue(
+        ctx,
+        found.fields,
+        repository.fields,
+        author=identity.user,
+        owner=owner,
+        comments=comments,
+    )
+
+
+async def _merge_pull_request(ctx: Context, source: _Source, target: Target) -> Node:
+    found, identity = await source.get(target)
+    repository, owner = await source.repository_of(target, identity)
+    return await merging.merge_pull_request(
+        ctx,
+        found.fields,
+        repository.fields,
+        author=identity.user,
+        owner=owner,
+        resolves=await source.resolved(found, repository),
+    )
+
+
+async def _row(ctx: Context, how: FetchOptions, work: Coroutine[Any, Any, Node]) -> Merged | None:
+    try:
+        return Merged(node=await work, error=None)
+    except GithubError as error:
+        if how.on_error == "null":
+            return failed(Merged, error)
+        if how.on_error == "fail" and not isinstance(error, NotFound | Gone):
+            raise
+        ctx.log.debug("github.not_merged", code=error.code)
+        return None
+
+
+def _repository(owner: str, name: str) -> Target:
+    return Target(Kind.REPOSITORY, owner, name)
+
+
+def _flag(options: dict[str, Any]) -> bool:
+    value = options.get(_COMMENTS)
+    if value is not None and not isinstance(value, bool):
+        raise InvalidOption(
+            f"The option `{_COMMENTS}` must be a BOOLEAN", hint="Give true or false."
+        )
+    return bool(value)

@@ -1,0 +1,109 @@
+"""What a merge asks GitHub for, and when; the graph is stood in for and must not be touched."""
+
+import pytest
+
+from sidecypher.errors import CallError
+from sidecypher.testing import ProcedureEnvironment
+from sidecypher_procedures.github import merge_issue, merge_pull_request, merge_repository
+
+ANN = {"login": "ann", "id": 11}
+REPOSITORY = {"id": 1, "owner": ANN, "name": "r", "full_name": "o/r", "html_url": "https://x/o/r"}
+ISSUE = {"id": 2, "number": 7, "user": ANN, "repository_url": "https://x/repos/o/r"}
+
+
+class Graph:
+    """Fails at the first statement."""
+
+    def __init__(self):
+        self.statements = []
+
+    def __call__(self, cypher, _parameters):
+        self.statements.append(cypher)
+        raise AssertionError("nothing was to be written")
+
+
+@pytest.fixture
+def graph():
+    """Give a graph that nothing may be written into."""
+    return Graph()
+
+
+@pytest.fixture
+def merge(graph):
+    """Give a call in a sidecar of its own: its rows."""
+
+    def rows(what, *arguments):
+        options = arguments if isinstance(arguments[-1], dict) else (*arguments, {})
+        bodies = (merge_issue, merge_pull_request, merge_repository)
+        with ProcedureEnvironment(*bodies, run=graph) as environment:
+            return environment.call(f"github.merge{what}", *options)
+
+    return rows
+
+
+@pytest.fixture
+def origin(github, answering, monkeypatch):
+    """Give a stand-in with a repository and an issue, configured as the sidecar's GitHub."""
+    monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", github.url)
+    github.found = {"/repos/o/r": REPOSITORY, "/repos/o/r/issues/7": ISSUE}
+    github.answer = lambda request: (
+        answering.of(github.found[request.path])
+        if request.path in github.found
+        else answering(502, body=b"{}")
+    )
+    return github
+
+
+def test_nothing_is_written_before_all_is_there(origin, merge, graph) -> None:
+    """A page of comments that cannot be had fails the call before the first statement."""
+    with pytest.raises(CallError, match="status 502"):
+        merge("Issue", "o", "r", 7, {"comments": True})
+
+    assert origin.paths[-1] == "/repos/o/r/issues/7/comments?per_page=100"
+    assert graph.statements == []
+
+
+@pytest.mark.parametrize("mode", ["null", "skip"])
+def test_on_error_decides_what_a_failed_fetch_becomes(origin, merge, graph, mode) -> None:
+    """A failure is a row with its error, or no row."""
+    rows = merge("PullRequest", "o", "r", 7, {"onError": mode})
+
+    assert [(row["node"], row["error"]["code"]) for row in rows] == (
+        [(None, "SC-508")] if mode == "null" else []
+    )
+    assert graph.statements == []
+
+
+def test_what_has_no_ids_is_asked_for_again(origin, merge, graph) -> None:
+    """An answer may know an author by login alone; if the next one does too, it is unusable."""
+    origin.found["/repos/o/r/issues/7"] = {**ISSUE, "user": {"login": "ann"}}
+
+    with pytest.raises(CallError, match="does not say whose it is") as caught:
+        merge("Issue", "o", "r", 7)
+
+    assert caught.value.code == "SC-511"
+    assert origin.paths == ["/repos/o/r/issues/7"] * 2
+    assert graph.statements == []
+
+
+@pytest.mark.parametrize(
+    ("what", "arguments"),
+    [
+        ("Issue", ("o", "..", 7)),
+        ("Issue", ("o", "r", 0)),
+        ("Issue", ("o", "r", 7, {"comments": 1})),
+        ("Issue", ("o", "r", 7, {"comment": True})),
+        ("PullRequest", ("o", "r", 7, {"comments": True})),
+        ("PullRequest", ("o/x", "r", 7)),
+        ("Repository", ("o", "r?x")),
+        ("Repository", ("o", "r", {"comments": True})),
+    ],
+)
+def test_bad_arguments_are_refused_before_any_request(origin, merge, what, arguments) -> None:
+    """A bad name, number or option raises in every onError mode, and no request is made."""
+    *names, options = arguments if isinstance(arguments[-1], dict) else (*arguments, {})
+    with pytest.raises(CallError) as caught:
+        merge(what, *names, {**options, "onError": "skip"})
+
+    assert caught.value.code in {"SC-501", "SC-502"}
+    assert origin.requests == []
