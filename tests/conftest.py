@@ -14,6 +14,7 @@ pytest_plugins = [
     "fix_waiting",
     "fix_jars",
     "fix_server",
+    "fix_github",
     "fix_proxy",
     "fix_evidence",
     "fix_effort",

@@ -1,21 +1,17 @@
 """What of GitHub is merged into a real Neo4j, by one and by many at a time."""
 
-import itertools
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
+from fix_github import ANN, BOB
 from neo4j.exceptions import ClientError
 
 from sidecypher_procedures.github import merging
-from sidecypher_procedures.github.recorded import Recordings
 
 WRITERS = 32
-ANN, BOB = {"login": "ann", "id": 11}, {"login": "bob", "id": 12}
-MOMENTS = {"created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:05Z"}
 CREATED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 HELLO = {"owner": "Codertocat", "repo": "Hello-World"}
-_ids = itertools.count(1_000)
 
 
 def everything(session):
@@ -23,68 +19,6 @@ def everything(session):
     nodes = session.run("MATCH (n) RETURN labels(n)[0], coalesce(n.id, '')").values()
     edges = session.run("MATCH (a)-[r]->(b) RETURN a.id, type(r), b.id").values()
     return sorted(map(tuple, nodes)), sorted(map(tuple, edges))
-
-
-class World:
-    """A GitHub of a test's own, with names that no answer is cached for."""
-
-    def __init__(self, replay, monkeypatch):
-        self._replay = replay
-        self._monkeypatch = monkeypatch
-        self._objects = []
-        self.name = f"r{next(_ids)}"
-
-    def repository(self, name=None, owner=ANN, id_=None):
-        name = name or self.name
-        return self._add(
-            f"{owner['login']}/{name}",
-            id=id_ or next(_ids),
-            name=name,
-            full_name=f"{owner['login']}/{name}",
-            owner=owner,
-            html_url=f"https://github.com/{owner['login']}/{name}",
-            default_branch="main",
-        )
-
-    def issue(self, number, user=ANN, **fields):
-        where = f"ann/{self.name}"
-        return self._add(
-            f"{where}/issues/{number}",
-            id=next(_ids),
-            number=number,
-            user=user,
-            **{"repository_url": f"https://api.github.com/repos/{where}", **fields},
-        )
-
-    def pull_request(self, number, body, user=ANN, base="main"):
-        where = f"ann/{self.name}"
-        base = {"ref": base, "repo": {"full_name": where}}
-        return self._add(
-            f"{where}/pulls/{number}",
-            id=next(_ids),
-            number=number,
-            user=user,
-            body=body,
-            base=base,
-            additions=1,
-        )
-
-    def comment(self, number, id_):
-        where = f"ann/{self.name}/issues"
-        issue = f"https://api.github.com/repos/{where}/{number}"
-        return self._add(f"{where}/comments/{id_}", id=id_, user=BOB, issue_url=issue)
-
-    def _add(self, path, **fields):
-        entity = {"url": f"https://api.github.com/repos/{path}", **MOMENTS, **fields}
-        self._objects.append(entity)
-        self._monkeypatch.setattr(self._replay, "recordings", Recordings(self._objects))
-        return str(fields["id"])
-
-
-@pytest.fixture
-def world(github, monkeypatch):
-    """A GitHub of the test's own."""
-    return World(github, monkeypatch)
 
 
 @pytest.fixture

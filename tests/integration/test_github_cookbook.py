@@ -1,0 +1,160 @@
+"""The cookbook of docs/github.md and the seed's queries, on a graph that was made by merging."""
+
+from datetime import UTC, datetime
+from importlib.resources import files
+
+import pytest
+from docs.pages import cypher_blocks, section
+from fix_github import BOB
+
+from sidecypher.cli.demo import PARAMETERS
+from sidecypher_schema import split
+
+COOKBOOK = section("docs/github.md", "Cookbook")
+QUERIES = [block.text for block in cypher_blocks("github") if block.text in f"{COOKBOOK}\n"]
+(
+    NEWEST,
+    ALL_ISSUES,
+    ALL_PULL_REQUESTS,
+    BY_LABEL,
+    LAST_WORD,
+    BY_STATE,
+    CHANGED,
+    MERGEABLE,
+    LEFT_OPEN,
+    MISPLACED,
+) = QUERIES
+HELLO = {"owner": "Codertocat", "repo": "Hello-World"}
+# Thirteen issues, which no longer exist on GitHub itself.
+MANY = {
+    "owner": "octokit-fixture-org",
+    "repo": "tmp-scenario-paginate-issues-20220719043836917-izyoe",
+}
+
+
+@pytest.fixture
+def ask(session):
+    """Run a query of the cookbook; its rows as tuples."""
+
+    def rows(query, parameters, **further):
+        return [tuple(row) for row in session.run(query, parameters, **further).values()]
+
+    return rows
+
+
+@pytest.fixture
+def graph(ask):
+    """The graph that the cookbook itself makes of two repositories."""
+    for repository in (HELLO, MANY):
+        ask(ALL_ISSUES, repository)
+    ask(ALL_PULL_REQUESTS, HELLO)
+
+
+def test_the_newest_issues_cost_one_request(ask, github):
+    """A LIMIT ends the list after its first page."""
+    before = next(github.uses)
+
+    assert [number for number, _ in ask(NEWEST, MANY)] == [13, 12, 11, 10, 9]
+    assert next(github.uses) == before + 2
+
+
+def test_all_issues_are_merged(ask, session):
+    """Every issue has its node, those that are pull requests left out, however often it is run."""
+    assert [ask(ALL_ISSUES, MANY), ask(ALL_ISSUES, MANY), ask(ALL_ISSUES, HELLO)] == [
+        [(13,)],
+        [(13,)],
+        [(1,)],
+    ]
+    assert session.run("MATCH (i:Issue) RETURN count(i) AS n").single()["n"] == 14
+
+
+def test_all_pull_requests_are_merged(ask, world):
+    """Every pull request has its node, and relationships to the issues it resolves."""
+    assert ask(ALL_PULL_REQUESTS, HELLO) == [(2, 0)]
+
+
+def test_open_issues_by_label(ask):
+    """The labels come with the list."""
+    assert ask(BY_LABEL, HELLO) == [("bug", 2)]
+
+
+@pytest.mark.usefixtures("graph")
+def test_the_last_word_on_an_issue(ask):
+    """The comments are read live, for the issues of the graph."""
+    [(number, author, at)] = ask(LAST_WORD, HELLO)
+
+    assert (number, author) == (1, "Codertocat")
+    assert at.to_native() == datetime.fromisoformat("2019-05-15T15:20:21Z")
+
+
+@pytest.mark.usefixtures("graph")
+def test_issues_by_state(ask, session):
+    """All states are asked for in one batch, and what is missing is counted too."""
+    session.run(
+        "MATCH (r:Repository {name: 'Hello-World'}) CREATE (:Issue {number: 99})-[:BELONGS_TO]->(r)"
+    ).consume()
+
+    assert ask(BY_STATE, {}) == [("missing", 1), ("open", 14)]
+
+
+def test_what_has_changed(ask):
+    """GitHub is asked for what changed since a moment; the replay does not filter by it."""
+    found = ask(CHANGED, HELLO, since=datetime(2019, 1, 1, tzinfo=UTC))
+
+    assert sorted(number for number, *_ in found) == [1, 2]
+
+
+def test_mergeable_pull_requests(ask, session, world):
+    """What GitHub says can be merged or computes, and what could not be read, with its error."""
+    world.repository()
+    where = {"owner": "ann", "repo": world.name}
+    states = [{"mergeable": True}, {"mergeable": False}, {"mergeable": None}, {"draft": True}]
+    for number, state in enumerate(states, start=1):
+        world.pull_request(number, "", **{"state": "open", "draft": False, **state})
+        session.run("CALL github.mergePullRequest($owner, $repo, $n)", **where, n=number).consume()
+    session.run(
+        "MATCH (r:Repository) CREATE (:PullRequest {number: 5})-[:BELONGS_TO]->(r)"
+    ).consume()
+
+    assert sorted((number, code) for number, *_, code in ask(MERGEABLE, where)) == [
+        (1, None),
+        (3, None),
+        (5, "SC-503"),
+    ]
+
+
+def test_issues_left_open(ask, session, world):
+    """An issue that a merged pull request resolves, and that is open."""
+    world.repository()
+    world.issue(1, state="open", title="A", user=BOB)
+    world.issue(2, state="closed")
+    world.pull_request(3, "Fixes #1, fixes #2", merged=True)
+    where = {"owner": "ann", "repo": world.name}
+    session.run("CALL github.mergePullRequest($owner, $repo, 3)", where).consume()
+
+    assert ask(LEFT_OPEN, where) == [(1, "A", 3)]
+
+
+@pytest.mark.usefixtures("graph")
+def test_misplaced_issues(ask, session):
+    """An issue that is gone, and one whose place another has taken."""
+    session.run("MATCH (i:Issue {id: '444500041'}) SET i.id = 'other'").consume()
+    session.run("MATCH (i:Issue {number: 13}) SET i.number = 14").consume()
+
+    assert sorted(ask(MISPLACED, {})) == [
+        ("codertocat/hello-world", 1),
+        (f"{MANY['owner']}/{MANY['repo']}", 14),
+    ]
+
+
+@pytest.mark.usefixtures("graph")
+def test_the_queries_of_the_seed_find_what_was_merged(session):
+    """The three examples run as they are written, on nodes that no one made by hand."""
+    script = files("sidecypher.cli.demo").joinpath("queries.cypher").read_text("utf-8")
+    issue, pull, repository = (
+        session.run(statement.text, PARAMETERS).data() for statement in split(script).statements
+    )
+
+    assert "Spelling error in the README file" in [row["title"] for row in issue]
+    assert [row["pr.number"] for row in pull] == [2]
+    assert [row["r.name"] for row in repository] == ["Hello-World"]
