@@ -2,12 +2,14 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from importlib.resources import files
 
 import pytest
 from fix_github import ANN, BOB
 from neo4j.exceptions import ClientError
 
 from sidecypher_procedures.github import merging
+from sidecypher_schema import split
 
 WRITERS = 32
 CREATED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -207,6 +209,19 @@ def test_nodes_made_by_hand_are_completed(session, world, merge):
     assert [edge for edge in everything(session)[1] if "OWNED_BY" in edge] == [
         (repository, "OWNED_BY", "11")
     ]
+
+
+def test_a_merge_adds_nothing_to_the_demo(session):
+    """The demo's nodes and relationships are those that a merge would make."""
+    demo = files("sidecypher_procedures.github").joinpath("demo.cypher").read_text("utf-8")
+    for statement in split(demo).statements:
+        session.run(statement.text).consume()
+    before = everything(session)
+
+    session.run("CALL github.mergeIssue($owner, $repo, 1)", HELLO).consume()
+    session.run("CALL github.mergePullRequest($owner, $repo, 2)", HELLO).consume()
+
+    assert everything(session) == before
 
 
 @pytest.mark.parametrize("has_key", [True, False])

@@ -5,6 +5,17 @@
 // octo-org/octo-repo was private: live, GitHub gives 404 for both, hence no row.
 
 UNWIND [
+  {login: 'Codertocat', id: '21031067'},
+  {login: 'electron', id: '13409222'},
+  {login: 'octo-org', id: '67584941'},
+  {login: 'octocat', id: '583231'},
+  {login: 'octokit-fixture-org', id: '31898100'},
+  {login: 'octokit-fixture-user-a', id: '31898046'}
+] AS user
+MERGE (u:User {id: user.id})
+  ON CREATE SET u.login = user.login;
+
+UNWIND [
   {owner: 'Codertocat', name: 'Hello-World', id: '186853002'},
   {owner: 'electron', name: 'electron', id: '9384267'},
   {owner: 'octo-org', name: 'octo-repo', id: '280886604'},
@@ -13,8 +24,10 @@ UNWIND [
    name: 'tmp-scenario-paginate-issues-20220719043836917-izyoe', id: '515435940'}
 ] AS repository
 MERGE (r:Repository {id: repository.id})
-  ON CREATE SET r.owner = repository.owner, r.name = repository.name
-MERGE (o:User {login: repository.owner})
+  ON CREATE SET r.owner = repository.owner, r.name = repository.name,
+    r.fullNameKey = toLower(repository.owner + '/' + repository.name)
+WITH r, repository
+MATCH (o:User {login: repository.owner})
 MERGE (r)-[:OWNED_BY]->(o);
 
 UNWIND [
@@ -29,8 +42,10 @@ UNWIND [
 ] AS issue
 MATCH (r:Repository {id: issue.repository})
 MERGE (i:Issue {id: issue.id})
-  ON CREATE SET i.number = issue.number, i.createdAt = datetime(issue.createdAt)
-MERGE (u:User {login: issue.author})
+  ON CREATE SET i.number = issue.number, i.createdAt = datetime(issue.createdAt),
+    i.repositoryId = issue.repository
+WITH i, r, issue
+MATCH (u:User {login: issue.author})
 MERGE (i)-[:BELONGS_TO]->(r)
 MERGE (r)-[:HAS_ISSUES]->(i)
 MERGE (i)-[:CREATED_BY]->(u);
@@ -43,8 +58,10 @@ UNWIND [
 ] AS pull
 MATCH (r:Repository {id: pull.repository})
 MERGE (p:PullRequest {id: pull.id})
-  ON CREATE SET p.number = pull.number, p.createdAt = datetime(pull.createdAt)
-MERGE (u:User {login: pull.author})
+  ON CREATE SET p.number = pull.number, p.createdAt = datetime(pull.createdAt),
+    p.repositoryId = pull.repository
+WITH p, r, pull
+MATCH (u:User {login: pull.author})
 MERGE (p)-[:BELONGS_TO]->(r)
 MERGE (r)-[:HAS_PRS]->(p)
 MERGE (p)-[:CREATED_BY]->(u);

@@ -215,11 +215,29 @@ def test_the_demo_graph_tells_what_was_recorded(recordings) -> None:
         assert known[identifier, int(number), created_at, author] == repositories[repository]
 
 
+def test_the_demos_users_are_those_of_the_recordings(recordings) -> None:
+    """Each user has the id that was recorded; those of octocat were edited by hand."""
+    owners = [
+        recordings.get(f"/repos/{found.owner}/{found.name}")["owner"]
+        for found in recordings.repositories()
+    ]
+    authors = [
+        recordings.get(f"/repos/{found.owner}/{found.repository}/issues/{found.number}")["user"]
+        for found in recordings.issues()
+    ]
+    base = recordings.get("/repos/octo-org/octo-repo/pulls/118")["base"]["repo"]["owner"]
+    known = {(user["login"], str(user["id"])) for user in [*owners, *authors, base]}
+    users = re.findall(r"login: '(.+?)', id: '(\d+)'", DEMO)
+
+    assert len(users) == 6
+    assert set(users) - known == {("octocat", "583231")}
+
+
 def test_the_demo_is_whole_statements() -> None:
     """Each statement of the demo ends with `;` at the end of a line, so any client can split it."""
     statements = [part for part in re.split(r";\s*\n", DEMO) if part.strip()]
 
-    assert len(statements) == DEMO.count(";") == 3
+    assert len(statements) == DEMO.count(";") == 4
     assert all("MERGE" in statement for statement in statements)
 
 
