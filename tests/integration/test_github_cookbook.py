@@ -50,12 +50,18 @@ def graph(ask):
     ask(ALL_PULL_REQUESTS, HELLO)
 
 
-def test_the_newest_issues_cost_one_request(ask, github):
-    """A LIMIT ends the list after its first page."""
+def test_the_newest_issues_cost_one_request(ask, github, world):
+    """A LIMIT ends the list after its first page, however many there are."""
+    world.repository()
+    for number in range(1, 151):
+        world.issue(number, title=f"T{number}", state="open")
+    where = {"owner": "ann", "repo": world.name}
     before = next(github.uses)
 
-    assert [number for number, _ in ask(NEWEST, MANY)] == [13, 12, 11, 10, 9]
+    assert ask(NEWEST, where) == [(n, f"T{n}") for n in range(150, 145, -1)]
     assert next(github.uses) == before + 2
+    assert ask("CALL github.listIssues($owner, $repo) YIELD id RETURN count(*)", where) == [(150,)]
+    assert next(github.uses) == before + 5
 
 
 def test_all_issues_are_merged(ask, session):

@@ -1,6 +1,7 @@
 """Lists, page by page from a real HTTP server, through the real dispatcher."""
 
 import asyncio
+import json
 from datetime import datetime, timedelta, timezone
 from urllib.parse import parse_qs, urlsplit
 
@@ -32,14 +33,15 @@ def origin(github, monkeypatch):
 
 @pytest.fixture
 def call():
-    """Give a call in a sidecar of its own: its rows."""
+    """Give a call in a sidecar of the test's own: its rows."""
 
-    def rows(name, *arguments):
-        options = arguments if isinstance(arguments[-1], dict) else (*arguments, {})
-        with ProcedureEnvironment(list_issues, list_pull_requests, list_comments) as environment:
+    with ProcedureEnvironment(list_issues, list_pull_requests, list_comments) as environment:
+
+        def rows(name, *arguments):
+            options = arguments if isinstance(arguments[-1], dict) else (*arguments, {})
             return environment.call(name, *options)
 
-    return rows
+        yield rows
 
 
 @pytest.fixture
@@ -71,6 +73,29 @@ def test_a_list_is_fetched_page_by_page(origin, paged, call) -> None:
         "/repositories/1/x?page=3",
     ]
     assert {r.headers["authorization"] for r in origin.requests} == {f"Bearer {TOKEN}"}
+
+
+def test_the_links_of_the_real_github_are_followed(github, answering, client_of, payloads) -> None:
+    """Thirteen issues, recorded as five pages, come in order by GitHub's own links."""
+    [file] = payloads.glob("**/fixtures/scenarios/api.github.com/paginate-issues/normal*.json")
+    text = file.read_text("utf-8").replace("https://api.github.com", github.url)
+    recorded = {found["path"]: found for found in json.loads(text)}
+
+    def answer(request):
+        found = recorded[request.path]
+        return answering.of(found["response"], Link=found["headers"]["link"])
+
+    github.answer = answer
+
+    async def scenario() -> list[int]:
+        async with client_of(github.url) as client:
+            whose = Target(Kind.REPOSITORY, "octokit-fixture-org", "paginate-issues")
+            first = Page.first(whose, "issues", "per_page=3")
+            found = listed(client, first, read_issue, lambda: 30.0)
+            return [fields["number"] async for fields, _ in found]
+
+    assert asyncio.run(scenario()) == list(range(13, 0, -1))
+    assert github.paths == list(recorded)
 
 
 def test_a_few_rows_cost_one_request(origin, paged, client_of) -> None:
@@ -277,3 +302,13 @@ def test_a_silent_page_is_not_waited_for_longer_than_asked(origin, paged, call) 
         call(*ISSUES, {"timeout": 0.05})
 
     assert caught.value.code == "SC-510"
+
+
+def test_a_list_is_not_kept(origin, paged, call) -> None:
+    """Every list is asked for, whatever age a caller accepts."""
+    paged([thing(1)])
+
+    call(*ISSUES, {"maxAge": 600})
+    call(*ISSUES, {"maxAge": 600})
+
+    assert len(origin.requests) == 2
