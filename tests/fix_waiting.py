@@ -1,5 +1,7 @@
 """Wait for conditions, never for a time; and an environment without settings."""
 
+import asyncio
+import functools
 import os
 import time
 
@@ -13,6 +15,16 @@ def wait_until(condition, seconds=30.0):
         assert time.monotonic() < deadline, "the condition never held"
         time.sleep(0.01)
     return answer
+
+
+def awaited(test):
+    """Run an async test on an event loop of its own."""
+
+    @functools.wraps(test)
+    def run(*arguments, **fixtures):
+        asyncio.run(test(*arguments, **fixtures))
+
+    return run
 
 
 def promised(seconds):

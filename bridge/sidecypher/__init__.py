@@ -28,6 +28,7 @@ from sidecypher.types import (
     Relationship,
     Time,
 )
+from sidecypher.webhooks import WebhookAnswer, WebhookRequest, webhook
 
 __all__ = [
     "Context",
@@ -48,6 +49,9 @@ __all__ = [
     "Row",
     "SidecypherError",
     "Time",
+    "WebhookAnswer",
+    "WebhookRequest",
     "function",
     "procedure",
+    "webhook",
 ]

@@ -26,6 +26,7 @@ from sidecypher.telemetry import Telemetry, configure_logging, logger
 from sidecypher.transport.http import HttpApi
 from sidecypher.transport.py4j import Py4JServer
 from sidecypher.transport.server import HttpServer
+from sidecypher.transport.webhooks import WebhookApi
 from sidecypher.types import Deadline, Limits
 
 SWITCH_SECONDS: Final = 0.0005
@@ -126,8 +127,19 @@ class Sidecar:
             calls=settings.http_calls,
             stall_seconds=settings.stream_lease_seconds,
         )
+        webhooks = WebhookApi(
+            lambda: self._inspector.loaded.webhooks,
+            self._loop,
+            self._resources,
+            self._telemetry,
+            self._stopping.is_set,
+        )
         self._http = HttpServer(
-            [*health_routes(checks, self._telemetry.metrics), *api.routes()],
+            [
+                *health_routes(checks, self._telemetry.metrics),
+                *api.routes(),
+                *webhooks.routes(),
+            ],
             settings.http_port,
             self._telemetry,
         )

@@ -16,7 +16,8 @@ from sidecypher.errors import SidecypherError
 from sidecypher.loading.files import Stamp, changed_files, forget_bytecode
 from sidecypher.loading.guard import guarded
 from sidecypher.loading.sources import Source, find_sources, modules_of
-from sidecypher.registry import Kind, Procedure, Registry, procedures_in
+from sidecypher.registry import Procedure, Registry, procedures_in
+from sidecypher.webhooks import Webhook, webhooks_in
 
 __all__ = [
     "IMPORT_SECONDS",
@@ -39,8 +40,11 @@ start for half a minute at most.
 
 _REASON_LENGTH: Final = 300
 
-Key = tuple[Kind, str]
-"""What a procedure or function is known by."""
+Found = Procedure | Webhook
+"""What a module may have for the sidecar."""
+
+Key = tuple[str, str]
+"""What a procedure, function or webhook is known by: its kind and its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +79,20 @@ class Unit:
 
     Attributes:
         name: Entry point or file name.
-        procedures: What is in service of it: of an earlier load, if it has a failure now.
+        found: What is in service of it: of an earlier load, if it has a failure now.
         failure: Why it could not be imported, or None.
         warnings: What its import did to the process.
     """
 
     name: str
-    procedures: tuple[Procedure, ...] = ()
+    found: tuple[Found, ...] = ()
     failure: str | None = None
     warnings: tuple[str, ...] = ()
+
+    @property
+    def procedures(self) -> tuple[Procedure, ...]:
+        """Procedures and functions in service of it."""
+        return tuple(_procedures(self.found))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,10 +124,12 @@ class Loaded:
     Attributes:
         registry: Every procedure in service.
         parts: By source.
+        webhooks: Every webhook in service, by path.
     """
 
     registry: Registry
     parts: Mapping[str, Part] = field(default_factory=dict)
+    webhooks: Mapping[str, Webhook] = field(default_factory=dict)
 
     @property
     def failures(self) -> tuple[LoadFailure, ...]:
@@ -168,7 +179,7 @@ class _Loader:
         self._before = before.parts if before is not None else {}
         self._seconds = seconds
         self._shortest = seconds / 16
-        self._claimed: dict[Key, Procedure] = {}
+        self._claimed: dict[Key, Found] = {}
         self._parts: dict[str, Part] = {}
 
     def load(self, source: Source) -> None:
@@ -192,13 +203,15 @@ class _Loader:
         for name, part in self._parts.items():
             if name in self._before:
                 self._parts[name] = self._with_kept(part, self._before[name])
-        return Loaded(Registry(self._claimed.values()), self._parts)
+        claimed = self._claimed.values()
+        webhooks = {each.name: each for each in claimed if isinstance(each, Webhook)}
+        return Loaded(Registry(_procedures(claimed)), self._parts, webhooks)
 
     def _take_over(self, before: Part) -> Part:
         units = []
         for unit in before.units:
             try:
-                self._claim(unit.procedures)
+                self._claim(unit.found)
             except SidecypherError as error:
                 units.append(Unit(unit.name, failure=_reason(error)))
             else:
@@ -218,15 +231,15 @@ class _Loader:
         return Part(source, stamp, units, replaced=old, changed=changed)
 
     def _with_kept(self, part: Part, before: Part) -> Part:
-        earlier = {unit.name: unit.procedures for unit in before.units}
+        earlier = {unit.name: unit.found for unit in before.units}
         units = []
         for unit in part.units:
             kept = earlier.get(unit.name, ()) if unit.failure is not None else ()
             free = [found for found in kept if key_of(found) not in self._claimed]
             self._claimed.update((key_of(found), found) for found in free)
-            units.append(replace(unit, procedures=tuple(free)) if free else unit)
+            units.append(replace(unit, found=tuple(free)) if free else unit)
         part = replace(part, units=tuple(units))
-        if any(unit.failure is not None and unit.procedures for unit in units):
+        if any(unit.failure is not None and unit.found for unit in units):
             return replace(part, kept=part.replaced, replaced=())
         return part
 
@@ -237,7 +250,7 @@ class _Loader:
 
     def _unit(self, name: str, import_module: Callable[[], ModuleType]) -> Unit:
         seconds = self._seconds
-        done = guarded(lambda: _procedures_of(import_module()), seconds)
+        done = guarded(lambda: _found_in(import_module()), seconds)
         if done.error is not None:
             failure = _reason(done.error)
         elif done.value is None:
@@ -247,14 +260,14 @@ class _Loader:
             # Those imported from another module, which offers them already, are not new.
             new = [each for each in done.value if self._claimed.get(key_of(each)) is not each]
             try:
-                return Unit(name, self._claim(with_twins(new)), warnings=done.warnings)
+                return Unit(name, self._claim(_with_twins(new)), warnings=done.warnings)
             except SidecypherError as error:
                 failure = _reason(error)
         return Unit(name, failure=failure, warnings=done.warnings)
 
-    def _claim(self, found: Iterable[Procedure]) -> tuple[Procedure, ...]:
+    def _claim(self, found: Iterable[Found]) -> tuple[Found, ...]:
         """Claim the names of all that were found, or of none."""
-        claimed: dict[Key, Procedure] = {}
+        claimed: dict[Key, Found] = {}
         for candidate in found:
             key = key_of(candidate)
             if key in self._claimed or key in claimed:
@@ -265,13 +278,24 @@ class _Loader:
         return tuple(claimed.values())
 
 
-def key_of(procedure: Procedure) -> Key:
-    """Return what a procedure or function is known by."""
-    return procedure.kind, procedure.name
+def key_of(found: Found) -> Key:
+    """Return what a procedure, function or webhook is known by."""
+    return found.kind, found.name
 
 
-def _procedures_of(module: ModuleType) -> list[Procedure]:
-    return list(procedures_in([module, *modules_of(module.__name__)[1:]]))
+def _found_in(module: ModuleType) -> list[Found]:
+    modules = [module, *modules_of(module.__name__)[1:]]
+    return [*procedures_in(modules), *webhooks_in(modules)]
+
+
+def _procedures(found: Iterable[Found]) -> Iterator[Procedure]:
+    return (each for each in found if isinstance(each, Procedure))
+
+
+def _with_twins(found: Iterable[Found]) -> Iterator[Found]:
+    found = list(found)
+    yield from with_twins(_procedures(found))
+    yield from (each for each in found if isinstance(each, Webhook))
 
 
 def _reason(error: BaseException) -> str:

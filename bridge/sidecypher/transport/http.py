@@ -3,15 +3,13 @@
 Only who has the token for HTTP of the run folder gets an answer.
 """
 
-import asyncio
 import hmac
 import math
 import threading
 from http import HTTPStatus
-from typing import Final
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -19,13 +17,11 @@ from starlette.types import Receive, Scope, Send
 from sidecypher.dispatch import Dispatcher
 from sidecypher.registry import Kind
 from sidecypher.telemetry import Telemetry
+from sidecypher.transport.bodies import read_body
 from sidecypher.transport.exchange import Exchange, HttpCall
 from sidecypher.transport.openapi import STREAM_TYPE, openapi
 from sidecypher.transport.problems import HttpBusy, RequestRefused, TokenRefused
 from sidecypher.types import Limits
-
-READ_SECONDS: Final = 10.0
-"""How long a request's body may take to come."""
 
 
 class HttpApi:
@@ -99,7 +95,11 @@ class HttpApi:
         call = HttpCall(self._dispatcher, procedure, request.headers.get("traceparent", ""))
         exchange = Exchange(call, send, timeout, self._stall_seconds, self._limits.message_bytes)
         try:
-            body = await _read(request, self._limits.message_bytes)
+            body = await read_body(
+                request,
+                self._limits.message_bytes,
+                hint="Send smaller arguments, or raise `max_line_bytes`.",
+            )
             await exchange.run(body, request.receive, streams=_wants_stream(request))
         finally:
             # A body that will not stop keeps its slot, so that such bodies are only so many.
@@ -148,27 +148,3 @@ def _timeout(request: Request, longest: float) -> float:
 def _wants_stream(request: Request) -> bool:
     accepted = request.headers.get("accept", "").split(",")
     return any(each.partition(";")[0].strip().lower() == STREAM_TYPE for each in accepted)
-
-
-async def _read(request: Request, limit: int) -> bytes:
-    """Return the body, but read no more than `limit` bytes."""
-    too_large = RequestRefused(
-        f"The request's body has more than {limit} bytes",
-        status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        hint="Send smaller arguments, or raise `max_line_bytes`.",
-    )
-    told = request.headers.get("content-length", "")
-    if told.isdigit() and int(told) > limit:
-        raise too_large
-    body = bytearray()
-    try:
-        async with asyncio.timeout(READ_SECONDS):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > limit:
-                    raise too_large
-    except (TimeoutError, ClientDisconnect):
-        raise RequestRefused(
-            "The request's body did not come in time", status=HTTPStatus.REQUEST_TIMEOUT
-        ) from None
-    return bytes(body)

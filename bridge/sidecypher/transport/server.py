@@ -21,6 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from sidecypher.errors import ListenError, SidecypherError
 from sidecypher.telemetry import Telemetry
 from sidecypher.transport.problems import OriginRefused, RequestRefused, problem_response
+from sidecypher.webhooks import PREFIX
 
 MOST_CONNECTIONS: Final = 128
 """Open HTTP connections; beyond them the one that has been silent for longest is closed."""
@@ -165,7 +166,7 @@ class _Guard:
             self._connections.end(peer)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        wrong = _unwelcome(scope["headers"])
+        wrong = _unwelcome(scope["path"], scope["headers"])
         if wrong is not None:
             self._telemetry.rejected("request refused", "web page")
             refusal = OriginRefused(f"The request {wrong}")
@@ -190,9 +191,11 @@ class _Guard:
             await problem_response(failure)(scope, receive, send)
 
 
-def _unwelcome(headers: Sequence[tuple[bytes, bytes]]) -> str | None:
+def _unwelcome(path: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
     hosts = [value for name, value in headers if name == b"host"]
-    if len(hosts) != 1 or not _LOCAL_HOST.match(hosts[0]):
+    # What a proxy hands on to a webhook is for a host of another name.
+    is_local = len(hosts) == 1 and _LOCAL_HOST.match(hosts[0])
+    if not is_local and not path.startswith(PREFIX):
         return "names a host that is not this machine"
     if any(name == b"origin" for name, _ in headers):
         return "comes from a web page"

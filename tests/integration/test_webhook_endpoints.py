@@ -1,0 +1,201 @@
+"""Webhooks of an author's own on the sidecar's HTTP side: bounds, failures, reloading."""
+
+import contextlib
+import os
+import socket
+import threading
+
+import httpx
+import pytest
+from fix_modules import write
+from fix_waiting import wait_until
+
+from sidecypher.app import Sidecar
+from sidecypher.rendezvous import running_sidecars
+from sidecypher.settings import load_settings
+from sidecypher.transport import bodies, webhooks
+from sidecypher.transport.webhooks import MOST_WEBHOOKS
+
+HOOKS = """
+import asyncio
+from sidecypher import ProcedureError, WebhookAnswer, webhook
+
+@webhook("/webhooks/echo")
+async def echo(request):
+    told = request.headers.get("X-KG", "") + request.body.decode("latin-1")
+    return WebhookAnswer(200, told)
+
+@webhook("/webhooks/wait")
+async def wait(request):
+    await asyncio.sleep(60)
+
+@webhook("/webhooks/block")
+async def block(request):
+    with open(request.body) as pipe:  # blocks, as no webhook should, until the test opens its end
+        return WebhookAnswer(200, pipe.read())
+
+@webhook("/webhooks/fail")
+async def fail(request):
+    raise ValueError("a secret")
+
+@webhook("/webhooks/refuse")
+async def refuse(request):
+    raise ProcedureError("Not this one", code="kg.no", hint="Another.")
+
+@webhook("/webhooks/exit")
+async def exit(request):
+    raise SystemExit(3)
+
+@webhook("/webhooks/deny")
+async def deny(request):
+    return WebhookAnswer(401)
+
+@webhook("/webhooks/none")
+async def none(request):
+    return 200
+"""
+
+LATER = """
+from sidecypher import WebhookAnswer, webhook
+
+@webhook("/webhooks/later")
+async def later(request):
+    return WebhookAnswer(204)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The folder of the sidecar's procedures."""
+    folder = tmp_path_factory.mktemp("procedures")
+    write(folder, "hooks.py", HOOKS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sidecar(tmp_path_factory, folder):
+    """A sidecar in this process."""
+    home = tmp_path_factory.mktemp("home")
+    sidecar = Sidecar(load_settings({"home": home, "procedures": [folder]}, {}))
+    sidecar.start()
+    [found] = running_sidecars(home / "run")
+    sidecar.test_port = found.http
+    yield sidecar
+    sidecar.stop()
+
+
+@pytest.fixture
+def http(sidecar):
+    base = f"http://127.0.0.1:{sidecar.test_port}"
+    with httpx.Client(base_url=base, trust_env=False, verify=False, timeout=30) as client:
+        yield client
+
+
+def test_headers_and_bytes_arrive_as_they_were_sent(http):
+    """Names of headers without case, and every byte of the body."""
+    answer = http.post("/webhooks/echo", content=bytes(range(256)), headers={"x-kg": "a"})
+
+    assert answer.status_code == 200
+    assert answer.text == "a" + bytes(range(256)).decode("latin-1") + "\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "code"),
+    [
+        ("refuse", 422, "kg.no"),
+        ("fail", 500, "SC-000"),
+        ("exit", 500, "SC-202"),
+        ("none", 500, "SC-205"),
+    ],
+)
+def test_a_webhook_that_fails_is_told_as_a_problem(http, name, status, code):
+    """An author's error with its text, any other without; and the sidecar goes on."""
+    answer = http.post(f"/webhooks/{name}")
+
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert "a secret" not in answer.text
+    assert http.post("/webhooks/echo").status_code == 200
+
+
+def test_a_webhook_that_takes_too_long_is_ended(http, monkeypatch):
+    """After its time the sender is told, and the function is cancelled."""
+    monkeypatch.setattr(webhooks, "WEBHOOK_SECONDS", 0.05)
+
+    answer = http.post("/webhooks/wait")
+
+    assert (answer.status_code, answer.json()["code"]) == (504, "SC-213")
+
+
+def test_a_webhook_that_blocks_does_not_block_health(http, tmp_path, sidecar):
+    """It runs where procedures do; health and metrics have a loop of their own."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    answers = []
+    sender = threading.Thread(
+        target=lambda: answers.append(
+            httpx.post(
+                f"http://127.0.0.1:{sidecar.test_port}/webhooks/block",
+                content=os.fsencode(pipe),
+                trust_env=False,
+                timeout=30,
+            )
+        )
+    )
+    sender.start()
+    with pipe.open("w") as end:  # opens when the webhook has opened its end
+        assert http.get("/livez").status_code == 200
+        assert http.get("/metrics").status_code == 200
+        end.write("read")
+    sender.join()
+
+    assert answers[0].text == "read\n"
+
+
+def test_only_so_many_are_read_at_once(sidecar, http):
+    """Senders who hold back their bodies use up the places, and no memory beyond them."""
+    with contextlib.ExitStack() as held:
+        for _ in range(MOST_WEBHOOKS):
+            peer = held.enter_context(socket.create_connection(("127.0.0.1", sidecar.test_port)))
+            peer.sendall(b"POST /webhooks/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx")
+        refused = wait_until(lambda: _refused(http))
+    assert (refused.json()["code"], refused.headers["retry-after"]) == ("SC-654", "1")
+
+    wait_until(lambda: http.post("/webhooks/echo").status_code == 200)
+
+
+def _refused(http):
+    answer = http.post("/webhooks/echo")
+    return answer if answer.status_code == 503 else None
+
+
+def test_a_body_that_does_not_come_in_time_is_refused(sidecar, monkeypatch):
+    """A sender that stops in the middle is told, and its place is free again."""
+    monkeypatch.setattr(bodies, "READ_SECONDS", 0.05)
+    with socket.create_connection(("127.0.0.1", sidecar.test_port), 30) as peer:
+        peer.sendall(b"POST /webhooks/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx")
+        assert peer.makefile("rb").readline().startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_refusal_is_counted(http):
+    """`/metrics` counts what webhooks refuse."""
+
+    def count():
+        lines = http.get("/metrics").text.splitlines()
+        found = [each for each in lines if "_total{" in each and 'reason="webhook"' in each]
+        return sum(float(line.split()[-1]) for line in found)
+
+    before = count()
+    assert http.post("/webhooks/deny").status_code == 401
+
+    assert count() == before + 1
+
+
+def test_a_saved_webhook_is_in_service_after_a_reload(folder, sidecar, http):
+    """A path that is new is there, and what was there before stays."""
+    assert http.post("/webhooks/later").status_code == 404
+
+    write(folder, "later.py", LATER)
+    sidecar._inspector.reload("", 10)
+
+    assert http.post("/webhooks/later").status_code == 204
+    assert http.post("/webhooks/echo").status_code == 200
