@@ -9,9 +9,10 @@ Example:
     ...     return Greeting(text=f"Hello {name}")
 """
 
+from sidecypher.bolt import BoltClient
 from sidecypher.context import Context
 from sidecypher.decorators import function, procedure
-from sidecypher.errors import ProcedureError, SidecypherError
+from sidecypher.errors import CypherError, Neo4jUnavailable, ProcedureError, SidecypherError
 from sidecypher.results import Record, Result
 from sidecypher.rows import Row
 from sidecypher.types import (
@@ -31,13 +32,16 @@ from sidecypher.types import (
 from sidecypher.webhooks import WebhookAnswer, WebhookRequest, webhook
 
 __all__ = [
+    "BoltClient",
     "Context",
+    "CypherError",
     "DateTime",
     "Deadline",
     "Description",
     "Duration",
     "LocalDateTime",
     "LocalTime",
+    "Neo4jUnavailable",
     "Node",
     "OpaqueTemporal",
     "Path",

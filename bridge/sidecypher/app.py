@@ -5,10 +5,13 @@ import signal
 import sys
 import threading
 import time
+from functools import partial
 from queue import SimpleQueue
 from types import FrameType
 from typing import Final
 
+from sidecypher.address import bolt_address
+from sidecypher.bolt import BoltClient
 from sidecypher.counting import GraphCounter
 from sidecypher.credentials import load_credentials
 from sidecypher.dispatch import Dispatcher
@@ -78,6 +81,7 @@ class Sidecar:
         self._telemetry.graph_size.refresh = self._counter.refresh
         self._loop = EventLoop()
         self._resources = Resources()
+        self._resources.provide(BoltClient(partial(bolt_address, settings)))
         self.loaded: Final[Loaded] = load(settings.procedures)
         self._stopping = threading.Event()
         limits = Limits(

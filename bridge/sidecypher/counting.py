@@ -8,20 +8,20 @@ nothing, and who looks never waits.
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, LiteralString
+from functools import partial
+from typing import Any, Final, LiteralString
 
-from sidecypher.address import Address, bolt_address
+from sidecypher.address import bolt_address
+from sidecypher.bolt import BoltConnection
+from sidecypher.errors import SidecypherError
 from sidecypher.metrics import GraphSize
 from sidecypher.settings import Settings
-
-if TYPE_CHECKING:
-    import neo4j
 
 REFRESH_SECONDS: Final = 15.0
 """The graph is counted no more often than this."""
 
 PATIENCE_SECONDS: Final = 5.0
-"""How long Neo4j may take to accept a connection, or to answer."""
+"""How long Neo4j may take to answer."""
 
 MOST_NAMES: Final = 100
 """Labels, and types, that are told; the first by name. Each is a series of its own."""
@@ -41,14 +41,11 @@ class GraphCounter:
     """
 
     def __init__(self, settings: Settings, size: GraphSize) -> None:
-        self._settings = settings
+        self._neo4j = BoltConnection(partial(bolt_address, settings))
         self._size = size
         self._lock = threading.Lock()
         self._asked = -REFRESH_SECONDS
         self._thread: threading.Thread | None = None
-        self._driver: neo4j.Driver | None = None
-        self._address: Address | None = None
-        self._refused: Address | None = None
 
     def refresh(self) -> None:
         """Have the graph counted, unless that was done a moment ago or is being done."""
@@ -70,54 +67,17 @@ class GraphCounter:
             thread = self._thread
         if thread is not None:
             thread.join(PATIENCE_SECONDS)
-        self._close()
+        self._neo4j.close()
 
     def _count(self) -> None:
-        # 30 MB and 0.2 s that a sidecar without anybody who looks is spared.
-        import neo4j  # noqa: PLC0415
-        from neo4j.exceptions import AuthError, DriverError, Neo4jError  # noqa: PLC0415
-
-        address = bolt_address(self._settings)
-        if address is None or address == self._refused:
-            # Wrong passwords, again and again, would lock the user out of Neo4j.
-            self._size.forget()
-            return
         try:
-            if self._driver is None or address != self._address:
-                self._close()
-                self._driver = _connect(neo4j, address)
-                self._address = address
-            with self._driver.session() as session:
-                found = session.run(neo4j.Query(_COUNTS, timeout=PATIENCE_SECONDS)).single()
-        except (DriverError, Neo4jError, OSError) as error:
-            if isinstance(error, AuthError):
-                self._refused = address
+            [found] = self._neo4j.run(_COUNTS, {}, PATIENCE_SECONDS)
+        except SidecypherError:
             self._size.forget()
-            self._close()
             return
-        if found is not None:
-            self._size.tell(
-                _by_name(found["nodes"], "label"),
-                _by_name(found["relationships"], "relationshipType"),
-            )
-
-    def _close(self) -> None:
-        driver, self._driver = self._driver, None
-        if driver is not None:
-            driver.close()
-
-
-def _connect(driver: Any, address: Address) -> "neo4j.Driver":
-    uri, auth = address
-    made: neo4j.Driver = driver.GraphDatabase.driver(
-        uri,
-        auth=auth,
-        max_connection_pool_size=1,
-        connection_timeout=PATIENCE_SECONDS,
-        connection_acquisition_timeout=PATIENCE_SECONDS,
-        notifications_min_severity="OFF",
-    )
-    return made
+        self._size.tell(
+            _by_name(found["nodes"], "label"), _by_name(found["relationships"], "relationshipType")
+        )
 
 
 def _by_name(counts: Iterable[Mapping[str, Any]], key: str) -> dict[str, int]:

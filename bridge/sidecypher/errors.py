@@ -29,6 +29,7 @@
     ├── SettingsError       SC-601   a setting is unknown or has a value that cannot be used
     ├── ListenError         SC-602   the sidecar cannot listen on a port
     ├── RunFolderError      SC-604   the run folder or a file in it cannot be used
+    ├── Neo4jUnavailable    SC-605   Neo4j cannot be reached over Bolt, or asks to try again
     ├── ReloadFailed        SC-611   a sidecar did not load its procedures again
     └── RecordingError      SC-620   a recording of a call cannot be used
 
@@ -250,6 +251,13 @@ class RunFolderError(SidecypherError):
     """The run folder, or a file in it, cannot be used."""
 
     code = "SC-604"
+
+
+class Neo4jUnavailable(SidecypherError):
+    """Neo4j cannot be reached by the sidecar as a client, or asks to try again."""
+
+    code = "SC-605"
+    default_hint = "Check that Neo4j runs, and the settings `neo4j_uri` and `neo4j_password`."
 
 
 class ReloadFailed(SidecypherError):

@@ -6,7 +6,7 @@ import pytest
 from fix_waiting import wait_until
 from prometheus_client import CollectorRegistry
 
-from sidecypher import counting
+from sidecypher import bolt, counting
 from sidecypher.counting import GraphCounter
 from sidecypher.metrics import GraphSize
 from sidecypher.settings import load_settings
@@ -83,13 +83,13 @@ def test_a_home_without_neo4j_has_no_counts(tmp_path, counter_of):
 def test_a_refused_password_is_not_tried_again(server, counter_of, monkeypatch):
     """A wrong password is used once: trying on would lock the user out of Neo4j."""
     attempts = itertools.count()
-    connect = counting._connect
+    connect = bolt._connect
 
     def counted(*arguments):
         next(attempts)
         return connect(*arguments)
 
-    monkeypatch.setattr(counting, "_connect", counted)
+    monkeypatch.setattr(bolt, "_connect", counted)
     size = GraphSize()
     settings = load_settings({"neo4j_uri": server.facts["bolt"], "neo4j_password": "wrong"}, {})
     counter = GraphCounter(settings, size)

@@ -1,0 +1,165 @@
+"""Calling Cypher as a client of Neo4j does: over Bolt, in a transaction of its own."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, LiteralString
+
+from sidecypher.errors import CypherError, Neo4jUnavailable
+
+if TYPE_CHECKING:
+    import neo4j
+
+    from sidecypher.address import Address
+
+RUN_SECONDS: Final = 30.0
+"""How long a statement of a `BoltClient` may take."""
+
+CONNECT_SECONDS: Final = 5.0
+"""How long Neo4j may take to accept a connection."""
+
+_CONNECTIONS: Final = 4
+
+# What it has to say is in the errors; without a handler Python would print it among lines of JSON.
+logging.getLogger("neo4j").addHandler(logging.NullHandler())
+
+Record = dict[str, Any]
+
+
+class BoltConnection:
+    """A driver of Neo4j, made when it is first needed, and anew when Neo4j is elsewhere.
+
+    Args:
+        address: Gives where Neo4j is now, None while that is not known.
+        connections: How many may be open at once.
+    """
+
+    def __init__(self, address: "Callable[[], Address | None]", connections: int = 1) -> None:
+        self._find = address
+        self._connections = connections
+        self._lock = threading.Lock()
+        self._driver: neo4j.Driver | None = None
+        self._address: Address | None = None
+        self._refused: Address | None = None
+
+    def run(self, cypher: LiteralString, params: dict[str, Any], seconds: float) -> list[Record]:
+        """Run a statement, and wait for its records.
+
+        Raises:
+            Neo4jUnavailable: Neo4j cannot be reached, or asks to try again.
+            CypherError: The statement failed.
+        """
+        # 30 MB and 0.2 s that a sidecar which asks nothing is spared.
+        import neo4j  # noqa: PLC0415
+        from neo4j.exceptions import AuthError, DriverError, Neo4jError  # noqa: PLC0415
+
+        address = self._find()
+        if address is None:
+            raise Neo4jUnavailable("No Neo4j is known to the sidecar", retryable=True)
+        if address == self._refused:
+            # Wrong passwords, again and again, would lock the user out of Neo4j.
+            raise Neo4jUnavailable("Neo4j has refused the sidecar's password")
+        try:
+            with self._driver_of(address).session() as session:
+                found = session.run(neo4j.Query(cypher, timeout=seconds), params)
+                return [record.data() for record in found]
+        except AuthError:
+            self._refused = address
+            self.close()
+            raise Neo4jUnavailable("Neo4j has refused the sidecar's password") from None
+        except Neo4jError as error:
+            if error.is_retryable():
+                raise Neo4jUnavailable("Neo4j asks to try again", retryable=True) from error
+            raise CypherError(error.message or "", neo4j_code=error.code or "") from error
+        except (DriverError, OSError) as error:
+            self.close()
+            raise Neo4jUnavailable("Neo4j cannot be reached", retryable=True) from error
+
+    def close(self) -> None:
+        """Close what is open; what runs now fails."""
+        with self._lock:
+            driver, self._driver = self._driver, None
+        if driver is not None:
+            driver.close()
+
+    def _driver_of(self, address: "Address") -> "neo4j.Driver":
+        if address != self._address:
+            self.close()
+        with self._lock:
+            if self._driver is None:
+                self._driver = _connect(address, self._connections)
+                self._address = address
+            return self._driver
+
+
+class BoltClient:
+    """Runs Cypher as a client of Neo4j, for what happens outside of every call.
+
+    A statement has a transaction of its own and may call any procedure, those of the sidecar
+    included. Inside a call `ctx.run` is what you want: it is in the transaction of the caller.
+
+    Example:
+        >>> async def receive(request):  # doctest: +SKIP
+        ...     await request.resource(BoltClient).run("CALL kg.refresh($id)", id=7)
+    """
+
+    def __init__(self, address: "Callable[[], Address | None]") -> None:
+        self._connection = BoltConnection(address, _CONNECTIONS)
+        self._slots = asyncio.Semaphore(_CONNECTIONS)
+
+    async def run(self, cypher: LiteralString, /, **params: Any) -> list[Record]:
+        """Run a statement and return its records, for at most 30 seconds.
+
+        Args:
+            cypher: The statement; never build it from values.
+            params: Its parameters.
+
+        Raises:
+            Neo4jUnavailable: Neo4j cannot be reached or asks to try again. Whether the statement
+                was committed is not known.
+            CypherError: The statement failed.
+        """
+        work = partial(self._connection.run, cypher, params, RUN_SECONDS)
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS + RUN_SECONDS), self._slots:
+                return await asyncio.wrap_future(_in_thread(work))
+        except TimeoutError:
+            raise Neo4jUnavailable("Neo4j did not answer in time", retryable=True) from None
+
+    def stop(self) -> None:
+        """Close all connections."""
+        self._connection.close()
+
+
+def _in_thread(work: Callable[[], list[Record]]) -> Future[list[Record]]:
+    """Do it in a thread that holds up neither an author's threads nor the end of the process."""
+    ended: Future[list[Record]] = Future()
+    # From now on it cannot be cancelled, so that its end can be told whenever it comes.
+    ended.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            ended.set_result(work())
+        except Exception as error:  # noqa: BLE001 - whoever waits is told
+            ended.set_exception(error)
+
+    threading.Thread(target=run, name="sidecypher-bolt", daemon=True).start()
+    return ended
+
+
+def _connect(address: "Address", connections: int) -> "neo4j.Driver":
+    import neo4j  # noqa: PLC0415
+
+    uri, auth = address
+    made: neo4j.Driver = neo4j.GraphDatabase.driver(
+        uri,
+        auth=auth,
+        max_connection_pool_size=connections,
+        connection_timeout=CONNECT_SECONDS,
+        connection_acquisition_timeout=CONNECT_SECONDS,
+        notifications_min_severity="OFF",
+    )
+    return made
