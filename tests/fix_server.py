@@ -12,6 +12,7 @@ import neo4j
 import psutil
 import pytest
 from fix_waiting import wait_until
+from fix_webhooks import SECRET
 
 from sidecypher.rendezvous import running_sidecars
 from sidecypher.runtime.process.state import read_state
@@ -133,7 +134,13 @@ def github():
 @pytest.fixture(scope="session")
 def server(tmp_path_factory, github):
     """Neo4j and sidecar, with the procedures of tests/procedures beside the shipped ones."""
-    with _up(tmp_path_factory.mktemp("home"), SIDECYPHER_GITHUB_BASE_URL=github.url) as server:
+    environ = {
+        "SIDECYPHER_GITHUB_BASE_URL": github.url,
+        "SIDECYPHER_GITHUB_WEBHOOK_SECRET": SECRET,
+        "SIDECYPHER_GITHUB_WEBHOOK_NODES": "true",
+        "SIDECYPHER_GITHUB_WEBHOOK_RUNS": "issues.labeled=triage,test_event=broken",
+    }
+    with _up(tmp_path_factory.mktemp("home"), **environ) as server:
         yield server
 
 

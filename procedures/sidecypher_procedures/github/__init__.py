@@ -14,6 +14,7 @@ from sidecypher_procedures.github.procedures import (
     invalidate,
     rate_limit,
 )
+from sidecypher_procedures.github.webhooks import receive, receive_webhook
 
 __all__ = [
     "get_issue",
@@ -27,4 +28,6 @@ __all__ = [
     "merge_pull_request",
     "merge_repository",
     "rate_limit",
+    "receive",
+    "receive_webhook",
 ]

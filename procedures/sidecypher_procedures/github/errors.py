@@ -21,7 +21,8 @@
         ├── GraphqlRefused       SC-515   GitHub refused a GraphQL query as a whole
         ├── CredentialRevoked    SC-520   401: the token was accepted before and no longer is
         ├── AppRefused           SC-521   the GitHub App gets no token for its installation
-        └── NotAnIssue           SC-525   a pull request was to be merged as an issue
+        ├── NotAnIssue           SC-525   a pull request was to be merged as an issue
+        └── InvalidWebhook       SC-530   what was given as the payload of a webhook is none
 
 The transient ones (RateLimited, ServerFailed, Unreachable, TimedOut) are retryable, and an expired
 cache entry is served in their place.
@@ -201,3 +202,10 @@ class NotAnIssue(GithubError):
 
     code = "SC-525"
     default_hint = "Call `github.mergePullRequest` instead."
+
+
+class InvalidWebhook(GithubError):
+    """What was given as the payload of a webhook is none."""
+
+    code = "SC-530"
+    default_hint = "Give the JSON text that GitHub posts."

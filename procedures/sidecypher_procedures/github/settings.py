@@ -3,12 +3,14 @@
 import hashlib
 import ipaddress
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, Self
 
 import httpx
 from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import NoDecode
 
 from sidecypher_procedures.environment import EnvironmentSettings
 from sidecypher_procedures.github.errors import GithubSettingsError
@@ -19,6 +21,7 @@ _BASE_URL: Final = re.compile(
     r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
     r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?"
 )
+_EVENT: Final = re.compile(r"[a-z0-9_]+(?:\.[a-z0-9_]+)?")
 _TOKEN: Final = re.compile(r"[\x21-\x7e]{1,4096}")
 _Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
 
@@ -79,6 +82,10 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
         cache_bytes: Size of all cached answers together, in bytes.
         negative_ttl: Seconds for which *not found* is believed at most.
         serve_stale: Whether an expired answer is better than a transient error.
+        webhook_secret: Secret of the webhooks; without one they are off.
+        webhook_secret_file: File that holds that secret, instead of `webhook_secret`.
+        webhook_nodes: Whether what a webhook is about becomes a node, if it is none yet.
+        webhook_runs: Type of the run that an event begins, by event or ``event.action``.
         ambient_token: ``GITHUB_TOKEN`` itself, used only when the host is api.github.com.
 
     Example:
@@ -100,6 +107,11 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
     cache_bytes: Annotated[int, Field(ge=0)] = 32 * 1024 * 1024
     negative_ttl: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] = 30.0
     serve_stale: bool = True
+    webhook_secret: SecretStr | None = None
+    webhook_secret_file: Path | None = None
+    webhook_nodes: bool = False
+    # No JSON: `issues.opened=triage,push=build`.
+    webhook_runs: Annotated[Mapping[str, str], NoDecode] = Field(default_factory=dict)
     ambient_token: SecretStr | None = Field(default=None, validation_alias="GITHUB_TOKEN")
 
     @field_validator("base_url")
@@ -123,6 +135,17 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
     def _check_token(cls, value: SecretStr | None) -> SecretStr | None:
         return None if value is None else _clean_token(value.get_secret_value())
 
+    @field_validator("webhook_runs", mode="before")
+    @classmethod
+    def _read_runs(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        pairs = [each.partition("=") for each in value.split(",") if each.strip()]
+        runs = {event.strip(): run_type.strip() for event, _, run_type in pairs}
+        if not all(_EVENT.fullmatch(event) and run_type for event, run_type in runs.items()):
+            raise ValueError("must be a list such as issues.opened=triage,push=build")
+        return runs
+
     @model_validator(mode="after")
     def _check_one_way_to_ask(self) -> Self:
         if self.token is not None and self.token_file is not None:
@@ -135,6 +158,12 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
         if self.app() is None:
             names = f"{PREFIX}APP_ID, {PREFIX}APP_INSTALLATION_ID and {PREFIX}APP_KEY_FILE"
             raise ValueError(f"set all of {names}, or none of them")
+        return self
+
+    @model_validator(mode="after")
+    def _check_one_webhook_secret(self) -> Self:
+        if self.webhook_secret is not None and self.webhook_secret_file is not None:
+            raise ValueError(f"set {PREFIX}WEBHOOK_SECRET or {PREFIX}WEBHOOK_SECRET_FILE, not both")
         return self
 
     def app(self) -> App | None:
@@ -156,6 +185,18 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
         if httpx.URL(self.base_url).host == _PUBLIC_HOST:
             return Credential(self.ambient_token)
         return Credential(None)
+
+    def webhook_key(self) -> bytes | None:
+        """Return the bytes that webhooks are signed with, None where they are off.
+
+        Raises:
+            GithubSettingsError: The file of the secret cannot be read or is empty.
+        """
+        if self.webhook_secret_file is not None:
+            return _read_secret(self.webhook_secret_file)
+        if self.webhook_secret is not None:
+            return self.webhook_secret.get_secret_value().encode()
+        return None
 
 
 def is_loopback(host: str) -> bool:
@@ -198,3 +239,15 @@ def _read_token(file: Path) -> SecretStr:
     except ValueError:
         reason = "it holds no token, which is one line of visible ASCII characters"
     raise unusable_file(f"{PREFIX}TOKEN_FILE", reason)
+
+
+def _read_secret(file: Path) -> bytes:
+    try:
+        secret = file.read_bytes().strip()
+    except OSError as error:
+        reason = error.strerror or "it cannot be read"
+    else:
+        if secret:
+            return secret
+        reason = "it is empty"
+    raise unusable_file(f"{PREFIX}WEBHOOK_SECRET_FILE", reason)

@@ -199,3 +199,75 @@ def test_an_app_needs_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(f"SIDECYPHER_GITHUB_{name}", value)
 
     assert GithubSettings.load().app() == App("Iv23abc", 42, Path("key.pem"))
+
+
+SECRET = "a secret with ü"
+
+
+def test_webhooks_are_off_without_a_secret() -> None:
+    """There is no default with which anybody could sign."""
+    assert GithubSettings.load().webhook_key() is None
+
+
+def test_the_secret_of_webhooks_may_be_in_a_file(tmp_path: Path) -> None:
+    """Its bytes are the key, without the line end that editors add."""
+    file = tmp_path / "secret"
+    file.write_text(SECRET + "\n", encoding="utf-8")
+
+    assert GithubSettings(webhook_secret_file=file).webhook_key() == SECRET.encode()
+    assert GithubSettings(webhook_secret=SECRET).webhook_key() == SECRET.encode()
+
+
+@pytest.mark.parametrize("content", [None, b"", b" \n"])
+def test_a_file_without_a_secret_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    """A missing or empty file is told by its setting, not by its path."""
+    file = tmp_path / "secret"
+    if content is not None:
+        file.write_bytes(content)
+
+    with pytest.raises(GithubSettingsError, match="WEBHOOK_SECRET_FILE is of no use") as caught:
+        GithubSettings(webhook_secret_file=file).webhook_key()
+
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_two_secrets_of_webhooks_are_one_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither is believed, and the error does not show it."""
+    monkeypatch.setenv("SIDECYPHER_GITHUB_WEBHOOK_SECRET", SECRET)
+    monkeypatch.setenv("SIDECYPHER_GITHUB_WEBHOOK_SECRET_FILE", "/there")
+
+    with pytest.raises(GithubSettingsError, match="not both") as caught:
+        GithubSettings.load()
+
+    assert SECRET not in str(caught.value)
+
+
+def test_the_secret_of_webhooks_is_not_shown() -> None:
+    """Printed settings hide it."""
+    assert SECRET not in repr(GithubSettings(webhook_secret=SECRET))
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ("issues.opened=triage", {"issues.opened": "triage"}),
+        (" push = build,, issues=talk it over ,", {"push": "build", "issues": "talk it over"}),
+        ("push=a=b", {"push": "a=b"}),
+    ],
+)
+def test_runs_are_set_as_a_list(
+    text: str, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each event, with or without its action, names a type of run."""
+    monkeypatch.setenv("SIDECYPHER_GITHUB_WEBHOOK_RUNS", text)
+
+    assert GithubSettings.load().webhook_runs == runs
+
+
+@pytest.mark.parametrize("text", ["push", "push=", "=build", "issues.opened.now=x", "Push=x", "{}"])
+def test_runs_that_cannot_be_meant_are_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake is told, and never silently no run."""
+    monkeypatch.setenv("SIDECYPHER_GITHUB_WEBHOOK_RUNS", text)
+
+    with pytest.raises(GithubSettingsError, match=r"WEBHOOK_RUNS.*issues.opened=triage"):
+        GithubSettings.load()

@@ -1,0 +1,132 @@
+"""What a delivery of GitHub's says: JSON, or a form with JSON in it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+import msgspec
+
+from sidecypher_procedures.github.errors import InvalidWebhook
+
+JSON: Final = "application/json"
+FORM: Final = "application/x-www-form-urlencoded"
+
+_KEPT: Final = ("action", "number", "changes", "sender", "repository", "issue", "pull_request")
+"""What the graph is told of a payload; a push may have 25 MB of commits beside it."""
+
+_SUITES: Final = ("check_run", "check_suite", "workflow_run")
+
+Payload = Mapping[str, Any]
+Address = tuple[str, str, int | None]
+"""Owner, repository, and the number of an issue or pull request; None means all of it."""
+
+
+def media_type(content_type: str) -> str:
+    """Return the type without its parameters.
+
+    Example:
+        >>> media_type("Application/JSON; charset=utf-8")
+        'application/json'
+    """
+    return content_type.partition(";")[0].strip().lower()
+
+
+def read_body(body: bytes, content_type: str) -> Payload:
+    """Return the payload of a request's body, whose signature was checked.
+
+    Raises:
+        InvalidWebhook: It is none.
+    """
+    if media_type(content_type) == FORM:
+        return read_payload(_field(body))
+    return read_payload(body)
+
+
+def _field(form: bytes) -> str:
+    try:
+        fields = parse_qs(form.decode("latin-1"), max_num_fields=10, errors="strict")
+    except ValueError:
+        raise InvalidWebhook("The form of the webhook cannot be read") from None
+    return fields.get("payload", [""])[0]
+
+
+def read_payload(text: str | bytes) -> Payload:
+    """Return the payload of its JSON text.
+
+    Raises:
+        InvalidWebhook: It is no JSON object.
+
+    Example:
+        >>> read_payload('{"action": "opened"}')
+        {'action': 'opened'}
+    """
+    try:
+        payload = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        raise InvalidWebhook("The payload of the webhook is no JSON") from None
+    if not isinstance(payload, dict):
+        raise InvalidWebhook("The payload of the webhook is no JSON object")
+    return payload
+
+
+def excerpt(payload: Payload) -> bytes:
+    """Return, as JSON, what of a payload the graph is told."""
+    return msgspec.json.encode({name: payload[name] for name in _KEPT if name in payload})
+
+
+def part(json: object, *names: str) -> Any:
+    """Return what is found by following the names, or None.
+
+    Example:
+        >>> part({"sender": {"login": "octocat"}}, "sender", "login")
+        'octocat'
+    """
+    for name in names:
+        json = json.get(name) if isinstance(json, dict) else None
+    return json
+
+
+def name_of(event: str, payload: Payload) -> str:
+    """Return the event with its action, as GitHub's pages write it.
+
+    Example:
+        >>> name_of("issues", {"action": "opened"}), name_of("push", {})
+        ('issues.opened', 'push')
+    """
+    action = payload.get("action")
+    return f"{event}.{action}" if isinstance(action, str) else event
+
+
+def addresses(event: str, payload: Payload) -> set[Address]:
+    """Return what a delivery says has changed, by the names it has and those it had."""
+    return {
+        (owner, repo, number)
+        for owner, repo, number in _addresses(event, payload)
+        if isinstance(owner, str) and isinstance(repo, str) and isinstance(number, int | None)
+    }
+
+
+def _addresses(event: str, payload: Payload) -> Iterator[tuple[Any, Any, Any]]:
+    owner, repo = part(payload, "repository", "owner", "login"), part(payload, "repository", "name")
+    things = [part(payload, "issue"), part(payload, "pull_request")]
+    for suite in _SUITES:
+        pulls = part(payload, suite, "pull_requests")
+        things += pulls if isinstance(pulls, list) else []
+    for thing in things:
+        if (number := part(thing, "number")) is not None:
+            yield owner, repo, number
+    yield from _transferred(payload)
+    if event in {"repository", "public"}:
+        yield owner, repo, None
+        yield owner, part(payload, "changes", "repository", "name", "from"), None
+        for kind in ("user", "organization"):
+            yield part(payload, "changes", "owner", "from", kind, "login"), repo, None
+
+
+def _transferred(payload: Payload) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield the other end of an issue's transfer."""
+    for beside, thing in (("new_repository", "new_issue"), ("old_repository", "old_issue")):
+        if (number := part(payload, "changes", thing, "number")) is not None:
+            full_name = str(part(payload, "changes", beside, "full_name"))
+            owner, _, repo = full_name.partition("/")
+            yield owner, repo, number

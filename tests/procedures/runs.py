@@ -1,0 +1,28 @@
+"""A stand-in for the procedure of the runs layer that a webhook calls."""
+
+from typing import Any
+
+from sidecypher import Context, ProcedureError, Row, procedure
+
+
+class Run(Row):
+    id: str
+    state: str
+    created: bool
+
+
+@procedure("runs.create", mode="WRITE")
+async def create(ctx: Context, type: str, options: dict[str, Any]) -> Run:  # noqa: A002
+    """Begin a run that an event has triggered; one of the type `broken` is refused."""
+    if type == "broken":
+        raise ProcedureError("There is no such type of run", code="runs.no-such-type")
+    [found] = await ctx.run(
+        """
+        MATCH (w:GithubWebhookEvent {id: $id})
+        CREATE (r:WorkflowRun {id: randomUUID(), type: $type})-[:TRIGGERED_BY]->(w)
+        RETURN r.id AS id
+        """,
+        id=options["triggeredBy"],
+        type=type,
+    )
+    return Run(id=found["id"], state="pending", created=True)

@@ -1,0 +1,212 @@
+"""The queue of deliveries, with a stand-in for Neo4j that does what a test wants."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+from fix_waiting import awaited
+
+from sidecypher import CypherError, Neo4jUnavailable
+from sidecypher_procedures.github.webhooks import inbox as module
+from sidecypher_procedures.github.webhooks.inbox import Delivery, Inbox
+
+AWAY = Neo4jUnavailable("Neo4j cannot be reached", retryable=True)
+REFUSED = Neo4jUnavailable("Neo4j has refused the sidecar's password")
+FAILED = CypherError("[runs.x] no", neo4j_code="Neo.ClientError.Procedure.ProcedureCallFailed")
+NO_SIDECAR = CypherError(
+    "Failed: [SC-210] no sidecar", neo4j_code="Neo.ClientError.Procedure.ProcedureCallFailed"
+)
+
+
+class Graph:
+    """Stands in for Neo4j: fails with `errors` in turn, and otherwise keeps what it is told."""
+
+    def __init__(self, *errors):
+        self.errors = list(errors)
+        self.written = []
+        self.open = asyncio.Event()
+        self.open.set()
+
+    async def run(self, _cypher, **params):
+        await self.open.wait()
+        if self.errors:
+            raise self.errors.pop(0)
+        self.written.append(params["id"])
+
+
+class Request:
+    """A request of the sidecar that has this graph, and a log that is kept."""
+
+    def __init__(self, graph):
+        self.log = self
+        self.lines = []
+        self._graph = graph
+
+    def resource(self, _kind):
+        return self._graph
+
+    def error(self, event, **facts):
+        self.lines.append((event, facts))
+
+    warning = error
+
+
+def delivery(name, size=2):
+    return Delivery(name, "issues", b"x" * size, datetime(2026, 1, 2, tzinfo=UTC))
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch):
+    monkeypatch.setattr(module, "_SHORTEST_PAUSE", 0.0)
+
+
+async def emptied(inbox):
+    """Wait until all that the inbox took is written or given up."""
+    await inbox._work
+
+
+@awaited
+async def test_deliveries_are_written_in_order():
+    """One after the other, as they came."""
+    graph, inbox = Graph(), Inbox()
+
+    assert all(inbox.put(delivery(name), Request(graph)) for name in "abc")
+    await emptied(inbox)
+
+    assert graph.written == ["a", "b", "c"]
+
+
+@awaited
+async def test_it_goes_on_after_it_was_empty():
+    """What comes later is written too."""
+    graph, inbox = Graph(), Inbox()
+    for name in "ab":
+        inbox.put(delivery(name), Request(graph))
+        await emptied(inbox)
+
+    assert graph.written == ["a", "b"]
+
+
+@awaited
+async def test_a_delivery_that_waits_is_not_taken_twice():
+    """Sent again before it was written, it is written once; sent again later, the graph knows."""
+    graph, inbox = Graph(), Inbox()
+
+    assert all(inbox.put(delivery("a"), Request(graph)) for _ in range(3))
+    await emptied(inbox)
+
+    assert graph.written == ["a"]
+
+
+@pytest.mark.parametrize("error", [AWAY, NO_SIDECAR], ids=["no Neo4j", "no sidecar"])
+@awaited
+async def test_what_is_away_is_waited_for(error):
+    """A delivery is tried until it is written, and those behind it keep their order."""
+    graph, inbox = Graph(error, error, error), Inbox()
+    for name in "ab":
+        inbox.put(delivery(name), Request(graph))
+
+    await emptied(inbox)
+
+    assert graph.written == ["a", "b"]
+
+
+@pytest.mark.parametrize("error", [FAILED, REFUSED], ids=["failed", "refused"])
+@awaited
+async def test_what_cannot_heal_is_given_up_and_told(error):
+    """Such a delivery holds up none behind it; the log names it and the code, not the text."""
+    graph, inbox = Graph(error), Inbox()
+    request = Request(graph)
+    for name in "ab":
+        inbox.put(delivery(name), request)
+
+    await emptied(inbox)
+
+    assert graph.written == ["b"]
+    [(event, facts)] = request.lines
+    assert event == "webhook given up"
+    assert (facts["delivery"], facts["webhook"]) == ("a", "issues")
+    assert facts["reason"] in {"SC-605", "Neo.ClientError.Procedure.ProcedureCallFailed"}
+
+
+@awaited
+async def test_waiting_has_an_end(monkeypatch):
+    """After its time a delivery is given up, also when Neo4j is still away."""
+    monkeypatch.setattr(module, "KEEP_SECONDS", 0.0)
+    graph, inbox = Graph(AWAY), Inbox()
+    request = Request(graph)
+    inbox.put(delivery("a"), request)
+
+    await emptied(inbox)
+
+    assert [event for event, _ in request.lines] == ["webhook given up"]
+
+
+@awaited
+async def test_only_so_many_deliveries_wait():
+    """The next one is refused, until one of them is written."""
+    graph, inbox = Graph(), Inbox()
+    graph.open.clear()
+    request = Request(graph)
+    names = [str(number) for number in range(module.MOST_DELIVERIES)]
+    assert all(inbox.put(delivery(name), request) for name in names)
+
+    assert not inbox.put(delivery("late"), request)
+    assert inbox.put(delivery(names[-1]), request)
+
+    graph.open.set()
+    await emptied(inbox)
+    assert graph.written == names
+    assert inbox.put(delivery("late"), request)
+    await emptied(inbox)
+
+
+@awaited
+async def test_only_so_many_bytes_wait():
+    """Large deliveries fill the queue sooner, and free it again."""
+    graph, inbox = Graph(), Inbox()
+    graph.open.clear()
+    request = Request(graph)
+
+    assert inbox.put(delivery("large", module.MOST_BYTES), request)
+    assert not inbox.put(delivery("small"), request)
+    graph.open.set()
+    await emptied(inbox)
+
+    assert inbox.put(delivery("small"), request)
+    await emptied(inbox)
+
+
+@awaited
+async def test_a_stopped_inbox_writes_what_it_has_and_takes_no_more():
+    """After a reload the old inbox ends in order, and the new one takes what comes."""
+    graph, inbox = Graph(), Inbox()
+    inbox.put(delivery("a"), Request(graph))
+
+    await inbox.stop()
+
+    assert graph.written == ["a"]
+    assert not inbox.put(delivery("b"), Request(graph))
+
+
+@awaited
+async def test_what_is_lost_is_told(monkeypatch):
+    """An inbox that is stopped while Neo4j is away tells how many it has not written."""
+    monkeypatch.setattr(module, "DRAIN_SECONDS", 0.0)
+    graph, inbox = Graph(), Inbox()
+    graph.open.clear()
+    request = Request(graph)
+    for name in "ab":
+        inbox.put(delivery(name), request)
+
+    await inbox.stop()
+    with pytest.raises(asyncio.CancelledError):
+        await emptied(inbox)
+
+    assert request.lines == [("webhooks lost", {"deliveries": 2})]
+
+
+@awaited
+async def test_an_inbox_that_took_nothing_stops():
+    """There is nothing to wait for."""
+    await Inbox().stop()
