@@ -55,9 +55,9 @@ class Contender:
         rule: The rule; something about it was recorded by then.
         phase: Whether it takes part, and if not, why.
         assertion: The assertion that counts: the latest that holds, else the latest of all.
-        first_since: The earliest `since` of its assertions.
-        confirmed_at: When it was last confirmed, or None.
-        strict: Whether one of its assertions is strict.
+        first_since: The earliest `since` of the assertions that hold; of all where none does.
+        confirmed_at: When it was last confirmed, by one of these or by itself, or None.
+        strict: Whether one of these is strict.
     """
 
     rule: Rule
@@ -77,16 +77,18 @@ class Contender:
         # Who says it again with less confidence takes nothing back.
         sure = [each for each in holding if not moment.doubts(each)]
         assertion = max(sure or holding or stated, key=_latest)
-        confirmed = [each.since for each in live if each.confirmed]
+        # What has ended, has not begun or is past lends what holds no weight.
+        counted = [each for each in holding if each.marker != "past"] or live
+        confirmed = [each.since for each in counted if each.confirmed]
         confirmed += [each.at for each in rule.confirmations_at(moment.known)]
         phase = _phase(assertion, moment, is_confirmed=bool(confirmed)) if live else "expired"
         return cls(
             rule=rule,
             phase=phase,
             assertion=assertion,
-            first_since=min(each.since for each in stated),
+            first_since=min(each.since for each in counted or stated),
             confirmed_at=max(confirmed, default=None) if live else None,
-            strict=any(each.strict for each in live),
+            strict=any(each.strict for each in counted),
         )
 
     @property

@@ -134,6 +134,39 @@ def test_a_suspicion_never_overrides_in_silence():
     assert decided(rules, suspected)["a"] == ("contested", "suspected")
 
 
+@pytest.mark.parametrize(
+    ("given", "other", "strategy", "reason"),
+    [
+        ([(1, None), (100, None, "future", "confirmed")], 2, "most-recent-wins", "recency"),
+        ([(1, None), (100, None, "future", "strict")], 2, "most-recent-wins", "recency"),
+        ([(1, 5, "current", "confirmed"), (6, None)], 7, "most-recent-wins", "recency"),
+        ([(1, 5, "current", "strict"), (6, None)], 7, "most-recent-wins", "recency"),
+        ([(1, None, "past", "confirmed"), (6, None)], 7, "most-recent-wins", "recency"),
+        ([(1, None, "past"), (5, None)], 3, "user-confirmation", "pending-confirmation"),
+        ([(1, 2), (5, None)], 3, "user-confirmation", "pending-confirmation"),
+    ],
+)
+def test_what_does_not_hold_lends_no_weight(given, other, strategy, reason):
+    """Scheduled, expired and past assertions confirm nothing, block nothing and begin nothing."""
+    stated = [
+        asserted(since, end, marker=(*more, "current")[0], **dict.fromkeys(more[1:], True))
+        for since, end, *more in given
+    ]
+    rules = [rule("f", *stated), rule("k", asserted(other))]
+
+    assert decided(rules, contradictions(("k", "f")), strategy=strategy) == {
+        "f": ("contested", reason),
+        "k": ("active", "recency"),
+    }
+
+
+def test_a_confirmation_of_its_own_outlives_what_it_was_said_about():
+    """What `rules.confirm` wrote counts at any `now`, also when the first assertion has ended."""
+    rules = [rule("f", asserted(1, 5), asserted(6), confirmed=[2]), rule("k", asserted(7))]
+
+    assert decided(rules, contradictions(("k", "f")))["f"] == ("active", "confirmed")
+
+
 def test_taking_a_rule_back_ends_its_confirmations():
     """Stated again after a retraction, a rule must be confirmed again."""
     taken_back = rule("a", asserted(1, retracted=4), asserted(5), confirmed=[2])
@@ -205,6 +238,23 @@ def test_the_decision_depends_on_the_set_alone(rules, pairs, strategy, random):
             name = each.contender.rule.rule_id
             assert each.by.rule_id in active
             assert tuple(sorted((name, each.by.rule_id))) in pairs
+
+
+@given(sets, edges, st.sampled_from(STRATEGIES))
+def test_what_does_not_hold_decides_nothing(rules, pairs, strategy):
+    """Where something of a rule holds, what has ended or not begun could as well be missing."""
+    recorded, when = contradictions(*pairs), moment(strategy=strategy, confidence_floor=0.2)
+    lasting = [
+        replace(each, assertions=holding or each.assertions)
+        for each in rules
+        for holding in [tuple(one for one in each.assertions if one.holds(when.now))]
+    ]
+    found, again = (
+        decide([Contender.at(each, when) for each in some], recorded, when)
+        for some in (rules, lasting)
+    )
+
+    assert [_outcome(each) for each in found] == [_outcome(each) for each in again]
 
 
 def _shuffled(assertions, random):
