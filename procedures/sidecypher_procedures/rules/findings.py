@@ -24,6 +24,7 @@ LONGEST_TEXT: Final = 100_000
 MOST_FINDINGS: Final = 1000
 _OWN_WORDS: Final = ("text", "userMessage")
 _OTHER_WORDS: Final = ("assistantMessage", "artifactDelta")
+_Found = tuple[list[Concept], list[Fact], list[RuleInput]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +56,9 @@ class Findings:
             InvalidRule: One of its rules cannot be used.
             InvalidExtraction: Its extraction cannot be used.
         """
-        fields = Fields(values, "input", INPUT_KEYS, InvalidInput)
-        user = fields.required_text("user")
-        given = [name for name in ("entities", "relations", "rules") if name in fields]
-        texts = {
-            name: fields.text(name, longest=LONGEST_TEXT) for name in (*_OWN_WORDS, *_OTHER_WORDS)
-        }
-        extraction = _extraction(fields, "\n".join(filter(None, texts.values())), found=bool(given))
-        if given:
-            return cls(user, extraction, *_given(fields, user))
-        if not any(texts.values()):
-            raise fields.refuse(
-                "has nothing to remember", "Give a text, or `entities`, `relations` or `rules`."
-            )
-        return cls(user, extraction, *_found(user, texts))
+        given = _Given.parse(values)
+        concepts, facts, rules = given.found or _found(given.user, given.texts)
+        return cls(given.user, given.extraction, concepts, facts, rules)
 
     @property
     def all_concepts(self) -> list[Concept]:
@@ -77,23 +67,64 @@ class Findings:
         return [*self.concepts, *ends]
 
 
-def _extraction(fields: Fields, text: str, *, found: bool) -> ExtractionInput:
-    """Read the extraction; what the built-in extractor finds is of method `rule`."""
-    values = fields.map("extraction")
-    if not found:
-        if "method" in values and values["method"] != "rule":
+def check_input(values: Mapping[str, Any], *, is_extracted: bool) -> None:
+    """Check the MAP `input` of `rules.remember`; in its texts nothing is looked for.
+
+    Args:
+        values: The MAP.
+        is_extracted: Whether another extractor is to find what is in its texts.
+
+    Raises:
+        InvalidInput: It has a key or value that cannot be used, or nothing to remember.
+        InvalidRule: One of its rules cannot be used.
+        InvalidExtraction: Its extraction cannot be used.
+    """
+    _Given.parse(values, is_extracted=is_extracted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The MAP `input`, checked: what was found comes with it, or is in its texts."""
+
+    user: str
+    texts: dict[str, str]
+    extraction: ExtractionInput
+    found: _Found | None
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any], *, is_extracted: bool = False) -> Self:
+        fields = Fields(values, "input", INPUT_KEYS, InvalidInput)
+        user = fields.required_text("user")
+        given = [name for name in ("entities", "relations", "rules") if name in fields]
+        if given and is_extracted:
+            raise fields.refuse(
+                f"has `{given[0]}` and an extractor to find them", "Give one of them."
+            )
+        texts = {
+            name: fields.text(name, longest=LONGEST_TEXT) for name in (*_OWN_WORDS, *_OTHER_WORDS)
+        }
+        if not given and not any(texts.values()):
+            raise fields.refuse(
+                "has nothing to remember", "Give a text, or `entities`, `relations` or `rules`."
+            )
+        default = {} if given else {"method": "llm" if is_extracted else "rule"}
+        extraction = _extraction(fields, default, "\n".join(filter(None, texts.values())))
+        if default == {"method": "rule"} and extraction.method != "rule":
             raise fields.refuse(
                 "has another method than `rule`, and nothing found by it",
                 "Give `entities`, `relations` or `rules`, or leave the method out.",
             )
-        values = {"method": "rule", **values}
+        return cls(user, texts, extraction, _read(fields, user) if given else None)
+
+
+def _extraction(fields: Fields, default: Mapping[str, str], text: str) -> ExtractionInput:
     places = {name: fields.text(name) for name in ("sessionId", "artifactId") if name in fields}
-    extraction = ExtractionInput.parse({**values, **places})
+    extraction = ExtractionInput.parse({**default, **fields.map("extraction"), **places})
     snippet = extraction.raw_snippet or text[:SNIPPET_CHARACTERS] or None
     return replace(extraction, raw_snippet=snippet)
 
 
-def _given(fields: Fields, user: str) -> tuple[list[Concept], list[Fact], list[RuleInput]]:
+def _read(fields: Fields, user: str) -> _Found:
     concepts = [_concept(user, each) for each in _few(fields, "entities")]
     facts = [_fact(user, each) for each in _few(fields, "relations")]
     return concepts, facts, [_rule(user, each) for each in _few(fields, "rules")]
@@ -134,9 +165,7 @@ def _name(fields: Fields, key: str) -> str:
     return name
 
 
-def _found(
-    user: str, texts: Mapping[str, str]
-) -> tuple[list[Concept], list[Fact], list[RuleInput]]:
+def _found(user: str, texts: Mapping[str, str]) -> _Found:
     """Find concepts, facts and rules in texts, without a model."""
     concepts, facts, rules = [], [], []
     for name, text in texts.items():

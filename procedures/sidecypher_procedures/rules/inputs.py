@@ -81,6 +81,8 @@ class RuleInput:
         since, expires_at = fields.instant("since"), fields.instant("expiresAt")
         if marker == "future" and since is None:
             raise fields.refuse("lies in the future and lacks `since`", "Give `since`.")
+        if since is not None:
+            _check_end(since, expires_at)
         return cls(
             scope=_read_scope(fields),
             reading=reading,
@@ -106,10 +108,7 @@ class RuleInput:
             InvalidRule: It has expired before it begins.
         """
         since = self.since or now
-        if self.expires_at is not None and self.expires_at <= since:
-            raise InvalidRule(
-                "The rule expires before it begins", hint="Give `since`, or a later `expiresAt`."
-            )
+        _check_end(since, self.expires_at)
         return Assertion(
             since=since,
             expires_at=self.expires_at,
@@ -120,6 +119,13 @@ class RuleInput:
             recorded_at=recorded_at,
             retracted_at=None,
             extraction_id=extraction_id,
+        )
+
+
+def _check_end(since: datetime, expires_at: datetime | None) -> None:
+    if expires_at is not None and expires_at <= since:
+        raise InvalidRule(
+            "The rule expires before it begins", hint="Give `since`, or a later `expiresAt`."
         )
 
 

@@ -4,6 +4,7 @@ import json
 import logging
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pytest
 
@@ -27,6 +28,7 @@ from sidecypher_procedures.rules.errors import (
 
 MODES = ("OFF", "OPTIONAL", "REQUIRED")
 RULE, SOURCE = {"user": "ann", "text": "formal tone"}, {"method": "rule"}
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SAID = {"user": "ann", "userMessage": "Apollo uses Neo4j. Be formal."}
 
 _OFF = """
@@ -87,6 +89,7 @@ def test_bad_arguments_of_a_context_raise_in_every_mode(memory, values, options,
         ({"user": "ann"}, SOURCE, InvalidRule),
         (RULE, {}, InvalidExtraction),
         (RULE | {"scope": "project"}, SOURCE, InvalidRule),
+        (RULE | {"since": NOON, "expiresAt": NOON}, SOURCE, InvalidRule),
     ],
 )
 def test_bad_rules_raise_in_every_mode(memory, rule, source, error):
@@ -103,6 +106,10 @@ def test_bad_rules_raise_in_every_mode(memory, rule, source, error):
         ({"user": "ann", "text": 7}, None),
         ({"user": "ann", "words": "hello"}, None),
         ({"user": "ann", "entities": [{"nam": "x"}], "extraction": SOURCE}, None),
+        (SAID | {"extraction": {"method": "llm"}}, None),
+        (SAID | {"sessionId": 5}, None),
+        (SAID | {"artifactId": "x" * 500}, None),
+        (SAID | {"sessionId": 5}, dict),
         (SAID | {"entities": []}, dict),
         ({"user": "ann"}, dict),
     ],
@@ -111,6 +118,36 @@ def test_bad_findings_raise_in_every_mode(memory, values, extractor):
     """What cannot be remembered raises in every mode."""
     with pytest.raises(InvalidInput):
         memory.remember(values, extractor=extractor)
+
+
+@pytest.mark.parametrize(
+    ("rule_id", "limit", "error"),
+    [("r1", 0, InvalidOption), ("r1", "3", InvalidOption), (5, 3, InvalidInput)],
+)
+def test_bad_questions_to_a_judge_raise_in_every_mode(memory, rule_id, limit, error):
+    """What no judge can be asked raises in every mode, before anything is connected."""
+    with pytest.raises(error):
+        memory.judge(rule_id, lambda *_: None, limit=limit)
+
+
+@pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])
+def test_a_client_that_is_closed_meanwhile_is_not_available(mode, monkeypatch):
+    """Who got hold of a connection just before another thread closed it has no answer."""
+    client = MemoryClient(ClientSettings(mode=mode, uri="bolt://127.0.0.1:1"))
+    connected = client._connected
+
+    def closed_meanwhile():
+        connection = connected()
+        client.close()
+        return connection
+
+    monkeypatch.setattr(client, "_connected", closed_meanwhile)
+
+    if mode == "OPTIONAL":
+        assert client.context({"user": "ann"}) is None
+    else:
+        with pytest.raises(MemoryUnavailable, match="closed"):
+            client.context({"user": "ann"})
 
 
 def failing(mode):
@@ -232,7 +269,8 @@ def test_the_setting_chooses_the_search():
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"user": ""}, {"user": 7}, {"query": None}, {"most": 0}, {"most": 51}]
+    "arguments",
+    [{"user": ""}, {"user": 7}, {"query": None}, {"most": 0}, {"most": 51}, {"most": "3"}],
 )
 @pytest.mark.parametrize(
     "provider", [DisabledSearch(), LocalSearch(MemoryClient(ClientSettings()))]

@@ -7,7 +7,6 @@ on an event loop of a thread of its own, where it is cancelled when its time is 
 import asyncio
 import re
 import threading
-from collections.abc import Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Final, LiteralString
@@ -54,6 +53,8 @@ class Connection:
         self._loop = asyncio.new_event_loop()
         self._driver: neo4j.AsyncDriver | None = None
         self._is_reached = False
+        self._lock = threading.Lock()
+        self._is_closed = False
         self._thread = threading.Thread(target=self._serve, name="sidecypher-memory", daemon=True)
         self._thread.start()
 
@@ -76,8 +77,12 @@ class Connection:
         return self._wait(statement, parameters, self._settings.write_timeout, write=True)
 
     def close(self) -> None:
-        """End the connections and the thread."""
-        closing = self._begin(self._close())
+        """End the connections and the thread; whoever asks afterwards gets no answer."""
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            closing = asyncio.run_coroutine_threadsafe(self._close(), self._loop)
         with suppress(TimeoutError):
             closing.result(_CLOSE_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -87,19 +92,24 @@ class Connection:
         self._loop.run_forever()
         self._loop.close()
 
-    def _begin(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+    def _begin(
+        self, statement: LiteralString, parameters: dict[str, Any], seconds: float, *, write: bool
+    ) -> Future[list[dict[str, Any]]]:
+        with self._lock:
+            if self._is_closed:
+                raise MemoryUnavailable("The memory was closed in the meantime", retryable=True)
+            work = self._run(statement, parameters, seconds, write=write)
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def _wait(
         self, statement: LiteralString, parameters: dict[str, Any], seconds: float, *, write: bool
     ) -> list[dict[str, Any]]:
-        running = self._begin(self._run(statement, parameters, seconds, write=write))
+        running = self._begin(statement, parameters, seconds, write=write)
         try:
             # The loop keeps to the time itself; but after a fork, for one, it is not there.
-            found: list[dict[str, Any]] = running.result(seconds + _GRACE_SECONDS)
+            return running.result(seconds + _GRACE_SECONDS)
         except (DriverError, Neo4jError, OSError) as error:
             raise _error_of(error) from error
-        return found
 
     async def _run(
         self, statement: LiteralString, parameters: dict[str, Any], seconds: float, *, write: bool

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, LiteralString, Self, cast
 
 from sidecypher_procedures.rules.client.breaker import CircuitBreaker
-from sidecypher_procedures.rules.client.extracting import TEXTS, Extractor, extracted
+from sidecypher_procedures.rules.client.extracting import Extractor, extracted
 from sidecypher_procedures.rules.client.judging import Judge, judgements
 from sidecypher_procedures.rules.client.results import (
     Added,
@@ -18,7 +18,7 @@ from sidecypher_procedures.rules.client.results import (
 from sidecypher_procedures.rules.client.settings import ClientSettings
 from sidecypher_procedures.rules.errors import InvalidInput, MemoryUnavailable, RulesError
 from sidecypher_procedures.rules.fields import Fields
-from sidecypher_procedures.rules.findings import INPUT_KEYS, LONGEST_TEXT, Findings
+from sidecypher_procedures.rules.findings import Findings, check_input
 from sidecypher_procedures.rules.inputs import ExtractionInput, Options, RuleInput
 from sidecypher_procedures.rules.retrieval import ContextRequest
 
@@ -164,7 +164,7 @@ class MemoryClient:
         """
         chosen, given = dict(options or {}), dict(values)
         Options.parse(chosen, ("now", "strategy"))
-        _check(given, is_extracted=extractor is not None)
+        check_input(given, is_extracted=extractor is not None)
         if extractor is not None:
             found = self._extracted(given, extractor)
             if found is None:
@@ -187,10 +187,13 @@ class MemoryClient:
         Raises:
             UnknownRule: There is no such rule.
             ScopeChanged: The scope was written while the model was asked.
-            InvalidInput: The judge gives what is no judgement.
+            InvalidInput: The id is no text, or the judge gives what is no judgement.
+            InvalidOption: The limit is out of range.
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
             Exception: Whatever the judge raises.
         """
+        Fields({"ruleId": rule_id}, "question", ("ruleId",), InvalidInput).required_text("ruleId")
+        Options.parse({"limit": limit}, ("limit",))
         rows = self.read(_UNKNOWN, ruleId=rule_id, options={"limit": limit})
         suspected = judgements(rows or [], judge)
         if not rows or not suspected:
@@ -287,19 +290,3 @@ class MemoryClient:
 
 def _gave_up() -> MemoryUnavailable:
     return MemoryUnavailable("The memory failed again and again, and is left alone for a while")
-
-
-def _check(values: Mapping[str, Any], *, is_extracted: bool) -> None:
-    """Refuse an input of `rules.remember` that cannot be used, without looking into its texts."""
-    fields = Fields(values, "input", INPUT_KEYS, InvalidInput)
-    given = [name for name in ("entities", "relations", "rules") if name in fields]
-    if given and is_extracted:
-        raise fields.refuse(f"has `{given[0]}` and an extractor to find them", "Give one of them.")
-    if given:
-        Findings.parse(values)
-        return
-    fields.required_text("user")
-    texts = [fields.text(name, longest=LONGEST_TEXT) for name in TEXTS]
-    if not any(texts):
-        raise fields.refuse("has nothing to remember", "Give a text, or what was found in one.")
-    ExtractionInput.parse({"method": "rule", **fields.map("extraction")})

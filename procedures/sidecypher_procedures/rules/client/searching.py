@@ -6,10 +6,13 @@ from typing import Final, Literal, Protocol
 
 from sidecypher_procedures.rules.client.memory import MemoryClient
 from sidecypher_procedures.rules.errors import InvalidInput
+from sidecypher_procedures.rules.fields import Fields
+from sidecypher_procedures.rules.findings import LONGEST_TEXT
 
 MOST: Final = 50
 """Things that one search finds at most."""
 
+_KEYS: Final = ("user", "query", "most")
 _WORD: Final = re.compile(r"\w+")
 _MOST_WORDS: Final = 32
 # Words in quotes are no syntax of the index. Whose an extraction is, what it says tells.
@@ -126,9 +129,9 @@ def search_provider(memory: MemoryClient) -> SearchProvider:
 
 
 def _check(user: str, query: str, most: int) -> None:
-    texts = isinstance(user, str) and user and isinstance(query, str)
-    if not texts or not 1 <= most <= MOST:
-        raise InvalidInput(
-            "A search lacks its user or its query, or asks for too much",
-            hint=f"Give a user, a text, and `most` from 1 to {MOST}.",
-        )
+    fields = Fields({"user": user, "query": query, "most": most}, "search", _KEYS, InvalidInput)
+    fields.required_text("user")
+    if "query" not in fields:
+        raise fields.refuse("lacks its query", "Give a text, which may be empty.")
+    fields.text("query", longest=LONGEST_TEXT)
+    fields.count("most", 1, largest=MOST)
