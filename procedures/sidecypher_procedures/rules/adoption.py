@@ -1,7 +1,8 @@
 """Taking over rules that somebody wrote by plain Cypher: the trigger `rules-guard` asks for it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 from uuid import uuid4
 
@@ -24,7 +25,8 @@ _FOUND: Final = """
 _UNCHECKED: Final = """
     MATCH (r:StyleRule)
     WHERE EXISTS { (:User)-[p:PREFERS]->(r) WHERE r.checkedRev IS NULL OR p.recordedAt IS NULL }
-    RETURN r AS node ORDER BY r.ruleId LIMIT $limit
+    RETURN r AS node
+    ORDER BY r.user, coalesce(r.scope, 'global'), coalesce(r.scopeId, ''), r.ruleId
 """
 _ADOPT: Final = """
     UNWIND [$node] AS r
@@ -87,21 +89,40 @@ def record_nodes(ctx: Context, nodes: Iterable[Node], strategy: Strategy) -> lis
     return [_adopt(ctx, stray, held[stray.scope], strategy) for stray in strays]
 
 
-def recheck_nodes(ctx: Context, nodes: Iterable[Node], strategy: Strategy) -> Iterator[Rechecked]:
-    """Check rules one by one; yield the problem of one that cannot be, and go on."""
-    for node, rule, assertions in _found(ctx, nodes):
-        try:
-            stray = _read(node, rule, assertions)
-            written = _adopt(ctx, stray, lock(ctx, stray.scope), strategy)
-        except (InvalidRule, RuleTaken) as error:
-            yield Rechecked(rule.get("ruleId"), problem=f"[{error.code}] {error.message}")
-        else:
-            yield Rechecked(written.rule_id, written.contradicts)
+def recheck(ctx: Context, limit: int, strategy: Strategy) -> list[Rechecked]:
+    """Check rules that were written while no sidecar could check them.
+
+    Those that cannot be checked keep no other one waiting: they are told after the others, as far
+    as there is room. Scopes are locked in the order that every writer keeps.
+
+    Args:
+        ctx: The call.
+        limit: Rules at most.
+        strategy: The strategy in force, for the record.
+    """
+    checked: list[Rechecked] = []
+    problems: list[Rechecked] = []
+    nodes = (each["node"] for each in ctx.run(_UNCHECKED))
+    while len(checked) < limit and (some := list(islice(nodes, limit - len(checked)))):
+        for node, rule, assertions in _found(ctx, some):
+            outcome = _recheck(ctx, node, rule, assertions, strategy)
+            (checked if outcome.problem is None else problems).append(outcome)
+    return [*checked, *problems][:limit]
 
 
-def unchecked_nodes(ctx: Context, limit: int) -> list[Node]:
-    """Return rules that were written while no sidecar could check them, at most `limit`."""
-    return [each["node"] for each in ctx.run(_UNCHECKED, limit=limit)]
+def _recheck(
+    ctx: Context,
+    node: Node,
+    rule: dict[str, Any],
+    assertions: list[dict[str, Any]],
+    strategy: Strategy,
+) -> Rechecked:
+    try:
+        stray = _read(node, rule, assertions)
+        written = _adopt(ctx, stray, lock(ctx, stray.scope), strategy)
+    except (InvalidRule, RuleTaken) as error:
+        return Rechecked(rule.get("ruleId"), problem=f"[{error.code}] {error.message}")
+    return Rechecked(written.rule_id, written.contradicts)
 
 
 def _found(

@@ -7,7 +7,8 @@ from itertools import islice
 from typing import Any, Final
 
 from sidecypher import Context, Node, procedure
-from sidecypher_procedures.rules.adoption import recheck_nodes, record_nodes, unchecked_nodes
+from sidecypher_procedures.rules.adoption import recheck as recheck_rules
+from sidecypher_procedures.rules.adoption import record_nodes
 from sidecypher_procedures.rules.checking import verdict_on
 from sidecypher_procedures.rules.deciding import decide_about
 from sidecypher_procedures.rules.explaining import explain as steps_of
@@ -260,10 +261,10 @@ def record(ctx: Context, nodes: list[Node]) -> list[Recorded]:
 def recheck(ctx: Context, options: dict[str, Any] = NO_OPTIONS) -> list[Rechecked]:
     """Check the rules that were written while no sidecar could."""
     strategy = ctx.resource(Configuration).settings.strategy
-    nodes = unchecked_nodes(ctx, Options.parse(options, ("limit",)).limit)
+    limit = Options.parse(options, ("limit",)).limit
     return [
         Rechecked(rule_id=each.rule_id, contradicts=list(each.contradicts), problem=each.problem)
-        for each in recheck_nodes(ctx, nodes, strategy)
+        for each in recheck_rules(ctx, limit, strategy)
     ]
 
 

@@ -101,7 +101,36 @@ def test_a_rule_that_cannot_be_checked_is_told_and_the_others_are_checked(rules,
             "r2": "[SC-805]",
             "r3": None,
         }
-        rules.session.run("MATCH (r:StyleRule {ruleId: 'r2'}) DETACH DELETE r").consume()
+        _forget(rules, "r2")
+
+
+def test_rules_that_cannot_be_checked_keep_no_other_waiting(rules, driver):
+    """However many they are, with a limit the others come first, and they when there is room."""
+    rules.add("formal tone", ruleId="r1")
+    with _trigger_stopped(driver):
+        for number in range(3):
+            rules.add_plainly("use a formal tone", 2, ruleId=f"a{number}")
+        rules.add_plainly("use emojis", 2, ruleId="b1")
+        rules.add_plainly("answer in French", 2, ruleId="b2")
+
+        assert [row["ruleId"] for row in rules.call("recheck", {"limit": 2})] == ["b1", "b2"]
+        told = rules.call("recheck", {"limit": 2})
+        assert [(row["ruleId"], row["problem"][:8]) for row in told] == [
+            ("a0", "[SC-805]"),
+            ("a1", "[SC-805]"),
+        ]
+        _forget(rules, "a0", "a1", "a2")
+
+
+def test_scopes_are_rechecked_in_the_order_of_their_locks(rules, driver):
+    """Whatever the ids, the scopes come as any other writer of several scopes takes them."""
+    with _trigger_stopped(driver):
+        rules.add_plainly("use emojis", 1, ruleId="a", scope="session", scopeId="s1")
+        rules.add_plainly("use emojis", 1, ruleId="b", scope="project", scopeId="p2")
+        rules.add_plainly("use emojis", 1, ruleId="c", scope="project", scopeId="p1")
+        rules.add_plainly("use emojis", 1, ruleId="d")
+
+        assert [row["ruleId"] for row in rules.call("recheck")] == ["d", "c", "b", "a"]
 
 
 def test_a_preference_stored_unchecked_counts_once_it_is_checked(rules, driver):
@@ -115,6 +144,12 @@ def test_a_preference_stored_unchecked_counts_once_it_is_checked(rules, driver):
         rules.call("recheck")
     assert rules.standings()["formal tone"] == ("active", "recency")
     assert rules.call("recheck") == []
+
+
+def _forget(rules, *ids):
+    rules.session.run(
+        "MATCH (r:StyleRule) WHERE r.ruleId IN $ids DETACH DELETE r", ids=list(ids)
+    ).consume()
 
 
 def _prefer_again(rules, rule_id):
