@@ -7,6 +7,7 @@ from integration.rules.conftest import at
 from integration.rules.memories import Memory, context_of, names_in, triples_in, unguarded
 from neo4j.exceptions import ClientError
 
+from sidecypher_procedures.rules.concepts import Concept
 from sidecypher_procedures.rules.retrieval import BOUNDS
 
 
@@ -138,6 +139,19 @@ def test_two_hops_and_no_more(memory):
     memory.facts(("b", "NEXT", "a"), ("b", "NEXT", "c"), ("c", "NEXT", "d"))
 
     assert triples_in(memory.context("a")) == [("b", "NEXT", "a"), ("b", "NEXT", "c")]
+
+
+def test_relations_of_every_seed_are_followed(memory):
+    """In the first hop nothing is left out of the seeds; in the second one some concepts are."""
+    seeds = [f"seed {number}" for number in range(BOUNDS.seeds)]
+    memory.facts(*((seed, "NEXT", f"to {seed}") for seed in seeds))
+    memory.facts(*((f"to {seed}", "NEXT", f"beyond {seed}") for seed in seeds))
+    found = memory.context(entityIds=[Concept(memory.user, seed).key for seed in seeds])
+
+    told = triples_in(found)
+    assert {(seed, "NEXT", f"to {seed}") for seed in seeds} <= set(told)
+    assert len(told) == BOUNDS.seeds + BOUNDS.frontier
+    assert found["truncated"] is True
 
 
 def test_rings_and_loops_are_told_once(memory):

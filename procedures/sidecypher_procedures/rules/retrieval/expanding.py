@@ -98,12 +98,14 @@ def expand(ctx: Context, seeds: Seeds, reach: Reach) -> Neighbourhood:
     """
     around = Neighbourhood({each.key: seeds.names[each.key] for each in seeds.found})
     reached = list(around.names)
-    for _ in range(reach.bounds.hops):
+    for hop in range(reach.bounds.hops):
         if not reached or reach.deadline.expired():
             break
         before = len(around.names)
-        around.cut |= len(reached) > reach.bounds.frontier
-        _hop(ctx, around, reached[: reach.bounds.frontier], reach)
+        # The seeds are the best already, and have a bound of their own.
+        most = reach.bounds.frontier if hop else len(reached)
+        around.cut |= len(reached) > most
+        _hop(ctx, around, reached[:most], reach)
         reached = list(around.names)[before:]
     return around
 
