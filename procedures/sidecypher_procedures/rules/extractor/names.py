@@ -117,7 +117,7 @@ def _capitalised(text: str, words: list[re.Match[str]]) -> Iterator[Mention]:
             span = (words[place].start(), words[end - 1].end())
             sure = end > place + 1 or bool(_MIXED.fullmatch(words[place][0]))
             yield Mention(text[slice(*span)], span, sure=sure)
-        place = max(end, place + 1)
+        place = end
 
 
 def _capital(word: str) -> bool:
