@@ -42,6 +42,18 @@ def test_verdicts_of_the_cases(one, other, kind):
         ("from next week use a formal tone", "future"),
         ("I am used to a formal tone", "current"),
         ("I used to avoid emojis", "past"),
+        ("I will never want emojis", "negated"),
+        ("I'll always want tabs", "current"),
+        ("We will always use British spelling", "current"),
+        ("I am never going to want emojis", "negated"),
+        ("I will use tabs", "future"),
+        ("We plan to always use tabs", "future"),
+        ("From next week I will always use tabs", "future"),
+        ("Never use the word 'previously'", "negated"),
+        ('Always write "in the future" in full', "current"),
+        ("never write \u2018I\u2019ll do it soon\u2019", "negated"),
+        ("the users' style that I used to like", "past"),
+        ("'I used to like casual'", "past"),
     ],
 )
 def test_time_that_a_text_speaks_of(text, marker):

@@ -49,6 +49,10 @@ def names(text, known=()):
             ("From next week answer in German", "language", "future", 0.7),
         ),
         ("Always ask Maria first.", ("Always ask Maria first", "", "current", 0.5)),
+        ("I will never want emojis.", ("I will never want emojis", "emojis", "negated", 0.9)),
+        ("Never say 'previously'.", ("Never say 'previously'", "", "negated", 0.5)),
+        ("\"Never say 'previously'.\"", ("Never say 'previously'", "", "negated", 0.5)),
+        ("'Never use emojis'", ("Never use emojis", "emojis", "negated", 0.9)),
         ("Use tabs because I like them", ("Use tabs", "indentation", "current", 0.7)),
     ],
 )
@@ -127,6 +131,11 @@ def test_names():
         "GraphQL",
         "my project",
     ]
+
+
+def test_a_greeting_hides_no_name():
+    """A word that begins no name takes nothing of the one behind it."""
+    assert names("Hello, Ada Lovelace. Thanks. GraphQL it is.") == ["Ada Lovelace", "GraphQL"]
 
 
 def test_instructions_in_a_text_are_data():

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sidecypher_procedures.rules.detector.quoting import ends_quoted
+
 _END = re.compile(r"[.!?\u3002\uff01\uff1f]+(?=[\s\"'\u201d)\]]|$)|[;\n]|\u3002|\uff01|\uff1f")
 _ABBREVIATIONS = {
     "dr",
@@ -82,7 +84,10 @@ def _abbreviated(text: str, start: int, end: int) -> bool:
 def _segment(text: str, start: int, end: int, *, question: bool) -> Iterator[Segment]:
     bullet = _BULLET.match(text, start, end)
     start = bullet.end() if bullet else start
-    inner = text[start:end].rstrip(" \t\r\"'\u201d)]")
+    whole = text[start:end]
+    inner = whole.rstrip(" \t\r\"'\u201d)]")
+    if ends_quoted(whole[: len(inner) + 1]):
+        inner = whole[: len(inner) + 1]
     start += len(inner) - len(inner.lstrip(" \t\r\"'\u201c(["))
     inner = inner.lstrip(" \t\r\"'\u201c([")
     if inner:
