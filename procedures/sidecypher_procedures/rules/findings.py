@@ -1,19 +1,18 @@
 """What `rules.remember` is given: what an extractor found, or a text to find it in."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
 from sidecypher_procedures.rules.concepts import Concept, Fact, normal_name
 from sidecypher_procedures.rules.errors import InvalidInput
-from sidecypher_procedures.rules.extractor import Statement, extract
 from sidecypher_procedures.rules.fields import LONGEST_NAME, Fields
 from sidecypher_procedures.rules.inputs import (
     SNIPPET_CHARACTERS,
     ExtractionInput,
     RuleInput,
 )
-from sidecypher_procedures.rules.model import Scope
+from sidecypher_procedures.rules.texts import OTHER_WORDS, OWN_WORDS, Heard, LeftOut, listen
 
 INPUT_KEYS: Final = (
     *("user", "sessionId", "artifactId"),
@@ -22,8 +21,6 @@ INPUT_KEYS: Final = (
 )
 LONGEST_TEXT: Final = 100_000
 MOST_FINDINGS: Final = 1000
-_OWN_WORDS: Final = ("text", "userMessage")
-_OTHER_WORDS: Final = ("assistantMessage", "artifactDelta")
 _Found = tuple[list[Concept], list[Fact], list[RuleInput]]
 
 
@@ -37,6 +34,7 @@ class Findings:
         concepts: What it is about.
         facts: How these are related.
         rules: What the user wants.
+        left_out: What a text says and is not to be written.
     """
 
     user: str
@@ -44,12 +42,11 @@ class Findings:
     concepts: list[Concept]
     facts: list[Fact]
     rules: list[RuleInput]
+    left_out: list[LeftOut] = field(default_factory=list)
 
     @classmethod
     def parse(cls, values: Mapping[str, Any]) -> Self:
         """Check the MAP `input`; without findings in it, find them in its texts.
-
-        Only what the user said gives rules; every text gives concepts and facts.
 
         Raises:
             InvalidInput: It has a key or value that cannot be used, or nothing to remember.
@@ -57,8 +54,11 @@ class Findings:
             InvalidExtraction: Its extraction cannot be used.
         """
         given = _Given.parse(values)
-        concepts, facts, rules = given.found or _found(given.user, given.texts)
-        return cls(given.user, given.extraction, concepts, facts, rules)
+        if given.found is not None:
+            return cls(given.user, given.extraction, *given.found)
+        heard = listen(given.user, given.texts)
+        extraction = _quoting(given.extraction, heard)
+        return cls(given.user, extraction, heard.concepts, heard.facts, heard.rules, heard.left_out)
 
     @property
     def all_concepts(self) -> list[Concept]:
@@ -101,27 +101,38 @@ class _Given:
                 f"has `{given[0]}` and an extractor to find them", "Give one of them."
             )
         texts = {
-            name: fields.text(name, longest=LONGEST_TEXT) for name in (*_OWN_WORDS, *_OTHER_WORDS)
+            name: fields.text(name, longest=LONGEST_TEXT) for name in (*OWN_WORDS, *OTHER_WORDS)
         }
         if not given and not any(texts.values()):
             raise fields.refuse(
                 "has nothing to remember", "Give a text, or `entities`, `relations` or `rules`."
             )
         default = {} if given else {"method": "llm" if is_extracted else "rule"}
-        extraction = _extraction(fields, default, "\n".join(filter(None, texts.values())))
+        extraction = _extraction(fields, default)
         if default == {"method": "rule"} and extraction.method != "rule":
             raise fields.refuse(
                 "has another method than `rule`, and nothing found by it",
                 "Give `entities`, `relations` or `rules`, or leave the method out.",
             )
-        return cls(user, texts, extraction, _read(fields, user) if given else None)
+        if not given:
+            return cls(user, texts, extraction, None)
+        # Where in the texts an extractor found it, it says by a snippet of its own, or not at all.
+        said = "\n".join(filter(None, texts.values()))[:SNIPPET_CHARACTERS]
+        kept = replace(extraction, raw_snippet=extraction.raw_snippet or said or None)
+        return cls(user, texts, kept, _read(fields, user))
 
 
-def _extraction(fields: Fields, default: Mapping[str, str], text: str) -> ExtractionInput:
+def _extraction(fields: Fields, default: Mapping[str, str]) -> ExtractionInput:
     places = {name: fields.text(name) for name in ("sessionId", "artifactId") if name in fields}
-    extraction = ExtractionInput.parse({**default, **fields.map("extraction"), **places})
-    snippet = extraction.raw_snippet or text[:SNIPPET_CHARACTERS] or None
-    return replace(extraction, raw_snippet=snippet)
+    return ExtractionInput.parse({**default, **fields.map("extraction"), **places})
+
+
+def _quoting(extraction: ExtractionInput, heard: Heard) -> ExtractionInput:
+    """Return an extraction with the part of the texts that it rests on, unless it has one."""
+    if extraction.raw_snippet is not None or extraction.source_span is not None:
+        return extraction
+    span = None if heard.span is None else list(heard.span)
+    return replace(extraction, raw_snippet=heard.snippet or None, source_span=span)
 
 
 def _read(fields: Fields, user: str) -> _Found:
@@ -163,36 +174,3 @@ def _name(fields: Fields, key: str) -> str:
     if len(normal_name(name)) > LONGEST_NAME:
         raise fields.refuse(f"has a `{key}` that is too long in its normal form", "Shorten it.")
     return name
-
-
-def _found(user: str, texts: Mapping[str, str]) -> _Found:
-    """Find concepts, facts and rules in texts, without a model."""
-    concepts, facts, rules = [], [], []
-    for name, text in texts.items():
-        found = extract(text)
-        concepts += [Concept(user, each.name) for each in found.entities]
-        facts += [
-            Fact(Concept(user, each.source), each.type, Concept(user, each.target))
-            for each in found.relations
-        ]
-        if name in _OWN_WORDS:
-            # A rule for the future needs an instant, and no text gives one that can be relied on.
-            rules += [
-                _stated(user, each) for each in found.rules if each.temporal_marker != "future"
-            ]
-    return concepts, facts, rules
-
-
-def _stated(user: str, found: Statement) -> RuleInput:
-    return RuleInput(
-        scope=Scope(user, "global"),
-        reading=found.reading,
-        text=found.text,
-        marker=found.temporal_marker,
-        since=None,
-        expires_at=None,
-        strict=False,
-        confirmed=False,
-        confidence=found.confidence,
-        rule_id=None,
-    )

@@ -128,7 +128,11 @@ def remember(
             }
         )
     return Remembered(
-        extraction_id=extraction_id, concepts=done.concepts, facts=done.facts, rules=rules
+        extraction_id=extraction_id,
+        concepts=done.concepts,
+        facts=done.facts,
+        rules=rules,
+        left_out=[{"text": each.text, "reason": each.reason} for each in findings.left_out],
     )
 
 

@@ -116,3 +116,4 @@ class Remembered(Row):
     concepts: Annotated[list[str], Description("keys of the concepts")]
     facts: Annotated[list[str], Description("ids of the facts")]
     rules: Annotated[list[dict[str, Any]], Description("as `rules.add` yields them")]
+    left_out: Annotated[list[dict[str, Any]], Description("what a text says and is not written")]

@@ -98,6 +98,17 @@ def test_plain_text_is_read_by_the_built_in_extractor(rules):
     assert method == "rule"
 
 
+def test_what_a_text_justifies_is_kept_and_what_is_left_out_is_told(rules):
+    """The extraction has the words of the rule and their place; what is for later is told."""
+    told = "It rained. " * 150
+    row = remember(rules, text=f"{told} Never use emojis. From next week answer in German.")
+
+    assert row["leftOut"] == [{"text": "From next week answer in German", "reason": "future"}]
+    [stored] = rules.session.run("MATCH (e:Extraction) RETURN e").value()
+    start, end = stored["sourceSpan"]
+    assert stored["rawSnippet"][start:end] == "Never use emojis"
+
+
 def test_a_failure_half_way_leaves_nothing(rules):
     """A rule that cannot be written takes everything of its call with it."""
     rules.add("formal tone", ruleId="r1")

@@ -32,8 +32,8 @@ _ADD: Final = """
     RETURN ruleId, status, reason, contradicts, extractionId, created
 """
 _REMEMBER: Final = """
-    CALL rules.remember($input, $options) YIELD extractionId, concepts, facts, rules
-    RETURN extractionId, concepts, facts, rules
+    CALL rules.remember($input, $options) YIELD extractionId, concepts, facts, rules, leftOut
+    RETURN extractionId, concepts, facts, rules, leftOut
 """
 _UNKNOWN: Final = """
     CALL rules.unknown($ruleId, $options) YIELD otherId, text, otherText, rev

@@ -62,6 +62,13 @@ class Added(TypedDict):
     created: bool
 
 
+class LeftOut(TypedDict):
+    """What a text says and is not written."""
+
+    text: str | None
+    reason: str
+
+
 class Remembered(TypedDict):
     """What was written."""
 
@@ -69,6 +76,7 @@ class Remembered(TypedDict):
     concepts: list[str]
     facts: list[str]
     rules: list[Added]
+    leftOut: list[LeftOut]
 
 
 class Standing(TypedDict):

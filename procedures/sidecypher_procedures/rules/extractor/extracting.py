@@ -62,16 +62,18 @@ def extract(text: str, known: Iterable[str] = ()) -> Extracted:
     kept = text[:MAX_CHARACTERS]
     sentences = list(segments(kept))
     names = mentions(kept, Known(known))
-    rules = _some(each for sentence in sentences for each in statements(sentence))
-    facts = _some(each for sentence in sentences for each in relations(sentence, names))
+    rules, more_rules = _some(each for sentence in sentences for each in statements(sentence))
+    facts, more_facts = _some(each for sentence in sentences for each in relations(sentence, names))
     ends = {name for fact in facts for name in (fact.source, fact.target)}
-    entities = _some(_entities(names, facts, ends))
-    full = MAX_FOUND in {len(rules), len(facts), len(entities)}
-    return Extracted(rules, entities, facts, truncated=full or len(kept) < len(text))
+    entities, more_entities = _some(_entities(names, facts, ends))
+    more = more_rules or more_facts or more_entities or len(kept) < len(text)
+    return Extracted(rules, entities, facts, truncated=more)
 
 
-def _some(found: Iterator[T]) -> tuple[T, ...]:
-    return tuple(islice(found, MAX_FOUND))
+def _some(found: Iterator[T]) -> tuple[tuple[T, ...], bool]:
+    """Return so many as a text may give, and whether there are more."""
+    some = tuple(islice(found, MAX_FOUND))
+    return some, next(found, None) is not None
 
 
 def _entities(
