@@ -10,7 +10,7 @@ from sidecypher import Context, Node, procedure
 from sidecypher_procedures.rules.adoption import recheck as recheck_rules
 from sidecypher_procedures.rules.adoption import record_nodes
 from sidecypher_procedures.rules.checking import verdict_on
-from sidecypher_procedures.rules.deciding import decide_about
+from sidecypher_procedures.rules.deciding import decide_about, outcome_for
 from sidecypher_procedures.rules.explaining import explain as steps_of
 from sidecypher_procedures.rules.explaining import explanation
 from sidecypher_procedures.rules.findings import Findings
@@ -77,7 +77,7 @@ def add(
     moment = configuration.moment(wanted, held.now)
     write_extraction(ctx, stated.scope.user, source)
     written = state_rule(ctx, stated, source, held, moment)
-    decision = decide_about(ctx, written.rule_id, Reader.of(stated.scope), stated.reading, moment)
+    decision = outcome_for(ctx, written.rule_id, Reader.of(stated.scope), stated.reading, moment)
     return Added(
         rule_id=written.rule_id,
         status=decision.status,
@@ -116,7 +116,7 @@ def remember(
     # Told when all is written, since a later rule may beat an earlier one.
     for rule, written in zip(findings.rules, done.rules, strict=True):
         moment = choose(done.held[rule.scope].now)
-        decision = decide_about(ctx, written.rule_id, Reader.of(rule.scope), rule.reading, moment)
+        decision = outcome_for(ctx, written.rule_id, Reader.of(rule.scope), rule.reading, moment)
         rules.append(
             {
                 "ruleId": written.rule_id,
@@ -214,7 +214,7 @@ def explain(
     if wanted.scope is not None:
         user = rule.scope.user
         reader = Reader.parse(user, wanted.scope, wanted.scope_id, wanted.project_id)
-    decision = decide_about(ctx, rule_id, reader, rule.reading, moment)
+    decision = decide_about(ctx, rule_id, reader, moment)
     for number, step in enumerate(steps_of(decision, moment), start=1):
         yield Explained(step=number, text=step.text, facts=step.facts)
 
@@ -292,7 +292,7 @@ def suspect(ctx: Context, rule_id: str, judgements: list[dict[str, Any]], rev: i
     check_unchanged(rule, rev, held)
     write_suspicions(ctx, rule, found, held, configuration.settings.strategy)
     moment = configuration.moment(Options(), held.now)
-    decision = decide_about(ctx, rule_id, Reader.of(rule.scope), rule.reading, moment)
+    decision = outcome_for(ctx, rule_id, Reader.of(rule.scope), rule.reading, moment)
     return Standing(rule_id=rule_id, status=decision.status, reason=decision.reason)
 
 
@@ -309,7 +309,7 @@ def _say(
     write_extraction(ctx, rule.scope.user, source)
     write(ctx, rule, source, held)
     moment = ctx.resource(Configuration).moment(Options(), held.now)
-    decision = decide_about(ctx, rule_id, Reader.of(rule.scope), rule.reading, moment)
+    decision = outcome_for(ctx, rule_id, Reader.of(rule.scope), rule.reading, moment)
     return Standing(rule_id=rule.rule_id, status=decision.status, reason=decision.reason)
 
 

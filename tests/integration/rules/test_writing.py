@@ -152,6 +152,23 @@ def test_an_explanation_names_what_decided(rules):
     assert facts["rank"] == 2
 
 
+def test_an_explanation_has_the_rank_that_the_list_has(rules):
+    """A rank counts all rules of the scope that hold, also those of other slots."""
+    for since, text in enumerate(["formal tone", "use emojis", "answer in French"]):
+        rules.add(text, since)
+    listed = {row["ruleId"]: row["explanation"]["rank"] for row in rules.active()}
+    told = {
+        rule_id: rank
+        for rule_id in listed
+        for row in rules.call("explain", rule_id, {"now": at(9)})
+        for rank in [row["facts"].get("rank")]
+        if rank is not None
+    }
+
+    assert sorted(listed.values()) == [1, 2, 3]
+    assert told == listed
+
+
 def test_an_explanation_is_for_a_reader(rules):
     """Who stands in another scope is told that the rule does not concern him."""
     rule = rules.add("formal tone", 1, scope="session", scopeId="s1")
