@@ -28,7 +28,10 @@ OPTION_KEYS: Final = (
     *("now", "known", "strategy", "limit", "deadlineMs", "scope", "scopeId", "projectId"),
 )
 _LONGEST_TEXT: Final = 1000
-_LONGEST_VALUE: Final = 4000  # bytes; Neo4j indexes at most 8 KiB of all properties together
+# Bytes of value, and of all that the index on (user, scope, scopeId, slot, value) has of a rule; no
+# entry of an index of Neo4j is larger than 8 KiB.
+_LONGEST_VALUE: Final = 4000
+_LONGEST_ENTRY: Final = 7500
 _MOST_ROWS: Final = 10_000
 _SHARE_OF_CALL: Final = 0.8
 
@@ -76,15 +79,21 @@ class RuleInput:
         fields = Fields(values, "rule", RULE_KEYS, InvalidRule)
         marker: Marker = fields.choice("temporalMarker", Marker, "current")
         reading = _read_rule(fields, marker)
-        if len(reading.value.encode("utf-8", "surrogatepass")) > _LONGEST_VALUE:
+        scope = _read_scope(fields)
+        if _bytes(reading.value) > _LONGEST_VALUE:
             raise fields.refuse("is too long in its normal form", "Say it in fewer words.")
+        if _bytes(scope.user, scope.kind, scope.id, reading.slot, reading.value) > _LONGEST_ENTRY:
+            raise fields.refuse(
+                "has `user`, `scopeId`, `slot` and `value` that are too long together",
+                f"Give at most {_LONGEST_ENTRY} bytes of them; their normal form counts.",
+            )
         since, expires_at = fields.instant("since"), fields.instant("expiresAt")
         if marker == "future" and since is None:
             raise fields.refuse("lies in the future and lacks `since`", "Give `since`.")
         if since is not None:
             _check_end(since, expires_at)
         return cls(
-            scope=_read_scope(fields),
+            scope=scope,
             reading=reading,
             text=fields.text("text", longest=_LONGEST_TEXT) or reading.text,
             marker=marker,
@@ -120,6 +129,10 @@ class RuleInput:
             retracted_at=None,
             extraction_id=extraction_id,
         )
+
+
+def _bytes(*texts: str) -> int:
+    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
 def _check_end(since: datetime, expires_at: datetime | None) -> None:

@@ -247,6 +247,19 @@ def test_any_text_is_plain_data(rules, text):
     assert [row["text"] for row in rules.active()] == [text]
 
 
+def test_the_longest_rule_fits_into_the_index(new_user):
+    """What is just short enough is written, found again and told from others."""
+    user = new_user()
+    user.user = "\U00020000" * 200
+    place = {"scope": "project", "scopeId": "\U00020001" * 200}
+    longest = {"slot": "\ufdfa" * 140, "value": "\ufdfa" * 38, **place}
+
+    assert user.add("", **longest)["created"] is True
+    assert user.add("", **longest)["created"] is False
+    with pytest.raises(ClientError, match="SC-801"):
+        user.add("", **longest | {"value": "\ufdfa" * 39})
+
+
 def test_other_users_are_not_read(new_user):
     """What one user wants has no influence on another."""
     ann, bob = new_user(), new_user()
@@ -283,6 +296,8 @@ RULE = {"user": "ann", "text": "formal tone"}
         ({**RULE, "text": "x" * 1001}, "`text` of 1001 characters"),
         ({**RULE, "text": 7}, "`text` that is no STRING"),
         ({**RULE, "slot": "tone"}, "lacks `value`"),
+        ({**RULE, "slot": "tone", "value": "\ufdfa" * 200}, "too long in its normal form"),
+        ({**RULE, "slot": "\ufdfa" * 200, "value": "\ufdfa" * 40}, "too long together"),
         ({**RULE, "operator": "at most"}, "without `slot` and `value`"),
         ({**RULE, "slot": "tone", "value": "x", "operator": "~"}, "unknown `operator`"),
         ({**RULE, "polarity": "positive", "temporalMarker": "negated"}, "positive and negated"),
