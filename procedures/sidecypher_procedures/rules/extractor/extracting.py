@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeVar
 
-from sidecypher_procedures.rules.extractor.names import Known, Mention, mentions
+from sidecypher_procedures.rules.extractor.names import Mention, mentions
 from sidecypher_procedures.rules.extractor.relations import Relation, relations
 from sidecypher_procedures.rules.extractor.segments import segments
 from sidecypher_procedures.rules.extractor.statements import Statement, statements
@@ -43,12 +43,11 @@ class Extracted:
     truncated: bool = False
 
 
-def extract(text: str, known: Iterable[str] = ()) -> Extracted:
+def extract(text: str) -> Extracted:
     """Read a text by patterns; it is data whatever it says, and nothing in it is followed.
 
     Args:
         text: Any text; what is beyond 100,000 characters is not read.
-        known: Names to be found whatever their case, such as those of the user's concepts.
 
     Returns:
         Lasting preferences as rules, names, and relations between names. A wish for this one time
@@ -61,7 +60,7 @@ def extract(text: str, known: Iterable[str] = ()) -> Extracted:
     """
     kept = text[:MAX_CHARACTERS]
     sentences = list(segments(kept))
-    names = mentions(kept, Known(known))
+    names = mentions(kept)
     rules, more_rules = _some(each for sentence in sentences for each in statements(sentence))
     facts, more_facts = _some(each for sentence in sentences for each in relations(sentence, names))
     ends = {name for fact in facts for name in (fact.source, fact.target)}

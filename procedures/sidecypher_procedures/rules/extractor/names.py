@@ -1,7 +1,7 @@
 """Names in a text: of people, things and code."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,44 +39,14 @@ class Mention:
     sure: bool
 
 
-class Known:
-    """Names that the caller knows, found whatever their case.
-
-    Args:
-        names: Each counts up to six words.
-    """
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = {
-            words: name
-            for name in names
-            if 0 < len(words := tuple(_WORD.findall(name.casefold()))) <= _MAX_WORDS
-        }
-        self._sizes = sorted({len(words) for words in self._names}, reverse=True)
-
-    def find(self, words: list[re.Match[str]]) -> Iterator[Mention]:
-        """Give the longest name at each place of a text's words."""
-        if not self._names:
-            return
-        folded = tuple(word[0].casefold() for word in words)
-        for place, first in enumerate(words):
-            for size in self._sizes:
-                name = self._names.get(folded[place : place + size])
-                if name is not None:
-                    end = words[min(place + size, len(words)) - 1].end()
-                    yield Mention(name, (first.start(), end), sure=True)
-                    break
-
-
-def mentions(text: str, known: Known) -> list[Mention]:
-    """Give all names of a text in order, none inside another; known and marked ones come first.
+def mentions(text: str) -> list[Mention]:
+    """Give all names of a text in order, none inside another; marked ones come first.
 
     Example:
-        >>> [each.name for each in mentions("Ada Lovelace wrote `notes.md`", Known([]))]
+        >>> [each.name for each in mentions("Ada Lovelace wrote `notes.md`")]
         ['Ada Lovelace', 'notes.md']
     """
-    words = list(_WORD.finditer(text))
-    found = [*known.find(words), *_marked(text), *_capitalised(text, words)]
+    found = [*_marked(text), *_capitalised(text, list(_WORD.finditer(text)))]
     taken: list[Mention] = []
     end = -1
     order = {id(each): rank for rank, each in enumerate(found)}
