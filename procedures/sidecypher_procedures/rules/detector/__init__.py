@@ -6,7 +6,7 @@ from sidecypher_procedures.rules.detector.canonical import canonical
 from sidecypher_procedures.rules.detector.clauses import read_condition
 from sidecypher_procedures.rules.detector.comparing import Verdict, compare
 from sidecypher_procedures.rules.detector.markers import Marker, read_marker
-from sidecypher_procedures.rules.detector.reading import (
+from sidecypher_procedures.rules.detector.understanding import (
     IDENTITY,
     Reading,
     read_parts,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sidecypher_procedures.rules.detector.quantities import Interval, interval
-from sidecypher_procedures.rules.detector.reading import Reading
+from sidecypher_procedures.rules.detector.understanding import Reading
 from sidecypher_procedures.rules.detector.vocabulary import Slot, vocabulary
 
 Kind = Literal["conflict", "same", "compatible", "unknown"]

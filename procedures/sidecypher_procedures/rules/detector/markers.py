@@ -4,8 +4,8 @@ from typing import Final, Literal
 
 from sidecypher_procedures.rules.detector.canonical import canonical
 from sidecypher_procedures.rules.detector.quoting import unquoted
-from sidecypher_procedures.rules.detector.reading import read_text
 from sidecypher_procedures.rules.detector.scanning import scan
+from sidecypher_procedures.rules.detector.understanding import read_text
 
 Marker = Literal["current", "past", "future", "negated"]
 

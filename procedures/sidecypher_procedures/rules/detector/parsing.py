@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from sidecypher_procedures.rules.detector.clauses import Clause, clauses
-from sidecypher_procedures.rules.detector.findings import Finding, findings
 from sidecypher_procedures.rules.detector.scanning import Mark, scan
+from sidecypher_procedures.rules.detector.spotting import Finding, findings
 
 # Words that a text may have besides: with the slot's own name beside the value, and without. One
 # that stands right behind a value ("French revolution") makes the value belong to something else.
