@@ -57,7 +57,9 @@ class Findings:
         if given.found is not None:
             return cls(given.user, given.extraction, *given.found)
         heard = listen(given.user, given.texts)
-        extraction = _quoting(given.extraction, heard)
+        extraction = given.extraction
+        if extraction.raw_snippet is None:
+            extraction = _quoting(extraction, heard)
         return cls(given.user, extraction, heard.concepts, heard.facts, heard.rules, heard.left_out)
 
     @property
@@ -114,12 +116,11 @@ class _Given:
                 "has another method than `rule`, and nothing found by it",
                 "Give `entities`, `relations` or `rules`, or leave the method out.",
             )
-        if not given:
-            return cls(user, texts, extraction, None)
-        # Where in the texts an extractor found it, it says by a snippet of its own, or not at all.
-        said = "\n".join(filter(None, texts.values()))[:SNIPPET_CHARACTERS]
-        kept = replace(extraction, raw_snippet=extraction.raw_snippet or said or None)
-        return cls(user, texts, kept, _read(fields, user))
+        if given or extraction.source_span is not None:
+            # Where it was found, only its finder knows.
+            said = "\n".join(filter(None, texts.values()))[:SNIPPET_CHARACTERS]
+            extraction = replace(extraction, raw_snippet=extraction.raw_snippet or said or None)
+        return cls(user, texts, extraction, _read(fields, user) if given else None)
 
 
 def _extraction(fields: Fields, default: Mapping[str, str]) -> ExtractionInput:
@@ -128,9 +129,7 @@ def _extraction(fields: Fields, default: Mapping[str, str]) -> ExtractionInput:
 
 
 def _quoting(extraction: ExtractionInput, heard: Heard) -> ExtractionInput:
-    """Return an extraction with the part of the texts that it rests on, unless it has one."""
-    if extraction.raw_snippet is not None or extraction.source_span is not None:
-        return extraction
+    """Return an extraction with the part of the texts that it rests on."""
     span = None if heard.span is None else list(heard.span)
     return replace(extraction, raw_snippet=heard.snippet or None, source_span=span)
 

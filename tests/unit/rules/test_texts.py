@@ -60,6 +60,8 @@ def test_a_snippet_of_the_caller_is_kept():
     given = heard(text=RULE, extraction={"rawSnippet": "no emojis"}).extraction
 
     assert (given.raw_snippet, given.source_span) == ("no emojis", None)
+    given = heard(text=f"{FAR} {RULE}", extraction={"sourceSpan": [3, 9]}).extraction
+    assert (given.raw_snippet, given.source_span) == (FAR[:1000], [3, 9])
 
 
 def test_what_is_for_a_future_time_is_told():
