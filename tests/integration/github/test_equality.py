@@ -113,7 +113,8 @@ def both(github, answering, github_schema, recordings, monkeypatch):
 
 def test_every_recorded_object_is_the_same_row_by_both(both, recordings, github) -> None:
     """Each recorded issue, pull request and repository has equal columns by REST and GraphQL."""
-    whole = [path for path, found in recordings._kept.items() if _is_full(found)]
+    kept = recordings._kept.items()
+    whole = [path for path, found in kept if "/comments/" not in path and _is_full(found)]
     for path in whole:
         by_rest, by_query = both(path, complete(recordings.get(path)))
         assert without_rest_settings(by_rest) == without_merge_settings(by_query, by_rest), path
