@@ -45,7 +45,8 @@ class Origin:
         self.counts["rest"] += 1
         await asyncio.sleep(self.latency)
         number = request.path_params["number"]
-        return _json({**self._rest, "id": number, "number": number}, {"ETag": f'W/"{number}"'})
+        own = {"id": number, "node_id": f"I_{number}", "number": number, "html_url": _page(number)}
+        return _json({**self._rest, **own}, {"ETag": f'W/"{number}"'})
 
     async def graphql(self, request: Request) -> Response:
         """Give the issues of a query as the GraphQL API does."""
@@ -65,7 +66,8 @@ class Origin:
         return _json(told)
 
     def _node(self, number: int) -> dict[str, Any]:
-        return {**self._graphql, "fullDatabaseId": str(number), "number": number}
+        own = {"id": f"I_{number}", "fullDatabaseId": str(number), "number": number}
+        return {**self._graphql, **own, "url": _page(number)}
 
 
 def _asked_for(query: str) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -75,7 +77,6 @@ def _asked_for(query: str) -> list[tuple[str, list[tuple[str, str]]]]:
 def _as_graphql(issue: dict[str, Any]) -> dict[str, Any]:
     return {
         "__typename": "Issue",
-        "id": issue["node_id"],
         "title": issue["title"],
         "body": issue["body"],
         "state": issue["state"].upper(),
@@ -84,13 +85,16 @@ def _as_graphql(issue: dict[str, Any]) -> dict[str, Any]:
         "createdAt": issue["created_at"],
         "updatedAt": issue["updated_at"],
         "closedAt": issue["closed_at"],
-        "url": issue["html_url"],
         "author": {"__typename": "User", "login": issue["user"]["login"]},
         "labels": {"nodes": [{"name": label["name"]} for label in issue["labels"]]},
         "assignees": {"nodes": []},
         "milestone": None,
         "comments": {"totalCount": issue["comments"]},
     }
+
+
+def _page(number: int) -> str:
+    return f"https://github.com/Codertocat/Hello-World/issues/{number}"
 
 
 def _json(body: object, headers: dict[str, str] | None = None) -> Response:
