@@ -1,23 +1,11 @@
 """Checking a rule against the others of its scope, and recording what contradicts it."""
 
-import json
-from typing import Any, Final
-
 from sidecypher import Context
 from sidecypher_procedures.rules.detector import DETECTOR, VERSION, Reading, Verdict, compare
+from sidecypher_procedures.rules.evidence import Found, write
 from sidecypher_procedures.rules.locking import Lock
 from sidecypher_procedures.rules.model import Rule, Strategy
 from sidecypher_procedures.rules.reading import rules_like
-
-_CONTRADICTS: Final = """
-    UNWIND $found AS each
-    MATCH (later:StyleRule {ruleId: each.later}), (earlier:StyleRule {ruleId: each.earlier})
-    MERGE (later)-[c:CONTRADICTS {key: each.key}]-(earlier)
-    ON CREATE SET
-        c.reason = each.reason, c.createdAt = $recordedAt, c.extractionId = each.extractionId,
-        c.detector = $detector, c.detectorVersion = $version, c.verdict = each.verdict,
-        c.layer = each.layer, c.strategy = $strategy
-"""
 
 
 def record(
@@ -41,18 +29,13 @@ def record(
     alike = {each.rule_id: each for each in rules_like(ctx, [held.scope], reading).rules}
     rule = alike.pop(rule_id)
     verdicts = ((other, verdict_on(rule, other)) for other in alike.values())
-    found = [_edge(rule, other, each) for other, each in verdicts if each.kind == "conflict"]
-    if found:
-        ctx.run(
-            _CONTRADICTS,
-            found=found,
-            recordedAt=held.recorded_at,
-            detector=DETECTOR,
-            version=VERSION,
-            strategy=strategy,
-        )
-    ends = {each[end] for each in found for end in ("later", "earlier")}
-    return tuple(sorted(ends - {rule_id}))
+    found = [
+        Found(rule, other, DETECTOR, VERSION, "conflict", each.layer, each.reason)
+        for other, each in verdicts
+        if each.kind == "conflict"
+    ]
+    write(ctx, found, held, strategy)
+    return tuple(sorted(each.other.rule_id for each in found))
 
 
 def verdict_on(rule: Rule, other: Rule) -> Verdict:
@@ -61,32 +44,3 @@ def verdict_on(rule: Rule, other: Rule) -> Verdict:
     if verdict.kind == "conflict" and not rule.contends_with(other):
         return Verdict("compatible", verdict.layer, "they never hold at the same time")
     return verdict
-
-
-def in_order(rule: Rule, other: Rule) -> tuple[Rule, Rule]:
-    """Return the rule that was recorded first, and the later one."""
-    earlier, later = sorted((rule, other), key=lambda each: (each.first_recorded, each.rule_id))
-    return earlier, later
-
-
-def pair_key(one: str, other: str) -> str:
-    """Return what an unordered pair and the detector's version have in common with no others.
-
-    Example:
-        >>> pair_key("r2", "r1") == pair_key("r1", "r2")
-        True
-    """
-    return json.dumps([DETECTOR, VERSION, *sorted((one, other))], ensure_ascii=False)
-
-
-def _edge(rule: Rule, other: Rule, verdict: Verdict) -> dict[str, Any]:
-    earlier, later = in_order(rule, other)
-    return {
-        "later": later.rule_id,
-        "earlier": earlier.rule_id,
-        "key": pair_key(rule.rule_id, other.rule_id),
-        "reason": verdict.reason,
-        "verdict": "conflict",
-        "layer": verdict.layer,
-        "extractionId": rule.latest_extraction,
-    }

@@ -1,14 +1,14 @@
 """What a model suspects: asked outside of transactions, recorded as no more than a suspicion."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Self
 
 from sidecypher import Context
-from sidecypher_procedures.rules.checking import in_order, verdict_on
+from sidecypher_procedures.rules.checking import verdict_on
 from sidecypher_procedures.rules.errors import InvalidInput, ScopeChanged, UnknownRule
+from sidecypher_procedures.rules.evidence import Found, write
 from sidecypher_procedures.rules.fields import Fields
 from sidecypher_procedures.rules.locking import Lock
 from sidecypher_procedures.rules.model import Rule, Strategy
@@ -16,16 +16,8 @@ from sidecypher_procedures.rules.reading import rules_of, shown_id
 
 JUDGEMENT_KEYS: Final = ("otherId", "score", "model", "reason")
 _LONGEST_REASON: Final = 500
+_JUDGE: Final = "judge"
 _REV: Final = "MATCH (s:RuleScope {key: $key}) RETURN s.rev AS rev"
-_SUSPECT: Final = """
-    UNWIND $found AS each
-    MATCH (later:StyleRule {ruleId: each.later}), (earlier:StyleRule {ruleId: each.earlier})
-    MERGE (later)-[c:CONTRADICTS {key: each.key}]-(earlier)
-    ON CREATE SET
-        c.reason = each.reason, c.createdAt = $recordedAt, c.extractionId = each.extractionId,
-        c.detector = 'judge', c.detectorVersion = each.model, c.verdict = 'suspected',
-        c.score = each.score, c.layer = 'judge', c.strategy = $strategy
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +110,11 @@ def suspect(
         InvalidInput: The detector knows the answer about a pair.
     """
     others = {each.rule_id: each for each in rules_of(ctx, [rule.scope]).rules}
-    found = [_edge(rule, others.get(each.other_id), each) for each in judgements]
-    ctx.run(_SUSPECT, found=found, recordedAt=held.recorded_at, strategy=strategy)
+    found = [_found(rule, others.get(each.other_id), each) for each in judgements]
+    write(ctx, found, held, strategy)
 
 
-def _edge(rule: Rule, other: Rule | None, judgement: Judgement) -> dict[str, Any]:
+def _found(rule: Rule, other: Rule | None, judgement: Judgement) -> Found:
     if other is None:
         raise UnknownRule(
             f"There is no rule `{shown_id(judgement.other_id)}` in the scope of the other one"
@@ -132,14 +124,13 @@ def _edge(rule: Rule, other: Rule | None, judgement: Judgement) -> dict[str, Any
             "A judgement is about a pair that the detector knows the answer about",
             hint="Give only the pairs of `rules.unknown`.",
         )
-    earlier, later = in_order(rule, other)
-    pair = sorted((rule.rule_id, other.rule_id))
-    return {
-        "later": later.rule_id,
-        "earlier": earlier.rule_id,
-        "key": json.dumps(["judge", judgement.model, *pair], ensure_ascii=False),
-        "reason": judgement.reason,
-        "score": judgement.score,
-        "model": judgement.model,
-        "extractionId": rule.latest_extraction,
-    }
+    return Found(
+        rule,
+        other,
+        detector=_JUDGE,
+        version=judgement.model,
+        verdict="suspected",
+        layer=_JUDGE,
+        reason=judgement.reason,
+        score=judgement.score,
+    )
