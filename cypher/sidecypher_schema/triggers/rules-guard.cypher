@@ -8,7 +8,8 @@
 // and relationships that the transaction deletes have no properties or labels any more: they are told
 // by elementId(), and what can still be matched by it lives on.
 
-// Most transactions touch nothing of this, and end here.
+// Most transactions touch nothing of this, and end here. What a node's property is called tells nothing:
+// others have a `type` or a `text` too. A node that is deleted has no label here, but in $removedLabels.
 UNWIND CASE WHEN
   any(label IN ['StyleRule', 'Concept', 'Fact', 'Extraction']
       WHERE $assignedLabels[label] IS NOT NULL OR $removedLabels[label] IS NOT NULL)
@@ -16,12 +17,18 @@ UNWIND CASE WHEN
          WHERE type(each) IN ['PREFERS', 'RELATED_TO', 'CONFIRMED', 'RETRACTED'])
   OR any(each IN $deletedRelationships
          WHERE type(each) IN ['CREATED', 'ASSERTED', 'CONFIRMED', 'RETRACTED'])
-  OR any(key IN keys($assignedNodeProperties) + keys($removedNodeProperties) WHERE key IN [
-    'user', 'extractionId', 'key', 'factId', 'type', 'fromKey', 'toKey', 'ruleId', 'scope', 'scopeId',
-    'slot', 'object', 'operator', 'value', 'polarity', 'condition', 'text', 'strict', 'checkedRev'])
-  OR any(key IN keys($assignedRelationshipProperties) + keys($removedRelationshipProperties)
-         WHERE key IN ['extractionId', 'factId', 'since', 'expiresAt', 'scope', 'temporalMarker',
-           'confidence', 'confirmed', 'strict', 'recordedAt', 'retractedAt', 'at'])
+  OR any(changes IN [$assignedNodeProperties, $removedNodeProperties]
+         WHERE any(key IN keys(changes) WHERE key IN [
+             'user', 'extractionId', 'key', 'factId', 'type', 'fromKey', 'toKey', 'ruleId', 'scope',
+             'scopeId', 'slot', 'object', 'operator', 'value', 'polarity', 'condition', 'text', 'strict',
+             'checkedRev']
+           AND any(each IN changes[key] WHERE each.node:StyleRule|Concept|Fact|Extraction)))
+  OR any(changes IN [$assignedRelationshipProperties, $removedRelationshipProperties]
+         WHERE any(key IN keys(changes) WHERE key IN [
+             'extractionId', 'factId', 'since', 'expiresAt', 'scope', 'temporalMarker', 'confidence',
+             'confirmed', 'strict', 'recordedAt', 'retractedAt', 'at']
+           AND any(each IN changes[key]
+                   WHERE type(each.relationship) IN ['PREFERS', 'RELATED_TO', 'CONFIRMED', 'RETRACTED'])))
 THEN [true] ELSE [] END AS concerned
 
 // Each check is a statement of its own, in a text: Neo4j plans it only when there is something to look
@@ -209,6 +216,7 @@ UNWIND [
       ] |
       found + [change IN coalesce($assignedNodeProperties[identity[0]], [])
                  + coalesce($removedNodeProperties[identity[0]], [])
+               WHERE change.node:StyleRule|Concept|Fact|Extraction
                | {key: identity[0], owners: identity[1], id: elementId(change.node)}]),
     more: [
       reduce(found = [], label IN ['StyleRule', 'Concept', 'Fact', 'Extraction'] |
@@ -248,7 +256,8 @@ WITH [each IN coalesce($assignedLabels['StyleRule'], []) | elementId(each)]
   + reduce(found = [], key IN ['user', 'scope', 'scopeId', 'slot', 'object', 'operator', 'value',
       'polarity', 'condition', 'text', 'strict', 'checkedRev'] |
     found + [change IN coalesce($assignedNodeProperties[key], [])
-               + coalesce($removedNodeProperties[key], []) | elementId(change.node)]) AS rows
+               + coalesce($removedNodeProperties[key], [])
+             WHERE change.node:StyleRule | elementId(change.node)]) AS rows
 WITH rows WHERE size(rows) > 0
 CALL apoc.cypher.doIt("
   // What a procedure has written in this transaction it has checked; a preference that was added
