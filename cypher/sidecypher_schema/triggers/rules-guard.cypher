@@ -31,6 +31,16 @@ UNWIND CASE WHEN
                    WHERE type(each.relationship) IN ['PREFERS', 'RELATED_TO', 'CONFIRMED', 'RETRACTED'])))
 THEN [true] ELSE [] END AS concerned
 
+// What this transaction has created it may also change, and what it has deleted says nothing more.
+// A map, since to look for thousands of relationships in a list takes seconds.
+WITH apoc.map.fromPairs([each IN $createdRelationships + $deletedRelationships
+    WHERE type(each) IN ['PREFERS', 'CONFIRMED', 'RETRACTED'] | [elementId(each), true]]) AS unstored, {
+  PREFERS: ['since', 'expiresAt', 'scope', 'temporalMarker', 'confidence', 'confirmed', 'strict',
+    'recordedAt', 'retractedAt', 'extractionId'],
+  CONFIRMED: ['at', 'recordedAt'],
+  RETRACTED: ['at', 'recordedAt']
+} AS kept
+
 // Each check is a statement of its own, in a text: Neo4j plans it only when there is something to look
 // at. As one statement all of this was planned anew for each new shape and size of a transaction, also
 // of one that is not concerned, and a plan took a second.
@@ -53,10 +63,8 @@ UNWIND [
         AS problem
       LIMIT 1"
   }, {
-    // A preference, new or given another Extraction, whose Extraction does not assert its rule.
-    rows: [each IN [each IN $createdRelationships WHERE type(each) = 'PREFERS']
-             + [change IN coalesce($assignedRelationshipProperties['extractionId'], [])
-                WHERE type(change.relationship) = 'PREFERS' | change.relationship]
+    // A preference whose Extraction does not assert its rule.
+    rows: [each IN $createdRelationships WHERE type(each) = 'PREFERS'
            | {extractionId: each.extractionId, rule: endNode(each)}],
     text: "
       UNWIND $rows AS row
@@ -71,43 +79,80 @@ UNWIND [
         AS problem
       LIMIT 1"
   }, {
-    // A preference that is stored is never rewritten; only its end may be written, once.
+    // What is stored is never rewritten. Only the end of a preference is written later, once; and the
+    // check of a rule completes a preference that was stored unchecked.
     rows: reduce(found = [], key IN ['since', 'expiresAt', 'scope', 'temporalMarker', 'confidence',
-        'confirmed', 'strict', 'recordedAt', 'retractedAt', 'extractionId'] |
+        'confirmed', 'strict', 'recordedAt', 'retractedAt', 'extractionId', 'at'] |
       found + [change IN coalesce($assignedRelationshipProperties[key], [])
                  + coalesce($removedRelationshipProperties[key], [])
-               WHERE type(change.relationship) = 'PREFERS' AND change.old IS NOT NULL
-                 AND (change.new IS NULL OR key <> 'extractionId' AND change.old <> change.new)
-               | {key: key, preference: elementId(change.relationship),
-                  user: elementId(startNode(change.relationship)),
-                  rule: elementId(endNode(change.relationship))}]),
+               WHERE key IN kept[type(change.relationship)]
+                 AND unstored[elementId(change.relationship)] IS NULL
+                 AND (change.old IS NULL AND key <> 'retractedAt' OR change.new IS NULL
+                   OR change.old <> change.new)
+               | {key: key, stored: change.relationship,
+                  completes: change.old IS NULL AND key IN ['recordedAt', 'confirmed', 'strict']}]),
+    more: [each IN coalesce($assignedNodeProperties['checkedRev'], []) | elementId(each.node)],
     text: "
+      WITH apoc.map.fromPairs([each IN $more | [each, true]]) AS checked
       UNWIND $rows AS row
-      MATCH (user) WHERE elementId(user) = row.user
-      MATCH (rule) WHERE elementId(rule) = row.rule
-      MATCH (user)-[preference:PREFERS]->(rule)
-      WHERE elementId(preference) = row.preference AND rule:StyleRule
-      RETURN 'The ' + row.key + ' of a PREFERS of the rule `'
-        + coalesce(toString(rule.ruleId), 'without an id')
-        + '` cannot change. State the rule again with a PREFERS of its own, delete this one, or retract '
-        + 'the rule by rules.retract.' AS problem
+      WITH row, type(row.stored) AS type, startNode(row.stored) AS other, endNode(row.stored) AS rule,
+        checked
+      WHERE rule:StyleRule AND NOT (row.completes AND checked[elementId(rule)] IS NOT NULL)
+      RETURN 'The ' + row.key + ' of a ' + type + ' of the rule `'
+        + coalesce(toString(rule.ruleId), 'without an id') + '` cannot change. ' + CASE type
+          WHEN 'PREFERS' THEN 'State the rule again with a PREFERS of its own, delete this one, or '
+            + 'retract the rule by rules.retract.'
+          WHEN 'CONFIRMED' THEN 'Confirm the rule again by rules.confirm.'
+          ELSE 'State the rule again, or retract it again by rules.retract.' END AS problem
       LIMIT 1"
   }, {
-    // The end of a preference, a confirmation or a retraction without its time.
-    rows: [each IN [change IN coalesce($assignedRelationshipProperties['retractedAt'], [])
-                    WHERE type(change.relationship) = 'PREFERS' | change.relationship]
-             + [each IN $createdRelationships WHERE type(each) IN ['CONFIRMED', 'RETRACTED']]
-             + [change IN coalesce($assignedRelationshipProperties['at'], [])
-                  + coalesce($assignedRelationshipProperties['recordedAt'], [])
-                WHERE type(change.relationship) IN ['CONFIRMED', 'RETRACTED'] | change.relationship]
-           | {type: type(each), rule: endNode(each), times: CASE type(each)
-              WHEN 'PREFERS' THEN [each.retractedAt] ELSE [each.at, each.recordedAt] END}],
+    // A preference with what no preference can have: reads of its scope would fail. That something is
+    // missing `rules.record` tells, unless somebody has given the time of the record himself.
+    rows: [each IN $createdRelationships WHERE type(each) = 'PREFERS']
+      + reduce(found = [], key IN ['recordedAt', 'confirmed', 'strict', 'retractedAt'] |
+        found + [change IN coalesce($assignedRelationshipProperties[key], [])
+                 WHERE type(change.relationship) = 'PREFERS'
+                   AND unstored[elementId(change.relationship)] IS NULL | change.relationship]),
     text: "
-      UNWIND $rows AS row
-      WITH row, row.rule AS rule
+      UNWIND $rows AS stated
+      WITH stated, endNode(stated) AS rule
       WHERE rule:StyleRule
-        AND any(each IN row.times WHERE each IS NULL OR NOT each IS :: ZONED DATETIME)
-      RETURN 'A ' + row.type + ' of the rule `' + coalesce(toString(rule.ruleId), 'without an id')
+      WITH rule, CASE
+        WHEN NOT stated.since IS :: ZONED DATETIME
+          OR stated.since IS NULL AND stated.recordedAt IS NOT NULL
+        THEN 'a `since` that is no ZONED DATETIME'
+        WHEN NOT stated.expiresAt IS :: ZONED DATETIME
+        THEN 'a `expiresAt` that is no ZONED DATETIME'
+        WHEN NOT stated.retractedAt IS :: ZONED DATETIME
+        THEN 'a `retractedAt` that is no ZONED DATETIME'
+        WHEN NOT stated.recordedAt IS :: ZONED DATETIME
+        THEN 'a `recordedAt` that is no ZONED DATETIME'
+        WHEN NOT stated.confidence IS :: INTEGER | FLOAT
+          OR stated.confidence IS NOT NULL AND NOT 0 <= stated.confidence <= 1
+        THEN 'a `confidence` outside of 0 to 1'
+        WHEN NOT stated.confirmed IS :: BOOLEAN THEN 'a `confirmed` that is no BOOLEAN'
+        WHEN NOT stated.strict IS :: BOOLEAN THEN 'a `strict` that is no BOOLEAN'
+        WHEN stated.recordedAt IS NOT NULL
+          AND NOT coalesce(stated.temporalMarker IN ['current', 'past', 'future', 'negated'], false)
+        THEN 'an unknown `temporalMarker`'
+        WHEN stated.retractedAt IS NOT NULL AND NOT EXISTS {
+          (rule)<-[end:RETRACTED]-(:Extraction) WHERE end.recordedAt = stated.retractedAt
+        }
+        THEN 'a `retractedAt` without a RETRACTED from an Extraction that has it as its recordedAt'
+        END AS told
+      WHERE told IS NOT NULL
+      RETURN 'A PREFERS of the rule `' + coalesce(toString(rule.ruleId), 'without an id') + '` has '
+        + told + '. Write it by rules.add, and its end by rules.retract.' AS problem
+      LIMIT 1"
+  }, {
+    // A confirmation or a retraction without its time.
+    rows: [each IN $createdRelationships WHERE type(each) IN ['CONFIRMED', 'RETRACTED']],
+    text: "
+      UNWIND $rows AS said
+      WITH said, endNode(said) AS rule
+      WHERE rule:StyleRule AND NOT (said.at IS :: ZONED DATETIME NOT NULL
+        AND said.recordedAt IS :: ZONED DATETIME NOT NULL)
+      RETURN 'A ' + type(said) + ' of the rule `' + coalesce(toString(rule.ruleId), 'without an id')
         + '` lacks its time, a ZONED DATETIME. Write it by rules.confirm or rules.retract.' AS problem
       LIMIT 1"
   }, {

@@ -250,6 +250,9 @@ def test_a_users_deletion_of_what_he_created_is_no_loss_of_provenance(graph):
     assert graph.run("MATCH (c:Concept {key: 'a'}) RETURN count(c)").single().value() == 1
 
 
+# What was said
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -257,11 +260,24 @@ def test_a_users_deletion_of_what_he_created_is_no_loss_of_provenance(graph):
         ("SET p.since = 'tomorrow'", "The since"),
         ("REMOVE p.temporalMarker", "The temporalMarker"),
         ("REMOVE p.recordedAt", "The recordedAt"),
+        ("SET p.recordedAt = datetime()", "The recordedAt"),
         ("SET p.confirmed = true", "The confirmed"),
-        ("SET p.retractedAt = '2026-01-01'", "lacks its time"),
+        ("SET p.expiresAt = '2030-01-01'", "The expiresAt"),
+        ("SET p.expiresAt = datetime('2030-01-01')", "The expiresAt"),
+        ("SET p.confidence = 0.5", "The confidence"),
+        ("SET p.retractedAt = '2026-01-01'", "a `retractedAt` that is no ZONED DATETIME"),
+        ("SET p.retractedAt = datetime('2020-01-01')", "a `retractedAt` without a RETRACTED"),
+        (
+            (
+                "CREATE (e)-[:RETRACTED {at: p.since, recordedAt: p.since}]->(r) "
+                "SET p.retractedAt = p.recordedAt"
+            ),
+            "a `retractedAt` without a RETRACTED",
+        ),
         ("SET r.strict = true", "The strict"),
         ("CREATE (e)-[:CONFIRMED]->(r)", "lacks its time"),
         ("CREATE (e)-[:CONFIRMED {at: datetime(), recordedAt: 'x'}]->(r)", "lacks its time"),
+        ("CREATE (e)-[:RETRACTED {at: datetime()}]->(r)", "lacks its time"),
     ],
 )
 def test_what_was_stated_is_never_rewritten(graph, change, named):
@@ -274,6 +290,89 @@ def test_what_was_stated_is_never_rewritten(graph, change, named):
 
     assert named in told
     assert "`formal`" in told
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("{expiresAt: '2030-01-01'}", "a `expiresAt` that is no ZONED DATETIME"),
+        ("{expiresAt: localdatetime()}", "a `expiresAt` that is no ZONED DATETIME"),
+        ("{since: 'tomorrow'}", "a `since` that is no ZONED DATETIME"),
+        ("{since: null}", "a `since` that is no ZONED DATETIME"),
+        ("{retractedAt: 1}", "a `retractedAt` that is no ZONED DATETIME"),
+        ("{retractedAt: datetime()}", "a `retractedAt` without a RETRACTED"),
+        ("{recordedAt: 'x'}", "a `recordedAt` that is no ZONED DATETIME"),
+        ("{confidence: 7}", "a `confidence` outside of 0 to 1"),
+        ("{confidence: '1'}", "a `confidence` outside of 0 to 1"),
+        ("{confidence: 0.0 / 0}", "a `confidence` outside of 0 to 1"),
+        ("{confirmed: 'yes'}", "a `confirmed` that is no BOOLEAN"),
+        ("{strict: 1}", "a `strict` that is no BOOLEAN"),
+        ("{temporalMarker: 'someday'}", "an unknown `temporalMarker`"),
+    ],
+)
+def test_what_a_statement_adds_to_a_new_preference_has_its_type(session, given, told):
+    """Also in the transaction of `rules.add`, which has looked at the rule before that."""
+    text = refusal(
+        session,
+        "CALL rules.add({user: 'ann', text: 'formal tone', ruleId: 'formal'}, {method: 'rule'}) "
+        "YIELD ruleId "
+        f"MATCH (:User)-[p:PREFERS]->(:StyleRule {{ruleId: ruleId}}) SET p += {given}",
+    )
+
+    assert f"A PREFERS of the rule `formal` has {told}" in text
+
+
+def test_a_new_preference_may_be_given_more_in_its_transaction(session):
+    """What `rules.add` has just written is not stored yet."""
+    session.run(
+        "CALL rules.add({user: 'ann', text: 'formal tone'}, {method: 'rule'}) YIELD ruleId "
+        "MATCH (:User)-[p:PREFERS]->(:StyleRule {ruleId: ruleId}) "
+        "SET p.confidence = 1, p.expiresAt = p.since + duration('P1D'), p.note = 'mine'"
+    ).consume()
+
+    assert session.run("MATCH ()-[p:PREFERS]->() RETURN p.confidence").single().value() == 1
+
+
+def test_a_preference_stored_unchecked_is_completed(session, server, guarded_by):
+    """`rules.recheck` writes what a stored PREFERS lacked, and nobody else may."""
+    guarded_by("test.record")
+    with server.sidecar_down():
+        state(session, "formal", "Use a formal tone")
+    guarded_by("rules.record")
+    told = refusal(session, "MATCH (:User)-[p:PREFERS]->() SET p.recordedAt = datetime()")
+
+    assert "The recordedAt of a PREFERS of the rule `formal` cannot change" in told
+    assert session.run("CALL rules.recheck() YIELD problem RETURN problem").value() == [None]
+    [row] = session.run("MATCH ()-[p:PREFERS]->() RETURN p.confirmed, p.strict").values()
+    assert row == [False, False]
+
+
+@pytest.mark.parametrize("told", ["confirm", "retract"])
+@pytest.mark.parametrize(
+    "change",
+    ["SET c.at = datetime()", "SET c.recordedAt = datetime()", "REMOVE c.at", "SET c = {}"],
+)
+def test_a_stored_confirmation_or_retraction_keeps_its_times(graph, told, change):
+    """Whoever could move them could confirm or take back what was said in between."""
+    graph.run("CALL rules." + told + "('formal', {method: 'rule'})").consume()
+    text = refusal(graph, f"MATCH (:Extraction)-[c:CONFIRMED|RETRACTED]->(:StyleRule) {change}")
+
+    assert f"{told.upper()}ED of the rule `formal` cannot change" in text
+
+
+def test_a_rule_may_be_stated_and_retracted_in_one_transaction(session):
+    """The end of a preference comes with its RETRACTED, also before either is stored."""
+    with session.begin_transaction() as transaction:
+        for _ in range(2):
+            transaction.run(
+                "CALL rules.add({user: 'ann', text: 'formal tone', ruleId: 'formal'}, "
+                "{method: 'rule'})"
+            ).consume()
+            transaction.run("CALL rules.retract('formal', {method: 'rule'})").consume()
+        transaction.commit()
+
+    [row] = session.run("CALL rules.active('ann') YIELD status, reason RETURN *").data()
+    assert row == {"status": "inactive", "reason": "expired"}
 
 
 def test_preferences_of_others_are_their_own(session):
