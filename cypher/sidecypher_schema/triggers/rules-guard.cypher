@@ -14,9 +14,9 @@ UNWIND CASE WHEN
   any(label IN ['StyleRule', 'Concept', 'Fact', 'Extraction']
       WHERE $assignedLabels[label] IS NOT NULL OR $removedLabels[label] IS NOT NULL)
   OR any(each IN $createdRelationships
-         WHERE type(each) IN ['PREFERS', 'RELATED_TO', 'CONFIRMED', 'RETRACTED'])
+         WHERE type(each) IN ['PREFERS', 'RELATED_TO', 'CONFIRMED', 'RETRACTED', 'CONTRADICTS'])
   OR any(each IN $deletedRelationships
-         WHERE type(each) IN ['CREATED', 'ASSERTED', 'CONFIRMED', 'RETRACTED'])
+         WHERE type(each) IN ['CREATED', 'ASSERTED', 'CONFIRMED', 'RETRACTED', 'CONTRADICTS'])
   OR any(changes IN [$assignedNodeProperties, $removedNodeProperties]
          WHERE any(key IN keys(changes) WHERE key IN [
              'user', 'extractionId', 'key', 'factId', 'type', 'fromKey', 'toKey', 'ruleId', 'scope',
@@ -26,19 +26,23 @@ UNWIND CASE WHEN
   OR any(changes IN [$assignedRelationshipProperties, $removedRelationshipProperties]
          WHERE any(key IN keys(changes) WHERE key IN [
              'extractionId', 'factId', 'since', 'expiresAt', 'scope', 'temporalMarker', 'confidence',
-             'confirmed', 'strict', 'recordedAt', 'retractedAt', 'at']
-           AND any(each IN changes[key]
-                   WHERE type(each.relationship) IN ['PREFERS', 'RELATED_TO', 'CONFIRMED', 'RETRACTED'])))
+             'confirmed', 'strict', 'recordedAt', 'retractedAt', 'at', 'key', 'reason', 'createdAt',
+             'detector', 'detectorVersion', 'verdict', 'layer', 'score', 'strategy']
+           AND any(each IN changes[key] WHERE type(each.relationship) IN [
+             'PREFERS', 'RELATED_TO', 'CONFIRMED', 'RETRACTED', 'CONTRADICTS'])))
 THEN [true] ELSE [] END AS concerned
 
 // What this transaction has created it may also change, and what it has deleted says nothing more.
 // A map, since to look for thousands of relationships in a list takes seconds.
 WITH apoc.map.fromPairs([each IN $createdRelationships + $deletedRelationships
-    WHERE type(each) IN ['PREFERS', 'CONFIRMED', 'RETRACTED'] | [elementId(each), true]]) AS unstored, {
+    WHERE type(each) IN ['PREFERS', 'CONFIRMED', 'RETRACTED', 'CONTRADICTS']
+    | [elementId(each), true]]) AS unstored, {
   PREFERS: ['since', 'expiresAt', 'scope', 'temporalMarker', 'confidence', 'confirmed', 'strict',
     'recordedAt', 'retractedAt', 'extractionId'],
   CONFIRMED: ['at', 'recordedAt'],
-  RETRACTED: ['at', 'recordedAt']
+  RETRACTED: ['at', 'recordedAt'],
+  CONTRADICTS: ['key', 'reason', 'createdAt', 'extractionId', 'detector', 'detectorVersion', 'verdict',
+    'layer', 'score', 'strategy']
 } AS kept
 
 // Each check is a statement of its own, in a text: Neo4j plans it only when there is something to look
@@ -82,7 +86,8 @@ UNWIND [
     // What is stored is never rewritten. Only the end of a preference is written later, once; and the
     // check of a rule completes a preference that was stored unchecked.
     rows: reduce(found = [], key IN ['since', 'expiresAt', 'scope', 'temporalMarker', 'confidence',
-        'confirmed', 'strict', 'recordedAt', 'retractedAt', 'extractionId', 'at'] |
+        'confirmed', 'strict', 'recordedAt', 'retractedAt', 'extractionId', 'at', 'key', 'reason',
+        'createdAt', 'detector', 'detectorVersion', 'verdict', 'layer', 'score', 'strategy'] |
       found + [change IN coalesce($assignedRelationshipProperties[key], [])
                  + coalesce($removedRelationshipProperties[key], [])
                WHERE key IN kept[type(change.relationship)]
@@ -97,13 +102,16 @@ UNWIND [
       UNWIND $rows AS row
       WITH row, type(row.stored) AS type, startNode(row.stored) AS other, endNode(row.stored) AS rule,
         checked
-      WHERE rule:StyleRule AND NOT (row.completes AND checked[elementId(rule)] IS NOT NULL)
+      WHERE rule:StyleRule AND (type <> 'CONTRADICTS' OR other:StyleRule)
+        AND NOT (row.completes AND checked[elementId(rule)] IS NOT NULL)
       RETURN 'The ' + row.key + ' of a ' + type + ' of the rule `'
         + coalesce(toString(rule.ruleId), 'without an id') + '` cannot change. ' + CASE type
           WHEN 'PREFERS' THEN 'State the rule again with a PREFERS of its own, delete this one, or '
             + 'retract the rule by rules.retract.'
           WHEN 'CONFIRMED' THEN 'Confirm the rule again by rules.confirm.'
-          ELSE 'State the rule again, or retract it again by rules.retract.' END AS problem
+          WHEN 'RETRACTED' THEN 'State the rule again, or retract it again by rules.retract.'
+          ELSE 'What was found stays: confirm the rule that shall hold, or retract the other one.'
+          END AS problem
       LIMIT 1"
   }, {
     // A preference with what no preference can have: reads of its scope would fail. That something is
@@ -154,6 +162,38 @@ UNWIND [
         AND said.recordedAt IS :: ZONED DATETIME NOT NULL)
       RETURN 'A ' + type(said) + ' of the rule `' + coalesce(toString(rule.ruleId), 'without an id')
         + '` lacks its time, a ZONED DATETIME. Write it by rules.confirm or rules.retract.' AS problem
+      LIMIT 1"
+  }, {
+    // A contradiction that lacks what is read of it.
+    rows: [each IN $createdRelationships WHERE type(each) = 'CONTRADICTS'],
+    text: "
+      UNWIND $rows AS found
+      WITH found, startNode(found) AS one, endNode(found) AS other
+      WHERE one:StyleRule AND other:StyleRule
+      UNWIND ['key', 'reason', 'createdAt', 'extractionId', 'detector', 'detectorVersion', 'verdict',
+              'layer', 'score', 'strategy'] AS key
+      WITH key, found[key] AS value, other
+      WHERE NOT CASE key
+        WHEN 'createdAt' THEN value IS :: ZONED DATETIME NOT NULL
+        WHEN 'verdict' THEN coalesce(value IN ['conflict', 'suspected'], false)
+        WHEN 'score' THEN value IS :: INTEGER | FLOAT
+        ELSE value IS :: STRING NOT NULL END
+      RETURN 'A CONTRADICTS of the rule `' + coalesce(toString(other.ruleId), 'without an id')
+        + '` has no valid `' + key + '`. Those of rules are written by rules.add and rules.suspect, and '
+        + 'for a rule of plain Cypher by its check.' AS problem
+      LIMIT 1"
+  }, {
+    // A contradiction that goes while both of its rules stay.
+    rows: [each IN $deletedRelationships WHERE type(each) = 'CONTRADICTS'
+           | {one: elementId(startNode(each)), other: elementId(endNode(each))}],
+    text: "
+      UNWIND $rows AS row
+      MATCH (one) WHERE elementId(one) = row.one
+      MATCH (other) WHERE elementId(other) = row.other
+      WITH one, other WHERE one:StyleRule AND other:StyleRule
+      RETURN 'The CONTRADICTS of the rules `' + coalesce(toString(one.ruleId), 'without an id')
+        + '` and `' + coalesce(toString(other.ruleId), 'without an id') + '` would be gone while both '
+        + 'stay. Confirm the one that shall hold, or retract the other one.' AS problem
       LIMIT 1"
   }, {
     // A strictness that no assertion has. What a procedure writes comes with its checkedRev.

@@ -66,7 +66,10 @@ DATA = (
     CREATE (f:Fact {factId: id, user: 'u', fromKey: id, toKey: id})
     CREATE (e)-[:CREATED]->(r), (e)-[:ASSERTED]->(r), (e)-[:ASSERTED]->(c), (e)-[:ASSERTED]->(f)
     CREATE (e)-[:EXTRACTED_FROM]->(s), (c)-[:RELATED_TO {factId: id}]->(c)
-    CREATE (r)-[:CONTRADICTS {key: id}]->(r)
+    CREATE (r)-[:CONTRADICTS {
+        key: id, reason: id, createdAt: datetime(), extractionId: id, detector: 'slots',
+        detectorVersion: '1', verdict: 'conflict', layer: 'typed', strategy: 'most-recent-wins'
+    }]->(r)
     """,
 )
 PARAMETERS = {

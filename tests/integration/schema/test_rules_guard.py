@@ -1,5 +1,6 @@
 """The trigger `rules-guard`, on a real Neo4j with a real APOC."""
 
+import re
 from dataclasses import replace
 
 import neo4j
@@ -407,6 +408,84 @@ def test_contradictions_of_plain_cypher_are_recorded(graph):
     assert found == [["casual", "formal"]]
 
 
+@pytest.fixture
+def contradiction(graph):
+    """The graph, with a recorded contradiction of `formal` and `casual`."""
+    state(graph, "casual", "Use a casual tone", since=2)
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("{key: 'x', reason: 'x', createdAt: datetime(), extractionId: 'x'}", "detector"),
+        ("{createdAt: datetime('2026-01-01').epochMillis}", "createdAt"),
+        ("{createdAt: null}", "createdAt"),
+        ("{verdict: 'surely'}", "verdict"),
+        ("{layer: 1}", "layer"),
+        *((f"{{{key}: null}}", key) for key in ("key", "reason", "extractionId", "strategy")),
+    ],
+)
+def test_a_contradiction_has_what_is_read_of_it(contradiction, given, told):
+    """A CONTRADICTS between rules that lacks something would fail every read of its scope."""
+    whole = "c {.*}" if "reason: 'x'" not in given else "{}"
+    text = refusal(
+        contradiction,
+        "MATCH (a:StyleRule)-[c:CONTRADICTS]->(b:StyleRule) "
+        f"CREATE (b)-[n:CONTRADICTS]->(a) SET n = {whole} SET n += {given}",
+    )
+
+    assert f"A CONTRADICTS of the rule `casual` has no valid `{told}`" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        *(
+            (f"SET c.{key} = 'other'", f"The {key} of a CONTRADICTS of the rule `formal`")
+            for key in ("key", "reason", "createdAt", "extractionId", "verdict", "strategy")
+        ),
+        ("SET c.score = 1.0", "The score of a CONTRADICTS of the rule `formal`"),
+        ("REMOVE c.detector", "The detector of a CONTRADICTS of the rule `formal`"),
+        ("SET c = {}", "a CONTRADICTS of the rule `formal`"),
+        ("DELETE c", "The CONTRADICTS of the rules `casual` and `formal` would be gone"),
+        (
+            "CREATE (a)-[d:CONTRADICTS]->(b) SET d = properties(c) DELETE c",
+            "The CONTRADICTS of the rules `casual` and `formal` would be gone",
+        ),
+    ],
+)
+def test_recorded_evidence_stays(contradiction, change, told):
+    """A stored CONTRADICTS is neither rewritten nor deleted while both rules stay."""
+    found = "MATCH (a:StyleRule)-[c:CONTRADICTS]->(b:StyleRule) "
+
+    assert told in refusal(contradiction, found + change)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "MATCH (r:StyleRule {ruleId: 'formal'}) DETACH DELETE r",
+        "MATCH (:StyleRule {ruleId: 'formal'})-[c:CONTRADICTS]-(r) DELETE c DETACH DELETE r",
+        "MATCH (r:StyleRule) DETACH DELETE r",
+        "MATCH (:StyleRule)-[c:CONTRADICTS]->() SET c.note = 'mine'",
+        "CREATE (:Claim)-[:CONTRADICTS]->(:Claim)",
+        "MATCH (r:StyleRule {ruleId: 'formal'}) CREATE (r)-[:CONTRADICTS]->(:Claim)",
+    ],
+)
+def test_a_contradiction_goes_with_a_rule(contradiction, statement):
+    """A rule may be deleted with its evidence, and what is between other nodes is their own."""
+    contradiction.run(statement).consume()
+
+
+def test_a_contradiction_of_others_may_go(session):
+    """Only evidence about two rules is kept."""
+    session.run("CREATE (:Claim)-[:CONTRADICTS {reason: 1}]->(:Claim)").consume()
+    session.run("MATCH ()-[c:CONTRADICTS]->() SET c.reason = 2 DELETE c").consume()
+
+    assert session.run("MATCH ()-[c:CONTRADICTS]->() RETURN count(c)").single().value() == 0
+
+
 def test_rules_of_one_transaction_are_checked_against_each_other(session):
     """Two rules written together by plain Cypher contradict each other like any two."""
     with session.begin_transaction() as transaction:
@@ -518,11 +597,53 @@ def test_thousands_of_nodes_pass_in_one_transaction(session):
     assert count(session) == 0
 
 
+def test_changes_of_other_nodes_by_thousands_are_passed_over(graph):
+    """Nodes of others may have properties of the names that rules have."""
+    graph.run("UNWIND range(1, 20000) AS n CREATE (:Other {text: n, type: 't'})").consume()
+    graph.run("MATCH (n:Other) SET n.text = n.text + 1, n.user = 'x' REMOVE n.type").consume()
+    graph.run("MATCH (n:Other) DETACH DELETE n").consume()
+
+    assert graph.run("MATCH (r:StyleRule) RETURN count(r)").single().value() == 1
+
+
+def test_rules_by_thousands_pass_in_one_transaction(session):
+    """15 000 nodes with preferences and contradictions are written, and deleted, together."""
+    session.run("""
+        CREATE (u:User {id: 'ann'}), (e:Extraction {extractionId: 'all', method: 'rule'})
+        WITH u, e UNWIND range(1, 7500) AS n
+        CREATE (e)-[:CREATED]->(r:StyleRule {
+            ruleId: toString(n), user: 'ann', scope: 'project', scopeId: toString(n), slot: 'tone',
+            text: 'formal tone', object: '', operator: '', value: 'formal', polarity: 'positive',
+            condition: '', strict: false, checkedRev: 1
+        })
+        CREATE (u)-[:PREFERS {
+            since: datetime(), scope: 'project', temporalMarker: 'current', confirmed: false,
+            strict: false, recordedAt: datetime(), extractionId: 'all'
+        }]->(r)
+        CREATE (e)-[:CREATED]->(:Concept {key: toString(n), user: 'ann'})
+        CREATE (r)-[:CONTRADICTS {
+            key: toString(n), reason: 'x', createdAt: datetime(), extractionId: 'all',
+            detector: 'x', detectorVersion: '1', verdict: 'conflict', layer: 'x', strategy: 'x'
+        }]->(r)
+    """).consume()
+    session.run("MATCH (n) DETACH DELETE n").consume()
+
+    assert count(session) == 0
+
+
 def test_the_plan_of_the_trigger_scans_nothing(session):
     """The guard seeks what it looks for, also when it was planned on an empty graph."""
-    explained = neo4j.Query(f"EXPLAIN {GUARD.text}")
-    operators = list(_operators(session.run(explained, GIVEN).consume().plan))
+    checks = re.findall(r'text: "(.*?)"', GUARD.text, re.DOTALL)
+    parameters = GIVEN | {"rows": [], "more": []}
+    operators = [
+        operator
+        for text in (GUARD.text, *checks)
+        for operator in _operators(
+            session.run(neo4j.Query(f"EXPLAIN {text}"), parameters).consume().plan
+        )
+    ]
 
+    assert len(checks) > 1
     assert [each for each in operators if "Scan" in each] == []
 
 
