@@ -320,8 +320,7 @@ UNWIND [
       WITH row, row.key AS key, fact, firstChecked, unchecked,
         [each IN labels(fact) WHERE each IN row.owners][0] AS label
       WHERE label IS NOT NULL AND (label <> 'StyleRule' OR (
-        (key <> 'text' OR coalesce(fact.slot, '') = '') AND firstChecked[row.id] IS NULL
-        AND (fact.checkedRev IS NOT NULL OR unchecked[row.id] IS NOT NULL)))
+        firstChecked[row.id] IS NULL AND (fact.checkedRev IS NOT NULL OR unchecked[row.id] IS NOT NULL)))
       RETURN 'The ' + key + ' of a stored ' + label + ' cannot change: `'
         + coalesce(toString(coalesce(fact.ruleId, fact.key, fact.factId, fact.extractionId)),
                    'without an id')

@@ -168,6 +168,12 @@ def _read(node: Node, rule: dict[str, Any], assertions: list[dict[str, Any]]) ->
     rule_id = rule.get("ruleId") or uuid4().hex
     if "checkedRev" in rule and all(name in rule for name in IDENTITY):
         # It is stored in canonical form: to read it anew could change what it is.
+        for name in ("user", "scope", "scopeId", "text"):
+            if not isinstance(rule.get(name), str):
+                raise InvalidRule(
+                    f"A StyleRule lacks `{name}`",
+                    hint=f"Give back the `{name}` it was stated with.",
+                )
         scope = parse_scope(rule["user"], rule["scope"], rule["scopeId"])
         return _Stray(node, rule_id, scope, stored_reading(rule), rule["text"], strict)
     given = _parse(rule, assertions)

@@ -199,15 +199,27 @@ def test_a_stored_identity_cannot_change(graph, statement, named):
     assert f"{named} cannot change: `" in refusal(graph, statement)
 
 
-def test_the_text_of_a_rule_without_a_slot_is_its_identity(session):
-    """A text may be worded anew only when the rule's slot is known."""
-    state(session, "plain", "Mind the gap between the lines of the ledger")
-    [slot] = session.run("MATCH (r:StyleRule) RETURN r.slot").value()
-    assert slot == ""
+@pytest.mark.parametrize("text", ["Use a formal tone", "Mind the gap between the lines"])
+@pytest.mark.parametrize("change", ["SET r.text = 'Always use emojis'", "REMOVE r.text"])
+def test_the_text_of_a_rule_is_its_identity(session, text, change):
+    """Agents are given the text: it is that of an Extraction, whether its slot is known or not."""
+    state(session, "plain", text)
 
-    told = refusal(session, "MATCH (r:StyleRule) SET r.text = 'Something else'")
+    told = refusal(session, f"MATCH (r:StyleRule) {change}")
 
     assert "The text of a stored StyleRule cannot change: `plain`" in told
+
+
+def test_a_checked_rule_without_its_text_is_refused_by_name(session):
+    """Somebody took it away before the rule was stored, and had it checked again."""
+    added = "CALL rules.add({user: 'ann', text: 'formal tone'}, {method: 'rule'})"
+    told = pytest.raises(ClientError, match=r"SC-801.*A StyleRule lacks `text`")
+    with told, session.begin_transaction() as transaction:
+        transaction.run(added).consume()
+        transaction.run(
+            "MATCH (r:StyleRule) REMOVE r.text WITH collect(r) AS nodes "
+            "CALL rules.record(nodes) YIELD ruleId RETURN ruleId"
+        ).consume()
 
 
 # What passes
@@ -222,7 +234,7 @@ def test_the_text_of_a_rule_without_a_slot_is_its_identity(session):
         "MATCH (e:Extraction {extractionId: 'seen'})-->(n) DETACH DELETE e, n",
         "MATCH (:User)-[p:PREFERS]->(:StyleRule) DELETE p",
         "MATCH (u:User) DETACH DELETE u",
-        "MATCH (r:StyleRule) SET r.text = 'Use a formal tone, please', r.note = 'mine'",
+        "MATCH (r:StyleRule) SET r.text = r.text, r.note = 'mine'",
         "MATCH (c:Concept {key: 'a'}) SET c.name = 'A'",
         "MATCH (u:User) SET u.key = 1, u.slot = 'x', u.user = 'y' REMOVE u.key, u.type",
         "CREATE (:Ours {key: 1, text: 'x'})-[:CREATED]->(:Ours)-[:RELATED_TO]->(:Ours)",
