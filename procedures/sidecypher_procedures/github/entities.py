@@ -10,14 +10,12 @@ from datetime import datetime
 from typing import Any, Final, TypeVar
 
 from sidecypher_procedures.github.errors import InvalidName
-from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github.names import GHOST, Kind, Target
 
 T = TypeVar("T")
 _Json = Mapping[str, Any]
 
 _PAGE: Final = re.compile(r"https?://[^/?#]+/(?P<owner>[^/?#]+)/(?P<repo>[^/?#]+)")
-# Who stands for a deleted user in the REST API; GraphQL has nobody there.
-_GHOST: Final = "ghost"
 _SETTINGS: Final = {
     "hasIssues": "has_issues",
     "hasWiki": "has_wiki",
@@ -72,7 +70,7 @@ class _Reader:
     def login(self, key: str) -> str | None:
         """Read who somebody is; a deleted user is nobody."""
         login = self.inner(key).text("login")
-        return None if login == _GHOST else login
+        return None if login == GHOST else login
 
     def count(self, key: str) -> int | None:
         return self._scalar(key, int)
@@ -210,7 +208,7 @@ def read_comment(json: _Json) -> dict[str, Any]:
         "id": comment.identifier("id"),
         "node_id": comment.text("node_id"),
         "body": comment.text("body"),
-        "author": comment.inner("user").text("login"),
+        "author": comment.login("user"),
         "author_association": comment.text("author_association"),
         "created_at": comment.moment("created_at"),
         "updated_at": comment.moment("updated_at"),

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from sidecypher_procedures.github.names import GHOST
+
 
 @dataclass(frozen=True, slots=True)
 class User:
@@ -75,6 +77,8 @@ def read_identity(json: Mapping[str, Any]) -> Identity | None:
     if found.repository_url is not None:
         repository = "/".join(found.repository_url.split("/")[-2:])
     account = found.owner or found.user
+    if account is not None and account.login == GHOST:
+        account = None
     return _identity(account and account.id, account and account.login, repository)
 
 

@@ -16,6 +16,9 @@ _LONGEST_NAME: Final = 100
 _REMEMBERED: Final = 256
 _LARGEST_NUMBER: Final = 2**63 - 1
 
+GHOST: Final = "ghost"
+"""The login that stands for a deleted user in the REST API; GraphQL has nobody there."""
+
 
 class Kind(Enum):
     """The kinds of things that can be fetched; the value is what a person calls one."""

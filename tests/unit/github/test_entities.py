@@ -9,6 +9,7 @@ import pytest
 
 from sidecypher_procedures.github.entities import (
     ShapeError,
+    read_comment,
     read_issue,
     read_pull_request,
     read_repository,
@@ -58,6 +59,13 @@ def test_ghosts_are_null() -> None:
     assert pull["author"] is None
     assert pull["head_repo"] is None
     assert (pull["branch"], pull["head_sha"]) == ("x", "y")
+
+
+def test_a_comment_of_a_ghost_has_no_author() -> None:
+    """Who stands for deleted users is nobody, also in a list of comments."""
+    comment = {"id": 1, "user": {"id": 10137, "login": "ghost"}}
+
+    assert read_comment(comment)["author"] is None
 
 
 @pytest.mark.parametrize("mergeable", [None, True, False])

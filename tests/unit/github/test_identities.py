@@ -17,6 +17,10 @@ ANN = {"id": 1, "login": "ann"}
         ),
         ({"user": ANN, "base": {"repo": {"full_name": "o/r"}}}, Identity(User("1", "ann"), "o/r")),
         ({"user": None, "repository_url": "https://x/repos/o/r"}, Identity(None, "o/r")),
+        (
+            {"user": {"id": 10137, "login": "ghost"}, "repository_url": "https://x/repos/o/r"},
+            Identity(None, "o/r"),
+        ),
     ],
 )
 def test_an_identity_is_read(json: dict[str, object], expected: Identity) -> None:
