@@ -1,5 +1,6 @@
 """The figures that are told, and the bars they are held to."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -16,6 +17,8 @@ class Bar:
 
     def share(self, value: float) -> float:
         """How much of what is allowed a value takes; up to 1 the bar is met."""
+        if self.limit == 0:
+            return math.inf if value else 0.0
         return self.limit / value if self.at_least else value / self.limit
 
 

@@ -76,7 +76,7 @@ FIGURES = (
     Figure("cold_query", "200 cold rows by GraphQL", "ms", lambda s: s["cold_query"] * 1e3),
     Figure("cold_query_calls", "the same", "calls", lambda s: s["cold_query_calls"], Bar(3)),
     Figure("many_calls", "1 000 cold rows", "calls", lambda s: s["many_calls"], Bar(10)),
-    Figure("warm_calls", "the same again", "calls", lambda s: s["warm_calls"]),
+    Figure("warm_calls", "the same again", "calls", lambda s: s["warm_calls"], Bar(0)),
     Figure(
         "warm_to_echo",
         "warm row / row of an echo",
