@@ -278,10 +278,12 @@ class GithubClient:
     async def _fetch(self, target: Target) -> Entry:
         async with self._rest_gate:
             since = self._cache.generation
-            known = self._cache.get(self._credential_key, target.key)
+            asker = self._credential_key
+            known = self._cache.get(asker, target.key)
             etag = known.etag if known is not None else None
             reply = await self._connection.get(target, etag)
-        if reply.status == httpx.codes.NOT_MODIFIED and known is not None and etag is not None:
+        confirmed = reply.status == httpx.codes.NOT_MODIFIED and reply.credential_key == asker
+        if confirmed and known is not None and etag is not None:
             entry = replace(
                 known,
                 path=self._cache.path(target.key),
@@ -290,7 +292,7 @@ class GithubClient:
             )
         else:
             entry = self._entry(reply, target)
-        self._cache.put(self._credential_key, target.key, entry, since)
+        self._cache.put(reply.credential_key, target.key, entry, since)
         return entry
 
     async def _fetch_by_query(
@@ -300,10 +302,10 @@ class GithubClient:
         # The query as a whole is tried again; what fails in it was asked for in halves already.
         work = partial(retrying, query, wait=wait, clock=self._clock)
         try:
-            answers = await self._queries.run((since, together), work)
+            answers = await self._queries.run((self._credential_key, since, together), work)
         except RateLimited as error:
             raise used_up(f"`{target}`", error.reset_at, error.details.get("status")) from error
-        found = answers[target]
+        found, asker = answers[target].thing, answers[target].credential_key
         if found is None:
             return await self._fetch(target)
         if isinstance(found, NotFound):
@@ -312,7 +314,7 @@ class GithubClient:
             raise found
         else:
             entry = self._present(found, target)
-        self._cache.put(self._credential_key, target.key, entry, since)
+        self._cache.put(asker, target.key, entry, since)
         return entry
 
     async def _query(self, targets: tuple[Target, ...]) -> dict[Target, Found]:

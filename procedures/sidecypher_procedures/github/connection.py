@@ -46,11 +46,27 @@ for _name in ("httpx", "httpcore"):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer that is no redirect, read to its end."""
+    """An answer that is no redirect, read to its end.
+
+    Attributes:
+        status: Its status.
+        headers: Its headers.
+        content: Its body.
+        credential_key: Whose answer it is: who proved the request, not who would prove one now.
+    """
 
     status: int
     headers: httpx.Headers
     content: bytes
+    credential_key: str = Credential(None).key
+
+
+@dataclass(frozen=True, slots=True)
+class _Validator:
+    """The ETag of an answer, and whose answer that is; it means nothing to another credential."""
+
+    etag: str
+    credential_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +78,17 @@ class _Request:
     url: httpx.URL
     headers: Mapping[str, str]
     content: bytes | None = None
+    validator: _Validator | None = None
 
     def without_condition(self) -> "_Request":
         """Give it without the validator, which belongs to the credential that got it."""
-        kept = {name: text for name, text in self.headers.items() if name != "If-None-Match"}
-        return replace(self, headers=kept)
+        return replace(self, validator=None)
+
+    def condition(self, credential_key: str) -> dict[str, str]:
+        """Give the header that has the answer confirmed, if it is the credential's own."""
+        if self.validator is None or self.validator.credential_key != credential_key:
+            return {}
+        return {"If-None-Match": self.validator.etag}
 
 
 class Connection:
@@ -133,7 +155,8 @@ class Connection:
 
         Args:
             target: What to fetch.
-            etag: Validator of the answer the caller has; the reply may then be a 304.
+            etag: Validator of the answer the caller has from the credential of now; the reply may
+                then be a 304 to that credential.
 
         Raises:
             RateLimited: An earlier answer was a limit that has not ended.
@@ -144,10 +167,11 @@ class Connection:
         """
         known = self._moves.get(target.key)
         start = httpx.URL(self._base + target.path)
-        reply = await self._follow(target, known or start, etag)
+        validator = None if etag is None else _Validator(etag, self.credential_key)
+        reply = await self._follow(target, known or start, validator)
         if reply.status == httpx.codes.NOT_FOUND and known is not None:
             self._moves.pop(target.key, None)
-            reply = await self._follow(target, start, etag)
+            reply = await self._follow(target, start, validator)
         return reply
 
     async def query(self, document: str, variables: Mapping[str, Any]) -> Reply:
@@ -164,7 +188,7 @@ class Connection:
             UnusableAnswer: The answer is too large.
         """
         content = msgspec.json.encode({"query": document, "variables": variables})
-        return await self._send("a GraphQL query", "POST", self._graphql, _JSON, content)
+        return await self._send(_Request("a GraphQL query", "POST", self._graphql, _JSON, content))
 
     async def rate_limit(self) -> Reply:
         """Fetch how many requests are left, which GitHub does not count as one.
@@ -175,7 +199,7 @@ class Connection:
             Unreachable: There is no connection, or it broke.
             UnusableAnswer: The answer is too large.
         """
-        return await self._send("the rate limit", "GET", self._rate_limit, {})
+        return await self._send(_Request("the rate limit", "GET", self._rate_limit, {}))
 
     def next_page(self, target: Target, reply: Reply) -> str | None:
         """Give the path and query, below the base URL, of the page that ``Link`` names as next.
@@ -196,11 +220,10 @@ class Connection:
             raise RedirectRefused(f"The next page for `{target}` is outside of the base URL")
         return url.raw_path.removeprefix(base).decode("ascii")
 
-    async def _follow(self, target: Target, url: httpx.URL, etag: str | None) -> Reply:
+    async def _follow(self, target: Target, url: httpx.URL, validator: _Validator | None) -> Reply:
         permanent = True
         for _ in range(_MAX_REDIRECTS + 1):
-            headers = {} if etag is None else {"If-None-Match": etag}
-            reply = await self._send(f"`{target}`", "GET", url, headers)
+            reply = await self._send(_Request(f"`{target}`", "GET", url, {}, validator=validator))
             if reply.status not in _PERMANENT | _TEMPORARY:
                 return reply
             url = self._redirect(target, url, reply)
@@ -222,17 +245,9 @@ class Connection:
     def _is_own(self, url: httpx.URL) -> bool:
         return _origin(url) == self._origin and not url.userinfo
 
-    async def _send(
-        self,
-        what: str,
-        method: str,
-        url: httpx.URL,
-        headers: Mapping[str, str],
-        content: bytes | None = None,
-    ) -> Reply:
-        request = _Request(what, method, url, headers, content)
+    async def _send(self, request: _Request) -> Reply:
         async with self._slots:
-            self._limits.check(self._resources.get(url, REST), what)
+            self._limits.check(self._resources.get(request.url, REST), request.what)
             return await self._authorised(request)
 
     async def _authorised(self, request: _Request) -> Reply:
@@ -248,13 +263,13 @@ class Connection:
 
     async def _ask_as(self, credential: Credential, request: _Request) -> Reply:
         # Those of now: they are the credential's, which may be replaced before the answer comes.
-        limits, budgets = self._limits, self.budgets
-        reply = await self._exchange(request, credential.headers())
+        limits, budgets, key = self._limits, self.budgets, self.credential_key
+        reply = await self._exchange(request, {**credential.headers(), **request.condition(key)})
         resource = self._resources.get(request.url, REST)
         limits.note(resource, reply.status, reply.headers, reply.content)
         told = told_by(reply.headers)
         budgets.note([] if told is None else [told])
-        return reply
+        return replace(reply, credential_key=key)
 
     async def _post(self, what: str, url: httpx.URL, headers: Mapping[str, str]) -> Reply:
         return await self._exchange(_Request(what, "POST", url, {}), headers)

@@ -359,6 +359,102 @@ def test_a_rotated_token_sees_nothing_of_the_old_one(
     asyncio.run(scenario())
 
 
+@pytest.fixture
+def rotating(github, answering, client_of, tmp_path):
+    """A stand-in that holds back what it has for the old token, and what runs a client of both.
+
+    The old token is refused for the issue 8, and its file then holds the new one.
+    """
+    file = tmp_path / "token"
+    file.write_text("ghp_old")
+    both = answering_to(answering, "ghp_old", "ghp_new")
+
+    def answer(request):
+        asker = request.headers["authorization"]
+        if request.path == OTHER.path and asker == "Bearer ghp_old":
+            file.write_text("ghp_new")
+            return answering(401, body=b"{}")
+        if request.path != "/graphql":
+            return both(request)
+        names = json.loads(request.body)["variables"].items()
+        numbers = {int(name[6:]): number for name, number in names if name.startswith("number")}
+        node = {"__typename": "Issue", "title": asker, "state": "OPEN"}
+        node |= {"fullDatabaseId": "1", "comments": {"totalCount": 0}}
+        found = {f"k{index}": {**node, "number": number} for index, number in numbers.items()}
+        return answering.of({"data": {"r0": found}})
+
+    github.answer = answer
+    github.hold = lambda request: (
+        request.path != OTHER.path and request.headers["authorization"] == "Bearer ghp_old"
+    )
+    return partial(client_of, github.url, token_file=file)
+
+
+def test_an_answer_is_kept_for_whom_it_was_given_to(rotating, github) -> None:
+    """What the old token is given after it was replaced is not kept for the new one."""
+
+    async def scenario() -> None:
+        async with rotating() as client:
+            before = asyncio.create_task(client.get(ISSUE))
+            await asyncio.to_thread(wait_until, lambda: github.paths == [ISSUE.path])
+            await client.get(OTHER)
+            github.released.set()
+            assert (await before).fields["title"] == "Bearer ghp_old"
+            assert (await client.get(ISSUE)).fields["title"] == "Bearer ghp_new"
+
+    asyncio.run(scenario())
+
+
+def test_a_condition_is_sent_by_whom_it_was_given_to(rotating, github, answering) -> None:
+    """A request that is sent after the token was replaced does not carry the old one's ETag."""
+    moved, answer = "/repositories/1/issues/7", github.answer
+
+    async def scenario() -> None:
+        async with rotating() as client:
+            github.released.set()
+            await client.get(ISSUE)
+            github.released.clear()
+            github.requests.clear()
+            github.answer = lambda request: (
+                answering(302, {"Location": moved}, b"{}")
+                if request.path == ISSUE.path
+                else answering(304)
+                if "if-none-match" in request.headers
+                else answer(request)
+            )
+            before = asyncio.create_task(client.get(ISSUE, max_age=0))
+            await asyncio.to_thread(wait_until, lambda: github.paths == [ISSUE.path])
+            await client.get(OTHER)
+            github.released.set()
+            assert (await before).fields["title"] == "Bearer ghp_new"
+            assert (await client.get(ISSUE)).fields["title"] == "Bearer ghp_new"
+
+    asyncio.run(scenario())
+    sent = [request.headers for request in github.requests if request.path != OTHER.path]
+    assert ["if-none-match" in headers for headers in sent] == [True, False]
+
+
+def test_a_query_is_shared_by_one_credential_alone(rotating, github) -> None:
+    """A batch of the new token does not join the query of the old one, nor get what it kept."""
+    many = [Target(Kind.ISSUE, "o", "r", number) for number in range(1, 31)]
+
+    async def scenario() -> None:
+        async with rotating() as client:
+            before = asyncio.create_task(client.get_many(many))
+            await asyncio.to_thread(wait_until, lambda: github.paths == ["/graphql"])
+            await client.get(OTHER)
+            after = asyncio.create_task(client.get_many(many))
+            await asyncio.to_thread(wait_until, lambda: github.paths.count("/graphql") == 2)
+            assert {found.fields["title"] for found in await after} == {"Bearer ghp_new"}
+            github.released.set()
+            assert {found.fields["title"] for found in await before} == {"Bearer ghp_old"}
+            kept = await client.get_many(many)
+            assert {found.fields["title"] for found in kept} == {"Bearer ghp_new"}
+
+    asyncio.run(scenario())
+    assert github.paths.count("/graphql") == 2
+
+
 def test_a_limit_of_the_old_token_does_not_stop_the_new_one(
     github, answering, client_of, tmp_path
 ) -> None:

@@ -1,7 +1,8 @@
 """Many things in one GraphQL call, and in smaller ones when GitHub cannot answer that many."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -23,13 +24,26 @@ from sidecypher_procedures.github.graphql.documents import Document, document
 from sidecypher_procedures.github.graphql.reading import AS_REST
 from sidecypher_procedures.github.names import Kind, Target
 
-Found = dict[str, Any] | GithubError | None
+Thing = dict[str, Any] | GithubError | None
 """A thing as the REST API gives it, or why there is none; None where only the REST API can tell."""
 
 # One thing that GitHub cannot answer for is told from ninety-nine others by fifteen calls.
 _MAX_CALLS: Final = 16
 _OVERLOADED: Final = frozenset({httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT})
 _FORBIDDEN: Final = frozenset({"FORBIDDEN", "INSUFFICIENT_SCOPES"})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What became of one thing that was asked for.
+
+    Attributes:
+        thing: The thing, or why there is none.
+        credential_key: Whose answer it is.
+    """
+
+    thing: Thing
+    credential_key: str
 
 
 class _Overloaded(Exception):
@@ -74,7 +88,7 @@ async def fetch_all(
 
     Example:
         >>> found = await fetch_all(connection, targets, now)  # doctest: +SKIP
-        >>> found[targets[0]]["title"]  # doctest: +SKIP
+        >>> found[targets[0]].thing["title"]  # doctest: +SKIP
         'Found a bug'
     """
     found: dict[Target, Found] = {}
@@ -90,7 +104,8 @@ async def fetch_all(
             if middle and calls + len(waiting) + 2 <= _MAX_CALLS:
                 waiting += (asked[:middle], asked[middle:])
             else:
-                found |= {target: overloaded.failure(target) for target in asked}
+                asker = connection.credential_key
+                found |= {target: Found(overloaded.failure(target), asker) for target in asked}
     return found
 
 
@@ -107,9 +122,12 @@ async def _ask(
         raise limit
     if reply.status in _OVERLOADED:
         raise _Overloaded(lambda target: outcomes.failure(reply, target, now))
+    things: Mapping[Target, Thing]
     if reply.status != httpx.codes.OK:
-        return {target: outcomes.failure(reply, target, now) for target in targets}
-    return dict(_rows(made, _answer(reply)))
+        things = {target: outcomes.failure(reply, target, now) for target in targets}
+    else:
+        things = dict(_rows(made, _answer(reply)))
+    return {target: Found(thing, reply.credential_key) for target, thing in things.items()}
 
 
 def _answer(reply: Reply) -> _Answer:
@@ -126,7 +144,7 @@ def _answer(reply: Reply) -> _Answer:
     return answer
 
 
-def _rows(made: Document, answer: _Answer) -> Iterator[tuple[Target, Found]]:
+def _rows(made: Document, answer: _Answer) -> Iterator[tuple[Target, Thing]]:
     data = answer.data or {}
     depth = max(map(len, made.places.values()))
     errors: dict[tuple[str | int, ...], _Error] = {}
@@ -144,7 +162,7 @@ def _at(data: Any, place: tuple[str, ...]) -> Any:
     return data
 
 
-def _thing(target: Target, node: Any) -> Found:
+def _thing(target: Target, node: Any) -> Thing:
     if node is None:
         return outcomes.absence(NotFound, target)
     try:
