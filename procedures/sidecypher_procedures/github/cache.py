@@ -104,9 +104,12 @@ class EntityCache:
         paths = {asked, self.path(asked)}
         if below:
             names = self._names.items()
-            paths |= {path for name, path in names if name.startswith(f"{asked}/")}
+            paths |= {path for name, path in names if _within(name, asked, below=True)}
         for path in paths:
             self._mark(path, self.generation)
+        # An old name may have been given to another entity, which GitHub is to say.
+        for name in [name for name in self._names if _within(name, asked, below=below)]:
+            self._names.pop(name, None)
         kept = paths.union(*map(self._store.below, paths)) if below else paths
         return sum(map(self._store.drop, kept))
 
@@ -122,6 +125,10 @@ class EntityCache:
             self._invalidated.clear()
             self._forgotten = self.generation
         self._invalidated[path] = generation
+
+
+def _within(path: str, asked: str, *, below: bool) -> bool:
+    return path == asked or (below and path.startswith(f"{asked}/"))
 
 
 @dataclass(slots=True)

@@ -171,7 +171,8 @@ class GithubClient:
     def invalidate(self, owner: str, repo: str, number: int | None = None) -> int:
         """Drop what is in memory of a repository and all in it, or of one number in it.
 
-        What is being fetched now is given to who waits for it, and not kept.
+        What is being fetched now is given to who waits for it, and not kept. Where the name had
+        moved to is forgotten too: it may be another's by now.
 
         Returns:
             How many entries were dropped.
@@ -180,11 +181,14 @@ class GithubClient:
             InvalidName: A name or the number cannot be one.
         """
         if number is None:
-            repository = Target(Kind.REPOSITORY, owner, repo)
-            return self._cache.invalidate(repository.key, below=True)
+            return self._forget(Target(Kind.REPOSITORY, owner, repo), below=True)
         # GitHub counts issues and pull requests together, and gives each pull request as both.
         numbered = [Target(kind, owner, repo, number) for kind in (Kind.ISSUE, Kind.PULL_REQUEST)]
-        return sum(self._cache.invalidate(target.key) for target in numbered)
+        return sum(self._forget(target) for target in numbered)
+
+    def _forget(self, target: Target, *, below: bool = False) -> int:
+        self._connection.forget_moves(target.key, below=below)
+        return self._cache.invalidate(target.key, below=below)
 
     async def _fetch_many(
         self, cold: list[Target], wait: float, api: Api

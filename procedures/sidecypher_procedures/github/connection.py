@@ -201,6 +201,17 @@ class Connection:
         """
         return await self._send(_Request("the rate limit", "GET", self._rate_limit, {}))
 
+    def forget_moves(self, key: str, *, below: bool = False) -> None:
+        """Ask for a target where its name says, wherever it had moved to.
+
+        Args:
+            key: The target's key.
+            below: Whether to forget the moves of what is below it too.
+        """
+        for known in list(self._moves):
+            if known == key or (below and known.startswith(f"{key}/")):
+                self._moves.pop(known, None)
+
     def next_page(self, target: Target, reply: Reply) -> str | None:
         """Give the path and query, below the base URL, of the page that ``Link`` names as next.
 

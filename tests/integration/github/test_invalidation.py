@@ -84,6 +84,28 @@ def test_a_renamed_repository_is_one_under_all_its_names(github, answering, clie
     assert github.paths == [PATH, NEW, NEW]
 
 
+@pytest.mark.parametrize("number", [7, None])
+def test_a_name_that_is_invalidated_is_asked_for_itself(
+    github, answering, client_of, number
+) -> None:
+    """A remembered move is dropped too: the old name may have been given to a new repository."""
+    github.answer = lambda request: (
+        answering(301, {"Location": NEW}, b"{}")
+        if request.path == PATH
+        else answering.of(issue(repo="Planet"))
+    )
+
+    async def scenario() -> None:
+        async with client_of(github.url) as client:
+            await client.get(ISSUE)
+            github.answer = lambda _: answering.of({**issue("another"), "node_id": "I_2"})
+            client.invalidate("octocat", "Hello-World", number)
+            assert (await client.get(ISSUE, max_age=0)).fields["title"] == "another"
+
+    asyncio.run(scenario())
+    assert github.paths == [PATH, NEW, PATH]
+
+
 @pytest.mark.parametrize("arguments", [("o/x", "r"), ("o", ".."), ("o", "r", 0), ("o", "r", True)])
 def test_a_bad_name_is_refused(client_of, arguments) -> None:
     """What cannot be a name drops nothing."""

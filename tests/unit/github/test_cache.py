@@ -54,6 +54,17 @@ def test_a_renamed_entity_is_one_entry(cache) -> None:
     assert cache.get("a", PATH) is cache.get("a", NEW) is None
 
 
+@pytest.mark.parametrize(("asked", "below"), [(PATH, False), ("/repos/o/r", True)])
+def test_an_invalidated_name_leads_nowhere(cache, asked, below) -> None:
+    """An old name that is invalidated, or whose repository is, is no name of another any more."""
+    cache.put("a", PATH, entry(path=NEW, node="issue 1"), since=0)
+    cache.invalidate(asked, below=below)
+    cache.put("a", NEW, entry(path=NEW, node="issue 1"), since=cache.generation)
+
+    assert cache.path(PATH) == PATH
+    assert cache.get("a", PATH) is None
+
+
 def test_what_was_kept_under_an_old_name_is_found_by_its_identity(cache) -> None:
     """A rename is noticed by the node id: the old name leads to the entry of the new one."""
     cache.put("a", PATH, entry(path=PATH, node="issue 1"), since=0)
