@@ -34,6 +34,8 @@ _MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 # An old name may be given to a new repository, so that a move is not believed for ever.
 _MOVE_SECONDS: Final = 3600.0
 _MAX_MOVES: Final = 4096
+# How long a token that GitHub refused, and that cannot be replaced, is not tried again.
+_REFUSED_SECONDS: Final = 10.0
 # On GitHub Enterprise Server REST is below a version and GraphQL beside it.
 _ENTERPRISE_REST: Final = "/v3"
 _JSON: Final = {"Content-Type": "application/json"}
@@ -91,6 +93,15 @@ class _Request:
         return {"If-None-Match": self.validator.etag}
 
 
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """The answer to a credential that GitHub does not accept, and until when it stands for all."""
+
+    credential: Credential
+    reply: Reply
+    ends: float
+
+
 class Connection:
     """Sends requests to the configured origin, with the token, and follows the redirects of GETs.
 
@@ -111,12 +122,15 @@ class Connection:
         self._resources = {self._graphql: GRAPHQL, self._rate_limit: UNCOUNTED}
         self._authentication = authentication(settings, clock, self._post)
         self._accepted: Credential | None = None
+        self._refusal: _Refusal | None = None
         self._clock = clock
         # A guard against a body that drips: httpx only limits the time between two reads.
         self._seconds = settings.connect_timeout + settings.read_timeout
         # Whoever waits for a slot is not yet waiting for GitHub: the seconds above begin after.
         self._slots = asyncio.Semaphore(_MAX_REQUESTS)
         self._limits = Limits(clock)
+        # An App's own, as it asks for tokens: what its tokens may ask is counted apart.
+        self._app_limits = Limits(clock)
         self.budgets = Budgets(clock)
         self._moves: TTLCache[str, httpx.URL] = TTLCache(
             _MAX_MOVES, _MOVE_SECONDS, timer=clock.monotonic
@@ -263,14 +277,30 @@ class Connection:
 
     async def _authorised(self, request: _Request) -> Reply:
         credential = await self._authentication.credential()
+        reply = self._refused(credential)
+        if reply is None:
+            credential, reply = await self._proven(credential, request)
+        self._judge(request.what, credential, reply)
+        return reply
+
+    async def _proven(self, credential: Credential, request: _Request) -> tuple[Credential, Reply]:
+        """Send as the credential, or as its replacement if it is refused; tell as which."""
         reply = await self._ask_as(credential, request)
         if reply.status == httpx.codes.UNAUTHORIZED:
             other = await self._replacement(credential)
             if other is not None:
                 credential = other
                 reply = await self._ask_as(other, request.without_condition())
-        self._judge(request.what, credential, reply)
-        return reply
+        if reply.status == httpx.codes.UNAUTHORIZED and credential.token is not None:
+            ends = self._clock.monotonic() + _REFUSED_SECONDS
+            self._refusal = _Refusal(credential, reply, ends)
+        return credential, reply
+
+    def _refused(self, credential: Credential) -> Reply | None:
+        known = self._refusal
+        if known is None or known.credential != credential:
+            return None
+        return known.reply if self._clock.monotonic() < known.ends else None
 
     async def _ask_as(self, credential: Credential, request: _Request) -> Reply:
         # Those of now: they are the credential's, which may be replaced before the answer comes.
@@ -283,7 +313,10 @@ class Connection:
         return replace(reply, credential_key=key)
 
     async def _post(self, what: str, url: httpx.URL, headers: Mapping[str, str]) -> Reply:
-        return await self._exchange(_Request(what, "POST", url, {}), headers)
+        self._app_limits.check(REST, what)
+        reply = await self._exchange(_Request(what, "POST", url, {}), headers)
+        self._app_limits.note(REST, reply.status, reply.headers, reply.content)
+        return reply
 
     async def _replacement(self, refused: Credential) -> Credential | None:
         before = self.credential_key

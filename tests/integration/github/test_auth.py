@@ -22,6 +22,7 @@ from sidecypher_procedures.github.settings import GithubSettings
 ISSUE = Target(Kind.ISSUE, "octocat", "Hello-World", 7)
 OTHER = Target(Kind.ISSUE, "octocat", "Hello-World", 8)
 UNTIMED = {"verify_exp": False, "verify_iat": False}
+ISSUE_PATH = "/api/v3" + ISSUE.path
 TOKENS = "/api/v3/app/installations/42/access_tokens"
 
 
@@ -257,6 +258,28 @@ def test_a_limit_on_tokens_is_a_limit(installation, app_client) -> None:
             assert caught.value.details["resetAt"] == "2026-01-02T03:14:05+00:00"
 
     asyncio.run(scenario())
+
+
+HOURLY = {"X-RateLimit-Remaining": "0", "X-RateLimit-Resource": "core"}
+
+
+@pytest.mark.parametrize("headers", [{"Retry-After": "600"}, HOURLY], ids=["secondary", "hourly"])
+def test_a_limit_on_tokens_stops_asking_for_them(installation, app_client, headers) -> None:
+    """While an App may not ask for a token, no request asks for one again, nor is sent."""
+    installation.refusal = installation.answering(403, headers, b"{}")
+
+    async def scenario() -> None:
+        async with app_client() as client:
+            for api in ("rest", "graphql"):
+                many = [Target(Kind.ISSUE, "o", "r", number) for number in range(1, 101)]
+                found = await client.get_many(many, api=api)
+                assert {type(error) for error in found} == {errors.RateLimited}
+            installation.time.passed = 700.0
+            installation.refusal = None
+            assert (await client.get(ISSUE)).fields["title"] == "A"
+
+    asyncio.run(scenario())
+    assert installation.github.paths == [TOKENS, TOKENS, ISSUE_PATH]
 
 
 @pytest.mark.parametrize(
@@ -513,6 +536,26 @@ def test_a_token_revoked_mid_way_is_its_own_outcome(github, answering, client_of
                 assert caught.value.details == {"status": 401}
                 assert not caught.value.retryable
                 assert "ghp_" not in f"{caught.value!r}{caught.value.hint}"
+
+    asyncio.run(scenario())
+
+
+def test_a_refused_token_is_not_tried_for_every_row(github, answering, client_of, time) -> None:
+    """What is queued behind a token that GitHub refuses is not sent; ten seconds later it is."""
+    github.answer = lambda _: answering(401, body=b"{}")
+    many = [Target(Kind.ISSUE, "o", "r", number) for number in range(1, 101)]
+
+    async def scenario() -> None:
+        async with client_of(github.url, token="ghp_token") as client:
+            found = await client.get_many(many, api="rest")
+            assert {type(error) for error in found} == {errors.BadCredentials}
+            assert len({error.message for error in found}) == 100
+            assert len(github.requests) <= 20
+            github.answer = answering_to(answering, "ghp_token")
+            with pytest.raises(errors.BadCredentials):
+                await client.get(ISSUE)
+            time.passed = 10.0
+            assert (await client.get(ISSUE)).fields["number"] == 7
 
     asyncio.run(scenario())
 
