@@ -22,7 +22,7 @@ from sidecypher_procedures.github.errors import (
     ServerFailed,
     UnusableAnswer,
 )
-from sidecypher_procedures.github.limits import REST, read_limit, used_up
+from sidecypher_procedures.github.limits import used_up
 from sidecypher_procedures.github.settings import (
     PREFIX,
     App,
@@ -193,9 +193,8 @@ def _read_token(content: bytes, now: datetime) -> _InstallationToken:
 
 
 def _refusal(reply: "Reply", now: datetime) -> GithubError:
-    limit = read_limit(REST, reply.status, reply.headers, reply.content, now)
-    if limit is not None:
-        return used_up(_WHAT, limit.until, reply.status)
+    if reply.stops_until is not None:
+        return used_up(_WHAT, reply.stops_until, reply.status)
     details: dict[str, Any] = {"status": reply.status}
     if httpx.codes.is_server_error(reply.status):
         text = f"GitHub failed with status {reply.status} for {_WHAT}"

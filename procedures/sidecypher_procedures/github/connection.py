@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -55,12 +56,14 @@ class Reply:
         headers: Its headers.
         content: Its body.
         credential_key: Whose answer it is: who proved the request, not who would prove one now.
+        stops_until: When the limit ends that it is; later than it says if it is met repeatedly.
     """
 
     status: int
     headers: httpx.Headers
     content: bytes
     credential_key: str = Credential(None).key
+    stops_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,16 +310,16 @@ class Connection:
         limits, budgets, key = self._limits, self.budgets, self.credential_key
         reply = await self._exchange(request, {**credential.headers(), **request.condition(key)})
         resource = self._resources.get(request.url, REST)
-        limits.note(resource, reply.status, reply.headers, reply.content)
+        until = limits.note(resource, reply.status, reply.headers, reply.content)
         told = told_by(reply.headers)
         budgets.note([] if told is None else [told])
-        return replace(reply, credential_key=key)
+        return replace(reply, credential_key=key, stops_until=until)
 
     async def _post(self, what: str, url: httpx.URL, headers: Mapping[str, str]) -> Reply:
         self._app_limits.check(REST, what)
         reply = await self._exchange(_Request(what, "POST", url, {}), headers)
-        self._app_limits.note(REST, reply.status, reply.headers, reply.content)
-        return reply
+        until = self._app_limits.note(REST, reply.status, reply.headers, reply.content)
+        return replace(reply, stops_until=until)
 
     async def _replacement(self, refused: Credential) -> Credential | None:
         before = self.credential_key

@@ -147,15 +147,17 @@ class Limits:
         if ends:
             raise used_up(what, max(ends))
 
-    def note(self, resource: str, status: int, headers: httpx.Headers, content: bytes) -> None:
-        """Learn from an answer."""
+    def note(
+        self, resource: str, status: int, headers: httpx.Headers, content: bytes
+    ) -> datetime | None:
+        """Learn from an answer; if it is a limit, tell until when it stops requests."""
         limit = read_limit(resource, status, headers, content, self._clock.now())
         if limit is not None:
-            self._stop(limit)
-        else:
-            self._forget(_resource(headers, resource))
+            return self._stop(limit)
+        self._forget(_resource(headers, resource))
+        return None
 
-    def _stop(self, limit: Limit) -> None:
+    def _stop(self, limit: Limit) -> datetime:
         passed = self._clock.monotonic()
         known = self._stops.get(limit.resource)
         repeats = 0
@@ -164,10 +166,12 @@ class Limits:
             repeats = known.repeats + (1 if known.ends <= passed else 0)
         now = self._clock.now()
         shortest = (_SHORTEST if limit.stated else _UNSTATED) * 2 ** min(repeats, _MOST_DOUBLINGS)
-        until = max(limit.until, now + shortest)
+        until: datetime = max(limit.until, now + shortest)
         stop = _Stop(until, passed + (until - now).total_seconds(), repeats)
-        if known is None or stop.ends > known.ends:
-            self._stops[limit.resource] = stop
+        if known is not None and known.ends >= stop.ends:
+            return known.until
+        self._stops[limit.resource] = stop
+        return until
 
     def _forget(self, resource: str) -> None:
         """Forget the stops that an answer proves to be over; one may be older than the stop."""

@@ -62,7 +62,7 @@ def failure(reply: Reply, target: Target | str, now: datetime) -> GithubError:
     if reply.status in {httpx.codes.FORBIDDEN, httpx.codes.TOO_MANY_REQUESTS}:
         limit = read_limit(REST, reply.status, reply.headers, reply.content, now)
         if limit is not None:
-            return used_up(f"the {what}", limit.until, reply.status)
+            return used_up(f"the {what}", reply.stops_until or limit.until, reply.status)
         return _denied(reply, what)
     if httpx.codes.is_server_error(reply.status):
         return ServerFailed(
@@ -84,7 +84,9 @@ def graphql_limit(reply: Reply, now: datetime) -> RateLimited | None:
         True
     """
     limit = read_limit(GRAPHQL, reply.status, reply.headers, reply.content, now)
-    return None if limit is None else used_up("a GraphQL query", limit.until, reply.status)
+    if limit is None:
+        return None
+    return used_up("a GraphQL query", reply.stops_until or limit.until, reply.status)
 
 
 def body(reply: Reply, target: Target | str) -> dict[str, Any]:

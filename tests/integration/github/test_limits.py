@@ -50,6 +50,25 @@ def test_a_limit_that_ends_too_late_fails_at_once(github, answering, client_of, 
     assert time.passed == 0.0
 
 
+def test_who_meets_a_limit_is_told_what_all_others_are(github, answering, client_of, time) -> None:
+    """A limit that does not say when it ends is told as it stops: twice as long each time."""
+    github.answer = lambda _: answering(429, body=b"{}")
+
+    async def scenario() -> None:
+        async with client_of(github.url) as client:
+            for minutes in (1, 2, 4):
+                told = []
+                for target in (ISSUE, OTHER):
+                    with pytest.raises(errors.RateLimited) as caught:
+                        await client.get(target, wait=30)
+                    told.append((caught.value.reset_at - time.now()).total_seconds())
+                assert told == [60.0 * minutes] * 2
+                time.passed += 60.0 * minutes
+
+    asyncio.run(scenario())
+    assert len(github.requests) == 3
+
+
 def test_a_limit_stops_what_is_queued_too(github, answering, client_of) -> None:
     """No more than twenty requests are under way, and those behind them are not sent any more."""
     github.answer = lambda _: answering(403, {"X-RateLimit-Remaining": "0"}, b"{}")
