@@ -302,18 +302,15 @@ class GithubClient:
     async def _fetch_by_query(
         self, target: Target, together: tuple[Target, ...], since: int, wait: float
     ) -> Entry:
-        query = partial(self._query, together)
-        # The query as a whole is tried again; what fails in it was asked for in halves already.
-        work = partial(retrying, query, wait=wait, clock=self._clock)
-        try:
-            answers = await self._queries.run((self._credential_key, since, together), work)
-        except RateLimited as error:
-            raise used_up(f"`{target}`", error.reset_at, error.details.get("status")) from error
+        work = partial(self._query, together, wait)
+        answers = await self._queries.run((self._credential_key, since, together), work)
         found, asker = answers[target].thing, answers[target].credential_key
         if found is None:
             return await self._fetch(target)
         if isinstance(found, NotFound):
             entry = self._absent(NotFound)
+        elif isinstance(found, RateLimited):
+            raise used_up(f"`{target}`", found.reset_at, found.details.get("status")) from found
         elif isinstance(found, GithubError):
             raise found
         else:
@@ -321,9 +318,22 @@ class GithubClient:
         self._cache.put(asker, target.key, entry, since)
         return entry
 
-    async def _query(self, targets: tuple[Target, ...]) -> dict[Target, Found]:
+    async def _query(self, targets: tuple[Target, ...], wait: float) -> dict[Target, Found]:
+        """Ask for all together, and again for those that an error left without an answer."""
+        found: dict[Target, Found] = {}
+        try:
+            await retrying(partial(self._ask, targets, found), wait=wait, clock=self._clock)
+        except GithubError as error:
+            left = Found(error, self._credential_key)
+            found |= {target: left for target in targets if target not in found}
+        return found
+
+    async def _ask(self, targets: tuple[Target, ...], found: dict[Target, Found]) -> None:
+        """Ask for those that are not found, and put into it what there is."""
+        left = [target for target in targets if target not in found]
         async with self._query_gate:
-            return await fetch_all(self._connection, targets, self._clock.now())
+            async for part in fetch_all(self._connection, left, self._clock.now()):
+                found |= part
 
     def _entry(self, reply: Reply, target: Target) -> Entry:
         missing = outcomes.MISSING.get(reply.status)

@@ -1,5 +1,6 @@
 """Batches by GraphQL: how many calls they cost, and whose error is whose."""
 
+import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,6 +11,7 @@ from fix_waiting import wait_until
 from sidecypher.errors import CallError
 from sidecypher.testing import ProcedureEnvironment
 from sidecypher_procedures.github import get_issue, get_pull_request, get_repository
+from sidecypher_procedures.github.names import Kind, Target
 
 TOKEN = "github_pat_secretsecretsecretsecret"
 
@@ -204,6 +206,36 @@ def test_a_query_that_is_too_much_is_halved(origin, environment, answering, fail
         number for number in range(1, 101) if number != 42
     ]
     assert len(origin.paths) <= 15
+
+
+FAILING = {"SC-507": {"status": 429, "headers": {"Retry-After": "20"}}, "SC-509": {"length": 99}}
+
+
+@pytest.mark.parametrize("code", FAILING)
+@pytest.mark.parametrize("wait", [5.0, 30.0])
+def test_a_half_that_fails_takes_nothing_from_the_other(origin, client_of, answering, code, wait):
+    """What one half gave is kept when the other fails, and only the other is asked for again."""
+    many = [Target(Kind.ISSUE, "o", "r", number) for number in range(1, 101)]
+    faults = iter([answering(502)])
+
+    def spoil(asked, good):
+        first = next(faults, None)
+        return first or (answering(**FAILING[code]) if 100 in numbers_in(asked) else good)
+
+    spoilt(origin, spoil)
+
+    async def scenario():
+        async with client_of(origin.url, token=TOKEN) as client:
+            found = await client.get_many(many, wait=wait)
+            assert [each.fields["number"] for each in found[:50]] == list(range(1, 51))
+            assert {each.code for each in found[50:]} == {code}
+            if code == "SC-507":
+                assert "`o/r#77`" in found[76].message
+
+    asyncio.run(scenario())
+    asked = [numbers_in(request) for request in origin.requests]
+    assert [len(numbers) for numbers in asked[:2]] == [100, 50]
+    assert all(set(numbers) == set(range(51, 101)) for numbers in asked[2:])
 
 
 def test_halving_is_bounded(origin, environment, answering):

@@ -1,7 +1,7 @@
 """Many things in one GraphQL call, and in smaller ones when GitHub cannot answer that many."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -73,10 +73,11 @@ class _Answer(msgspec.Struct):
 
 async def fetch_all(
     connection: Connection, targets: Sequence[Target], now: datetime
-) -> dict[Target, Found]:
+) -> AsyncIterator[dict[Target, Found]]:
     """Fetch things of one kind by one call; one that is too much for GitHub is halved.
 
-    No more than sixteen calls are made.
+    No more than sixteen calls are made. What each gave is given at once, so that the caller has it
+    when a later one fails.
 
     Args:
         connection: Where to ask.
@@ -87,26 +88,24 @@ async def fetch_all(
         GithubError: There is no connection to GitHub, its answer cannot be read, or is a limit.
 
     Example:
-        >>> found = await fetch_all(connection, targets, now)  # doctest: +SKIP
-        >>> found[targets[0]].thing["title"]  # doctest: +SKIP
-        'Found a bug'
+        >>> async for part in fetch_all(connection, targets, now):  # doctest: +SKIP
+        ...     print(part[targets[0]].thing["title"])
+        Found a bug
     """
-    found: dict[Target, Found] = {}
     waiting = deque([tuple(targets)])
     calls = 0
     while waiting:
         asked = waiting.popleft()
         calls += 1
         try:
-            found |= await _ask(connection, asked, now)
+            yield await _ask(connection, asked, now)
         except _Overloaded as overloaded:
             middle = len(asked) // 2
             if middle and calls + len(waiting) + 2 <= _MAX_CALLS:
                 waiting += (asked[:middle], asked[middle:])
             else:
                 asker = connection.credential_key
-                found |= {target: Found(overloaded.failure(target), asker) for target in asked}
-    return found
+                yield {target: Found(overloaded.failure(target), asker) for target in asked}
 
 
 async def _ask(
