@@ -57,7 +57,8 @@ class StandIn(ThreadingHTTPServer):
     """Answers every path by `answer`, keeps the requests, and can hold its answers back.
 
     All of them while it is not `open`; those that `hold` tells until it is `released`. Its
-    `date` is the header of that name, the machine's own time if there is none.
+    `date` is the header of that name, the machine's own time if there is none. `most_at_a_time`
+    is how many requests it had at most without having begun to answer them.
     """
 
     daemon_threads = True
@@ -67,12 +68,21 @@ class StandIn(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answer: Callable[[Request], Answer] = lambda _request: Answer(404, body=b"{}")
         self.requests: list[Request] = []
+        self.most_at_a_time = 0
+        self._at_a_time = 0
+        self._counting = threading.Lock()
         self.date: str | None = None
         self.arrived = threading.Event()
         self.open = threading.Event()
         self.open.set()
         self.released = threading.Event()
         self.hold: Callable[[Request], bool] = lambda _request: False
+
+    def count(self, change: int) -> None:
+        """Note that a request has come, or that its answer begins."""
+        with self._counting:
+            self._at_a_time += change
+            self.most_at_a_time = max(self.most_at_a_time, self._at_a_time)
 
     @property
     def url(self) -> str:
@@ -96,6 +106,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         body = self.rfile.read(int(headers.get("content-length", 0)))
         request = Request(self.path, headers, self.command, body)
+        self.server.count(+1)
         self.server.requests.append(request)
         answer = self.server.answer(request)
         self.server.arrived.set()
@@ -103,6 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.open.wait(30)
         if self.server.hold(request):
             self.server.released.wait(30)
+        self.server.count(-1)
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
