@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
@@ -15,13 +16,19 @@ if TYPE_CHECKING:
 
     from sidecypher.address import Address
 
-RUN_SECONDS: Final = 30.0
-"""How long a statement of a `BoltClient` may take."""
+RUN_SECONDS: Final = 60.0
+"""How long a statement of a `BoltClient` may take: longer than most procedures that it calls."""
 
 CONNECT_SECONDS: Final = 5.0
 """How long Neo4j may take to accept a connection."""
 
+REFUSED_SECONDS: Final = 60.0
+"""How long a refused password is not used: again and again it would lock the user out of Neo4j."""
+
 _CONNECTIONS: Final = 4
+
+# What Neo4j says of a right password too, after too many that were wrong.
+_LOCKED_OUT: Final = "Neo.ClientError.Security.AuthenticationRateLimit"
 
 # What it has to say is in the errors; without a handler Python would print it among lines of JSON.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
@@ -44,6 +51,7 @@ class BoltConnection:
         self._driver: neo4j.Driver | None = None
         self._address: Address | None = None
         self._refused: Address | None = None
+        self._again = 0.0
 
     def run(self, cypher: LiteralString, params: dict[str, Any], seconds: float) -> list[Record]:
         """Run a statement, and wait for its records.
@@ -59,24 +67,45 @@ class BoltConnection:
         address = self._find()
         if address is None:
             raise Neo4jUnavailable("No Neo4j is known to the sidecar", retryable=True)
-        if address == self._refused:
-            # Wrong passwords, again and again, would lock the user out of Neo4j.
-            raise Neo4jUnavailable("Neo4j has refused the sidecar's password")
+        self._take_turn(address)
         try:
             with self._driver_of(address).session() as session:
                 found = session.run(neo4j.Query(cypher, timeout=seconds), params)
-                return [record.data() for record in found]
+                records = [record.data() for record in found]
         except AuthError:
-            self._refused = address
-            self.close()
-            raise Neo4jUnavailable("Neo4j has refused the sidecar's password") from None
+            raise self._refuse(address) from None
         except Neo4jError as error:
+            if error.code == _LOCKED_OUT:
+                raise self._refuse(address) from None
             if error.is_retryable():
                 raise Neo4jUnavailable("Neo4j asks to try again", retryable=True) from error
             raise CypherError(error.message or "", neo4j_code=error.code or "") from error
         except (DriverError, OSError) as error:
             self.close()
             raise Neo4jUnavailable("Neo4j cannot be reached", retryable=True) from error
+        self._refused = None
+        return records
+
+    def _take_turn(self, address: "Address") -> None:
+        """Let one statement a minute try a password that was refused.
+
+        Raises:
+            Neo4jUnavailable: It is not time yet.
+        """
+        with self._lock:
+            if address != self._refused:
+                return
+            if time.monotonic() < self._again:
+                raise _refusal()
+            self._again = time.monotonic() + REFUSED_SECONDS
+
+    def _refuse(self, address: "Address") -> Neo4jUnavailable:
+        """Remember that Neo4j has refused the password of this address."""
+        with self._lock:
+            self._refused = address
+            self._again = time.monotonic() + REFUSED_SECONDS
+        self.close()
+        return _refusal()
 
     def close(self) -> None:
         """Close what is open; what runs now fails."""
@@ -111,7 +140,7 @@ class BoltClient:
         self._slots = asyncio.Semaphore(_CONNECTIONS)
 
     async def run(self, cypher: LiteralString, /, **params: Any) -> list[Record]:
-        """Run a statement and return its records, for at most 30 seconds.
+        """Run a statement and return its records, for at most a minute.
 
         Args:
             cypher: The statement; never build it from values.
@@ -132,6 +161,11 @@ class BoltClient:
     def stop(self) -> None:
         """Close all connections."""
         self._connection.close()
+
+
+def _refusal() -> Neo4jUnavailable:
+    # Somebody may give the user that password, or unlock it: then the next try does.
+    return Neo4jUnavailable("Neo4j has refused the sidecar's password", retryable=True)
 
 
 def _in_thread(work: Callable[[], list[Record]]) -> Future[list[Record]]:

@@ -1,9 +1,60 @@
-"""`BoltClient` where there is no Neo4j to be called."""
+"""`BoltClient` where there is no Neo4j to be called, or a stand-in for the driver."""
+
+import contextlib
 
 import pytest
 from fix_waiting import awaited
+from neo4j.exceptions import AuthError, Neo4jError
 
-from sidecypher import BoltClient, Neo4jUnavailable
+from sidecypher import BoltClient, Neo4jUnavailable, bolt
+from sidecypher.bolt import BoltConnection
+
+LOCKED_OUT = Neo4jError._hydrate_neo4j(
+    code="Neo.ClientError.Security.AuthenticationRateLimit", message="too often"
+)
+
+
+class Driver:
+    """Stands in for Neo4j: fails with `error` while there is one, and counts how often."""
+
+    def __init__(self, error=None):
+        self.error = error
+        self.asked = 0
+
+    def session(self):
+        return contextlib.nullcontext(self)
+
+    def run(self, *_):
+        self.asked += 1
+        if self.error is not None:
+            raise self.error
+        return []
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def now(monkeypatch):
+    """A clock that a test sets."""
+    time = [1000.0]
+    monkeypatch.setattr(bolt.time, "monotonic", lambda: time[0])
+    return time
+
+
+@pytest.fixture
+def connected(monkeypatch):
+    """Make a connection to a stand-in."""
+
+    def make(driver, address=lambda: ("bolt://x", None)):
+        monkeypatch.setattr(bolt, "_connect", lambda *_: driver)
+        return BoltConnection(address)
+
+    return make
+
+
+def ask(connection):
+    return connection.run("RETURN 1", {}, 1.0)
 
 
 @awaited
@@ -21,3 +72,34 @@ async def test_without_a_known_neo4j_it_is_unavailable():
 def test_one_that_was_never_used_stops():
     """There is nothing to close."""
     BoltClient(lambda: None).stop()
+
+
+@pytest.mark.parametrize("error", [AuthError("no"), LOCKED_OUT], ids=["refused", "locked out"])
+def test_a_refused_password_is_tried_once_a_minute(connected, now, error):
+    """More often would lock the user out of Neo4j; and once it is right, it is used."""
+    driver = Driver(error)
+    connection = connected(driver)
+    for asked in (1, 2):
+        for _ in range(3):
+            with pytest.raises(Neo4jUnavailable, match="refused") as caught:
+                ask(connection)
+            assert caught.value.retryable
+        assert driver.asked == asked
+        now[0] += bolt.REFUSED_SECONDS
+
+    driver.error = None
+
+    assert [ask(connection) for _ in range(3)] == [[]] * 3
+
+
+def test_another_password_is_tried_at_once(connected, now):
+    """What was refused is the address with its password."""
+    driver, passwords = Driver(AuthError("no")), iter(["old", "old", "new"])
+    connection = connected(driver, lambda: ("bolt://x", ("neo4j", next(passwords))))
+    for _ in range(2):
+        with pytest.raises(Neo4jUnavailable):
+            ask(connection)
+    driver.error = None
+
+    assert ask(connection) == []
+    assert driver.asked == 2

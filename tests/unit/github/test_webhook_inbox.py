@@ -11,10 +11,17 @@ from sidecypher_procedures.github.webhooks import inbox as module
 from sidecypher_procedures.github.webhooks.inbox import Delivery, Inbox
 
 AWAY = Neo4jUnavailable("Neo4j cannot be reached", retryable=True)
-REFUSED = Neo4jUnavailable("Neo4j has refused the sidecar's password")
+UNUSABLE = Neo4jUnavailable("`neo4j_uri` cannot be used")
 FAILED = CypherError("[runs.x] no", neo4j_code="Neo.ClientError.Procedure.ProcedureCallFailed")
 NO_SIDECAR = CypherError(
     "Failed: [SC-210] no sidecar", neo4j_code="Neo.ClientError.Procedure.ProcedureCallFailed"
+)
+ENDED = CypherError(
+    "Failed: [SC-207] it stops", neo4j_code="Neo.ClientError.Procedure.ProcedureCallFailed"
+)
+TOO_LATE = CypherError(
+    "The transaction has been terminated",
+    neo4j_code="Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
 )
 
 
@@ -98,11 +105,15 @@ async def test_a_delivery_that_waits_is_not_taken_twice():
     assert graph.written == ["a"]
 
 
-@pytest.mark.parametrize("error", [AWAY, NO_SIDECAR], ids=["no Neo4j", "no sidecar"])
+@pytest.mark.parametrize(
+    "error",
+    [AWAY, NO_SIDECAR, ENDED, TOO_LATE],
+    ids=["no Neo4j", "no sidecar", "sidecar stops", "too late"],
+)
 @awaited
-async def test_what_is_away_is_waited_for(error):
+async def test_what_may_heal_is_tried_again(error):
     """A delivery is tried until it is written, and those behind it keep their order."""
-    graph, inbox = Graph(error, error, error), Inbox()
+    graph, inbox = Graph(error, error), Inbox()
     for name in "ab":
         inbox.put(delivery(name), Request(graph))
 
@@ -111,7 +122,7 @@ async def test_what_is_away_is_waited_for(error):
     assert graph.written == ["a", "b"]
 
 
-@pytest.mark.parametrize("error", [FAILED, REFUSED], ids=["failed", "refused"])
+@pytest.mark.parametrize("error", [FAILED, UNUSABLE], ids=["failed", "unusable"])
 @awaited
 async def test_what_cannot_heal_is_given_up_and_told(error):
     """Such a delivery holds up none behind it; the log names it and the code, not the text."""

@@ -22,8 +22,12 @@ _SHORTEST_PAUSE: Final = 0.5
 DRAIN_SECONDS: Final = 4.0
 """How long deliveries may still be written once their inbox is replaced."""
 
-# No sidecar could begin the call, or nobody knows how it ended, or its time was used up.
-_AWAY: Final = re.compile(r"\[SC-21[0-3]\]")
+# A sidecar that stops has ended the call, or none could begin it, or nobody knows how it ended, or
+# its time was used up.
+_AWAY: Final = re.compile(r"\[SC-(?:207|21[0-3])\]")
+
+_TOO_LATE: Final = "Neo.ClientError.Transaction.TransactionTimedOut"
+"""How Neo4j's codes begin that say that a transaction took too long."""
 
 _RECEIVE: Final = "CALL github.receiveWebhook($id, $event, $payload, $receivedAt)"
 
@@ -118,6 +122,8 @@ async def _write(delivery: Delivery, neo4j: BoltClient, log: FilteringBoundLogge
 
 
 def _may_heal(error: Neo4jUnavailable | CypherError) -> bool:
+    if isinstance(error, CypherError) and error.neo4j_code.startswith(_TOO_LATE):
+        return True
     return error.retryable or _AWAY.search(error.message) is not None
 
 
