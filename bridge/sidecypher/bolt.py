@@ -64,12 +64,17 @@ class BoltConnection:
         import neo4j  # noqa: PLC0415
         from neo4j.exceptions import AuthError, DriverError, Neo4jError  # noqa: PLC0415
 
-        address = self._find()
+        address = self._address_now()
         if address is None:
             raise Neo4jUnavailable("No Neo4j is known to the sidecar", retryable=True)
         self._take_turn(address)
         try:
-            with self._driver_of(address).session() as session:
+            driver = self._driver_of(address)
+        # The driver tells of such an address by errors of many types.
+        except Exception as error:
+            raise Neo4jUnavailable("The address of Neo4j cannot be used") from error
+        try:
+            with driver.session() as session:
                 found = session.run(neo4j.Query(cypher, timeout=seconds), params)
                 records = [record.data() for record in found]
         except AuthError:
@@ -85,6 +90,12 @@ class BoltConnection:
             raise Neo4jUnavailable("Neo4j cannot be reached", retryable=True) from error
         self._refused = None
         return records
+
+    def _address_now(self) -> "Address | None":
+        try:
+            return self._find()
+        except OSError as error:
+            raise Neo4jUnavailable("The address of Neo4j cannot be read", retryable=True) from error
 
     def _take_turn(self, address: "Address") -> None:
         """Let one statement a minute try a password that was refused.

@@ -103,3 +103,29 @@ def test_another_password_is_tried_at_once(connected, now):
 
     assert ask(connection) == []
     assert driver.asked == 2
+
+
+@pytest.mark.parametrize("error", [ValueError("port"), ModuleNotFoundError("scheme")], ids=repr)
+def test_an_address_that_cannot_be_used_is_told(monkeypatch, error):
+    """Whatever the driver raises, it is `Neo4jUnavailable`, which trying again does not help."""
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(bolt, "_connect", fail)
+    with pytest.raises(Neo4jUnavailable, match="cannot be used") as caught:
+        ask(BoltConnection(lambda: ("bolt://x", None)))
+
+    assert not caught.value.retryable
+
+
+def test_an_address_that_cannot_be_read_may_be_read_later():
+    """Such as one in a file, while too many are open."""
+
+    def find():
+        raise OSError
+
+    with pytest.raises(Neo4jUnavailable, match="cannot be read") as caught:
+        ask(BoltConnection(find))
+
+    assert caught.value.retryable

@@ -122,7 +122,9 @@ async def test_what_may_heal_is_tried_again(error):
     assert graph.written == ["a", "b"]
 
 
-@pytest.mark.parametrize("error", [FAILED, UNUSABLE], ids=["failed", "unusable"])
+@pytest.mark.parametrize(
+    "error", [FAILED, UNUSABLE, ValueError("data")], ids=["failed", "unusable", "any"]
+)
 @awaited
 async def test_what_cannot_heal_is_given_up_and_told(error):
     """Such a delivery holds up none behind it; the log names it and the code, not the text."""
@@ -137,7 +139,11 @@ async def test_what_cannot_heal_is_given_up_and_told(error):
     [(event, facts)] = request.lines
     assert event == "webhook given up"
     assert (facts["delivery"], facts["webhook"]) == ("a", "issues")
-    assert facts["reason"] in {"SC-605", "Neo.ClientError.Procedure.ProcedureCallFailed"}
+    assert facts["reason"] in {
+        "SC-605",
+        "Neo.ClientError.Procedure.ProcedureCallFailed",
+        "ValueError",
+    }
 
 
 @awaited

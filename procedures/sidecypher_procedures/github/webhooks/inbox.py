@@ -91,9 +91,9 @@ class Inbox:
                 await _write(delivery, neo4j, log)
                 del self._waiting[delivery.id]
                 self._bytes -= len(delivery.payload)
-        finally:
-            if self._waiting:
-                log.error("webhooks lost", deliveries=len(self._waiting))
+        except asyncio.CancelledError:
+            log.error("webhooks lost", deliveries=len(self._waiting))  # noqa: TRY400
+            raise
 
 
 async def _write(delivery: Delivery, neo4j: BoltClient, log: FilteringBoundLogger) -> None:
@@ -109,7 +109,8 @@ async def _write(delivery: Delivery, neo4j: BoltClient, log: FilteringBoundLogge
                 payload=delivery.payload.decode(),
                 receivedAt=delivery.received_at,
             )
-        except (Neo4jUnavailable, CypherError) as error:
+        # Whatever it is, the deliveries behind this one must not wait for it.
+        except Exception as error:  # noqa: BLE001
             if clock() >= end or not _may_heal(error):
                 # Not `exception`: its text may hold data.
                 log.error("webhook given up", **_facts(delivery, error))  # noqa: TRY400
@@ -121,12 +122,19 @@ async def _write(delivery: Delivery, neo4j: BoltClient, log: FilteringBoundLogge
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
-def _may_heal(error: Neo4jUnavailable | CypherError) -> bool:
+def _may_heal(error: Exception) -> bool:
+    if not isinstance(error, Neo4jUnavailable | CypherError):
+        return False
     if isinstance(error, CypherError) and error.neo4j_code.startswith(_TOO_LATE):
         return True
     return error.retryable or _AWAY.search(error.message) is not None
 
 
-def _facts(delivery: Delivery, error: Neo4jUnavailable | CypherError) -> dict[str, str]:
-    reason = error.neo4j_code if isinstance(error, CypherError) else error.code
-    return {"delivery": delivery.id, "webhook": delivery.event, "reason": reason}
+def _facts(delivery: Delivery, error: Exception) -> dict[str, str]:
+    return {"delivery": delivery.id, "webhook": delivery.event, "reason": _reason(error)}
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, CypherError):
+        return error.neo4j_code
+    return error.code if isinstance(error, Neo4jUnavailable) else type(error).__name__
