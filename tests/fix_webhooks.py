@@ -7,6 +7,9 @@ import httpx
 
 SECRET = "ein Geheimnis mit Ümläuten"
 
+SECRET_PART = "ein Geheimnis mit"
+"""What stays of the secret where a log escapes umlauts."""
+
 
 def sign(body, secret=SECRET, digest="sha256"):
     """Return the value of the header that proves who sent the body."""

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from fix_waiting import wait_until
-from fix_webhooks import SECRET, Sender, examples
+from fix_webhooks import SECRET_PART, Sender, examples
 from neo4j.exceptions import ClientError
 
 from sidecypher.settings import load_settings
@@ -245,6 +245,9 @@ def test_deliveries_wait_for_neo4j(session, server, another_sidecar, proxies, re
     assert dict(found) == {"inOrder": True, "waited": True}
 
 
-def test_the_secret_is_told_nowhere(server):
+def test_the_secret_is_told_nowhere(server, sender, deliver, recorded):
     """Neither a log nor a file of the graph's folder of logs holds the secret."""
-    assert SECRET not in server.logs()
+    deliver("issues", one(recorded, "issues", "opened"))
+    assert sender.post(b"{}", x_hub_signature_256="sha256=" + 64 * "0").status_code == 401
+
+    assert SECRET_PART not in server.logs()
