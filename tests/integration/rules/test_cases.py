@@ -94,12 +94,13 @@ def test_a_case_in_every_order(new_user, case, write):
         assert user.edges() == ([(texts[1], texts[0])] if contradicting else [])
 
 
+@pytest.mark.parametrize("write", ["add", "add_plainly"])
 @pytest.mark.parametrize("first", ["global", "session"])
-def test_a_narrower_scope_shadows(rules, first):
+def test_a_narrower_scope_shadows(rules, first, write):
     """In its session a rule shadows the contradicting global one; elsewhere nothing changes."""
     stated = [rule(FORMAL, 1), rule(CASUAL, 2, scope="session", scopeId="s1")]
     for each in stated if first == "global" else reversed(stated):
-        rules.add(**each)
+        getattr(rules, write)(**each)
 
     assert rules.standings("session", "s1") == {
         CASUAL: ("active", RECENCY),
@@ -107,3 +108,21 @@ def test_a_narrower_scope_shadows(rules, first):
     }
     assert rules.standings("session", "s2") == {FORMAL: ("active", RECENCY)}
     assert rules.edges() == []
+
+
+@pytest.mark.parametrize("write", ["add", "add_plainly"])
+def test_other_projects_and_users_have_no_say(new_user, write):
+    """A rule of another project, or of another user's project of that name, contradicts nothing."""
+    for order in permutations(range(3)):
+        one, other = new_user(), new_user()
+        stated = [
+            (one, rule(FORMAL, 1, scope="project", scopeId="p1")),
+            (one, rule(CASUAL, 2, scope="project", scopeId="p2")),
+            (other, rule(CASUAL, 3, scope="project", scopeId="p1")),
+        ]
+        for place in order:
+            user, each = stated[place]
+            getattr(user, write)(**each)
+
+        assert one.standings("project", "p1") == {FORMAL: ("active", RECENCY)}
+        assert one.edges() == other.edges() == []
