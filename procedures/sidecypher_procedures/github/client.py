@@ -33,7 +33,6 @@ from sidecypher_procedures.github.store import Entry, MemoryStore, packed
 
 # GitHub computes `mergeable` after it was first asked for, within seconds.
 _PENDING_SECONDS: Final = 3.0
-_REST_AT_A_TIME: Final = 20
 # One call of GraphQL costs as much as some of REST, and its answers have no ETag.
 _MOST_BY_REST: Final = 20
 _KEYS_PER_QUERY: Final = 100
@@ -77,7 +76,6 @@ class GithubClient:
         self._cache = EntityCache(MemoryStore(self._settings.cache_bytes), self._clock)
         self._flights: SingleFlight[Entry] = SingleFlight()
         self._queries: SingleFlight[dict[Target, Found]] = SingleFlight()
-        self._rest_gate = asyncio.Semaphore(_REST_AT_A_TIME)
         self._query_gate = asyncio.Semaphore(_QUERIES_AT_A_TIME)
 
     @property
@@ -280,12 +278,11 @@ class GithubClient:
         return known if usable else None
 
     async def _fetch(self, target: Target) -> Entry:
-        async with self._rest_gate:
-            since = self._cache.generation
-            asker = self._credential_key
-            known = self._cache.get(asker, target.key)
-            etag = known.etag if known is not None else None
-            reply = await self._connection.get(target, etag)
+        since = self._cache.generation
+        asker = self._credential_key
+        known = self._cache.get(asker, target.key)
+        etag = known.etag if known is not None else None
+        reply = await self._connection.get(target, etag)
         confirmed = reply.status == httpx.codes.NOT_MODIFIED and reply.credential_key == asker
         if confirmed and known is not None and etag is not None:
             entry = replace(
