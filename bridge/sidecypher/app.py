@@ -6,7 +6,6 @@ import sys
 import threading
 import time
 from functools import partial
-from queue import SimpleQueue
 from types import FrameType
 from typing import Final
 
@@ -31,6 +30,7 @@ from sidecypher.transport.py4j import Py4JServer
 from sidecypher.transport.server import HttpServer
 from sidecypher.transport.webhooks import WebhookApi
 from sidecypher.types import Deadline, Limits
+from sidecypher.wakeup import STOP_SIGNALS, Wakeup
 
 SWITCH_SECONDS: Final = 0.0005
 """How long a thread may hold the interpreter when others wait.
@@ -271,22 +271,18 @@ def serve(settings: Settings) -> None:
     """
     configure_logging(settings.log_level, settings.log_format)
     sidecar = Sidecar(settings)
-    # A queue that a signal handler may use: an Event could deadlock with the thread it interrupts.
-    asked: SimpleQueue[int] = SimpleQueue()
-    seen: list[int] = []
-
-    def on_signal(number: int, _frame: FrameType | None) -> None:
-        if seen:
-            os._exit(128 + number)
-        seen.append(number)
-        asked.put(number)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, on_signal)
-    sidecar.start()
-    asked.get()
-    sidecar.stop()
+    with Wakeup() as wakeup:
+        sidecar.start()
+        while not wakeup.stop_requested:
+            wakeup.wait(None)
+        for number in STOP_SIGNALS:
+            signal.signal(number, _end_at_once)
+        sidecar.stop()
     _give_up_output()
+
+
+def _end_at_once(number: int, _frame: FrameType | None) -> None:
+    os._exit(128 + number)
 
 
 def _give_up_output() -> None:

@@ -1,11 +1,13 @@
 """F23: the sidecar is told to stop while calls are in flight."""
 
+import ctypes
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
-from fix_waiting import wait_until
+from fix_waiting import promised, wait_until
 
 from sidecypher.errors import CallError
 
@@ -69,6 +71,17 @@ def test_calls_that_do_not_end_are_given_up_after_the_grace(start_sidecar, pipe,
 
         assert sleeping.exception(10) is not None
         assert waiting.exception(10) is not None
+
+
+def test_a_signal_that_another_thread_gets_ends_it(start_sidecar):
+    """The system may give a signal to any thread of the sidecar: the main one acts on it."""
+    process = start_sidecar().process
+    others = {int(each.name) for each in Path(f"/proc/{process.pid}/task").iterdir()}
+
+    tgkill = ctypes.CDLL(None, use_errno=True).tgkill
+    assert tgkill(process.pid, max(others - {process.pid}), signal.SIGTERM) == 0
+
+    assert process.wait(promised(10)) == 0
 
 
 def test_a_second_signal_ends_at_once(start_sidecar, pipe, call):

@@ -13,7 +13,7 @@ from sidecypher.runtime.process.child import Backoff, Child
 from sidecypher.runtime.process.spec import ProcessSpec
 from sidecypher.runtime.process.state import Failure, State, Status, read_state, write_state
 from sidecypher.runtime.process.stop import stop_orphans
-from sidecypher.runtime.process.wakeup import Wakeup
+from sidecypher.wakeup import Wakeup
 
 Plan = Callable[[], Sequence[ProcessSpec]]
 

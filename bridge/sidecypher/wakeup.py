@@ -4,14 +4,17 @@ import select
 import signal
 import socket
 from types import FrameType, TracebackType
-from typing import Self
+from typing import Final, Self
 
-_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-_SIGNALS = (*_STOP_SIGNALS, signal.SIGCHLD)
+STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_SIGNALS: Final = (*STOP_SIGNALS, signal.SIGCHLD)
 
 
 class Wakeup:
     """Takes over SIGTERM, SIGINT and SIGCHLD of the main thread while it is entered.
+
+    The system may give a signal to any thread. One that waits for a lock learns of it only when it
+    is given to that thread; one that waits here always does.
 
     Attributes:
         stop_requested: Whether SIGTERM or SIGINT has come.
@@ -51,4 +54,4 @@ class Wakeup:
             return
 
     def _note(self, number: int, _frame: FrameType | None) -> None:
-        self.stop_requested |= number in _STOP_SIGNALS
+        self.stop_requested |= number in STOP_SIGNALS
