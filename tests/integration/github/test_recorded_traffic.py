@@ -6,13 +6,11 @@ The scenarios of `@octokit/fixtures` are played in order: a request that is not 
 
 import asyncio
 import json
-import socket
 import subprocess
 from datetime import UTC, datetime
 
 import httpx
 import pytest
-from fix_waiting import wait_until
 
 from sidecypher_procedures.github import errors, outcomes
 from sidecypher_procedures.github.connection import Reply
@@ -22,48 +20,46 @@ HELLO = Target(Kind.REPOSITORY, "octokit-fixture-org", "hello-world")
 RENAMED = Target(Kind.REPOSITORY, "octokit-fixture-org", "rename-repository")
 
 
-def free_port():
-    """Return a port that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+# The port is free and the server's own, since nobody else chooses it.
+SERVER = """
+    import { readFileSync } from "node:fs";
+    import fixturesServer from "@octokit/fixtures-server";
+    import express from "express";
+
+    const app = express();
+    const listener = app.listen(0, "127.0.0.1", () => {
+        const fixturesUrl = `http://127.0.0.1:${listener.address().port}`;
+        const fixtures = JSON.parse(readFileSync(0));
+        app.use(fixturesServer({ fixturesUrl, fixtures, logLevel: "error" }));
+        console.log(fixturesUrl);
+    });
+"""
 
 
 @pytest.fixture(scope="module")
-def relaxed(npm_packages, tmp_path_factory):
-    """A folder with the scenarios, whose requests may have headers of their own."""
-    folder = tmp_path_factory.mktemp("recorded")
+def scenarios(npm_packages):
+    """The exchanges of each scenario, whose requests may have headers of their own."""
     recorded = npm_packages / "@octokit/fixtures/scenarios/api.github.com"
+    found = {}
     for file in recorded.glob("*/normalized-fixture.json"):
         exchanges = json.loads(file.read_text("utf-8"))
-        for exchange in exchanges:
-            exchange["reqheaders"] = {}
-        copy = folder / "relaxed" / file.parent.name / file.name
-        copy.parent.mkdir(parents=True)
-        copy.write_text(json.dumps(exchanges), "utf-8")
-    return folder
+        found[file.parent.name] = [{**exchange, "reqheaders": {}} for exchange in exchanges]
+    return found
 
 
 @pytest.fixture(scope="module")
-def fixtures_server(npm_packages, relaxed):
+def fixtures_server(npm_packages, scenarios):
     """The base URL of `@octokit/fixtures-server`."""
-    url = f"http://127.0.0.1:{free_port()}"
-    program = npm_packages / "@octokit/fixtures-server/bin/server.js"
-    command = ["node", str(program), "--port", url.rpartition(":")[2], "--fixtures-url", url]
-    command += ["--fixtures", "relaxed/**/normalized-fixture.json", "--log-level", "error"]
-    with subprocess.Popen(command, cwd=relaxed, stdout=subprocess.DEVNULL) as process:
+    # What is evaluated imports from the folder it runs in.
+    command = ["node", "--input-type=module", "--eval", SERVER]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=npm_packages.parent, **pipes) as process:
         try:
-            wait_until(lambda: process.poll() is not None or is_ready(url))
-            yield url
+            process.stdin.write(json.dumps(scenarios))
+            process.stdin.close()
+            yield process.stdout.readline().strip()
         finally:
             process.terminate()
-
-
-def is_ready(url):
-    """Tell whether the server answers."""
-    try:
-        return httpx.get(f"{url}/ping", trust_env=False).is_success
-    except httpx.TransportError:
-        return False
 
 
 @pytest.fixture
