@@ -1,7 +1,6 @@
 """Lists, page by page from a real HTTP server, through the real dispatcher."""
 
 import asyncio
-import json
 from datetime import datetime, timedelta, timezone
 from urllib.parse import parse_qs, urlsplit
 
@@ -73,29 +72,6 @@ def test_a_list_is_fetched_page_by_page(origin, paged, call) -> None:
         "/repositories/1/x?page=3",
     ]
     assert {r.headers["authorization"] for r in origin.requests} == {f"Bearer {TOKEN}"}
-
-
-def test_the_links_of_the_real_github_are_followed(github, answering, client_of, payloads) -> None:
-    """Thirteen issues, recorded as five pages, come in order by GitHub's own links."""
-    [file] = payloads.glob("**/fixtures/scenarios/api.github.com/paginate-issues/normal*.json")
-    text = file.read_text("utf-8").replace("https://api.github.com", github.url)
-    recorded = {found["path"]: found for found in json.loads(text)}
-
-    def answer(request):
-        found = recorded[request.path]
-        return answering.of(found["response"], Link=found["headers"]["link"])
-
-    github.answer = answer
-
-    async def scenario() -> list[int]:
-        async with client_of(github.url) as client:
-            whose = Target(Kind.REPOSITORY, "octokit-fixture-org", "paginate-issues")
-            first = Page.first(whose, "issues", "per_page=3")
-            found = listed(client, first, read_issue, lambda: 30.0)
-            return [fields["number"] async for fields, _ in found]
-
-    assert asyncio.run(scenario()) == list(range(13, 0, -1))
-    assert github.paths == list(recorded)
 
 
 def test_a_few_rows_cost_one_request(origin, paged, client_of) -> None:

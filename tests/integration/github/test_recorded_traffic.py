@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from sidecypher_procedures.github import errors, outcomes
+from sidecypher.testing import ProcedureEnvironment
+from sidecypher_procedures.github import errors, list_issues, outcomes
 from sidecypher_procedures.github.connection import Reply
 from sidecypher_procedures.github.names import Kind, Target
 
@@ -117,3 +118,15 @@ def test_a_recorded_error_has_its_outcome(scenario_of) -> None:
     assert isinstance(error, errors.UnexpectedStatus)
     assert error.details == {"status": 422}
     assert "Validation" not in str(error)
+
+
+def test_a_recorded_list_is_followed_page_by_page(scenario_of, monkeypatch) -> None:
+    """Thirteen issues come in order, as five pages by GitHub's own links."""
+    monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", scenario_of("paginate-issues"))
+
+    with ProcedureEnvironment(list_issues) as environment:
+        rows = environment.call(
+            "github.listIssues", "octokit-fixture-org", "paginate-issues", {"perPage": 3}
+        )
+
+    assert [row["number"] for row in rows] == list(range(13, 0, -1))
