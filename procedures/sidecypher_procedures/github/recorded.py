@@ -32,6 +32,18 @@ _RECORDED: Final = (
     "**/webhooks-examples/api.github.com/index.json",
     "**/fixtures/scenarios/api.github.com/*/raw-fixture.json",
 )
+# What GitHub gives of a repository that has none of it: what it could not have yet, or not inside
+# the payload of a webhook, when it was recorded.
+_REPOSITORY: Final = {
+    "allow_forking": True,
+    "disabled": False,
+    "has_discussions": False,
+    "is_template": False,
+    "network_count": 0,
+    "subscribers_count": 0,
+    "topics": [],
+    "web_commit_signoff_required": False,
+}
 _MANIFEST: Final = ("package.json", "package-lock.json")
 _INSTALL_SECONDS: Final = 300.0
 
@@ -68,7 +80,7 @@ class Recordings:
 
     One path may have been recorded many times, and some recordings were edited by hand. The
     identity (id and creation time) recorded most often is believed, and of that one the fullest
-    and then newest recording is kept.
+    and then newest recording is kept. A repository has what the REST API requires of one today.
 
     Example:
         >>> recordings = Recordings.load(Path("node_modules"))  # doctest: +SKIP
@@ -80,7 +92,7 @@ class Recordings:
         recorded: dict[str, list[Object]] = {}
         for found in objects:
             recorded.setdefault(_match(found)["path"].lower(), []).append(found)
-        self._kept = {path: _choose(recorded[path]) for path in sorted(recorded)}
+        self._kept = {path: _complete(_choose(recorded[path])) for path in sorted(recorded)}
 
     @classmethod
     def load(cls, folder: Path) -> "Recordings":
@@ -245,6 +257,13 @@ def _choose(recorded: list[Object]) -> Object:
     believed = max(identities, key=identities.count)
     candidates = [found for found in recorded if _identity(found) == believed]
     return max(candidates, key=lambda found: (_is_full(found), found["updated_at"], len(found)))
+
+
+def _complete(entity: Object) -> Object:
+    if "full_name" not in entity:
+        return entity
+    visibility = "private" if entity.get("private") else "public"
+    return {**_REPOSITORY, "visibility": visibility, **entity}
 
 
 def _identity(entity: Object) -> tuple[int, str]:
