@@ -15,6 +15,7 @@ pytest_plugins = [
     "fix_jars",
     "fix_server",
     "fix_github",
+    "fix_app",
     "fix_proxy",
     "fix_evidence",
     "fix_effort",

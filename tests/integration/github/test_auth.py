@@ -1,17 +1,16 @@
 """Tokens, token files and GitHub Apps against a real HTTP server: renewed, revoked and refused."""
 
 import asyncio
-import hashlib
 import json
 import logging
 from datetime import timedelta
 from email.utils import format_datetime
 from functools import partial
 
-import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import ec
+from fix_app import pem
 from fix_waiting import wait_until
 
 from sidecypher_procedures.github import errors
@@ -21,7 +20,6 @@ from sidecypher_procedures.github.settings import GithubSettings
 
 ISSUE = Target(Kind.ISSUE, "octocat", "Hello-World", 7)
 OTHER = Target(Kind.ISSUE, "octocat", "Hello-World", 8)
-UNTIMED = {"verify_exp": False, "verify_iat": False}
 ISSUE_PATH = "/api/v3" + ISSUE.path
 TOKENS = "/api/v3/app/installations/42/access_tokens"
 
@@ -31,73 +29,16 @@ def issue(title="A"):
     return {"id": 1, "number": 7, "title": title, "state": "open"}
 
 
-def pem(key, encryption=None):
-    """Write a private key as GitHub gives it to people."""
-    return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL,
-        encryption or serialization.NoEncryption(),
-    )
-
-
-@pytest.fixture(scope="session")
-def key():
-    """The private key of the App."""
-    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
-
-
 @pytest.fixture
-def app(key, tmp_path):
-    """The settings of the App."""
-    file = tmp_path / "app.pem"
-    file.write_bytes(pem(key))
-    return {"app_id": "12345", "app_installation_id": 42, "app_key_file": file}
-
-
-class Installation:
-    """GitHub as an App sees it: gives tokens for an hour, and answers by what a token may see."""
-
-    def __init__(self, github, answering, time, key):
-        self.github = github
-        self.answering = answering
-        self.time = time
-        self._key = key
-        self.tokens = []
-        self.refused = set()
-        self.refusal = None
-
-    def __call__(self, request):
-        token = request.headers["authorization"].removeprefix("Bearer ")
-        if request.path == TOKENS:
-            return self.refusal or self._new(token)
-        if token not in self.tokens or token in self.refused:
-            return self.answering(401, body=b'{"message": "Bad credentials"}')
-        tag = f'"{hashlib.sha256(token.encode()).hexdigest()}"'
-        if request.headers.get("if-none-match") == tag:
-            return self.answering(304, {"ETag": tag})
-        return self.answering.of(issue(), ETag=tag)
-
-    def _new(self, proof):
-        self.proof = jwt.decode(
-            proof, self._key.public_key(), algorithms=["RS256"], options=UNTIMED
-        )
-        self.tokens.append(f"ghs_{len(self.tokens)}." + "x" * 500)
-        expires = (self.time.now() + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
-        body = {"token": self.tokens[-1], "expires_at": expires, "permissions": {}}
-        return self.answering(201, body=json.dumps(body).encode())
-
-
-@pytest.fixture
-def installation(github, answering, time, key):
+def installation(installation_on, github):
     """The stand-in as GitHub with one installation."""
-    github.answer = Installation(github, answering, time, key)
-    return github.answer
+    return installation_on(github)
 
 
 @pytest.fixture
-def app_client(github, installation, client_of, app):
+def app_client(github, installation, client_of, app_settings):
     """What runs a client of the App, with further settings by name."""
-    return partial(client_of, github.url + "/api/v3", **app)
+    return partial(client_of, github.url + "/api/v3", **app_settings)
 
 
 def test_an_app_proves_itself_as_github_wants(installation, app_client) -> None:
@@ -308,19 +249,19 @@ def test_an_answer_without_a_token_is_unusable(installation, app_client, body) -
     asyncio.run(scenario())
 
 
-def test_a_key_that_is_none_is_refused_at_once(key, tmp_path) -> None:
+def test_a_key_that_is_none_is_refused_at_once(app_key, tmp_path) -> None:
     """A missing file, bad PEM, another kind of key and a key with a password name the setting."""
     elliptic = ec.generate_private_key(ec.SECP256R1())
-    public = key.public_key().public_bytes(
+    public = app_key.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
     contents = {
         "empty": b"",
-        "truncated": pem(key)[:300],
+        "truncated": pem(app_key)[:300],
         "binary": b"\0\xff" * 100,
         "elliptic": pem(elliptic),
         "public": public,
-        "locked": pem(key, serialization.BestAvailableEncryption(b"secret")),
+        "locked": pem(app_key, serialization.BestAvailableEncryption(b"secret")),
     }
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
