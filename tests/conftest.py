@@ -25,6 +25,7 @@ pytest_plugins = [
     "fix_serving",
     "fix_npm",
     "fix_graphql",
+    "fix_openapi",
     "fix_workers",
     "fix_usage",
 ]

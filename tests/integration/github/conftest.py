@@ -222,6 +222,13 @@ def stranger() -> Iterator[StandIn]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def checked(prism_before) -> Iterator[tuple[StandIn, str]]:
+    """Give a stand-in and where Prism is, which asks it for whoever asks Prism."""
+    with standing_in() as server, prism_before(server.url) as url:
+        yield server, url
+
+
 @pytest.fixture(scope="session")
 def payloads() -> Path:
     """Give the folder of the recordings, fetched once per machine."""
