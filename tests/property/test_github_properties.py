@@ -1,6 +1,7 @@
 """Whatever Cypher passes or GitHub answers, no request leaves its path or its origin."""
 
 import asyncio
+import itertools
 import string
 from collections.abc import Callable, Iterator
 from typing import TypeVar
@@ -11,7 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sidecypher_procedures.github.cache import Clock
+from sidecypher_procedures.github.client import GithubClient
 from sidecypher_procedures.github.connection import Connection, Reply
+from sidecypher_procedures.github.entities import read_issue
 from sidecypher_procedures.github.errors import (
     GithubError,
     GithubSettingsError,
@@ -20,6 +23,7 @@ from sidecypher_procedures.github.errors import (
 )
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.options import FetchOptions
+from sidecypher_procedures.github.paging import Page, listed
 from sidecypher_procedures.github.settings import GithubSettings
 
 T = TypeVar("T")
@@ -240,6 +244,102 @@ def test_no_redirect_leaves_the_origin(connection: Connection, location: str) ->
     assert (url.scheme, url.host, url.port) == ("https", "api.github.com", None)
     assert not url.userinfo
     assert request.headers["host"] == "api.github.com"
+
+
+_RELATIONS = st.just('; rel="next"') | st.sampled_from(
+    [
+        "; rel=next",
+        '; rel="prev"',
+        '; rel="prev next"',
+        '; rel="next',
+        "; REL=next; rel",
+        '; url="https://evil.example/"; rel="next"',
+        '; title="a, <b>"; rel="next"',
+        "",
+    ]
+)
+_BELOW = st.builds("{}{}".format, st.sampled_from(["BASE/", "BASE", "/", "//", ""]), _PIECES)
+_LINK = st.builds("<{}>{}".format, _BELOW | _LOCATIONS, _RELATIONS)
+_LINK_HEADERS = (
+    st.lists(_LINK | _TEXTS, min_size=1, max_size=2)
+    .map(", ".join)
+    .map(lambda header: header.encode("utf-8", "surrogatepass"))
+) | st.binary(max_size=9)
+
+
+@pytest.fixture(scope="module")
+def clients() -> Iterator[dict[str, GithubClient]]:
+    """A client with a token for each base URL."""
+    made = {base: GithubClient(GithubSettings(base_url=base, token="secret")) for base in BASES}
+    yield made
+    for client in made.values():
+        asyncio.run(client.stop())
+
+
+@given(st.sampled_from(BASES), st.lists(_LINK_HEADERS, min_size=1, max_size=3))
+@example(BASES[0], [b"<next>"])
+@example(BASES[0], ['</é>; rel="next"'.encode()])
+@example(BASES[1], [b'</api/v3/%2e%2e/%2e%2e/x>; rel="next"'])
+@example(BASES[1], [b'</api/v3/..%2fx>; rel="next"'])
+@example(BASES[1], [b'<BASE/x?page=2>; rel="next"', b'<BASE/x?page=3>; rel="next"'])
+def test_no_list_leaves_the_base_url(
+    clients: dict[str, GithubClient], base: str, links: list[bytes]
+) -> None:
+    """Whatever `Link` says, the token goes below the base URL only, and the list ends.
+
+    An unusable header means that there is no next page, or is an error with a code.
+    """
+    sent: list[httpx.Request] = []
+    own = httpx.URL(base.rstrip("/"))
+    headers = itertools.cycle(link.replace(b"BASE", str(own).encode()) for link in links)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        things = [{"id": len(sent), "number": len(sent)}]
+        return httpx.Response(200, headers=[(b"link", next(headers))], json=things)
+
+    async def read() -> None:
+        client = clients[base]
+        connection = client._connection
+        first = Page.first(Target(Kind.REPOSITORY, "o", "r"), "issues", "state=all")
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
+            connection._http = http
+            async for _ in listed(client, first, read_issue, lambda: 30.0):
+                pass
+
+    error = outcome_of(lambda: asyncio.run(read()))
+
+    assert error is None or error.code in {"SC-511", "SC-512"}
+    assert len(sent) <= len(links) + 1
+    for request in sent:
+        url = request.url
+        assert (url.scheme, url.host, url.port) == (own.scheme, own.host, own.port)
+        assert request.headers["host"] == own.netloc.decode()
+        assert url.path.startswith(own.path.rstrip("/") + "/")
+        assert not {".", ".."} & set(url.path.split("/"))
+        assert not url.userinfo
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "next",
+        "<next>",
+        "</x>",
+        "</x>; next",
+        '</x>; rel="previous"',
+        '</x>; rel="next"="next"',
+    ],
+)
+def test_without_a_relation_there_is_no_next_page(connection: Connection, header: str) -> None:
+    """A header that does not say which page is next names none."""
+    reply = Reply(200, httpx.Headers({"Link": header}), b"[]")
+    repository = Target(Kind.REPOSITORY, "o", "r")
+
+    found = outcome_of(lambda: connection.next_page(repository, reply))
+
+    assert found is None
 
 
 @given(

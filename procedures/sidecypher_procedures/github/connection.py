@@ -236,15 +236,16 @@ class Connection:
             RedirectRefused: The page is on another origin or outside of the base URL.
             UnusableAnswer: The header names no URL.
         """
-        links = httpx.Response(reply.status, headers={"Link": reply.headers.get("link", "")}).links
-        try:
-            url = httpx.URL(self._base).join(links["next"]["url"])
-        except KeyError:
+        link = httpx.Response(reply.status, headers=reply.headers).links.get("next", {})
+        # httpx gives a link without a relation by its own text, which may be this one.
+        if link.get("rel") != "next":
             return None
+        try:
+            url = httpx.URL(self._base).join(link["url"])
         except httpx.InvalidURL:
             raise UnusableAnswer(f"The next page for `{target}` has no usable URL") from None
         base = httpx.URL(self._base).raw_path.rstrip(b"/")
-        if not self._is_own(url) or not url.raw_path.startswith(base + b"/"):
+        if not self._is_own(url) or not _is_below(base, url):
             raise RedirectRefused(f"The next page for `{target}` is outside of the base URL")
         return url.raw_path.removeprefix(base).decode("ascii")
 
@@ -358,6 +359,12 @@ class Connection:
             raise Unreachable(
                 f"GitHub cannot be reached for {what}: {type(error).__name__}"
             ) from error
+
+
+def _is_below(base: bytes, url: httpx.URL) -> bool:
+    # httpx resolves dots, but not those that are encoded, as a server may.
+    dots = {".", ".."} & set(url.path.split("/"))
+    return url.raw_path.startswith(base + b"/") and not dots
 
 
 async def _read(response: httpx.Response, what: str) -> bytes:
