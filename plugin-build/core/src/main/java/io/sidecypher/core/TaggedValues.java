@@ -5,8 +5,6 @@ import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.LocalTime;
 import java.time.OffsetTime;
-import java.time.ZonedDateTime;
-import java.time.format.DateTimeFormatter;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +32,7 @@ final class TaggedValues {
                 case "$localtime" -> LocalTime.parse(text(plain));
                 case "$time" -> OffsetTime.parse(text(plain));
                 case "$localdatetime" -> LocalDateTime.parse(text(plain));
-                case "$datetime" -> ZonedDateTime.parse(text(plain), DateTimeFormatter.ISO_ZONED_DATE_TIME);
+                case "$datetime" -> Moments.parse(text(plain));
                 case "$duration" -> duration(list(plain, DURATION_PARTS));
                 case "$point" -> point(plain);
                 case "$bytes" -> bytes(text(plain));

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.core.JsonParser;
 import java.io.IOException;
+import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
@@ -16,12 +17,14 @@ import java.time.Period;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
 import java.time.temporal.ChronoUnit;
 import java.time.temporal.UnsupportedTemporalTypeException;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -63,6 +66,32 @@ class ValueTests {
     @MethodSource("values")
     void aValueComesBackAsItWent(Object value) throws IOException {
         assertEquals(value, read(write(value)));
+    }
+
+    /** Times of the most frequent form are read without a formatter, and must be what it makes of them. */
+    @ParameterizedTest
+    @ValueSource(strings = {
+        "2024-02-29T10:11:12Z", "2024-02-29T10:11:12.5Z", "2024-02-29T10:11:12.000000001Z",
+        "2024-02-29T10:11:12.123456789Z", "0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z",
+        "2024-02-29T10:11Z", "2024-02-29T10:11:12.Z", "2024-02-29T10:11:12.1234567891Z", "2024-02-29T10:11:12,5Z",
+        "2023-02-29T10:11:12Z", "2024-13-01T10:11:12Z", "2024-02-29T24:00:00Z", "2024-02-29T23:59:60Z",
+        "2024-02-29 10:11:12Z", "2024-02-29t10:11:12Z", "2024-02-29T10:11:12z", "2024/02/29T10:11:12Z",
+        "2024-02-29T10:11:-1Z", "2024-02-29T10:11:12.-1Z", "+024-02-29T10:11:12Z", "-0044-02-29T10:11:12Z",
+        "\u0662024-02-29T10:11:12Z", "2024-02-29T10:11:12.\u0665Z", "2024-02-29T10:11:12.5", "Z", "",
+        "2024-02-29T10:11:12Z[UTC]", "2024-02-29T10:11:12ZZ", "2024-02-29T10:11:12+00:00"
+    })
+    void aMomentIsReadAsAFormatterReadsIt(String text) {
+        assertEquals(
+                attempt(() -> ZonedDateTime.parse(text, DateTimeFormatter.ISO_ZONED_DATE_TIME)),
+                attempt(() -> Moments.parse(text)));
+    }
+
+    private static Object attempt(Supplier<ZonedDateTime> read) {
+        try {
+            return read.get();
+        } catch (DateTimeException none) {
+            return "none";
+        }
     }
 
     @Test
