@@ -12,6 +12,7 @@ Example:
 from sidecypher.bolt import BoltClient
 from sidecypher.context import Context
 from sidecypher.decorators import function, procedure
+from sidecypher.encoded import EncodedRow
 from sidecypher.errors import CypherError, Neo4jUnavailable, ProcedureError, SidecypherError
 from sidecypher.results import Record, Result
 from sidecypher.rows import Row
@@ -39,6 +40,7 @@ __all__ = [
     "Deadline",
     "Description",
     "Duration",
+    "EncodedRow",
     "LocalDateTime",
     "LocalTime",
     "Neo4jUnavailable",

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 from sidecypher.catalogue import Catalogue, FunctionEntry, ProcedureEntry
 from sidecypher.codec import Coder, decoder, encoder
+from sidecypher.encoded import EncodedRow
 from sidecypher.errors import (
     ArgumentError,
     DuplicateProcedure,
@@ -169,6 +170,8 @@ class Procedure:
             RowError: It is no row of this procedure, or a value has another type than its column.
         """
         if not isinstance(row, self.signature.row):
+            if isinstance(row, EncodedRow) and row.row is self.signature.row:
+                return row.values()
             raise RowError(
                 f"`{self.name}` returned a {type(row).__name__} where a row is expected",
                 hint=f"Return `{self.signature.row.__name__}(...)`.",

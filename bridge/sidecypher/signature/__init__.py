@@ -6,7 +6,12 @@ identifier in Python, Cypher and Java; a namespace must not be one that Neo4j ke
 
 from sidecypher.signature.model import Answer, Column, Default, Parameter, Signature
 from sidecypher.signature.names import RESERVED_NAMESPACES, camel_case, check_procedure_name
-from sidecypher.signature.reader import place_of, read_function_signature, read_signature
+from sidecypher.signature.reader import (
+    place_of,
+    read_columns,
+    read_function_signature,
+    read_signature,
+)
 from sidecypher.types import CypherType
 
 __all__ = [
@@ -20,6 +25,7 @@ __all__ = [
     "camel_case",
     "check_procedure_name",
     "place_of",
+    "read_columns",
     "read_function_signature",
     "read_signature",
 ]

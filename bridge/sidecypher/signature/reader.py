@@ -35,7 +35,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         >>> str(read_signature(double).columns[0].type)
         'INTEGER'
     """
-    return _Reader(function).read()
+    return _Reader(function, place_of(function)).read()
 
 
 def read_function_signature(function: Callable[..., Any]) -> Signature:
@@ -49,7 +49,23 @@ def read_function_signature(function: Callable[..., Any]) -> Signature:
         >>> read_function_signature(double).answer
         <Answer.VALUE: 'a value'>
     """
-    return _Reader(function).read_function()
+    return _Reader(function, place_of(function)).read_function()
+
+
+def read_columns(row: type[Any]) -> tuple[Column, ...]:
+    """Return the columns of a class of rows.
+
+    Raises:
+        SignatureError: It has none, or one that Cypher cannot have.
+
+    Example:
+        >>> from sidecypher import Row
+        >>> class Twice(Row):
+        ...     value: int
+        >>> [column.name for column in read_columns(Twice)]
+        ['value']
+    """
+    return _Reader(row, row.__module__).columns(row)
 
 
 def place_of(function: Callable[..., Any]) -> str:
@@ -68,11 +84,11 @@ def place_of(function: Callable[..., Any]) -> str:
 
 
 class _Reader:
-    """Reads one function; knows its place in the source for the errors."""
+    """Reads one function, or a class of rows; knows its place in the source for the errors."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], place: str) -> None:
         self.function = function
-        self.place = place_of(function)
+        self.place = place
 
     def read(self) -> Signature:
         hints = self.hints(self.function)
