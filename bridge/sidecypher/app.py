@@ -1,5 +1,6 @@
 """The sidecar: everything put together, started and stopped in order."""
 
+import gc
 import os
 import signal
 import sys
@@ -271,6 +272,9 @@ def serve(settings: Settings) -> None:
     """
     configure_logging(settings.log_level, settings.log_format)
     sidecar = Sidecar(settings)
+    # What is loaded stays: a large batch would have it searched for garbage again each time.
+    gc.collect()
+    gc.freeze()
     with Wakeup() as wakeup:
         sidecar.start()
         while not wakeup.stop_requested:
