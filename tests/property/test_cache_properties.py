@@ -9,14 +9,28 @@ from datetime import UTC, datetime
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from sidecypher import EncodedRow, Row
 from sidecypher_procedures.github.cache import Clock, EntityCache
 from sidecypher_procedures.github.errors import NotFound
-from sidecypher_procedures.github.store import Entry, MemoryStore, packed
+from sidecypher_procedures.github.store import Entry, MemoryStore
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 PATHS = [f"/repos/o/{repo}/issues/{number}" for repo in "ab" for number in (1, 2)]
 IDENTITIES = ["one", "two", "three"]
-SIZE = Entry(packed({"answer": 100}), None, None, NOW, 0.0).size
+
+
+class Answer(Row):
+    """The number of an answer."""
+
+    number: int
+
+
+def row(number):
+    """Make the row of an answer."""
+    return EncodedRow.of(Answer(number=number))
+
+
+SIZE = Entry(row(100), None, None, 0.0).size
 
 paths = st.sampled_from(PATHS)
 credentials = st.sampled_from("xy")
@@ -57,10 +71,9 @@ class Caching(RuleBasedStateMachine):
         number = len(self.answers)
         path, node = (None, None) if missing else (path, node)
         entry = Entry(
-            packed({"answer": number}),
+            row(number),
             NotFound if missing else None,
             None,
-            NOW,
             self.time,
             path=path,
             node=node,
@@ -97,7 +110,7 @@ class Caching(RuleBasedStateMachine):
                 entry = self.cache.get(credential, path)
                 if entry is None:
                     continue
-                owner, began, place = self.answers[entry.fields["answer"]]
+                owner, began, place = self.answers[entry.row.decode().number]
                 assert owner == credential
                 assert began > max(self.dropped.get(name, 0) for name in (path, place))
 

@@ -3,13 +3,15 @@
 import asyncio
 import math
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import fields, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
 import httpx
+import msgspec
 
+from sidecypher import EncodedRow, SidecypherError
 from sidecypher_procedures.github import outcomes
 from sidecypher_procedures.github.budgets import Budget, listed_in
 from sidecypher_procedures.github.cache import Clock, EntityCache, SingleFlight
@@ -28,8 +30,9 @@ from sidecypher_procedures.github.identities import Identity, read_identity
 from sidecypher_procedures.github.limits import TRIES, retrying, used_up
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.options import Api
+from sidecypher_procedures.github.rows import ROWS
 from sidecypher_procedures.github.settings import GithubSettings
-from sidecypher_procedures.github.store import Entry, MemoryStore, packed
+from sidecypher_procedures.github.store import Entry, MemoryStore
 
 # GitHub computes `mergeable` after it was first asked for, within seconds.
 _PENDING_SECONDS: Final = 3.0
@@ -41,21 +44,22 @@ _QUERIES_AT_A_TIME: Final = 4
 _Work = Callable[[], Coroutine[Any, Any, Entry]]
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True, gc=False):
     """An entity as GitHub last gave it.
 
     Attributes:
-        fields: Its columns.
-        fetched_at: When GitHub last gave or confirmed them.
-        stale: Whether they are older than the caller accepts, because GitHub could not be asked.
+        row: An `Issue`, a `PullRequest` or a `Repository`.
         identity: What its columns do not have; None if the answer did not have it either.
     """
 
-    fields: Mapping[str, Any]
-    fetched_at: datetime
-    stale: bool
+    row: EncodedRow[Any]
     identity: Identity | None = None
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """The values of the row by their Python names."""
+        row = self.row.decode()
+        return {field.name: getattr(row, field.name) for field in fields(row)}
 
 
 class GithubClient:
@@ -132,10 +136,11 @@ class GithubClient:
                 hint="Set SIDECYPHER_GITHUB_TOKEN, or give 'auto' or 'rest'.",
             )
         wanted = list(targets)
+        asker = self._credential_key
         now = self._clock.monotonic()
         found: list[Snapshot | GithubError | None] = []
         for target in wanted:
-            entry = self._cache.get(self._credential_key, target.key)
+            entry = self._cache.get(asker, target.key)
             fresh = entry is not None and entry.is_fresh(max_age, now)
             found.append(_settled(entry, target) if entry is not None and fresh else None)
         cold = [target for target, known in zip(wanted, found, strict=True) if known is None]
@@ -267,9 +272,9 @@ class GithubClient:
         except GithubError as raised:
             error = raised
         known = self._fallback(target)
-        if known is None or not error.transient:
+        if known is None or known.row is None or not error.transient:
             return error
-        return Snapshot(known.fields, known.fetched_at, stale=True, identity=known.identity)
+        return Snapshot(_changed(known.row, stale=True), known.identity)
 
     def _fallback(self, target: Target) -> Entry | None:
         """Give what is better than a transient error, however old."""
@@ -284,11 +289,11 @@ class GithubClient:
         etag = known.etag if known is not None else None
         reply = await self._connection.get(target, etag)
         confirmed = reply.status == httpx.codes.NOT_MODIFIED and reply.credential_key == asker
-        if confirmed and known is not None and etag is not None:
-            entry = replace(
+        if confirmed and known is not None and known.row is not None and etag is not None:
+            entry = msgspec.structs.replace(
                 known,
+                row=_changed(known.row, fetched_at=self._clock.now()),
                 path=self._cache.path(target.key),
-                fetched_at=self._clock.now(),
                 checked_at=self._clock.monotonic(),
             )
         else:
@@ -342,26 +347,24 @@ class GithubClient:
 
     def _absent(self, missing: type[GithubError]) -> Entry:
         return Entry(
-            content=b"",
+            row=None,
             missing=missing,
             etag=None,
-            fetched_at=self._clock.now(),
             checked_at=self._clock.monotonic(),
             lifetime=self._settings.negative_ttl,
         )
 
     def _present(self, json: Mapping[str, Any], target: Target, etag: str | None = None) -> Entry:
-        fields, content = _read(json, target)
-        where = place(target.kind, fields) or target
+        columns, row = _read(json, target, self._clock.now())
+        where = place(target.kind, columns) or target
         path = where.key
-        node = fields["node_id"]
+        node = columns["node_id"]
         return Entry(
-            content=content,
+            row=row,
             missing=None,
             etag=etag,
-            fetched_at=self._clock.now(),
             checked_at=self._clock.monotonic(),
-            lifetime=_lifetime(fields, target),
+            lifetime=_lifetime(columns, target),
             path=None if path == target.key else path,
             # A pull request has one node id, also where it is given as an issue.
             node=node and f"{target.kind.value} {node}",
@@ -369,28 +372,35 @@ class GithubClient:
         )
 
 
-def _read(json: Mapping[str, Any], target: Target) -> tuple[dict[str, Any], bytes]:
-    """Read the columns, and pack them."""
+def _read(
+    json: Mapping[str, Any], target: Target, fetched_at: datetime
+) -> tuple[dict[str, Any], EncodedRow[Any]]:
+    """Read the columns, and write them as a row."""
     what = f"GitHub's answer for the {target.kind.value} `{target}`"
     try:
-        fields = READERS[target.kind](json)
-        return fields, packed(fields)
+        columns = READERS[target.kind](json)
+        row = ROWS[target.kind](**columns, fetched_at=fetched_at, stale=False, error=None)
+        return columns, EncodedRow.of(row)
     except ShapeError as error:
         raise UnusableAnswer(f"{what} is none: {error}") from error
-    except OverflowError:
-        raise UnusableAnswer(f"{what} has a number of more than 64 bits") from None
+    except SidecypherError as error:
+        raise UnusableAnswer(f"{what} has a value that Cypher cannot: {error.message}") from error
 
 
-def _lifetime(fields: Mapping[str, Any], target: Target) -> float:
+def _changed(row: EncodedRow[Any], **columns: object) -> EncodedRow[Any]:
+    return EncodedRow.of(replace(row.decode(), **columns))
+
+
+def _lifetime(columns: Mapping[str, Any], target: Target) -> float:
     pending = (
         target.kind is Kind.PULL_REQUEST
-        and fields["mergeable"] is None
-        and fields["state"] == "open"
+        and columns["mergeable"] is None
+        and columns["state"] == "open"
     )
     return _PENDING_SECONDS if pending else math.inf
 
 
 def _settled(entry: Entry, target: Target) -> Snapshot | GithubError:
-    if entry.missing is not None:
-        return outcomes.absence(entry.missing, target)
-    return Snapshot(entry.fields, entry.fetched_at, stale=False, identity=entry.identity)
+    if entry.row is None:
+        return outcomes.absence(entry.missing or NotFound, target)
+    return Snapshot(entry.row, entry.identity)

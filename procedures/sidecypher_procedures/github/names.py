@@ -1,11 +1,12 @@
 """What a request is about, checked before any request exists."""
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
+
+import msgspec
 
 from sidecypher_procedures.github.errors import InvalidName
 
@@ -31,8 +32,7 @@ class Kind(Enum):
 _SEGMENT: Final = {Kind.ISSUE: "issues", Kind.PULL_REQUEST: "pulls"}
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True, gc=False):
     """One repository, issue or pull request; an unsafe one cannot be built.
 
     Attributes:
@@ -77,10 +77,10 @@ class Target:
     @property
     def key(self) -> str:
         """What identifies it in a cache: GitHub compares names without case."""
-        name = f"/repos/{self.owner}/{self.repo}"
-        if self.kind is not Kind.REPOSITORY:
-            name = f"{name}/{_SEGMENT[self.kind]}/{self.number}"
-        return name.lower()
+        name = _name_key(self.owner, self.repo)
+        if self.kind is Kind.REPOSITORY:
+            return name
+        return f"{name}/{_SEGMENT[self.kind]}/{self.number}"
 
 
 def _check_owner(owner: object) -> None:
@@ -100,6 +100,11 @@ def _check_repository(repo: object) -> None:
 
 
 # A batch has few repositories and many numbers.
+@lru_cache(maxsize=_REMEMBERED)
+def _name_key(owner: str, repo: str) -> str:
+    return f"/repos/{owner}/{repo}".lower()
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def _is_owner(owner: str) -> bool:
     return _OWNER.fullmatch(owner) is not None

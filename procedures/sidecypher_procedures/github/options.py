@@ -3,8 +3,9 @@
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Literal, Self, cast, get_args
+from typing import Any, Final, Literal, Self, TypeVar, get_args
+
+import msgspec
 
 from sidecypher import Deadline
 from sidecypher_procedures.github.errors import InvalidOption
@@ -12,14 +13,17 @@ from sidecypher_procedures.github.errors import InvalidOption
 OnError = Literal["fail", "null", "skip"]
 Api = Literal["auto", "rest", "graphql"]
 
+T = TypeVar("T")
+
 _KNOWN: Final = ("maxAge", "onError", "timeout", "api")
+_ON_ERROR: Final[tuple[OnError, ...]] = get_args(OnError)
+_APIS: Final[tuple[Api, ...]] = get_args(Api)
 # Time for the answer itself to reach the caller before the call's deadline cancels the body.
 _ANSWER_SECONDS: Final = 0.25
 _SHOWABLE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 
 
-@dataclass(frozen=True, slots=True)
-class FetchOptions:
+class FetchOptions(msgspec.Struct, frozen=True, gc=False):
     """How fresh, how long, and what becomes of an error.
 
     Attributes:
@@ -51,23 +55,24 @@ class FetchOptions:
         """
         if not options:
             return cls()
-        given = {name: value for name, value in options.items() if value is not None}
-        known = (*_KNOWN, *further)
+        known = (*_KNOWN, *further) if further else _KNOWN
         for name in options:
             if name not in known:
                 raise InvalidOption(_unknown(name), hint=f"Known: {', '.join(known)}.")
-        defaults = cls()
-        max_age = _seconds("maxAge", given.get("maxAge", defaults.max_age))
-        timeout = _seconds("timeout", given.get("timeout", defaults.timeout))
+        max_age = _seconds("maxAge", options, _DEFAULTS.max_age)
+        timeout = _seconds("timeout", options, _DEFAULTS.timeout)
         if timeout == 0:
             raise InvalidOption("The option `timeout` must be more than 0", hint="Give seconds.")
-        on_error = _choice("onError", given.get("onError", defaults.on_error), OnError)
-        api = _choice("api", given.get("api", defaults.api), Api)
-        return cls(max_age, cast("OnError", on_error), timeout, cast("Api", api))
+        on_error = _choice("onError", options, _ON_ERROR, _DEFAULTS.on_error)
+        api = _choice("api", options, _APIS, _DEFAULTS.api)
+        return cls(max_age, on_error, timeout, api)
 
     def wait(self, deadline: Deadline) -> float:
         """Give the seconds to wait for GitHub in a call that has this deadline."""
         return min(self.timeout, deadline.remaining() - _ANSWER_SECONDS)
+
+
+_DEFAULTS: Final = FetchOptions()
 
 
 def _unknown(name: str) -> str:
@@ -75,17 +80,21 @@ def _unknown(name: str) -> str:
     return f"The `github` procedures have no option{shown}"
 
 
-def _seconds(name: str, value: object) -> float:
+def _seconds(name: str, options: Mapping[str, Any], default: float) -> float:
+    value = options.get(name)
+    if value is None:
+        return default
     if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
         raise InvalidOption(f"The option `{name}` must be a number of seconds", hint="Such as 60.")
     return float(value)
 
 
-def _choice(name: str, value: object, kind: Any) -> str:
-    choices: tuple[str, ...] = get_args(kind)
-    for choice in choices:
-        if value == choice:
-            return choice
+def _choice(name: str, options: Mapping[str, Any], choices: tuple[T, ...], default: T) -> T:
+    value = options.get(name)
+    if value is None:
+        return default
+    if value in choices:
+        return choices[choices.index(value)]
     told = ", ".join(f"'{choice}'" for choice in choices[:-1])
     raise InvalidOption(
         f"The option `{name}` has an unknown value", hint=f"Give {told} or '{choices[-1]}'."

@@ -1,9 +1,10 @@
 """Lists from GitHub, fetched page by page as they are read."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+
+from msgspec import structs
 
 from sidecypher_procedures.github import outcomes
 from sidecypher_procedures.github.client import GithubClient
@@ -15,8 +16,7 @@ from sidecypher_procedures.github.names import Kind, Target
 Read = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Target):
+class Page(Target, frozen=True, gc=False):
     """One page of what belongs to a repository or an issue.
 
     Attributes:
@@ -37,7 +37,7 @@ class Page(Target):
 
     def at(self, place: str) -> "Page":
         """Give another page of the same list."""
-        return replace(self, place=place)
+        return structs.replace(self, place=place)
 
     @property
     def path(self) -> str:

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import asdict
 from typing import Any, Final, TypeVar
 
-from sidecypher import Context, ProcedureError, procedure
+from sidecypher import Context, EncodedRow, ProcedureError, procedure
 from sidecypher_procedures.github.client import GithubClient, Snapshot
 from sidecypher_procedures.github.errors import GithubError, Gone, InvalidOption, NotFound
 from sidecypher_procedures.github.names import Kind, Target
@@ -24,7 +24,7 @@ NO_OPTIONS: Final[dict[str, Any]] = {}
 
 
 _Batch = list[tuple[Any, ...]]
-_Entries = list[R | ProcedureError | None]
+_Entries = list[R | EncodedRow[R] | ProcedureError | None]
 
 
 async def _issues(ctx: Context, rows: _Batch) -> "_Entries[Issue]":
@@ -93,55 +93,47 @@ async def _fetch(ctx: Context, row: type[R], target: Target, options: dict[str, 
             raise
         ctx.log.debug("github.no_row", code=error.code)
         return None
-    return _row(row, found)
+    given: R = found.row.decode()
+    return given
 
 
 async def _fetch_many(ctx: Context, row: type[R], kind: Kind, rows: _Batch) -> "_Entries[R]":
     """Fetch what rows with the same options want together."""
     entries: _Entries[R] = [None] * len(rows)
-    groups: dict[FetchOptions, list[tuple[int, Target]]] = {}
+    groups: dict[FetchOptions, dict[int, Target]] = {}
     for index, (*names, options) in enumerate(rows):
         try:
             wanted = FetchOptions.parse(options)
-            groups.setdefault(wanted, []).append((index, Target(kind, *names)))
+            groups.setdefault(wanted, {})[index] = Target(kind, *names)
         except GithubError as error:
             entries[index] = error
     client = ctx.resource(GithubClient)
 
-    async def fetch(wanted: FetchOptions, group: list[tuple[int, Target]]) -> None:
+    async def fetch(wanted: FetchOptions, group: dict[int, Target]) -> None:
         try:
             found = await client.get_many(
-                [target for _, target in group],
+                group.values(),
                 max_age=wanted.max_age,
                 wait=wanted.wait(ctx.deadline),
                 api=wanted.api,
             )
         except InvalidOption as error:
-            for index, _ in group:
+            for index in group:
                 entries[index] = error
             return
-        for (index, _), each in zip(group, found, strict=True):
+        for index, each in zip(group, found, strict=True):
             entries[index] = _entry(row, each, wanted)
 
     await asyncio.gather(*(fetch(wanted, group) for wanted, group in groups.items()))
     return entries
 
 
-def _entry(row: type[R], found: Snapshot | GithubError, wanted: FetchOptions) -> R | None:
+def _entry(
+    row: type[R], found: Snapshot | GithubError, wanted: FetchOptions
+) -> R | EncodedRow[R] | None:
     if not isinstance(found, GithubError):
-        return _row(row, found)
+        return found.row
     absent = isinstance(found, NotFound | Gone)
     if wanted.on_error == "null" or (wanted.on_error == "fail" and not absent):
         return failed(row, found)
     return None
-
-
-def _row(row: type[R], found: Snapshot) -> R:
-    # Made first: beside other keywords, `**fields` takes twice as long.
-    columns = {
-        **found.fields,
-        "fetched_at": found.fetched_at,
-        "stale": found.stale,
-        "error": None,
-    }
-    return row(**columns)

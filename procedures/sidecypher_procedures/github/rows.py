@@ -1,10 +1,12 @@
 """The columns of the `github` procedures, in order."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from sidecypher import Description, Node, Row
 from sidecypher_procedures.github.errors import GithubError
+from sidecypher_procedures.github.names import Kind
 
 R = TypeVar("R", bound=Row)
 
@@ -140,6 +142,13 @@ class Merged(Row):
 
     node: Annotated[Node | None, Description("the node that is there now")]
     error: Failure
+
+
+ROWS: Final[Mapping[Kind, type[Issue | PullRequest | Repository]]] = {
+    Kind.ISSUE: Issue,
+    Kind.PULL_REQUEST: PullRequest,
+    Kind.REPOSITORY: Repository,
+}
 
 
 def failed(row: type[R], error: GithubError) -> R:

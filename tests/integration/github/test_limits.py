@@ -144,7 +144,7 @@ def test_who_can_be_given_something_old_waits_for_nothing(
             await client.get(ISSUE)
             github.answer = lambda _: answering(429, {"Retry-After": "10"}, b"{}")
             for _ in range(3):
-                assert (await client.get(ISSUE, max_age=0)).stale
+                assert (await client.get(ISSUE, max_age=0)).fields["stale"]
 
     asyncio.run(scenario())
     assert len(github.requests) == 2
@@ -158,7 +158,7 @@ def test_a_failure_of_a_moment_is_not_noticed(github, answering, client_of, time
 
     async def scenario() -> None:
         async with client_of(github.url) as client:
-            assert not (await client.get(ISSUE)).stale
+            assert not (await client.get(ISSUE)).fields["stale"]
 
     asyncio.run(scenario())
     assert len(github.requests) == 3

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from sidecypher import EncodedRow, Row
 from sidecypher_procedures.github.cache import Clock, EntityCache, SingleFlight
 from sidecypher_procedures.github.errors import NotFound
 from sidecypher_procedures.github.store import Entry, MemoryStore
@@ -14,8 +15,8 @@ NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 def entry(size: int = 0, lifetime: float = 100.0, **more: object) -> Entry:
     """Make an entry checked at 10 s."""
-    made = {"missing": None, "etag": None, "fetched_at": NOW, "checked_at": 10.0, **more}
-    return Entry(bytes(size), lifetime=lifetime, **made)
+    made = {"missing": None, "etag": None, "checked_at": 10.0, **more}
+    return Entry(EncodedRow(Row, bytes(size)), lifetime=lifetime, **made)
 
 
 def test_age_and_lifetime_both_bound_freshness() -> None:

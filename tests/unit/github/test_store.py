@@ -1,23 +1,14 @@
 """Entries are kept within a bound, and take with them what is known about them."""
 
-from datetime import UTC, datetime
+from sidecypher import EncodedRow, Row
+from sidecypher_procedures.github.store import Entry, MemoryStore
 
-from sidecypher_procedures.github.store import Entry, MemoryStore, packed
-
-NOW = datetime(2026, 1, 2, tzinfo=UTC)
-EMPTY = Entry(b"", None, None, NOW, checked_at=10.0).size
+EMPTY = Entry(None, None, None, checked_at=10.0).size
 
 
 def entry(size: int = 0, node: str | None = None) -> Entry:
     """Make an entry that is so much larger than an empty one."""
-    return Entry(bytes(size), None, None, NOW, checked_at=10.0, node=node)
-
-
-def test_columns_come_back_as_they_were() -> None:
-    """Packed columns keep their types, moments to the microsecond."""
-    fields = {"number": 7, "title": "\N{SNOWMAN}", "labels": ["a"], "at": NOW, "none": None}
-
-    assert Entry(packed(fields), None, None, NOW, 10.0).fields == fields
+    return Entry(EncodedRow(Row, bytes(size)), None, None, checked_at=10.0, node=node)
 
 
 def test_the_least_recently_used_entry_makes_room() -> None:
