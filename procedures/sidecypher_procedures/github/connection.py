@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -105,6 +107,51 @@ class _Refusal:
     ends: float
 
 
+class _Lines:
+    """Lines to the origin, each with one connection.
+
+    Of one client with many connections each request would ask all of them twice whether they have
+    ended, which takes longer than all the rest.
+    """
+
+    def __init__(self, settings: GithubSettings) -> None:
+        # No proxy can reach what listens on this machine only.
+        trust_env = not is_loopback(httpx.URL(settings.base_url).host)
+        self._make = partial(
+            httpx.AsyncClient,
+            headers={
+                "Accept": "application/vnd.github+json",
+                "User-Agent": f"sidecypher/{version('sidecypher')}",
+                "X-GitHub-Api-Version": settings.api_version,
+            },
+            timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout),
+            limits=httpx.Limits(max_connections=1),
+            follow_redirects=False,
+            trust_env=trust_env,
+            verify=httpx.create_ssl_context(trust_env=trust_env),
+        )
+        self._all: set[httpx.AsyncClient] = set()
+        self._idle: list[httpx.AsyncClient] = []
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[httpx.AsyncClient]:
+        """Give a line to one request; where something goes wrong, none uses it again."""
+        line = self._idle.pop() if self._idle else self._make()
+        self._all.add(line)
+        try:
+            yield line
+        except BaseException:
+            self._all.discard(line)
+            await line.aclose()
+            raise
+        self._idle.append(line)
+
+    async def close(self) -> None:
+        """Close all lines."""
+        for line in list(self._all):
+            await line.aclose()
+
+
 class Connection:
     """Sends requests to the configured origin, with the token, and follows the redirects of GETs.
 
@@ -138,20 +185,7 @@ class Connection:
         self._moves: TTLCache[str, httpx.URL] = TTLCache(
             _MAX_MOVES, _MOVE_SECONDS, timer=clock.monotonic
         )
-        self._http = httpx.AsyncClient(
-            headers={
-                "Accept": "application/vnd.github+json",
-                "User-Agent": f"sidecypher/{version('sidecypher')}",
-                "X-GitHub-Api-Version": settings.api_version,
-            },
-            timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout),
-            limits=httpx.Limits(
-                max_connections=_MAX_REQUESTS, max_keepalive_connections=_MAX_REQUESTS
-            ),
-            follow_redirects=False,
-            # No proxy can reach what listens on this machine only.
-            trust_env=not is_loopback(httpx.URL(settings.base_url).host),
-        )
+        self._lines = _Lines(settings)
 
     @property
     def credential_key(self) -> str:
@@ -165,7 +199,7 @@ class Connection:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._http.aclose()
+        await self._lines.close()
 
     async def get(self, target: Target, etag: str | None = None) -> Reply:
         """Fetch the target, wherever it has moved to on the same origin.
@@ -346,7 +380,8 @@ class Connection:
         try:
             async with (
                 asyncio.timeout(self._seconds),
-                self._http.stream(
+                self._lines.one() as line,
+                line.stream(
                     request.method, request.url, headers=headers, content=request.content
                 ) as response,
             ):

@@ -51,6 +51,8 @@ class Request:
     headers: dict[str, str]
     method: str = "GET"
     body: bytes = b""
+    port: int = 0
+    """Of the connection's other end: which connection it is."""
 
 
 class StandIn(ThreadingHTTPServer):
@@ -105,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
         body = self.rfile.read(int(headers.get("content-length", 0)))
-        request = Request(self.path, headers, self.command, body)
+        request = Request(self.path, headers, self.command, body, self.client_address[1])
         self.server.count(+1)
         self.server.requests.append(request)
         answer = self.server.answer(request)

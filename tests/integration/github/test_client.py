@@ -244,6 +244,40 @@ def test_a_transient_failure_serves_the_stale_answer(
     asyncio.run(scenario())
 
 
+def test_requests_one_after_the_other_share_a_connection(github, answering, client_of) -> None:
+    """A connection is used again, also after an answer that is an error."""
+    github.answer = lambda request: (
+        answering.of(issue()) if request.path == PATH else answering(404)
+    )
+
+    async def scenario() -> None:
+        async with client_of(github.url) as client:
+            await client.get(ISSUE)
+            await client.get_many([Target(Kind.ISSUE, "octocat", "other", 7)])
+            await client.get(ISSUE, max_age=0)
+
+    asyncio.run(scenario())
+    assert len(github.requests) == 3
+    assert len({request.port for request in github.requests}) == 1
+
+
+def test_requests_that_were_given_up_leave_nothing_to_others(github, answering, client_of) -> None:
+    """More of them than there may be at a time, and the next request is answered."""
+    github.answer = lambda _: answering.of(issue())
+    github.open.clear()
+
+    async def scenario() -> None:
+        async with client_of(github.url) as client:
+            targets = [Target(Kind.ISSUE, "octocat", "Hello-World", n) for n in range(1, 31)]
+            found = await client.get_many(targets, wait=0.2, api="rest")
+            github.open.set()
+
+            assert {type(each) for each in found} == {errors.TimedOut}
+            assert (await client.get(ISSUE)).fields["title"] == "A"
+
+    asyncio.run(scenario())
+
+
 def test_serving_stale_answers_can_be_switched_off(github, answering, client_of) -> None:
     """With SERVE_STALE off a transient failure is an error, even if an old answer is known."""
     github.answer = lambda _: answering.of(issue())
