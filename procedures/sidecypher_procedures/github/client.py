@@ -193,6 +193,11 @@ class GithubClient:
         self._connection.forget_moves(target.key, below=below)
         return self._cache.invalidate(target.key, below=below)
 
+    def _unless_invalidated(self, target: Target) -> Callable[[], bool]:
+        """Give what tells whether the target has not been invalidated since now."""
+        since = self._cache.generation
+        return lambda: self._cache.invalidated(target.key) <= since
+
     async def _fetch_many(
         self, cold: list[Target], wait: float, api: Api
     ) -> dict[Target, Snapshot | GithubError]:
@@ -236,7 +241,7 @@ class GithubClient:
             raise TimedOut("GitHub did not answer in time for the rate limit") from error
 
     async def _fetch_page(self, target: Target) -> Reply:
-        reply = await self._connection.get(target)
+        reply = await self._connection.get(target, self._unless_invalidated(target))
         if reply.status != httpx.codes.OK and reply.status not in outcomes.MISSING:
             raise outcomes.failure(reply, target, self._clock.now())
         return reply
@@ -287,7 +292,7 @@ class GithubClient:
         asker = self._credential_key
         known = self._cache.get(asker, target.key)
         etag = known.etag if known is not None else None
-        reply = await self._connection.get(target, etag)
+        reply = await self._connection.get(target, self._unless_invalidated(target), etag)
         confirmed = reply.status == httpx.codes.NOT_MODIFIED and reply.credential_key == asker
         if confirmed and known is not None and known.row is not None and etag is not None:
             entry = msgspec.structs.replace(

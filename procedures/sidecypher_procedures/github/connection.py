@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -161,7 +161,7 @@ class Connection:
     Example:
         >>> connection = Connection(settings, Clock())  # doctest: +SKIP
         >>> target = Target(Kind.REPOSITORY, "octocat", "Hello-World")  # doctest: +SKIP
-        >>> reply = await connection.get(target)  # doctest: +SKIP
+        >>> reply = await connection.get(target, lambda: True)  # doctest: +SKIP
     """
 
     def __init__(self, settings: GithubSettings, clock: Clock) -> None:
@@ -201,11 +201,15 @@ class Connection:
         """Close all connections."""
         await self._lines.close()
 
-    async def get(self, target: Target, etag: str | None = None) -> Reply:
+    async def get(
+        self, target: Target, remembers: Callable[[], bool], etag: str | None = None
+    ) -> Reply:
         """Fetch the target, wherever it has moved to on the same origin.
 
         Args:
             target: What to fetch.
+            remembers: Tells whether a move that is found may be remembered: not after the target
+                was invalidated.
             etag: Validator of the answer the caller has from the credential of now; the reply may
                 then be a 304 to that credential.
 
@@ -219,10 +223,10 @@ class Connection:
         known = self._moves.get(target.key)
         start = httpx.URL(self._base + target.path)
         validator = None if etag is None else _Validator(etag, self.credential_key)
-        reply = await self._follow(target, known or start, validator)
+        reply = await self._follow(target, known or start, remembers, validator)
         if reply.status == httpx.codes.NOT_FOUND and known is not None:
             self._moves.pop(target.key, None)
-            reply = await self._follow(target, start, validator)
+            reply = await self._follow(target, start, remembers, validator)
         return reply
 
     async def query(self, document: str, variables: Mapping[str, Any]) -> Reply:
@@ -283,7 +287,13 @@ class Connection:
             raise RedirectRefused(f"The next page for `{target}` is outside of the base URL")
         return url.raw_path.removeprefix(base).decode("ascii")
 
-    async def _follow(self, target: Target, url: httpx.URL, validator: _Validator | None) -> Reply:
+    async def _follow(
+        self,
+        target: Target,
+        url: httpx.URL,
+        remembers: Callable[[], bool],
+        validator: _Validator | None,
+    ) -> Reply:
         permanent = True
         for _ in range(_MAX_REDIRECTS + 1):
             reply = await self._send(_Request(f"`{target}`", "GET", url, {}, validator=validator))
@@ -291,7 +301,7 @@ class Connection:
                 return reply
             url = self._redirect(target, url, reply)
             permanent = permanent and reply.status in _PERMANENT
-            if permanent:
+            if permanent and remembers():
                 self._moves[target.key] = url
         self._moves.pop(target.key, None)
         raise RedirectRefused(f"`{target}` was redirected more than {_MAX_REDIRECTS} times")

@@ -106,6 +106,29 @@ def test_a_name_that_is_invalidated_is_asked_for_itself(
     assert github.paths == [PATH, NEW, PATH]
 
 
+@pytest.mark.parametrize("number", [7, None])
+def test_a_move_under_way_is_not_remembered_after_it(github, answering, client_of, number) -> None:
+    """Where a request that began before it was led is not believed: the name is asked again."""
+    github.answer = lambda request: (
+        answering(301, {"Location": NEW}, b"{}")
+        if request.path == PATH
+        else answering.of(issue(repo="Planet"))
+    )
+    github.open.clear()
+
+    async def scenario() -> None:
+        async with client_of(github.url) as client:
+            before = asyncio.create_task(client.get(ISSUE))
+            await asyncio.to_thread(github.arrived.wait, 10)
+            client.invalidate("octocat", "Hello-World", number)
+            github.open.set()
+            await before
+            await client.get(ISSUE)
+
+    asyncio.run(scenario())
+    assert github.paths == [PATH, NEW, PATH, NEW]
+
+
 @pytest.mark.parametrize("arguments", [("o/x", "r"), ("o", ".."), ("o", "r", 0), ("o", "r", True)])
 def test_a_bad_name_is_refused(client_of, arguments) -> None:
     """What cannot be a name drops nothing."""
