@@ -107,6 +107,8 @@ class EntityCache:
             paths |= {path for name, path in names if _within(name, asked, below=True)}
         for path in paths:
             self._mark(path, self.generation)
+            if below:
+                self._mark(f"{path}/", self.generation)
         # An old name may have been given to another entity, which GitHub is to say.
         for name in [name for name in self._names if _within(name, asked, below=below)]:
             self._names.pop(name, None)
@@ -114,10 +116,10 @@ class EntityCache:
         return sum(map(self._store.drop, kept))
 
     def invalidated(self, path: str) -> int:
-        """Return the generation of the latest invalidation of a path or of its repository."""
+        """Return the generation of the latest invalidation of a path, or of all it is below of."""
         marks = self._invalidated
         repository = "/".join(path.split("/", _REPOSITORY_PARTS)[:_REPOSITORY_PARTS])
-        return max(marks.get(path, 0), marks.get(repository, 0), self._forgotten)
+        return max(marks.get(path, 0), marks.get(f"{repository}/", 0), self._forgotten)
 
     def _mark(self, path: str, generation: int) -> None:
         if len(self._invalidated) >= _MAX_MARKS:

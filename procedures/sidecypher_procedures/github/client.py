@@ -171,11 +171,19 @@ class GithubClient:
         """Give the time that answers are stamped with."""
         return self._clock.now()
 
-    def invalidate(self, owner: str, repo: str, number: int | None = None) -> int:
+    def invalidate(
+        self, owner: str, repo: str, number: int | None = None, *, below: bool = True
+    ) -> int:
         """Drop what is in memory of a repository and all in it, or of one number in it.
 
         What is being fetched now is given to who waits for it, and not kept. Where the name had
         moved to is forgotten too: it may be another's by now.
+
+        Args:
+            owner: Whose repository it is.
+            repo: Its name.
+            number: That of an issue or pull request; None means the repository.
+            below: Whether to drop what is in the repository too.
 
         Returns:
             How many entries were dropped.
@@ -184,7 +192,7 @@ class GithubClient:
             InvalidName: A name or the number cannot be one.
         """
         if number is None:
-            return self._forget(Target(Kind.REPOSITORY, owner, repo), below=True)
+            return self._forget(Target(Kind.REPOSITORY, owner, repo), below=below)
         # GitHub counts issues and pull requests together, and gives each pull request as both.
         numbered = [Target(kind, owner, repo, number) for kind in (Kind.ISSUE, Kind.PULL_REQUEST)]
         return sum(self._forget(target) for target in numbered)

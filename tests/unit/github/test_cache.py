@@ -128,6 +128,19 @@ def test_a_repository_goes_with_all_that_is_in_it(cache) -> None:
     assert cache.get("b", other) is not None
 
 
+def test_a_repository_may_go_alone(cache) -> None:
+    """What is in it stays, and what is under way of it is kept."""
+    cache.put("a", "/repos/o/r", entry(), since=0)
+    cache.put("a", "/repos/o/r/pulls/8", entry(), since=0)
+
+    assert cache.invalidate("/repos/o/r") == 1
+    cache.put("a", "/repos/o/r", entry(), since=0)
+    cache.put("a", PATH, entry(), since=0)
+    kept = [cache.get("a", path) for path in ("/repos/o/r", "/repos/o/r/pulls/8", PATH)]
+
+    assert kept == [None, entry(), entry()]
+
+
 def test_a_repository_goes_under_its_old_name_too(cache) -> None:
     """What was found under the old name of a repository goes with it, wherever it is now."""
     cache.put("a", PATH, entry(path=NEW, node="issue 1"), since=0)

@@ -18,14 +18,21 @@ from sidecypher_procedures.github.webhooks.payload import (
 REPOSITORY = {"id": 1, "name": "new", "owner": {"login": "octocat"}}
 
 
+ITSELF = ("octocat", "new", None, False)
+WHOLE = ("octocat", "new", None, True)
+
+
 def about(event, **payload):
     return addresses(event, {"repository": REPOSITORY, **payload})
 
 
 def test_an_event_is_about_its_issue_or_pull_request():
-    """What is told about a number concerns that number, not the whole repository."""
-    assert about("issues", issue={"number": 7}) == {("octocat", "new", 7)}
-    assert about("pull_request_review", pull_request={"number": 8}) == {("octocat", "new", 8)}
+    """What is told about a number concerns that number and the repository's counts, not others."""
+    assert about("issues", issue={"number": 7}) == {ITSELF, ("octocat", "new", 7, False)}
+    assert about("pull_request_review", pull_request={"number": 8}) == {
+        ITSELF,
+        ("octocat", "new", 8, False),
+    }
 
 
 @pytest.mark.parametrize("suite", ["check_run", "check_suite", "workflow_run"])
@@ -33,7 +40,20 @@ def test_a_check_is_about_its_pull_requests(suite):
     """Whether a pull request can be merged changes with its checks."""
     found = about(suite, **{suite: {"pull_requests": [{"number": 1}, {"number": 2}]}})
 
-    assert found == {("octocat", "new", 1), ("octocat", "new", 2)}
+    assert found == {ITSELF, ("octocat", "new", 1, False), ("octocat", "new", 2, False)}
+
+
+@pytest.mark.parametrize(
+    "event", ["push", "label", "milestone", "branch_protection_rule", "public"]
+)
+def test_what_names_nothing_is_about_all(event):
+    """A pull request may no longer be mergeable after a push, a label may have another name."""
+    assert about(event) == {WHOLE}
+
+
+def test_a_star_is_about_the_repository_itself():
+    """It changes a count, and no issue."""
+    assert about("star") == {ITSELF}
 
 
 def test_a_renamed_repository_is_known_by_both_names():
@@ -42,7 +62,7 @@ def test_a_renamed_repository_is_known_by_both_names():
 
     found = about("repository", action="renamed", changes=changes)
 
-    assert found == {("octocat", "new", None), ("octocat", "old", None)}
+    assert found == {WHOLE, ("octocat", "old", None, True)}
 
 
 @pytest.mark.parametrize("kind", ["user", "organization"])
@@ -52,24 +72,24 @@ def test_a_transferred_repository_is_known_by_both_owners(kind):
 
     found = about("repository", action="transferred", changes=changes)
 
-    assert found == {("octocat", "new", None), ("hubot", "new", None)}
+    assert found == {WHOLE, ("hubot", "new", None, True)}
 
 
 def test_a_transferred_issue_is_known_at_both_ends():
     """The event of the repository it left, and that of the one it came to, name both."""
     there = {"new_issue": {"number": 1}, "new_repository": {"full_name": "hubot/other"}}
     back = {"old_issue": {"number": 7}, "old_repository": {"full_name": "hubot/other"}}
+    other = ("hubot", "other", None, False)
 
     left = about("issues", action="transferred", issue={"number": 7}, changes=there)
     came = about("issues", action="opened", issue={"number": 1}, changes=back)
 
-    assert left == {("octocat", "new", 7), ("hubot", "other", 1)}
-    assert came == {("octocat", "new", 1), ("hubot", "other", 7)}
+    assert left == {ITSELF, other, ("octocat", "new", 7, False), ("hubot", "other", 1, False)}
+    assert came == {ITSELF, other, ("octocat", "new", 1, False), ("hubot", "other", 7, False)}
 
 
-def test_other_events_are_about_no_entry():
-    """A star or a push makes nothing stale that a caller could not wait a minute for."""
-    assert about("star") == about("push", commits=[{}]) == set()
+def test_an_event_of_no_repository_is_about_no_entry():
+    """Such as an installation of an App."""
     assert addresses("installation", {"installation": {}}) == set()
 
 

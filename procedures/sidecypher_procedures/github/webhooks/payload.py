@@ -1,7 +1,7 @@
 """What a delivery of GitHub's says: JSON, or a form with JSON in it."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs
 
 import msgspec
@@ -16,9 +16,27 @@ _KEPT: Final = ("action", "number", "changes", "sender", "repository", "issue", 
 
 _SUITES: Final = ("check_run", "check_suite", "workflow_run")
 
+_WHOLE: Final = frozenset(
+    {"branch_protection_rule", "label", "milestone", "public", "push", "repository"}
+)
+"""Events that change what is in a repository without naming it: a push may make any pull request
+one that cannot be merged."""
+
 Payload = Mapping[str, Any]
-Address = tuple[str, str, int | None]
-"""Owner, repository, and the number of an issue or pull request; None means all of it."""
+
+
+class Address(NamedTuple):
+    """What a delivery is about.
+
+    Attributes:
+        number: That of an issue or pull request; None for the repository itself.
+        below: Whether it is about all that is in the repository too.
+    """
+
+    owner: str
+    repo: str
+    number: int | None = None
+    below: bool = False
 
 
 def media_type(content_type: str) -> str:
@@ -100,33 +118,38 @@ def name_of(event: str, payload: Payload) -> str:
 def addresses(event: str, payload: Payload) -> set[Address]:
     """Return what a delivery says has changed, by the names it has and those it had."""
     return {
-        (owner, repo, number)
-        for owner, repo, number in _addresses(event, payload)
-        if isinstance(owner, str) and isinstance(repo, str) and isinstance(number, int | None)
+        address
+        for address in _addresses(event, payload)
+        if isinstance(address.owner, str)
+        and isinstance(address.repo, str)
+        and isinstance(address.number, int | None)
     }
 
 
-def _addresses(event: str, payload: Payload) -> Iterator[tuple[Any, Any, Any]]:
+def _addresses(event: str, payload: Payload) -> Iterator[Address]:
     owner, repo = part(payload, "repository", "owner", "login"), part(payload, "repository", "name")
+    # Whatever happens in it, the repository counts: its stars, its open issues, its last push.
+    yield Address(owner, repo, below=event in _WHOLE)
     things = [part(payload, "issue"), part(payload, "pull_request")]
     for suite in _SUITES:
         pulls = part(payload, suite, "pull_requests")
         things += pulls if isinstance(pulls, list) else []
     for thing in things:
         if (number := part(thing, "number")) is not None:
-            yield owner, repo, number
+            yield Address(owner, repo, number)
     yield from _transferred(payload)
-    if event in {"repository", "public"}:
-        yield owner, repo, None
-        yield owner, part(payload, "changes", "repository", "name", "from"), None
+    if event == "repository":
+        yield Address(owner, part(payload, "changes", "repository", "name", "from"), below=True)
         for kind in ("user", "organization"):
-            yield part(payload, "changes", "owner", "from", kind, "login"), repo, None
+            before = part(payload, "changes", "owner", "from", kind, "login")
+            yield Address(before, repo, below=True)
 
 
-def _transferred(payload: Payload) -> Iterator[tuple[Any, Any, Any]]:
+def _transferred(payload: Payload) -> Iterator[Address]:
     """Yield the other end of an issue's transfer."""
     for beside, thing in (("new_repository", "new_issue"), ("old_repository", "old_issue")):
         if (number := part(payload, "changes", thing, "number")) is not None:
             full_name = str(part(payload, "changes", beside, "full_name"))
             owner, _, repo = full_name.partition("/")
-            yield owner, repo, number
+            yield Address(owner, repo)
+            yield Address(owner, repo, number)

@@ -1,0 +1,81 @@
+"""What each of GitHub's own examples of events has the cache forget, as docs/github.md tells it."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+from fix_webhooks import examples
+
+from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github.webhooks.forgetting import forget
+
+PAGE = Path(__file__).parents[3] / "docs" / "github.md"
+
+OTHER = 987_654
+"""Number of an issue that no event is about."""
+
+
+def told(outcome):
+    """Return the names of events that the page's table has beside an outcome."""
+    [row] = [line for line in PAGE.read_text().splitlines() if line.endswith(f"| {outcome} |")]
+    return set(re.findall(r"`([a-z_]+)`", row))
+
+
+def targets(payload):
+    """Return what of a payload could be in the cache, by what a person calls it."""
+    owner, repo = payload["repository"]["owner"]["login"], payload["repository"]["name"]
+    named = {"the repository": Target(Kind.REPOSITORY, owner, repo)}
+    for name, kind in [("issue", Kind.ISSUE), ("pull_request", Kind.PULL_REQUEST)]:
+        if name in payload:
+            named["the number"] = Target(kind, owner, repo, payload[name]["number"])
+    for check in ("check_run", "check_suite", "workflow_run"):
+        for pull in (payload.get(check) or {}).get("pull_requests", []):
+            named["a checked one"] = Target(Kind.PULL_REQUEST, owner, repo, pull["number"])
+    named["another"] = Target(Kind.ISSUE, owner, repo, OTHER)
+    return named
+
+
+def expected(event, payload):
+    """Return what the page says is forgotten."""
+    found = {"the repository"}
+    if event in told("the issue or pull request it has"):
+        found.add("the number")
+    if event in told("the pull requests it names"):
+        found.add("a checked one")
+    return set(targets(payload)) if event in told("all that is in the repository") else found
+
+
+@pytest.fixture
+def forgotten(github, answering, client_of):
+    """Return which of an event's targets are asked for again after it."""
+    github.answer = lambda request: answering.of({"id": 1, "number": 7, "node_id": request.path})
+
+    async def run(recorded):
+        async with client_of(github.url) as client:
+            for event, payload in recorded:
+                named = targets(payload)
+                await client.get_many(named.values())
+                forget(client, event, payload)
+                asked = len(github.requests)
+                await client.get_many(named.values())
+                again = set(github.paths[asked:])
+                yield event, payload, {n for n, each in named.items() if each.path in again}
+
+    return run
+
+
+def test_every_recorded_event_has_forgotten_what_the_page_says(forgotten, payloads) -> None:
+    """Whatever has a repository drops its own entry, and what else it may have changed."""
+    recorded = [(event, each) for event, each in examples(payloads) if "repository" in each]
+
+    async def scenario() -> set[str]:
+        seen = set()
+        async for event, payload, found in forgotten(recorded):
+            assert found == expected(event, payload) & set(targets(payload)), event
+            seen.add(event)
+        return seen
+
+    seen = asyncio.run(scenario())
+    assert len(recorded) > 250
+    assert told("all that is in the repository") <= seen
