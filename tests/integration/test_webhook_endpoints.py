@@ -151,16 +151,48 @@ def test_a_webhook_that_blocks_does_not_block_health(http, tmp_path, sidecar):
     assert answers[0].text == "read\n"
 
 
-def test_only_so_many_are_read_at_once(sidecar, http):
-    """Senders who hold back their bodies use up the places, and no memory beyond them."""
+@pytest.fixture
+def full(sidecar, http, monkeypatch):
+    """Take all places, by senders who hold back their bodies; give their connections."""
+    monkeypatch.setattr(webhooks, "PLACE_SECONDS", 0.05)
     with contextlib.ExitStack() as held:
+        peers = []
         for _ in range(MOST_WEBHOOKS):
             peer = held.enter_context(socket.create_connection(("127.0.0.1", sidecar.test_port)))
-            peer.sendall(b"POST /webhooks/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx")
-        refused = wait_until(lambda: _refused(http))
+            peer.sendall(b"POST /webhooks/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n")
+            peers.append(peer)
+        wait_until(lambda: _refused(http))
+        yield peers
+
+
+def test_only_so_many_are_read_at_once(full, http):
+    """Senders who hold back their bodies use up the places, and no memory beyond them."""
+    refused = _refused(http)
     assert (refused.json()["code"], refused.headers["retry-after"]) == ("SC-654", "1")
 
+    for peer in full:
+        peer.close()
     wait_until(lambda: http.post("/webhooks/echo").status_code == 200)
+
+
+def test_one_more_waits_for_a_place(full, sidecar, http, monkeypatch):
+    """A burst of senders is answered one after the other, and nobody has to send again."""
+    monkeypatch.setattr(webhooks, "PLACE_SECONDS", 60.0)
+    with socket.create_connection(("127.0.0.1", sidecar.test_port), 30) as peer:
+        peer.sendall(b"POST /webhooks/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx")
+        assert http.get("/livez").status_code == 200
+
+        full[0].sendall(b"x")
+
+        assert peer.makefile("rb").readline().startswith(b"HTTP/1.1 200 ")
+
+
+def test_only_so_many_wait_for_a_place(full, http, monkeypatch):
+    """Beyond them the answer comes at once, so that waiting uses up no connections."""
+    monkeypatch.setattr(webhooks, "PLACE_SECONDS", 60.0)
+    monkeypatch.setattr(webhooks, "MOST_WAITING", 0)
+
+    assert _refused(http) is not None
 
 
 def _refused(http):

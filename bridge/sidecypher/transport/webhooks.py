@@ -1,8 +1,9 @@
 """Webhooks over HTTP: bounds around authors' functions, which check by themselves who posts."""
 
 import asyncio
+import contextlib
 import contextvars
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Future
 from http import HTTPStatus
 from typing import Any, Final
@@ -28,6 +29,12 @@ WEBHOOK_SECONDS: Final = 10.0
 
 MOST_WEBHOOKS: Final = 8
 """Requests to webhooks that are read and answered at once: each may hold 25 MB."""
+
+PLACE_SECONDS: Final = 3.0
+"""How long a further request waits for one of them to be answered; senders give up after 10."""
+
+MOST_WAITING: Final = 32
+"""Requests that wait so: each has one of the server's connections, which health needs as well."""
 
 
 class WebhookApi:
@@ -55,7 +62,8 @@ class WebhookApi:
         self._telemetry = telemetry
         self._stopping = stopping
         # One event loop serves all requests, so there is nothing to lock.
-        self._open = 0
+        self._places = asyncio.Semaphore(MOST_WEBHOOKS)
+        self._waiting = 0
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -67,28 +75,46 @@ class WebhookApi:
             raise RequestRefused(
                 "The sidecar has no webhook of this path", status=HTTPStatus.NOT_FOUND
             )
-        if self._stopping():
-            raise SidecarStopping("The sidecar stops", retryable=True)
-        if self._open >= MOST_WEBHOOKS:
-            self._telemetry.rejected("request refused", "busy")
-            raise HttpBusy(
-                "As many webhooks are being answered as may be",
-                hint="Send it again.",
-                retryable=True,
-            )
-        self._open += 1
-        try:
+        async with self._place():
+            if self._stopping():
+                raise SidecarStopping("The sidecar stops", retryable=True)
             body = await read_body(request, WEBHOOK_BYTES)
             answer = await self._ask(
                 webhook, WebhookRequest(request.headers, body, self._resources)
             )
-        finally:
-            self._open -= 1
         if answer.status >= HTTPStatus.BAD_REQUEST:
             self._telemetry.rejected(
                 "request refused", "webhook", path=webhook.name, status=str(answer.status)
             )
         return PlainTextResponse(answer.text and answer.text + "\n", answer.status)
+
+    @contextlib.asynccontextmanager
+    async def _place(self) -> AsyncIterator[None]:
+        """Hold one of the places.
+
+        Raises:
+            HttpBusy: None was free in time, or too many wait for one.
+        """
+        if self._places.locked() and self._waiting >= MOST_WAITING:
+            raise self._busy()
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(PLACE_SECONDS):
+                await self._places.acquire()
+        except TimeoutError:
+            raise self._busy() from None
+        finally:
+            self._waiting -= 1
+        try:
+            yield
+        finally:
+            self._places.release()
+
+    def _busy(self) -> HttpBusy:
+        self._telemetry.rejected("request refused", "busy")
+        return HttpBusy(
+            "As many webhooks are being answered as may be", hint="Send it again.", retryable=True
+        )
 
     async def _ask(self, webhook: Webhook, request: WebhookRequest) -> WebhookAnswer:
         """Have the event loop run it, which may be blocked: that must not block this one too."""
