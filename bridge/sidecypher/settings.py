@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
 
 from platformdirs import user_cache_path, user_data_path
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
@@ -41,6 +42,8 @@ PLUGIN_VARIABLES: Final = frozenset(
     )
 )
 """Variables that the plugin reads in the JVM of Neo4j."""
+
+_URI_SCHEMES: Final = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 
@@ -122,6 +125,14 @@ class Settings(BaseModel):
             return value and value.expanduser().absolute()
         except RuntimeError:
             raise ValueError("it names the home of an unknown user") from None
+
+    @field_validator("neo4j_uri", mode="after")
+    @classmethod
+    def _usable(cls, value: str) -> str:
+        problem = _problem_of_uri(value) if value else None
+        if problem is not None:
+            raise ValueError(problem)
+        return value
 
     @property
     def run_folder(self) -> Path:
@@ -228,6 +239,30 @@ def _secret(variable: str, path: Path) -> SecretStr:
         ) from None
     except UnicodeDecodeError:
         raise SettingsError(f"The file named by {variable} is no text in UTF-8") from None
+
+
+def _problem_of_uri(uri: str) -> str | None:
+    """Tell why a driver could not use a URI, or would take it for another than it says.
+
+    Of a port beyond 65535 the driver uses what is left modulo 65536.
+    """
+    try:
+        parts = urlsplit(uri)
+        host, port = (parts.hostname or "").encode("idna"), parts.port
+    except ValueError:
+        return "its host or its port cannot be one"
+    more = (
+        parts.path.strip("/") or parts.fragment or (parts.scheme.startswith("bolt") and parts.query)
+    )
+    wrong = {
+        "it has a space or a control character": " " in uri or not uri.isprintable(),
+        f"its scheme is none of {', '.join(_URI_SCHEMES)}": parts.scheme not in _URI_SCHEMES,
+        "user and password are settings of their own": "@" in parts.netloc,
+        "it names no host": not host,
+        "its port is 0": port == 0,
+        "it has more than a scheme, a host and a port": bool(more),
+    }
+    return next((problem for problem, is_so in wrong.items() if is_so), None)
 
 
 def _text(value: object) -> str:

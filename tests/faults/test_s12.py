@@ -67,15 +67,15 @@ toml_texts = st.lists(toml_marks | hostile_texts, max_size=4).map("".join)
 def test_a_value_of_a_settings_file_is_that_value(tmp_path, text):
     """Whatever a text holds, it is the value of its own setting, or refused; no other changes."""
     file = tmp_path / "sidecypher.toml"
-    file.write_text(f"neo4j_uri = {toml_string(text)}\n", encoding="utf-8")
+    file.write_text(f"neo4j_user = {toml_string(text)}\n", encoding="utf-8")
 
     found, refusal = read(file)
 
     if refusal is not None:
-        assert "`neo4j_uri`" in refusal.message
+        assert "`neo4j_user`" in refusal.message
     else:
-        assert found.neo4j_uri == text
-        assert found.model_copy(update={"neo4j_uri": DEFAULTS.neo4j_uri}) == DEFAULTS
+        assert found.neo4j_user == text
+        assert found.model_copy(update={"neo4j_user": DEFAULTS.neo4j_user}) == DEFAULTS
 
 
 @in_each_test

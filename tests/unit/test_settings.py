@@ -146,6 +146,59 @@ def test_a_wrong_secret_is_never_shown(tmp_path):
     assert error.__suppress_context__
 
 
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "bolt://localhost",
+        "bolt://localhost:7687",
+        "BOLT://127.0.0.1:1/",
+        "bolt+s://graph.example.com:65535",
+        "bolt+ssc://[::1]:7687",
+        "neo4j://my_graph:7687?policy=here",
+        "neo4j+s://b\u00fccher.example",
+        "neo4j+ssc://graph",
+    ],
+)
+def test_an_address_of_neo4j_is_taken_as_it_is(uri):
+    """Each scheme that the driver knows, with and without a port."""
+    assert load_settings({}, {"SIDECYPHER_NEO4J_URI": uri}).neo4j_uri == uri
+
+
+@pytest.mark.parametrize(
+    ("uri", "problem"),
+    [
+        (f"http://{SECRET}:7474", "scheme"),
+        (f"{SECRET}:7687", "scheme"),
+        (SECRET, "scheme"),
+        (f"bolt+unix://{SECRET}", "scheme"),
+        ("bolt://", "host"),
+        ("bolt://:7687", "host"),
+        (f"bolt:{SECRET}", "host"),
+        (f"bolt://[{SECRET}", "host or its port"),
+        (f"bolt://{SECRET}..b", "host or its port"),
+        (f"bolt://localhost:{SECRET}", "host or its port"),
+        ("bolt://localhost:-1", "host or its port"),
+        ("bolt://localhost:65536", "host or its port"),
+        ("bolt://localhost:0", "port is 0"),
+        (f"bolt://neo4j:{SECRET}@localhost:7687", "user and password"),
+        (f"neo4j+s://{SECRET}@localhost", "user and password"),
+        (f"bolt://{SECRET} :7687", "space"),
+        (f"bolt://local\n{SECRET}", "control"),
+        (f"bolt://localhost/{SECRET}", "more than"),
+        (f"bolt://localhost?a={SECRET}", "more than"),
+        (f"neo4j://localhost#{SECRET}", "more than"),
+    ],
+)
+def test_what_cannot_be_an_address_of_neo4j_is_refused(uri, problem):
+    """When it is read, by its name and what is wrong with it, and without what was given."""
+    error = refused(environ={"SIDECYPHER_NEO4J_URI": uri})
+
+    assert "`neo4j_uri`" in error.message
+    assert problem in error.message
+    assert SECRET not in error.message + error.hint
+    assert "SIDECYPHER_NEO4J_URI" in error.hint
+
+
 def test_a_secret_comes_from_a_file(tmp_path):
     """`SIDECYPHER_NEO4J_PASSWORD_FILE` names a file that holds the password."""
     path = toml(tmp_path, f" {SECRET}\n", "password")
