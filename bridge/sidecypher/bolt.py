@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, LiteralString
+from typing import TYPE_CHECKING, Any, Final, LiteralString, TypeVar
 
 from sidecypher.errors import CypherError, Neo4jUnavailable
 
@@ -35,23 +35,59 @@ logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 Record = dict[str, Any]
 
+_Result = TypeVar("_Result")
+
+
+class Refusals:
+    """The password that Neo4j has refused, so that all connections use it once a minute."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._refused: Address | None = None
+        self._again = 0.0
+
+    def take_turn(self, address: "Address") -> None:
+        """Let one statement a minute try a password that was refused.
+
+        Raises:
+            Neo4jUnavailable: It is not time yet.
+        """
+        with self._lock:
+            if address != self._refused:
+                return
+            if time.monotonic() < self._again:
+                raise _refusal()
+            self._again = time.monotonic() + REFUSED_SECONDS
+
+    def note(self, address: "Address") -> None:
+        """Remember that Neo4j has refused the password of this address."""
+        with self._lock:
+            self._refused = address
+            self._again = time.monotonic() + REFUSED_SECONDS
+
+    def forget(self) -> None:
+        """A password was accepted."""
+        self._refused = None
+
 
 class BoltConnection:
-    """A driver of Neo4j, made when it is first needed, and anew when Neo4j is elsewhere.
+    """A driver of Neo4j with one connection, made when it is first needed, and anew when it broke.
+
+    One statement runs on it at a time: what ends its connection ends no other's.
 
     Args:
         address: Gives where Neo4j is now, None while that is not known.
-        connections: How many may be open at once.
+        refusals: What connections with the same password share.
     """
 
-    def __init__(self, address: "Callable[[], Address | None]", connections: int = 1) -> None:
+    def __init__(
+        self, address: "Callable[[], Address | None]", refusals: Refusals | None = None
+    ) -> None:
         self._find = address
-        self._connections = connections
+        self._refusals = refusals or Refusals()
         self._lock = threading.Lock()
         self._driver: neo4j.Driver | None = None
         self._address: Address | None = None
-        self._refused: Address | None = None
-        self._again = 0.0
 
     def run(self, cypher: LiteralString, params: dict[str, Any], seconds: float) -> list[Record]:
         """Run a statement, and wait for its records.
@@ -67,7 +103,7 @@ class BoltConnection:
         address = self._address_now()
         if address is None:
             raise Neo4jUnavailable("No Neo4j is known to the sidecar", retryable=True)
-        self._take_turn(address)
+        self._refusals.take_turn(address)
         try:
             driver = self._driver_of(address)
         # The driver tells of such an address by errors of many types.
@@ -83,12 +119,14 @@ class BoltConnection:
             if error.code == _LOCKED_OUT:
                 raise self._refuse(address) from None
             if error.is_retryable():
-                raise Neo4jUnavailable("Neo4j asks to try again", retryable=True) from error
+                raise Neo4jUnavailable(
+                    "Neo4j asks to try again", retryable=True, details={"neo4jCode": error.code}
+                ) from error
             raise CypherError(error.message or "", neo4j_code=error.code or "") from error
         except (DriverError, OSError) as error:
             self.close()
             raise Neo4jUnavailable("Neo4j cannot be reached", retryable=True) from error
-        self._refused = None
+        self._refusals.forget()
         return records
 
     def _address_now(self) -> "Address | None":
@@ -97,24 +135,8 @@ class BoltConnection:
         except OSError as error:
             raise Neo4jUnavailable("The address of Neo4j cannot be read", retryable=True) from error
 
-    def _take_turn(self, address: "Address") -> None:
-        """Let one statement a minute try a password that was refused.
-
-        Raises:
-            Neo4jUnavailable: It is not time yet.
-        """
-        with self._lock:
-            if address != self._refused:
-                return
-            if time.monotonic() < self._again:
-                raise _refusal()
-            self._again = time.monotonic() + REFUSED_SECONDS
-
     def _refuse(self, address: "Address") -> Neo4jUnavailable:
-        """Remember that Neo4j has refused the password of this address."""
-        with self._lock:
-            self._refused = address
-            self._again = time.monotonic() + REFUSED_SECONDS
+        self._refusals.note(address)
         self.close()
         return _refusal()
 
@@ -130,7 +152,7 @@ class BoltConnection:
             self.close()
         with self._lock:
             if self._driver is None:
-                self._driver = _connect(address, self._connections)
+                self._driver = _connect(address)
                 self._address = address
             return self._driver
 
@@ -147,7 +169,9 @@ class BoltClient:
     """
 
     def __init__(self, address: "Callable[[], Address | None]") -> None:
-        self._connection = BoltConnection(address, _CONNECTIONS)
+        self._connect = partial(BoltConnection, address, Refusals())
+        self._all = {self._connect() for _ in range(_CONNECTIONS)}
+        self._idle = list(self._all)
         self._slots = asyncio.Semaphore(_CONNECTIONS)
 
     async def run(self, cypher: LiteralString, /, **params: Any) -> list[Record]:
@@ -158,20 +182,35 @@ class BoltClient:
             params: Its parameters.
 
         Raises:
-            Neo4jUnavailable: Neo4j cannot be reached or asks to try again. Whether the statement
-                was committed is not known.
+            Neo4jUnavailable: Neo4j cannot be reached or asks to try again; then `neo4jCode` in its
+                `details` says why. Whether the statement was committed is not known.
             CypherError: The statement failed.
         """
-        work = partial(self._connection.run, cypher, params, RUN_SECONDS)
         try:
             async with asyncio.timeout(CONNECT_SECONDS + RUN_SECONDS), self._slots:
-                return await asyncio.wrap_future(_in_thread(work))
+                return await self._run(cypher, params)
         except TimeoutError:
             raise Neo4jUnavailable("Neo4j did not answer in time", retryable=True) from None
 
+    async def _run(self, cypher: LiteralString, params: dict[str, Any]) -> list[Record]:
+        connection = self._idle.pop()
+        work = partial(connection.run, cypher, params, RUN_SECONDS)
+        try:
+            return await asyncio.wrap_future(_in_thread(work))
+        except asyncio.CancelledError:
+            # Nobody waits for its thread any more, which must end, and meet no other statement.
+            self._all.remove(connection)
+            _in_thread(connection.close)
+            connection = self._connect()
+            self._all.add(connection)
+            raise
+        finally:
+            self._idle.append(connection)
+
     def stop(self) -> None:
         """Close all connections."""
-        self._connection.close()
+        for connection in self._all:
+            connection.close()
 
 
 def _refusal() -> Neo4jUnavailable:
@@ -179,9 +218,9 @@ def _refusal() -> Neo4jUnavailable:
     return Neo4jUnavailable("Neo4j has refused the sidecar's password", retryable=True)
 
 
-def _in_thread(work: Callable[[], list[Record]]) -> Future[list[Record]]:
+def _in_thread(work: Callable[[], _Result]) -> Future[_Result]:
     """Do it in a thread that holds up neither an author's threads nor the end of the process."""
-    ended: Future[list[Record]] = Future()
+    ended: Future[_Result] = Future()
     # From now on it cannot be cancelled, so that its end can be told whenever it comes.
     ended.set_running_or_notify_cancel()
 
@@ -195,14 +234,14 @@ def _in_thread(work: Callable[[], list[Record]]) -> Future[list[Record]]:
     return ended
 
 
-def _connect(address: "Address", connections: int) -> "neo4j.Driver":
+def _connect(address: "Address") -> "neo4j.Driver":
     import neo4j  # noqa: PLC0415
 
     uri, auth = address
     made: neo4j.Driver = neo4j.GraphDatabase.driver(
         uri,
         auth=auth,
-        max_connection_pool_size=connections,
+        max_connection_pool_size=1,
         connection_timeout=CONNECT_SECONDS,
         connection_acquisition_timeout=CONNECT_SECONDS,
         notifications_min_severity="OFF",

@@ -1,9 +1,11 @@
 """`BoltClient` against a real Neo4j."""
 
+import asyncio
 import contextlib
+from urllib.parse import urlsplit
 
 import pytest
-from fix_waiting import awaited
+from fix_waiting import awaited, wait_until
 
 from sidecypher import BoltClient, CypherError, Neo4jUnavailable
 
@@ -13,8 +15,9 @@ def client_of(server):
     """Make clients of the shared server, by its port or another."""
     with contextlib.ExitStack() as made:
 
-        def make(port=None, password=server.password):
-            uri = server.facts["bolt"] if port is None else f"bolt://127.0.0.1:{port}"
+        def make(port=None, password=server.password, scheme="bolt"):
+            port = port or int(server.facts["bolt"].rpartition(":")[2])
+            uri = f"{scheme}://127.0.0.1:{port}"
             client = BoltClient(lambda: (uri, ("neo4j", password)))
             made.callback(client.stop)
             return client
@@ -59,7 +62,7 @@ async def test_what_neo4j_takes_for_transient_may_be_tried_again(session, client
 
 
 @awaited
-async def test_a_neo4j_that_is_away_may_be_back(client_of, proxies):
+async def test_a_neo4j_that_is_away_may_be_back(client_of, proxies, server):
     """Without a connection nothing is kept that a later statement would trip over."""
     proxy = proxies(1)  # where nobody listens
     client = client_of(proxy.port)
@@ -67,7 +70,7 @@ async def test_a_neo4j_that_is_away_may_be_back(client_of, proxies):
         await client.run("RETURN 1 AS one")
     assert caught.value.retryable
 
-    proxy.target = int(client_of()._connection._find()[0].rpartition(":")[2])
+    proxy.target = int(server.facts["bolt"].rpartition(":")[2])
 
     assert await client.run("RETURN 1 AS one") == [{"one": 1}]
 
@@ -83,3 +86,101 @@ async def test_a_refused_password_is_used_once_a_minute(client_of, proxies, serv
         assert caught.value.retryable
 
     assert proxy.accepted == 1
+
+
+@pytest.mark.parametrize("scheme", ["bolt+s", "bolt+ssc", "neo4j+s"])
+@awaited
+async def test_a_neo4j_without_tls_is_told(client_of, server, scheme):
+    """The error names the setting and no password; Neo4j may get its certificate yet."""
+    with pytest.raises(Neo4jUnavailable) as caught:
+        await client_of(scheme=scheme).run("RETURN 1")
+
+    error = caught.value
+    assert (error.code, error.retryable) == ("SC-605", True)
+    assert "`neo4j_uri`" in error.hint
+    assert server.password not in str(error) + error.hint + str(error.details)
+
+
+@pytest.mark.parametrize("scheme", ["bolt", "bolt+s", "neo4j"])
+@awaited
+async def test_a_listener_that_is_no_neo4j_is_told(client_of, server, scheme):
+    """Such as the port of the browser, which speaks HTTP."""
+    browser = urlsplit(server.facts["browser"]).port
+    with pytest.raises(Neo4jUnavailable, match="cannot be reached") as caught:
+        await client_of(browser, scheme=scheme).run("RETURN 1")
+
+    assert "`neo4j_uri`" in caught.value.hint
+
+
+@awaited
+async def test_an_address_of_a_cluster_is_one_of_a_single_server_too(session, client_of):
+    """`neo4j://` asks the server where it may be asked."""
+    assert await client_of(scheme="neo4j").run("RETURN 1 AS one") == [{"one": 1}]
+
+
+@awaited
+async def test_what_neo4j_asks_to_try_again_has_its_code(session, client_of):
+    """Whoever tries again can tell it from a Neo4j that is not there."""
+    with pytest.raises(Neo4jUnavailable) as caught:
+        await client_of().run("CALL test.later($mark, 1)", mark="bolt client's code")
+
+    assert caught.value.details["neo4jCode"].startswith("Neo.TransientError.")
+
+
+@pytest.fixture
+def held(session):
+    """A node, and a transaction that keeps whoever wants to write it waiting until it ends."""
+    session.run("CREATE (:Held)").consume()
+    with session.begin_transaction() as transaction:
+        transaction.run("MATCH (n:Held) SET n.by = 'test'").consume()
+        yield transaction
+
+
+WRITE_HELD = "MATCH (n:Held) SET n.by = 'client' RETURN n.by AS by"
+
+
+async def writing(client, proxy):
+    """Begin a statement that waits for the node; return its task once it has its connection."""
+    task = asyncio.create_task(client.run(WRITE_HELD))
+    await asyncio.to_thread(wait_until, lambda: proxy.connections)
+    return task
+
+
+@awaited
+async def test_a_broken_connection_is_its_own_statements(held, client_of, proxies, server):
+    """A statement beside it goes on, and the next one has a connection again."""
+    proxy = proxies(int(server.facts["bolt"].rpartition(":")[2]))
+    client = client_of(proxy.port)
+    beside = await writing(client, proxy)
+    await asyncio.to_thread(wait_until, lambda: waiting_for_lock(held))
+
+    proxy.down.left = 100
+    with pytest.raises(Neo4jUnavailable):
+        await client.run("UNWIND range(1, 1000) AS n RETURN n")
+    assert await client.run("RETURN 1 AS one") == [{"one": 1}]
+    held.commit()
+
+    assert await beside == [{"by": "client"}]
+
+
+@awaited
+async def test_a_statement_that_nobody_waits_for_is_ended(held, client_of, proxies, server):
+    """Its connection is closed, so that Neo4j ends it too, and others are not hurt."""
+    proxy = proxies(int(server.facts["bolt"].rpartition(":")[2]))
+    client = client_of(proxy.port)
+    task = await writing(client, proxy)
+    await asyncio.to_thread(wait_until, lambda: waiting_for_lock(held))
+
+    task.cancel()
+
+    await asyncio.to_thread(wait_until, lambda: not waiting_for_lock(held))
+    assert await client.run("RETURN 1 AS one") == [{"one": 1}]
+
+
+def waiting_for_lock(transaction):
+    """Tell whether the statement of a client has got as far as Neo4j."""
+    found = transaction.run(
+        "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery = $cypher RETURN currentQuery",
+        cypher=WRITE_HELD,
+    )
+    return found.data() != []
