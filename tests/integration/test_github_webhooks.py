@@ -245,6 +245,27 @@ def test_deliveries_wait_for_neo4j(session, server, another_sidecar, proxies, re
     assert dict(found) == {"inOrder": True, "waited": True}
 
 
+@pytest.fixture
+def only_sidecar(server, another_sidecar):
+    """Make a sidecar that answers its own deliveries' calls: there is no other."""
+    with server.sidecar_down():
+        yield another_sidecar
+
+
+def test_a_delivery_that_cannot_be_written_holds_up_no_others(session, only_sidecar, recorded):
+    """What comes after it is written first, and it is when it can be."""
+    sidecar = only_sidecar(SIDECYPHER_GITHUB_WEBHOOK_RUNS="test_event=busy")
+    with contextlib.closing(Sender(sidecar.announcement.http)) as sender:
+        sender.deliver("test_event", {}, "stuck")
+        sender.deliver("issues", one(recorded, "issues", "opened"), "behind")
+
+    wait_until(lambda: session.run(EVENT, id="behind").single())
+    assert session.run(EVENT, id="stuck").single() is None
+
+    session.run("CREATE (:Free)").consume()
+    wait_until(lambda: session.run(EVENT, id="stuck").single())
+
+
 def test_the_secret_is_told_nowhere(server, sender, deliver, recorded):
     """Neither a log nor a file of the graph's folder of logs holds the secret."""
     deliver("issues", one(recorded, "issues", "opened"))

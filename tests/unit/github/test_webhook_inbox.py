@@ -4,13 +4,16 @@ import asyncio
 from datetime import UTC, datetime
 
 import pytest
-from fix_waiting import awaited
+from fix_waiting import awaited, wait_until
 
 from sidecypher import CypherError, Neo4jUnavailable
 from sidecypher_procedures.github.webhooks import inbox as module
 from sidecypher_procedures.github.webhooks.inbox import Delivery, Inbox
 
 AWAY = Neo4jUnavailable("Neo4j cannot be reached", retryable=True)
+AGAIN = Neo4jUnavailable(
+    "Neo4j asks to try again", retryable=True, details={"neo4jCode": "Neo.TransientError.x"}
+)
 UNUSABLE = Neo4jUnavailable("`neo4j_uri` cannot be used")
 FAILED = CypherError("[runs.x] no", neo4j_code="Neo.ClientError.Procedure.ProcedureCallFailed")
 NO_SIDECAR = CypherError(
@@ -26,18 +29,27 @@ TOO_LATE = CypherError(
 
 
 class Graph:
-    """Stands in for Neo4j: fails with `errors` in turn, and otherwise keeps what it is told."""
+    """Stands in for Neo4j: fails with `errors` in turn, and otherwise keeps what it is told.
+
+    What is in `blocked` fails with its error for as long as it is there.
+    """
 
     def __init__(self, *errors):
         self.errors = list(errors)
+        self.blocked = {}
+        self.asked = []
         self.written = []
         self.open = asyncio.Event()
         self.open.set()
 
     async def run(self, _cypher, **params):
         await self.open.wait()
+        await asyncio.sleep(0)  # as what answers over a network
+        self.asked.append(params["id"])
         if self.errors:
             raise self.errors.pop(0)
+        if params["id"] in self.blocked:
+            raise self.blocked[params["id"]]
         self.written.append(params["id"])
 
 
@@ -65,6 +77,11 @@ def delivery(name, size=2):
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch):
     monkeypatch.setattr(module, "_SHORTEST_PAUSE", 0.0)
+
+
+async def until(condition):
+    """Wait for what the inbox does."""
+    await asyncio.to_thread(wait_until, condition)
 
 
 async def emptied(inbox):
@@ -144,6 +161,73 @@ async def test_what_cannot_heal_is_given_up_and_told(error):
         "Neo.ClientError.Procedure.ProcedureCallFailed",
         "ValueError",
     }
+
+
+@pytest.mark.parametrize("error", [AGAIN, ENDED, TOO_LATE], ids=["again", "stops", "too late"])
+@awaited
+async def test_one_that_fails_again_and_again_lets_the_others_go_first(error):
+    """After three failures a delivery goes behind all that wait, and is written when it can be."""
+    graph, inbox = Graph(), Inbox()
+    graph.blocked["a"] = error
+    for name in "abc":
+        inbox.put(delivery(name), Request(graph))
+
+    await until(lambda: graph.written == ["b", "c"])
+    assert graph.asked[:5] == ["a", "a", "a", "b", "c"]
+    inbox.put(delivery("d"), Request(graph))
+    await until(lambda: graph.written == ["b", "c", "d"])
+    del graph.blocked["a"]
+    await emptied(inbox)
+
+    assert graph.written == ["b", "c", "d", "a"]
+
+
+@awaited
+async def test_what_comes_does_not_wait_for_one_that_is_not_due(monkeypatch):
+    """A delivery that went behind the others waits alone, however long its pause is."""
+    for name in ("_SHORTEST_PAUSE", "LONGEST_PAUSE"):
+        monkeypatch.setattr(module, name, 1000.0)
+    monkeypatch.setattr(module, "MOST_FAILURES", 1)
+    graph, inbox = Graph(AGAIN), Inbox()
+    request = Request(graph)
+    inbox.put(delivery("a"), request)
+    await until(lambda: request.lines)
+
+    inbox.put(delivery("b"), request)
+    await until(lambda: graph.written == ["b"])
+
+    assert graph.asked == ["a", "b"]
+    inbox._work.cancel()
+
+
+@pytest.mark.parametrize("error", [AWAY, NO_SIDECAR], ids=["no Neo4j", "no sidecar"])
+@awaited
+async def test_while_nobody_can_write_the_order_stays(error):
+    """Nothing is held against a delivery that nobody has tried to write."""
+    graph, inbox = Graph(*[error] * 20), Inbox()
+    for name in "abc":
+        inbox.put(delivery(name), Request(graph))
+
+    await emptied(inbox)
+
+    assert graph.written == ["a", "b", "c"]
+
+
+@awaited
+async def test_one_that_lets_others_go_first_is_given_up_in_time(monkeypatch):
+    """Its time counts from its first try, and ends also when it is the only one."""
+    graph, inbox = Graph(), Inbox()
+    graph.blocked["a"] = AGAIN
+    request = Request(graph)
+    inbox.put(delivery("a"), request)
+    await until(lambda: len(graph.asked) >= 10)
+
+    inbox._waiting["a"].end = 0.0
+    await emptied(inbox)
+
+    assert request.lines[-1][0] == "webhook given up"
+    assert inbox.put(delivery("b", module.MOST_BYTES), request)
+    await emptied(inbox)
 
 
 @awaited

@@ -1,6 +1,8 @@
 """Deliveries on their way to the graph: GitHub waits 10 seconds, Neo4j may be away for longer."""
 
 import asyncio
+import contextlib
+import math
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +18,9 @@ MOST_BYTES: Final = 32 * 1024 * 1024
 KEEP_SECONDS: Final = 3600.0
 """How long a delivery waits for a Neo4j, or a sidecar behind it, that is away."""
 
+MOST_FAILURES: Final = 3
+"""How often a delivery may fail, though Neo4j answers, before the others go first."""
+
 LONGEST_PAUSE: Final = 30.0
 _SHORTEST_PAUSE: Final = 0.5
 
@@ -25,6 +30,9 @@ DRAIN_SECONDS: Final = 4.0
 # A sidecar that stops has ended the call, or none could begin it, or nobody knows how it ended, or
 # its time was used up.
 _AWAY: Final = re.compile(r"\[SC-(?:207|21[0-3])\]")
+
+_NOT_BEGUN: Final = re.compile(r"\[SC-21[01]\]")
+"""There is no sidecar that could begin the call, or all are busy."""
 
 _TOO_LATE: Final = "Neo.ClientError.Transaction.TransactionTimedOut"
 """How Neo4j's codes begin that say that a transaction took too long."""
@@ -47,15 +55,35 @@ class Delivery:
     received_at: datetime
 
 
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """A delivery, and how trying to write it went so far.
+
+    Attributes:
+        failures: How often it failed though Neo4j answered.
+        pause: How long it waited after it failed last.
+        due: When it may be tried again.
+        end: When it is given up.
+    """
+
+    delivery: Delivery
+    failures: int = 0
+    pause: float = 0.0
+    due: float = 0.0
+    end: float = math.inf
+
+
 class Inbox:
     """Writes deliveries in the order in which they came, one at a time; one per sidecar.
 
-    All methods are called on one event loop, so there is nothing to lock.
+    One that fails again and again lets the others go first. All methods are called on one event
+    loop, so there is nothing to lock.
     """
 
     def __init__(self) -> None:
-        self._waiting: dict[str, Delivery] = {}
+        self._waiting: dict[str, _Waiting] = {}
         self._bytes = 0
+        self._came = asyncio.Event()
         self._work: asyncio.Task[None] | None = None
         self._stopped = False
 
@@ -70,8 +98,9 @@ class Inbox:
         size = self._bytes + len(delivery.payload)
         if self._stopped or len(self._waiting) >= MOST_DELIVERIES or size > MOST_BYTES:
             return False
-        self._waiting[delivery.id] = delivery
+        self._waiting[delivery.id] = _Waiting(delivery)
         self._bytes = size
+        self._came.set()
         if self._work is None or self._work.done():
             work = self._write_all(request.resource(BoltClient), request.log)
             self._work = asyncio.create_task(work)
@@ -87,39 +116,74 @@ class Inbox:
     async def _write_all(self, neo4j: BoltClient, log: FilteringBoundLogger) -> None:
         try:
             while self._waiting:
-                delivery = next(iter(self._waiting.values()))
-                await _write(delivery, neo4j, log)
-                del self._waiting[delivery.id]
-                self._bytes -= len(delivery.payload)
+                waiting = await self._next()
+                error = await _write(waiting.delivery, neo4j)
+                if error is None:
+                    self._remove(waiting)
+                elif _now() >= waiting.end or not _may_heal(error):
+                    log.error("webhook given up", **_facts(waiting.delivery, error))
+                    self._remove(waiting)
+                else:
+                    log.warning("webhook waits", **_facts(waiting.delivery, error))
+                    await self._put_off(waiting, error)
         except asyncio.CancelledError:
             log.error("webhooks lost", deliveries=len(self._waiting))  # noqa: TRY400
             raise
 
+    async def _next(self) -> _Waiting:
+        """Return the first delivery that may be tried, once there is one."""
+        while True:
+            now = _now()
+            for waiting in self._waiting.values():
+                if waiting.due <= now:
+                    waiting.end = min(waiting.end, now + KEEP_SECONDS)
+                    return waiting
+            self._came.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(min(each.due for each in self._waiting.values())):
+                    await self._came.wait()
 
-async def _write(delivery: Delivery, neo4j: BoltClient, log: FilteringBoundLogger) -> None:
-    """Try until it is written or there is no hope; the graph knows what was written before."""
-    clock = asyncio.get_running_loop().time
-    end, pause = clock() + KEEP_SECONDS, _SHORTEST_PAUSE
-    while True:
-        try:
-            await neo4j.run(
-                _RECEIVE,
-                id=delivery.id,
-                event=delivery.event,
-                payload=delivery.payload.decode(),
-                receivedAt=delivery.received_at,
-            )
-        # Whatever it is, the deliveries behind this one must not wait for it.
-        except Exception as error:  # noqa: BLE001
-            if clock() >= end or not _may_heal(error):
-                # Not `exception`: its text may hold data.
-                log.error("webhook given up", **_facts(delivery, error))  # noqa: TRY400
-                return
-            log.warning("webhook waits", **_facts(delivery, error))
+    def _remove(self, waiting: _Waiting) -> None:
+        del self._waiting[waiting.delivery.id]
+        self._bytes -= len(waiting.delivery.payload)
+
+    async def _put_off(self, waiting: _Waiting, error: Exception) -> None:
+        """Let a delivery that has failed wait: before the others, or behind them."""
+        waiting.pause = min(2 * waiting.pause or _SHORTEST_PAUSE, LONGEST_PAUSE)
+        has_answered = _has_answered(error)
+        waiting.failures += has_answered
+        if has_answered and waiting.failures >= MOST_FAILURES:
+            waiting.due = _now() + waiting.pause
+            self._waiting[waiting.delivery.id] = self._waiting.pop(waiting.delivery.id)
         else:
-            return
-        await asyncio.sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE)
+            await asyncio.sleep(waiting.pause)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def _write(delivery: Delivery, neo4j: BoltClient) -> Exception | None:
+    """Write it, unless the graph knows that it was written before; return why it was not."""
+    try:
+        await neo4j.run(
+            _RECEIVE,
+            id=delivery.id,
+            event=delivery.event,
+            payload=delivery.payload.decode(),
+            receivedAt=delivery.received_at,
+        )
+    # Whatever it is, the deliveries behind this one must not wait for it.
+    except Exception as error:  # noqa: BLE001
+        return error
+    return None
+
+
+def _has_answered(error: Exception) -> bool:
+    """Tell whether Neo4j and a sidecar have tried: then it is the delivery's own failure."""
+    if isinstance(error, CypherError):
+        return _NOT_BEGUN.search(error.message) is None
+    return isinstance(error, Neo4jUnavailable) and "neo4jCode" in error.details
 
 
 def _may_heal(error: Exception) -> bool:
