@@ -105,6 +105,13 @@ def _somebody(rest) -> Thing | None:
     return Thing(rest["type"], {**rest, "login": rest["login"].removesuffix("[bot]")})
 
 
+def _home(rest, *_, **__) -> Thing:
+    """Give the repository that an issue or a pull request is in."""
+    base = rest.get("base", {}).get("repo")
+    name = base["full_name"] if base else "/".join(rest["repository_url"].split("/")[-2:])
+    return Thing("Repository", {"full_name": name})
+
+
 def _upper(name: str):
     return lambda rest, *_, **__: rest[name] and rest[name].upper()
 
@@ -159,6 +166,8 @@ _FIELDS = {
     ),
     ("", "comments"): _count("comments"),
     ("", "locked"): _flag("locked"),
+    ("Issue", "repository"): _home,
+    ("PullRequest", "repository"): _home,
     ("Issue", "state"): _upper("state"),
     ("Issue", "stateReason"): lambda rest, *_, **__: (
         (rest.get("state_reason") or "").upper() or None

@@ -69,9 +69,6 @@ class _Source:
     async def get(self, target: Target) -> tuple[Snapshot, Identity]:
         found = await self._client.get(target, max_age=self.how.max_age, wait=self._wait())
         if found.identity is None:
-            # What came by GraphQL has none; asked for by itself it comes by REST.
-            found = await self._client.get(target, max_age=0, wait=self._wait())
-        if found.identity is None:
             raise UnusableAnswer(f"GitHub's answer for `{target}` does not say whose it is")
         return found, found.identity
 

@@ -1,8 +1,9 @@
-"""REST and GraphQL give equal rows: both are asked about one object, and each column compared.
+"""REST and GraphQL give equal rows and identities: both are asked about one object and compared.
 
 The GraphQL answer is made from the REST object by GitHub's own schema (see fix_graphql).
 """
 
+import asyncio
 import json
 
 import pytest
@@ -14,25 +15,29 @@ from sidecypher_procedures.github.graphql import document
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.recorded import _is_full
 
+KINDS = {"repos": Kind.REPOSITORY, "issues": Kind.ISSUE, "pulls": Kind.PULL_REQUEST}
 NAMES = {
-    "repos": "github.getRepository",
-    "issues": "github.getIssue",
-    "pulls": "github.getPullRequest",
+    Kind.REPOSITORY: "github.getRepository",
+    Kind.ISSUE: "github.getIssue",
+    Kind.PULL_REQUEST: "github.getPullRequest",
 }
 ISSUE = "/repos/codertocat/hello-world/issues/1"
 PULL = "/repos/codertocat/hello-world/pulls/2"
 REPOSITORY = "/repos/electron/electron"
-BOT = {"login": "dependabot[bot]", "type": "Bot"}
+BOT = {"login": "dependabot[bot]", "type": "Bot", "id": 49699333}
 GHOST = {"login": "ghost", "type": "User", "id": 10137}
 TEAM = {"name": "Justice League", "slug": "justice-league", "node_id": "T_1"}
-MANNEQUIN = {"login": "imported", "type": "Mannequin"}
-OCTOCAT = {"login": "octocat", "type": "User"}
+MANNEQUIN = {"login": "imported", "type": "Mannequin", "id": 5}
+OCTOCAT = {"login": "octocat", "type": "User", "id": 583231}
+ORGANISATION = {"login": "octo-org", "type": "Organization", "id": 67584941}
 
 VARIANTS = [
     (ISSUE, {"user": BOT}),
     (ISSUE, {"user": GHOST}),
     (ISSUE, {"user": MANNEQUIN}),
-    (ISSUE, {"user": {"login": "octo-org", "type": "Organization"}}),
+    (ISSUE, {"user": ORGANISATION}),
+    (ISSUE, {"user": None}),
+    (PULL, {"user": BOT}),
     (ISSUE, {"id": 2**40, "body": None}),
     (ISSUE, {"body": ""}),
     (ISSUE, {"state": "closed", "state_reason": "duplicate", "closed_at": "2024-01-01T00:00:00Z"}),
@@ -52,6 +57,7 @@ VARIANTS = [
     (PULL, {"mergeable_state": "has_hooks"}),
     (PULL, {"requested_teams": [TEAM], "requested_reviewers": [BOT, OCTOCAT, MANNEQUIN]}),
     (PULL, {"requested_teams": [TEAM], "requested_reviewers": []}),
+    (REPOSITORY, {"owner": OCTOCAT}),
     (REPOSITORY, {"visibility": "internal", "archived": True, "topics": ["a", "b"]}),
     (REPOSITORY, {"license": None, "language": None, "description": None}),
     (REPOSITORY, {"license": {"spdx_id": "NOASSERTION"}, "description": ""}),
@@ -78,13 +84,10 @@ def kind_of(path):
 
 
 @pytest.fixture
-def both(github, answering, github_schema, recordings, monkeypatch):
-    """Give what asks both APIs about one object, and gives both rows."""
-    monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", github.url)
-    monkeypatch.setenv("SIDECYPHER_GITHUB_TOKEN", "secret")
-    monkeypatch.setenv("SIDECYPHER_GITHUB_CACHE_BYTES", "0")
+def serve(github, answering, github_schema, recordings):
+    """Serve one recorded object, with changes, by both APIs; give what names it."""
 
-    def rows(path, changes):
+    def target(path, changes):
         found = {**recordings.get(path), **changes}
         objects = {path.lower(): found}
         graph = Graph(github_schema, lambda asked: objects.get(asked.lower()) or repository(asked))
@@ -100,10 +103,25 @@ def both(github, answering, github_schema, recordings, monkeypatch):
 
         github.answer = answer
         _, _, owner, repo, *rest = path.split("/")
-        arguments = (owner, repo, *map(int, rest[1:]))
+        return Target(KINDS[kind_of(path)], owner, repo, *map(int, rest[1:]))
+
+    return target
+
+
+@pytest.fixture
+def both(serve, github, monkeypatch):
+    """Give what asks both APIs about one object, and gives both rows."""
+    monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", github.url)
+    monkeypatch.setenv("SIDECYPHER_GITHUB_TOKEN", "secret")
+    monkeypatch.setenv("SIDECYPHER_GITHUB_CACHE_BYTES", "0")
+
+    def rows(path, changes):
+        target = serve(path, changes)
+        numbers = [] if target.number is None else [target.number]
+        arguments = (target.owner, target.repo, *numbers)
         with ProcedureEnvironment(get_issue, get_pull_request, get_repository) as environment:
             made = [
-                environment.call(NAMES[kind_of(path)], *arguments, {"api": api})
+                environment.call(NAMES[target.kind], *arguments, {"api": api})
                 for api in ("rest", "graphql")
             ]
         return [{**row, "fetchedAt": None} for (row,) in made]
@@ -111,16 +129,45 @@ def both(github, answering, github_schema, recordings, monkeypatch):
     return rows
 
 
+@pytest.fixture
+def identities(serve, github, client_of):
+    """Give what asks both APIs about one object, and gives what both say it is known by."""
+
+    def found(path, changes):
+        target = serve(path, changes)
+
+        async def scenario():
+            async with client_of(github.url, token="secret", cache_bytes=0) as client:
+                return [(await client.get(target, api=api)).identity for api in ("rest", "graphql")]
+
+        return asyncio.run(scenario())
+
+    return found
+
+
 def test_every_recorded_object_is_the_same_row_by_both(both, recordings, github) -> None:
     """Each recorded issue, pull request and repository has equal columns by REST and GraphQL."""
-    kept = recordings._kept.items()
-    whole = [path for path, found in kept if "/comments/" not in path and _is_full(found)]
+    whole = recorded(recordings)
     for path in whole:
         by_rest, by_query = both(path, {})
         assert without_rest_settings(by_rest) == without_merge_settings(by_query, by_rest), path
 
     assert len(whole) > 50
     assert github.paths.count("/graphql") == len(whole)
+
+
+def test_every_recorded_object_has_the_same_identity_by_both(identities, recordings) -> None:
+    """Both tell who owns or made it, by the id, and in which repository it is."""
+    for path in recorded(recordings):
+        by_rest, by_query = identities(path, complete(recordings.get(path)))
+        assert by_rest == by_query, path
+        assert by_rest is not None, path
+
+
+def recorded(recordings):
+    """The paths of all that was recorded as a whole."""
+    kept = recordings._kept.items()
+    return [path for path, found in kept if "/comments/" not in path and _is_full(found)]
 
 
 def test_what_graphql_cannot_give_is_missing(both, recordings) -> None:
@@ -169,6 +216,15 @@ def without_merge_settings(row, by_rest):
     if settings is None:
         return row
     return {**row, "settings": {k: v for k, v in settings.items() if k in by_rest["settings"]}}
+
+
+@pytest.mark.parametrize(("path", "changes"), VARIANTS)
+def test_what_differs_by_api_is_the_same_identity(identities, recordings, path, changes) -> None:
+    """Bots, deleted users, mannequins and organisations have the same id and login."""
+    by_rest, by_query = identities(path, {**complete(recordings.get(path)), **changes})
+
+    assert by_rest == by_query
+    assert by_rest is not None
 
 
 @pytest.mark.parametrize("count", [1, 100])

@@ -1,14 +1,50 @@
 """What a merge asks GitHub for, and when; the graph is stood in for and must not be touched."""
 
+import json
+
 import pytest
+from fix_graphql import Graph as GithubGraph
 
 from sidecypher.errors import CallError
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures.github import merge_issue, merge_pull_request, merge_repository
+from sidecypher_procedures.github import (
+    get_issue,
+    get_repository,
+    merge_issue,
+    merge_pull_request,
+    merge_repository,
+)
 
-ANN = {"login": "ann", "id": 11}
-REPOSITORY = {"id": 1, "owner": ANN, "name": "r", "full_name": "o/r", "html_url": "https://x/o/r"}
-ISSUE = {"id": 2, "number": 7, "user": ANN, "repository_url": "https://x/repos/o/r"}
+ANN = {"login": "ann", "id": 11, "type": "User"}
+MOMENTS = {"created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:05Z"}
+REPOSITORY = {
+    "id": 1,
+    "node_id": "R_1",
+    "owner": ANN,
+    "name": "r",
+    "full_name": "o/r",
+    "html_url": "https://x/o/r",
+    "visibility": "public",
+    "default_branch": "main",
+    "stargazers_count": 0,
+    "forks_count": 0,
+    "open_issues_count": 1,
+    **MOMENTS,
+}
+ISSUE = {
+    "id": 2,
+    "node_id": "I_2",
+    "number": 7,
+    "title": "A",
+    "state": "open",
+    "body": None,
+    "user": ANN,
+    "milestone": None,
+    "comments": 0,
+    "html_url": "https://x/o/r/issues/7",
+    "repository_url": "https://x/repos/o/r",
+    **MOMENTS,
+}
 
 
 class Graph:
@@ -74,16 +110,40 @@ def test_on_error_decides_what_a_failed_fetch_becomes(origin, merge, graph, mode
     assert graph.statements == []
 
 
-def test_what_has_no_ids_is_asked_for_again(origin, merge, graph) -> None:
-    """An answer may know an author by login alone; if the next one does too, it is unusable."""
+def test_what_has_no_ids_is_unusable(origin, merge, graph) -> None:
+    """An answer that knows the author by login alone says so, and is not asked for again."""
     origin.found["/repos/o/r/issues/7"] = {**ISSUE, "user": {"login": "ann"}}
 
     with pytest.raises(CallError, match="does not say whose it is") as caught:
         merge("Issue", "o", "r", 7)
 
     assert caught.value.code == "SC-511"
-    assert origin.paths == ["/repos/o/r/issues/7"] * 2
+    assert origin.paths == ["/repos/o/r/issues/7"]
     assert graph.statements == []
+
+
+def test_what_came_by_graphql_is_merged_as_it_is(
+    origin, answering, github_schema, graph, monkeypatch
+) -> None:
+    """What a batch has fetched by GraphQL is in memory with its ids, and costs a merge no call."""
+    monkeypatch.setenv("SIDECYPHER_GITHUB_TOKEN", "secret")
+    known = GithubGraph(github_schema, origin.found.get)
+    origin.answer = lambda request: answering.of(known.answer(**asked(request)))
+    bodies = (get_issue, get_repository, merge_issue)
+    with ProcedureEnvironment(*bodies, run=graph) as environment:
+        for name, arguments in {"Issue": ("o", "r", 7), "Repository": ("o", "r")}.items():
+            assert environment.call(f"github.get{name}", *arguments, {"api": "graphql"})
+        with pytest.raises(CallError):
+            environment.call("github.mergeIssue", "o", "r", 7)
+
+    assert origin.paths == ["/graphql"] * 2
+    assert len(graph.statements) == 1
+
+
+def asked(request):
+    """What a request to /graphql asks, as arguments of `Graph.answer`."""
+    body = json.loads(request.body)
+    return {"document": body["query"], "variables": body["variables"]}
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,16 @@ LARGEST_NUMBER: Final = 2**31 - 1
 """The largest number of an issue that GraphQL can ask for: its integers have 32 bits."""
 
 _SOMEBODY: Final = "{ __typename login }"
+_OWNER: Final = "{ login ... on User { databaseId } ... on Organization { databaseId } }"
+_AUTHOR: Final = """{ __typename login
+        ... on User { databaseId } ... on Organization { databaseId }
+        ... on Bot { databaseId } ... on Mannequin { databaseId }
+    }"""
 
 _CONVERSATION: Final = f"""
     __typename id fullDatabaseId number title body state locked createdAt updatedAt closedAt url
-    author {_SOMEBODY}
+    author {_AUTHOR}
+    repository {{ nameWithOwner }}
     labels(first: 100) {{ nodes {{ name }} }}
     assignees(first: 100) {{ nodes {_SOMEBODY} }}
     milestone {{ title }}
@@ -32,21 +38,21 @@ _FIELDS: Final = {
         __typename ... on User {{ login }} ... on Bot {{ login }} ... on Mannequin {{ login }}
     }} }} }}
 }}""",
-    Kind.REPOSITORY: """fragment fields on Repository {
+    Kind.REPOSITORY: f"""fragment fields on Repository {{
     id databaseId name nameWithOwner description visibility url
     isArchived isDisabled isFork isTemplate
     hasIssuesEnabled hasWikiEnabled hasProjectsEnabled hasDiscussionsEnabled
     forkingAllowed mergeCommitAllowed squashMergeAllowed rebaseMergeAllowed autoMergeAllowed
     allowUpdateBranch deleteBranchOnMerge webCommitSignoffRequired
     stargazerCount forkCount createdAt updatedAt pushedAt
-    owner { login }
-    defaultBranchRef { name }
-    primaryLanguage { name }
-    licenseInfo { spdxId }
-    repositoryTopics(first: 100) { nodes { topic { name } } }
-    issues(states: OPEN) { totalCount }
-    pullRequests(states: OPEN) { totalCount }
-}""",
+    owner {_OWNER}
+    defaultBranchRef {{ name }}
+    primaryLanguage {{ name }}
+    licenseInfo {{ spdxId }}
+    repositoryTopics(first: 100) {{ nodes {{ topic {{ name }} }} }}
+    issues(states: OPEN) {{ totalCount }}
+    pullRequests(states: OPEN) {{ totalCount }}
+}}""",
 }
 
 # GitHub's REST API has pull requests among its issues. Their id as an issue is REST's alone, so

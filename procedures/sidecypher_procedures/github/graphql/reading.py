@@ -14,11 +14,15 @@ def issue(node: _Json) -> dict[str, Any]:
     """Write an `Issue`.
 
     Example:
-        >>> bot = {"__typename": "Bot", "login": "dependabot"}
+        >>> bot = {"__typename": "Bot", "login": "dependabot", "databaseId": 49699333}
         >>> issue({"author": bot, "comments": {"totalCount": 0}})["user"]
-        {'login': 'dependabot[bot]'}
+        {'login': 'dependabot[bot]', 'id': 49699333}
     """
-    return {**_conversation(node), "state_reason": _lower(node.get("stateReason"))}
+    return {
+        **_conversation(node),
+        "state_reason": _lower(node.get("stateReason")),
+        "repository_url": _full_name(node),
+    }
 
 
 def pull_request(node: _Json) -> dict[str, Any]:
@@ -36,7 +40,7 @@ def pull_request(node: _Json) -> dict[str, Any]:
             "sha": node.get("headRefOid"),
             "repo": _renamed(node.get("headRepository"), full_name="nameWithOwner"),
         },
-        "base": {"ref": node.get("baseRefName")},
+        "base": {"ref": node.get("baseRefName"), "repo": {"full_name": _full_name(node)}},
         "requested_reviewers": [
             reviewer
             for request in _nodes(node, "reviewRequests")
@@ -56,7 +60,7 @@ def repository(node: _Json) -> dict[str, Any]:
     return {
         "id": node.get("databaseId"),
         "node_id": node.get("id"),
-        "owner": node.get("owner"),
+        "owner": _renamed(node.get("owner"), login="login", id="databaseId"),
         "name": node.get("name"),
         "full_name": node.get("nameWithOwner"),
         "description": node.get("description"),
@@ -115,11 +119,17 @@ def _conversation(node: _Json) -> dict[str, Any]:
 
 
 def _somebody(actor: _Json | None) -> dict[str, Any] | None:
-    """Write a login as REST does: it marks the bots."""
+    """Write somebody as REST does: it marks the bots."""
     if actor is None or "login" not in actor:
         return None
     mark = "[bot]" if actor["__typename"] == "Bot" else ""
-    return {"login": actor["login"] + mark}
+    return {"login": actor["login"] + mark, "id": actor.get("databaseId")}
+
+
+def _full_name(node: _Json) -> str | None:
+    """Give ``owner/name`` of the repository that an issue or a pull request is in."""
+    name: str | None = (node.get("repository") or {}).get("nameWithOwner")
+    return name
 
 
 def _nodes(node: _Json, name: str) -> list[Any]:
