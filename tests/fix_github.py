@@ -6,7 +6,8 @@ import pytest
 
 from sidecypher_procedures.github.recorded import Recordings
 
-ANN, BOB = {"login": "ann", "id": 11}, {"login": "bob", "id": 12}
+ANN = {"login": "ann", "id": 11, "type": "User"}
+BOB = {"login": "bob", "id": 12, "type": "User"}
 _MOMENTS = {"created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:05Z"}
 _ids = itertools.count(1_000)
 
@@ -20,7 +21,7 @@ class World:
         self._objects = []
         self.name = f"r{next(_ids)}"
 
-    def repository(self, name=None, owner=ANN, id_=None):
+    def repository(self, name=None, owner=ANN, id_=None, **fields):
         name = name or self.name
         return self._add(
             f"{owner['login']}/{name}",
@@ -30,6 +31,7 @@ class World:
             owner=owner,
             html_url=f"https://github.com/{owner['login']}/{name}",
             default_branch="main",
+            **fields,
         )
 
     def issue(self, number, user=ANN, **fields):

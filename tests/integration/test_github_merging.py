@@ -1,7 +1,7 @@
 """What of GitHub is merged into a real Neo4j, by one and by many at a time."""
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 
 import pytest
@@ -51,14 +51,16 @@ def test_an_issue_is_merged_with_all_around_it(session):
     }
     repository = session.run("MATCH (r:Repository) RETURN properties(r) AS r").single()["r"]
     assert repository.pop("createdAt").to_native().year == 2019
+    assert repository.pop("eventAt").iso_format() == "2019-05-15T15:21:14.000000000+00:00"
     assert repository == {
         "id": "186853002",
         "owner": "Codertocat",
         "name": "Hello-World",
         "fullNameKey": "codertocat/hello-world",
     }
-    users = session.run("MATCH (u:User) RETURN properties(u) AS u").value()
-    assert users == [{"id": "21031067", "login": "Codertocat"}]
+    [user] = session.run("MATCH (u:User) RETURN properties(u) AS u").value()
+    assert datetime.now(UTC) - user.pop("eventAt").to_native() < timedelta(hours=1)
+    assert user == {"id": "21031067", "login": "Codertocat"}
     assert everything(session)[1] == [
         ("186853002", "HAS_ISSUES", "444500041"),
         ("186853002", "OWNED_BY", "21031067"),
@@ -216,12 +218,20 @@ def test_a_merge_adds_nothing_to_the_demo(session):
     demo = files("sidecypher_procedures.github").joinpath("demo.cypher").read_text("utf-8")
     for statement in split(demo).statements:
         session.run(statement.text).consume()
-    before = everything(session)
+    before = everything(session), properties(session)
 
     session.run("CALL github.mergeIssue($owner, $repo, 1)", HELLO).consume()
     session.run("CALL github.mergePullRequest($owner, $repo, 2)", HELLO).consume()
 
-    assert everything(session) == before
+    assert (everything(session), properties(session)) == before
+
+
+def properties(session):
+    """All properties of each node, but since when a user is known to have his login."""
+    return session.run(
+        "MATCH (n) RETURN CASE WHEN n:User THEN n {.*, eventAt: null} ELSE n {.*} END AS found "
+        "ORDER BY elementId(n)"
+    ).value()
 
 
 @pytest.mark.parametrize("has_key", [True, False])
@@ -265,6 +275,91 @@ def test_a_login_moves_from_its_old_holder(session, world, merge):
 
     found = session.run("MATCH (u:User) RETURN u.id, u.login").values()
     assert sorted(found) == [["11", "ann"], ["5", None], ["ann", "ann"]]
+
+
+def names(session):
+    """Which repository of the graph has which name, and since when."""
+    return sorted(
+        session.run(
+            "MATCH (r:Repository) RETURN r.id, r.name, r.fullNameKey, toString(r.eventAt)"
+        ).values()
+    )
+
+
+def test_an_older_answer_does_not_bring_back_a_name(session, world, merge):
+    """What is in memory by the old name is merged without it, and owns nothing by it."""
+    repository = world.repository()
+    merge("Repository")
+    new = f"{world.name}-new"
+    world.repository(new, owner=BOB, id_=int(repository), updated_at="2026-01-03T00:00:00Z")
+    session.run("CALL github.mergeRepository('bob', $name)", name=new).consume()
+
+    merge("Repository")
+
+    assert names(session) == [[repository, new, f"bob/{new}", "2026-01-03T00:00:00Z"]]
+    assert everything(session)[1] == [(repository, "OWNED_BY", "12")]
+
+
+def test_an_older_answer_takes_no_name_from_another(session, world, merge):
+    """Whoever had a name before another got it does not get it back by being merged late."""
+    key = f"ann/{world.name}"
+    session.run(
+        "CREATE (:Repository {id: '1', owner: 'ann', name: $name, fullNameKey: $key, "
+        "eventAt: datetime('2026-01-03T00:00:00Z')})",
+        name=world.name,
+        key=key,
+    ).consume()
+    repository, issue = world.repository(), world.issue(1)
+
+    merge("Issue", 1)
+
+    assert names(session) == [
+        ["1", world.name, key, "2026-01-03T00:00:00Z"],
+        [repository, None, None, None],
+    ]
+    assert (issue, "BELONGS_TO", repository) in everything(session)[1]
+
+
+def test_what_has_no_time_replaces_only_what_has_none(session, world, merge):
+    """A repository of unknown age gets a name that nobody has, and takes none that has a time."""
+    repository = world.repository(updated_at=None)
+    merge("Repository")
+    assert names(session) == [[repository, world.name, f"ann/{world.name}", None]]
+
+    set_event = "MATCH (r:Repository) SET r.name = 'other', r.eventAt = datetime($at)"
+    session.run(set_event, at="2026-01-01T00:00:00Z").consume()
+    merge("Repository")
+
+    assert names(session)[0][1] == "other"
+
+
+def test_an_older_answer_does_not_bring_back_a_login(session, world, merge):
+    """A user who was renamed after an answer was fetched keeps the new login, and so its holder."""
+    world.repository()
+    world.issue(1, user=BOB)
+    session.run(
+        "UNWIND [['11', 'anna'], ['5', 'bob']] AS known "
+        "CREATE (:User {id: known[0], login: known[1], eventAt: datetime() + duration('P1D')})"
+    ).consume()
+
+    merge("Issue", 1)
+
+    found = session.run("MATCH (u:User) RETURN u.id, u.login").values()
+    assert sorted(found) == [["11", "anna"], ["12", None], ["5", "bob"]]
+
+
+def test_a_later_answer_brings_a_login(session, world, merge):
+    """A user who has been renamed on GitHub gets the new login, and its holder loses it."""
+    world.repository()
+    session.run(
+        "UNWIND [['11', 'anna'], ['5', 'ann']] AS known "
+        "CREATE (:User {id: known[0], login: known[1], eventAt: datetime() - duration('P1D')})"
+    ).consume()
+
+    merge("Repository")
+
+    found = session.run("MATCH (u:User) RETURN u.id, u.login").values()
+    assert sorted(found) == [["11", "ann"], ["5", None]]
 
 
 def test_a_transferred_issue_belongs_to_where_it_is_now(session, world, merge):
@@ -342,7 +437,8 @@ PARAMETERS = {
     "authorId": "7",
     "repositoryId": "8",
     "number": 7,
-    "users": [{"id": "7", "login": "u8"}],
+    "at": CREATED,
+    "users": [{"id": "7", "login": "u8", "at": CREATED}],
     "comments": [{"id": "7", "createdAt": CREATED}],
     "issues": ["7"],
 }

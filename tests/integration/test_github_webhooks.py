@@ -158,6 +158,24 @@ def test_an_older_event_does_not_undo_a_newer_one(session, deliver, recorded):
     assert node["name"] == name
 
 
+@pytest.mark.parametrize(("told_at", "login"), [("2019", "old"), ("2100", "new")])
+def test_a_webhook_and_a_merge_know_which_of_them_is_older(
+    session, deliver, recorded, told_at, login
+):
+    """A name and a login are those of the later word, whichever of the two it is."""
+    session.run("CALL github.mergeRepository('Codertocat', 'Hello-World')").consume()
+    payload = one(recorded, "issues", "opened")
+    user = payload["repository"]["owner"] | {"login": login}
+    time = {"updated_at": f"{told_at}-01-01T00:00:00Z"}
+    payload["repository"] |= {"owner": user, "name": login, "pushed_at": None, **time}
+    payload["issue"] |= {"user": user, **time}
+
+    deliver("issues", payload)
+
+    found = session.run("MATCH (r:Repository)-[:OWNED_BY]->(u) RETURN r.name, u.login").values()
+    assert found == ([["Hello-World", "Codertocat"]] if login == "old" else [["new", "new"]])
+
+
 def test_a_webhook_drops_what_the_cache_has(session, deliver, github, recorded):
     """After an event about an issue the next read asks GitHub, whatever age it accepts."""
     call = (

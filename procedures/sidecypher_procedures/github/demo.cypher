@@ -16,16 +16,22 @@ MERGE (u:User {id: user.id})
   ON CREATE SET u.login = user.login;
 
 UNWIND [
-  {owner: 'Codertocat', name: 'Hello-World', id: '186853002'},
-  {owner: 'electron', name: 'electron', id: '9384267'},
-  {owner: 'octo-org', name: 'octo-repo', id: '280886604'},
-  {owner: 'octokit-fixture-org', name: 'hello-world', id: '103703892'},
+  {owner: 'Codertocat', name: 'Hello-World', id: '186853002',
+   createdAt: '2019-05-15T15:19:25Z', eventAt: '2019-05-15T15:21:14Z'},
+  {owner: 'electron', name: 'electron', id: '9384267',
+   createdAt: '2013-04-12T01:47:36Z', eventAt: '2020-12-03T19:29:46Z'},
+  {owner: 'octo-org', name: 'octo-repo', id: '280886604',
+   createdAt: '2020-07-19T14:48:35Z', eventAt: '2022-03-11T11:56:22Z'},
+  {owner: 'octokit-fixture-org', name: 'hello-world', id: '103703892',
+   createdAt: '2017-09-15T21:43:08Z', eventAt: '2017-09-19T15:57:54Z'},
   {owner: 'octokit-fixture-org',
-   name: 'tmp-scenario-paginate-issues-20220719043836917-izyoe', id: '515435940'}
+   name: 'tmp-scenario-paginate-issues-20220719043836917-izyoe', id: '515435940',
+   createdAt: '2022-07-19T04:38:37Z', eventAt: '2022-07-19T04:38:37Z'}
 ] AS repository
 MERGE (r:Repository {id: repository.id})
   ON CREATE SET r.owner = repository.owner, r.name = repository.name,
-    r.fullNameKey = toLower(repository.owner + '/' + repository.name)
+    r.fullNameKey = toLower(repository.owner + '/' + repository.name),
+    r.createdAt = datetime(repository.createdAt), r.eventAt = datetime(repository.eventAt)
 WITH r, repository
 MATCH (o:User {login: repository.owner})
 MERGE (r)-[:OWNED_BY]->(o);

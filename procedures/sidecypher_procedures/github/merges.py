@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sidecypher import Context, Node, procedure
 from sidecypher_procedures.github import filters, merging
-from sidecypher_procedures.github.client import GithubClient, Snapshot
+from sidecypher_procedures.github.client import GithubClient
 from sidecypher_procedures.github.closing import closed_issues
 from sidecypher_procedures.github.entities import read_comment
 from sidecypher_procedures.github.errors import (
@@ -17,7 +17,7 @@ from sidecypher_procedures.github.errors import (
     NotFound,
     UnusableAnswer,
 )
-from sidecypher_procedures.github.identities import Identity, User
+from sidecypher_procedures.github.merging import Told
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.options import FetchOptions
 from sidecypher_procedures.github.paging import Page, listed
@@ -66,27 +66,27 @@ class _Source:
         self._deadline = ctx.deadline
         self._client = ctx.resource(GithubClient)
 
-    async def get(self, target: Target) -> tuple[Snapshot, Identity]:
+    async def get(self, target: Target) -> tuple[Told, str | None]:
+        """Give a thing, and ``owner/name`` of the repository that it is in now."""
         found = await self._client.get(target, max_age=self.how.max_age, wait=self._wait())
-        if found.identity is None:
+        known = found.identity
+        if known is None:
             raise UnusableAnswer(f"GitHub's answer for `{target}` does not say whose it is")
-        return found, found.identity
+        return Told(found.fields, known.user, found.fetched_at), known.repository
 
-    async def repository_of(
-        self, target: Target, identity: Identity
-    ) -> tuple[Snapshot, User | None]:
+    async def repository_of(self, target: Target, full_name: str | None) -> Told:
         """Give the repository that an issue is in: it may have been transferred."""
-        owner, _, name = (identity.repository or "").partition("/")
+        owner, _, name = (full_name or "").partition("/")
         wanted = _repository(owner, name) if name else _repository(target.owner, target.repo)
-        found, whose = await self.get(wanted)
-        return found, whose.user
+        found, _ = await self.get(wanted)
+        return found
 
     async def comments(self, issue: Target) -> list[dict[str, Any]]:
         first = Page.first(issue, "comments", filters.query({}, filters.COMMENTS))
         found = listed(self._client, first, read_comment, self._wait)
         return [fields async for fields, _ in found]
 
-    async def resolved(self, pull: Snapshot, repository: Snapshot) -> list[merging.Authored]:
+    async def resolved(self, pull: Told, repository: Told) -> list[Told]:
         """Give the issues that a pull request into the default branch says it closes."""
         fields = repository.fields
         if pull.fields["base_branch"] != fields["default_branch"]:
@@ -96,55 +96,40 @@ class _Source:
         found = await asyncio.gather(*map(self._issue, targets))
         return [issue for issue in found if issue is not None]
 
-    async def _issue(self, target: Target) -> merging.Authored | None:
+    async def _issue(self, target: Target) -> Told | None:
         try:
-            found, identity = await self.get(target)
+            found, full_name = await self.get(target)
         except (NotFound, Gone):
             return None
         here = f"{target.owner}/{target.repo}"
-        was_transferred = (identity.repository or here).lower() != here.lower()
-        if found.fields["is_pull_request"] or was_transferred:
-            return None
-        return merging.Authored(found.fields, identity.user)
+        was_transferred = (full_name or here).lower() != here.lower()
+        return None if found.fields["is_pull_request"] or was_transferred else found
 
     def _wait(self) -> float:
         return self.how.wait(self._deadline)
 
 
 async def _merge_repository(ctx: Context, source: _Source, target: Target) -> Node:
-    found, identity = await source.get(target)
-    return await merging.merge_repository(ctx, found.fields, identity.user)
+    repository, _ = await source.get(target)
+    return await merging.merge_repository(ctx, repository)
 
 
 async def _merge_issue(
     ctx: Context, source: _Source, target: Target, *, with_comments: bool
 ) -> Node:
-    found, identity = await source.get(target)
-    if found.fields["is_pull_request"]:
+    issue, full_name = await source.get(target)
+    if issue.fields["is_pull_request"]:
         raise NotAnIssue(f"`{target}` is a pull request, and gets no node of an issue")
-    repository, owner = await source.repository_of(target, identity)
+    repository = await source.repository_of(target, full_name)
     comments = await source.comments(target) if with_comments else []
-    return await merging.merge_issue(
-        ctx,
-        found.fields,
-        repository.fields,
-        author=identity.user,
-        owner=owner,
-        comments=comments,
-    )
+    return await merging.merge_issue(ctx, issue, repository, comments)
 
 
 async def _merge_pull_request(ctx: Context, source: _Source, target: Target) -> Node:
-    found, identity = await source.get(target)
-    repository, owner = await source.repository_of(target, identity)
-    return await merging.merge_pull_request(
-        ctx,
-        found.fields,
-        repository.fields,
-        author=identity.user,
-        owner=owner,
-        resolves=await source.resolved(found, repository),
-    )
+    pull, full_name = await source.get(target)
+    repository = await source.repository_of(target, full_name)
+    resolves = await source.resolved(pull, repository)
+    return await merging.merge_pull_request(ctx, pull, repository, resolves)
 
 
 async def _row(ctx: Context, how: FetchOptions, work: Coroutine[Any, Any, Node]) -> Merged | None:

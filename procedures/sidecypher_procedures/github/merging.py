@@ -3,10 +3,15 @@
 Nodes are merged by id, and locks are taken in one order: the repository, users by their ids, then
 issues and pull requests. Whoever merges something of a repository so has it to himself until his
 transaction ends, and two who do wait for each other, but never in a circle.
+
+Names and logins do change, and what tells of them comes in any order: an answer from memory, a
+webhook that was late. `eventAt` of a node is the time of what it has: nothing older replaces that,
+nor takes a name from a node that has it since later.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final, LiteralString
 
 from sidecypher import Context, Node
@@ -14,12 +19,21 @@ from sidecypher_procedures.github.identities import User
 
 Fields = Mapping[str, Any]
 
-# `SET` locks also where nothing changes. Users of other namespaces have ids that are no numbers;
-# theirs is not GitHub's login.
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+
+# `SET` locks also where nothing changes, so that nobody else compares until this is committed.
+# Users of other namespaces have ids that are no numbers; theirs is not GitHub's login.
 _USERS: Final = """
     UNWIND $users AS user
     MERGE (u:User {id: user.id})
-    SET u.login = user.login
+    SET u.id = user.id
+    WITH u, user
+    WHERE (u.eventAt IS NULL OR u.eventAt <= user.at) AND NOT EXISTS {
+        MATCH (holder:User {login: user.login})
+        WHERE holder <> u AND holder.id =~ '[0-9]+'
+            AND NOT coalesce(holder.eventAt IS NULL OR holder.eventAt <= user.at, false)
+    }
+    SET u.login = user.login, u.eventAt = coalesce(user.at, u.eventAt)
     WITH u
     CALL (u) {
         MATCH (old:User {login: u.login})
@@ -29,19 +43,21 @@ _USERS: Final = """
 """
 _REPOSITORY: Final = """
     MERGE (r:Repository {id: $id})
-    SET r.owner = $owner, r.name = $name, r.fullNameKey = $fullNameKey, r.createdAt = $createdAt
-    WITH r
-    CALL (r) {
-        CALL (r) {
-            MATCH (old:Repository {fullNameKey: r.fullNameKey}) RETURN old
-            UNION
-            MATCH (old:Repository {owner: r.owner, name: r.name}) RETURN old
-        }
-        WITH r, old
-        WHERE old <> r
-        REMOVE old.owner, old.name, old.fullNameKey
-    }
-    RETURN r AS node
+    SET r.createdAt = $createdAt
+    WITH r, COLLECT {
+        MATCH (holder:Repository {fullNameKey: $fullNameKey}) WHERE holder <> r RETURN holder
+        UNION
+        MATCH (holder:Repository {owner: $owner, name: $name}) WHERE holder <> r RETURN holder
+    } AS holders
+    WITH r, holders, coalesce(
+        all(each IN holders + r WHERE each.eventAt IS NULL OR each.eventAt <= $at), false
+    ) AS isNewest
+    FOREACH (_ IN CASE WHEN isNewest THEN [1] ELSE [] END |
+        SET r.owner = $owner, r.name = $name, r.fullNameKey = $fullNameKey,
+            r.eventAt = coalesce($at, r.eventAt)
+        FOREACH (holder IN holders | REMOVE holder.owner, holder.name, holder.fullNameKey)
+    )
+    RETURN r AS node, isNewest
 """
 _OWNER: Final = """
     MATCH (r:Repository {id: $id}), (u:User {id: $ownerId})
@@ -93,126 +109,121 @@ _RESOLVES: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Authored:
-    """An issue or a pull request with who made it.
+class Told:
+    """What GitHub told of a repository, an issue or a pull request.
 
     Attributes:
         fields: Its columns.
-        author: Who made it; None for a deleted user.
+        user: Who owns the repository, or made the issue; None for a deleted user.
+        at: When GitHub told it, which is when the user had that login; None if nobody knows.
     """
 
     fields: Fields
-    author: User | None
+    user: User | None
+    at: datetime | None
 
 
-async def merge_repository(ctx: Context, fields: Fields, owner: User | None = None) -> Node:
+async def merge_repository(ctx: Context, repository: Told) -> Node:
     """Merge a repository with its owner, and take its name from whoever has it.
 
     Args:
         ctx: The call; its procedure must be one that may write.
-        fields: The columns of the repository.
-        owner: Who owns it; None leaves that out.
+        repository: The repository.
 
     Returns:
         The repository's node.
     """
-    return await _merge_repository(ctx, fields, owner, [])
+    return await _merge_repository(ctx, repository)
 
 
 async def merge_issue(
-    ctx: Context,
-    fields: Fields,
-    repository_fields: Fields,
-    *,
-    author: User | None = None,
-    owner: User | None = None,
-    comments: Sequence[Fields] = (),
+    ctx: Context, issue: Told, repository: Told, comments: Sequence[Fields] = ()
 ) -> Node:
     """Merge an issue with its repository, its author and its comments.
 
     Args:
         ctx: The call; its procedure must be one that may write.
-        fields: The columns of the issue, which must be no pull request.
-        repository_fields: The columns of its repository.
-        author: Who made it; None for a deleted user.
-        owner: Who owns the repository; None leaves that out.
+        issue: The issue, which must be no pull request.
+        repository: Its repository.
         comments: The columns of its comments.
 
     Returns:
         The issue's node.
     """
-    await _merge_repository(ctx, repository_fields, owner, [author])
-    node = await _merge_into(ctx, _ISSUE, Authored(fields, author), repository_fields)
+    await _merge_repository(ctx, repository, [issue])
+    node = await _merge_into(ctx, _ISSUE, issue, repository)
     if comments:
         found = [{"id": one["id"], "createdAt": one["created_at"]} for one in comments]
-        await ctx.run(_COMMENTS, id=fields["id"], comments=found)
+        await ctx.run(_COMMENTS, id=issue.fields["id"], comments=found)
     return node
 
 
 async def merge_pull_request(
-    ctx: Context,
-    fields: Fields,
-    repository_fields: Fields,
-    *,
-    author: User | None = None,
-    owner: User | None = None,
-    resolves: Sequence[Authored] = (),
+    ctx: Context, pull: Told, repository: Told, resolves: Sequence[Told] = ()
 ) -> Node:
     """Merge a pull request with its repository, its author and the issues it resolves.
 
     Args:
         ctx: The call; its procedure must be one that may write.
-        fields: The columns of the pull request.
-        repository_fields: The columns of its repository.
-        author: Who made it; None for a deleted user.
-        owner: Who owns the repository; None leaves that out.
+        pull: The pull request.
+        repository: Its repository.
         resolves: Issues of the same repository.
 
     Returns:
         The pull request's node.
     """
-    authors = [author, *(issue.author for issue in resolves)]
-    await _merge_repository(ctx, repository_fields, owner, authors)
+    await _merge_repository(ctx, repository, [pull, *resolves])
     for issue in resolves:
-        await _merge_into(ctx, _ISSUE, issue, repository_fields)
-    node = await _merge_into(ctx, _PULL_REQUEST, Authored(fields, author), repository_fields)
+        await _merge_into(ctx, _ISSUE, issue, repository)
+    node = await _merge_into(ctx, _PULL_REQUEST, pull, repository)
     if resolves:
         issues = [issue.fields["id"] for issue in resolves]
-        await ctx.run(_RESOLVES, id=fields["id"], issues=issues)
+        await ctx.run(_RESOLVES, id=pull.fields["id"], issues=issues)
     return node
 
 
-async def _merge_repository(
-    ctx: Context, fields: Fields, owner: User | None, others: Sequence[User | None]
-) -> Node:
+async def _merge_repository(ctx: Context, repository: Told, others: Sequence[Told] = ()) -> Node:
     """Merge the repository and all users, which locks them, and then its owner."""
-    found = await ctx.run(
+    fields = repository.fields
+    [found] = await ctx.run(
         _REPOSITORY,
         id=fields["id"],
         owner=fields["owner"],
         name=fields["name"],
         fullNameKey=f"{fields['owner']}/{fields['name']}".lower(),
         createdAt=fields["created_at"],
+        at=fields["updated_at"],
     )
-    users = {user.id: user.login for user in (owner, *others) if user is not None}
+    # Who owned it then is not who owns it now.
+    owner = repository.user if found["isNewest"] else None
+    users = _users([*others, repository] if owner is not None else others)
     if users:
-        ordered = [{"id": id_, "login": users[id_]} for id_ in sorted(users, key=int)]
-        await ctx.run(_USERS, users=ordered)
+        await ctx.run(_USERS, users=users)
     if owner is not None:
         await ctx.run(_OWNER, id=fields["id"], ownerId=owner.id)
-    return _node(found.single())
+    return _node(found)
+
+
+def _users(things: Iterable[Told]) -> list[dict[str, Any]]:
+    """Give each user once, by the login of the latest word, in the order of the locks."""
+    users = {
+        thing.user.id: {"id": thing.user.id, "login": thing.user.login, "at": thing.at}
+        for thing in sorted(things, key=lambda thing: thing.at or _LONG_AGO)
+        if thing.user is not None
+    }
+    return [users[id_] for id_ in sorted(users, key=int)]
 
 
 async def _merge_into(
-    ctx: Context, statement: LiteralString, thing: Authored, repository_fields: Fields
+    ctx: Context, statement: LiteralString, thing: Told, repository: Told
 ) -> Node:
     found = await ctx.run(
         statement,
         id=thing.fields["id"],
-        repositoryId=repository_fields["id"],
+        repositoryId=repository.fields["id"],
         number=thing.fields["number"],
         createdAt=thing.fields["created_at"],
-        authorId=thing.author and thing.author.id,
+        authorId=thing.user and thing.user.id,
     )
     return _node(found.single())
 

@@ -187,12 +187,14 @@ def test_a_port_in_use_is_one_clear_error(replay, payloads, capsys, monkeypatch)
 
 def test_the_demo_graph_tells_what_was_recorded(recordings) -> None:
     """Every id, number and time in the demo's Cypher file is that of a recording."""
-    repositories = {
-        found["id"]: (found["owner"], found["name"])
-        for found in re.finditer(
-            r"owner: '(?P<owner>.+?)',\s+name: '(?P<name>.+?)', id: '(?P<id>\d+)'", DEMO
-        )
-    }
+    repositories, times = {}, {}
+    for found in re.finditer(
+        r"owner: '(?P<owner>.+?)',\s+name: '(?P<name>.+?)', id: '(?P<id>\d+)',"
+        r"\s+createdAt: '(?P<created>.+?)', eventAt: '(?P<event>.+?)'",
+        DEMO,
+    ):
+        repositories[found["id"]] = (found["owner"], found["name"])
+        times[found["id"]] = (found["created"], found["event"])
     conversations = re.findall(
         r"repository: '(\d+)', id: '(\d+)', number: (\d+),\s+createdAt: '(.+?)', author: '(.+?)'",
         DEMO,
@@ -205,12 +207,13 @@ def test_the_demo_graph_tells_what_was_recorded(recordings) -> None:
         for found in [*recordings.issues(), *recordings.pull_requests()]
     }
 
-    assert len(repositories) >= 3
+    assert len(repositories) == 5
     assert len(conversations) >= 6
     for identifier, (owner, name) in repositories.items():
         found = recordings.get(f"/repos/{owner}/{name}")
         base = recordings.get(f"/repos/{owner}/{name}/pulls/118") or {"base": {"repo": found}}
-        assert identifier in {str(found["id"]), str(base["base"]["repo"]["id"])}
+        whole = {str(each["id"]): each for each in (found, base["base"]["repo"])}[identifier]
+        assert times[identifier] == (whole["created_at"], whole["updated_at"])
     for repository, identifier, number, created_at, author in conversations:
         assert known[identifier, int(number), created_at, author] == repositories[repository]
 

@@ -1,5 +1,6 @@
 """Nodes of what a delivery is about: what never changes of it, and the name of its repository."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from sidecypher_procedures.github.entities import (
 from sidecypher_procedures.github.errors import InvalidWebhook
 from sidecypher_procedures.github.identities import User, read_identity
 from sidecypher_procedures.github.merging import (
+    Told,
     merge_issue,
     merge_pull_request,
     merge_repository,
@@ -23,15 +25,6 @@ Fields = dict[str, Any]
 
 # What these are about is not there any more, or is another one elsewhere.
 _GONE: Final = frozenset({"repository.deleted", "issues.deleted", "issues.transferred"})
-
-# Deliveries may come in another order than things happened, and the name of a repository changes.
-_NEWEST_NAME: Final = """
-    MERGE (r:Repository {id: $id})
-    SET r.id = $id // takes the lock, so that nobody else compares until this is committed
-    WITH r, coalesce(r.eventAt <= $at, true) AS isNewest
-    SET r.eventAt = CASE WHEN isNewest THEN coalesce($at, r.eventAt) ELSE r.eventAt END
-    RETURN isNewest, r.owner AS owner, r.name AS name
-"""
 
 
 async def merge_nodes(ctx: Context, event: str, payload: Payload) -> None:
@@ -51,28 +44,23 @@ async def merge_nodes(ctx: Context, event: str, payload: Payload) -> None:
         raise InvalidWebhook(f"The payload of the webhook cannot be read: {error}") from None
     if repository["owner"] is None or repository["name"] is None:
         raise InvalidWebhook("The repository of the webhook's payload has no name")
-    owner = _user(found["repository"])
-    newest = await _by_newest_name(ctx, repository)
-    if newest != repository:
-        # Who owned it then is not who owns it now.
-        owner = None
+    # What an event says of people is as of the latest thing that has happened by then.
+    at = max((time for time in _times(repository, issue, pull) if time is not None), default=None)
+    home = Told(repository, _user(found["repository"]), at)
     # GitHub gives a pull request as an issue too, of an id that is not the pull request's.
     if issue and not issue["is_pull_request"]:
-        await merge_issue(ctx, issue, newest, author=_user(found["issue"]), owner=owner)
+        await merge_issue(ctx, Told(issue, _user(found["issue"]), at), home)
     elif pull:
-        author = _user(found["pull_request"])
-        await merge_pull_request(ctx, pull, newest, author=author, owner=owner)
+        await merge_pull_request(ctx, Told(pull, _user(found["pull_request"]), at), home)
     else:
-        await merge_repository(ctx, newest, owner)
+        await merge_repository(ctx, home)
 
 
-async def _by_newest_name(ctx: Context, repository: Fields) -> Fields:
-    """Return the repository by the name that the newest delivery had for it."""
-    [known] = await ctx.run(_NEWEST_NAME, id=repository["id"], at=repository["updated_at"])
-    if known["isNewest"] or known["name"] is None:
-        return repository
-    owner, name = known["owner"], known["name"]
-    return repository | {"owner": owner, "name": name, "full_name": f"{owner}/{name}"}
+def _times(*things: Fields | None) -> Iterator[datetime | None]:
+    for thing in things:
+        if thing:
+            yield thing["updated_at"]
+            yield thing.get("pushed_at")
 
 
 def _user(thing: Any) -> User | None:
