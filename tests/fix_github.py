@@ -34,8 +34,8 @@ class World:
             **fields,
         )
 
-    def issue(self, number, user=ANN, **fields):
-        where = f"ann/{self.name}"
+    def issue(self, number, user=ANN, where=None, **fields):
+        where = where or f"ann/{self.name}"
         return self._add(
             f"{where}/issues/{number}",
             id=next(_ids),

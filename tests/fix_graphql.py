@@ -105,11 +105,21 @@ def _somebody(rest) -> Thing | None:
     return Thing(rest["type"], {**rest, "login": rest["login"].removesuffix("[bot]")})
 
 
-def _home(rest, *_, **__) -> Thing:
+def _home(rest, graph: Graph, **__) -> Thing:
     """Give the repository that an issue or a pull request is in."""
     base = rest.get("base", {}).get("repo")
     name = base["full_name"] if base else "/".join(rest["repository_url"].split("/")[-2:])
-    return Thing("Repository", {"full_name": name})
+    return Thing("Repository", graph.find(f"/repos/{name}") or {"full_name": name})
+
+
+def _closing(rest, graph: Graph, first: int, **__):
+    """Give what `closing` of a pull request names by paths; what is not there cannot be seen."""
+    found = [graph.find(path) for path in rest.get("closing", [])][:first]
+    return {"nodes": [Thing("Issue", each) if each else _unseen() for each in found]}
+
+
+def _unseen() -> GraphQLError:
+    return GraphQLError("Resource not accessible", extensions={"type": "FORBIDDEN"})
 
 
 def _upper(name: str):
@@ -184,6 +194,7 @@ _FIELDS = {
     ("PullRequest", "headRepository"): lambda rest, *_, **__: (
         Thing("Repository", rest["head"]["repo"]) if rest["head"]["repo"] else None
     ),
+    ("PullRequest", "closingIssuesReferences"): _closing,
     ("PullRequest", "commits"): _count("commits"),
     ("PullRequest", "reviewRequests"): _reviewers,
     ("Repository", "issueOrPullRequest"): _issue,

@@ -25,7 +25,12 @@ from sidecypher_procedures.github.errors import (
     TimedOut,
     UnusableAnswer,
 )
-from sidecypher_procedures.github.graphql import LARGEST_NUMBER, Found, fetch_all
+from sidecypher_procedures.github.graphql import (
+    LARGEST_NUMBER,
+    Found,
+    closing_references,
+    fetch_all,
+)
 from sidecypher_procedures.github.identities import Identity, read_identity
 from sidecypher_procedures.github.limits import TRIES, retrying, used_up
 from sidecypher_procedures.github.names import Kind, Target
@@ -87,6 +92,11 @@ class GithubClient:
         # What one token may see must never be given to another, and a token may be replaced.
         return self._connection.credential_key
 
+    @property
+    def has_token(self) -> bool:
+        """Tell whether GitHub's GraphQL API can be asked."""
+        return self._connection.has_token
+
     async def stop(self) -> None:
         """Close the connections to GitHub."""
         await self._connection.close()
@@ -130,7 +140,7 @@ class GithubClient:
         Raises:
             InvalidOption: GraphQL is wanted, but there is no token.
         """
-        if api == "graphql" and not self._connection.has_token:
+        if api == "graphql" and not self.has_token:
             raise InvalidOption(
                 "The option `api` cannot be 'graphql': GitHub's GraphQL API needs a token",
                 hint="Set SIDECYPHER_GITHUB_TOKEN, or give 'auto' or 'rest'.",
@@ -166,6 +176,37 @@ class GithubClient:
         except TimeoutError as error:
             raise TimedOut(f"GitHub did not answer in time for `{target}`") from error
         return reply, self._connection.next_page(target, reply)
+
+    async def closing(self, pull: Target, *, wait: float = 30.0) -> list[tuple[Snapshot, Snapshot]]:
+        """Fetch the first hundred issues that a pull request closes, each with its repository.
+
+        They are not kept, and have the columns that a merge needs.
+
+        Args:
+            pull: The pull request.
+            wait: Seconds to wait for GitHub.
+
+        Raises:
+            GithubError: There is no such pull request, or GitHub's GraphQL API cannot be asked.
+        """
+        fetch = partial(closing_references, self._connection, pull, self._clock.now())
+        try:
+            async with asyncio.timeout(wait):
+                found = await retrying(fetch, wait=wait, clock=self._clock)
+        except TimeoutError as error:
+            raise TimedOut(f"GitHub did not answer in time for `{pull}`") from error
+        return [
+            (self._fetched(Kind.ISSUE, issue, pull), self._fetched(Kind.REPOSITORY, home, pull))
+            for issue, home in found
+        ]
+
+    def _fetched(self, kind: Kind, json: Mapping[str, Any], pull: Target) -> Snapshot:
+        try:
+            fields = READERS[kind](json)
+        except ShapeError as error:
+            what = f"GitHub's answer for the {pull.kind.value} `{pull}`"
+            raise UnusableAnswer(f"{what} names what is no {kind.value}: {error}") from error
+        return Snapshot(fields, self._clock.now(), stale=False, identity=read_identity(json))
 
     def now(self) -> datetime:
         """Give the time that answers are stamped with."""
@@ -210,7 +251,7 @@ class GithubClient:
         self, cold: list[Target], wait: float, api: Api
     ) -> dict[Target, Snapshot | GithubError]:
         by_query = api == "graphql" or (
-            api == "auto" and self._connection.has_token and len(cold) > _MOST_BY_REST
+            api == "auto" and self.has_token and len(cold) > _MOST_BY_REST
         )
         works = self._works_by_query(cold, wait) if by_query else {}
         refreshed = await asyncio.gather(

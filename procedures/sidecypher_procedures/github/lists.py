@@ -28,6 +28,9 @@ class _List(Generic[R]):
     filters: Mapping[str, filters.Reader]
 
 
+# Lists are REST's alone.
+_MEANINGLESS: Final = ("api",)
+
 _ISSUES: Final = _List(Issue, "issues", read_issue, filters.ISSUES)
 _PULL_REQUESTS: Final = _List(PullRequest, "pulls", read_pull_request, filters.PULL_REQUESTS)
 _COMMENTS: Final = _List(Comment, "comments", read_comment, filters.COMMENTS)
@@ -63,7 +66,7 @@ async def list_comments(
 async def _rows(
     ctx: Context, wanted: _List[R], whose: Target, options: Mapping[str, Any]
 ) -> AsyncIterator[R]:
-    how = FetchOptions.parse(options, wanted.filters)
+    how = FetchOptions.parse(options, wanted.filters, without=_MEANINGLESS)
     first = Page.first(whose, wanted.things, filters.query(options, wanted.filters))
     client = ctx.resource(GithubClient)
     try:

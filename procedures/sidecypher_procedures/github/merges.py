@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sidecypher import Context, Node, procedure
 from sidecypher_procedures.github import filters, merging
-from sidecypher_procedures.github.client import GithubClient
+from sidecypher_procedures.github.client import GithubClient, Snapshot
 from sidecypher_procedures.github.closing import closed_issues
 from sidecypher_procedures.github.entities import read_comment
 from sidecypher_procedures.github.errors import (
@@ -17,7 +17,7 @@ from sidecypher_procedures.github.errors import (
     NotFound,
     UnusableAnswer,
 )
-from sidecypher_procedures.github.merging import Told
+from sidecypher_procedures.github.merging import Resolved, Told
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.options import FetchOptions
 from sidecypher_procedures.github.paging import Page, listed
@@ -68,11 +68,10 @@ class _Source:
 
     async def get(self, target: Target) -> tuple[Told, str | None]:
         """Give a thing, and ``owner/name`` of the repository that it is in now."""
-        found = await self._client.get(target, max_age=self.how.max_age, wait=self._wait())
-        known = found.identity
-        if known is None:
-            raise UnusableAnswer(f"GitHub's answer for `{target}` does not say whose it is")
-        return Told(found.fields, known.user, found.fetched_at), known.repository
+        how = self.how
+        found = await self._client.get(target, max_age=how.max_age, wait=self._wait(), api=how.api)
+        full_name = found.identity.repository if found.identity is not None else None
+        return _told(found, target), full_name
 
     async def repository_of(self, target: Target, full_name: str | None) -> Told:
         """Give the repository that an issue is in: it may have been transferred."""
@@ -86,15 +85,28 @@ class _Source:
         found = listed(self._client, first, read_comment, self._wait)
         return [fields async for fields, _ in found]
 
-    async def resolved(self, pull: Told, repository: Told) -> list[Told]:
-        """Give the issues that a pull request into the default branch says it closes."""
+    async def resolved(self, pull: Told, repository: Told) -> list[Resolved]:
+        """Give the issues that a pull request closes: by GitHub's word, or by its own text."""
+        if self.how.api == "rest" or not self._client.has_token:
+            return await self._resolved_by_text(pull, repository)
+        fields = repository.fields
+        target = Target(Kind.PULL_REQUEST, fields["owner"], fields["name"], pull.fields["number"])
+        found = await self._client.closing(target, wait=self._wait())
+        return [Resolved(_told(issue, target), _told(home, target)) for issue, home in found]
+
+    async def _resolved_by_text(self, pull: Told, repository: Told) -> list[Resolved]:
         fields = repository.fields
         if pull.fields["base_branch"] != fields["default_branch"]:
             return []
         numbers = closed_issues(pull.fields["body"] or "", fields["full_name"], fields["url"])
-        targets = (Target(Kind.ISSUE, fields["owner"], fields["name"], n) for n in numbers)
-        found = await asyncio.gather(*map(self._issue, targets))
-        return [issue for issue in found if issue is not None]
+        targets = [Target(Kind.ISSUE, fields["owner"], fields["name"], n) for n in numbers]
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._issue(target)) for target in targets]
+        except ExceptionGroup as failures:
+            # The first one cancelled the others: they are not worth waiting for.
+            raise failures.exceptions[0] from None
+        return [Resolved(issue, repository) for task in tasks if (issue := task.result())]
 
     async def _issue(self, target: Target) -> Told | None:
         try:
@@ -107,6 +119,12 @@ class _Source:
 
     def _wait(self) -> float:
         return self.how.wait(self._deadline)
+
+
+def _told(found: Snapshot, target: Target) -> Told:
+    if found.identity is None:
+        raise UnusableAnswer(f"GitHub's answer for `{target}` does not say whose it is")
+    return Told(found.fields, found.identity.user, found.fetched_at)
 
 
 async def _merge_repository(ctx: Context, source: _Source, target: Target) -> Node:

@@ -1,8 +1,8 @@
 """What never changes of GitHub's things, written into the graph in the caller's transaction.
 
-Nodes are merged by id, and locks are taken in one order: the repository, users by their ids, then
-issues and pull requests. Whoever merges something of a repository so has it to himself until his
-transaction ends, and two who do wait for each other, but never in a circle.
+Nodes are merged by id, and locks are taken in one order: repositories by their ids, users by
+theirs, then issues and pull requests. Whoever merges something of a repository so has it to himself
+until his transaction ends, and two who do wait for each other, but never in a circle.
 
 Names and logins do change, and what tells of them comes in any order: an answer from memory, a
 webhook that was late. `eventAt` of a node is the time of what it has: nothing older replaces that,
@@ -123,6 +123,14 @@ class Told:
     at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """An issue that a pull request resolves, and the repository it is in."""
+
+    issue: Told
+    repository: Told
+
+
 async def merge_repository(ctx: Context, repository: Told) -> Node:
     """Merge a repository with its owner, and take its name from whoever has it.
 
@@ -133,7 +141,7 @@ async def merge_repository(ctx: Context, repository: Told) -> Node:
     Returns:
         The repository's node.
     """
-    return await _merge_repository(ctx, repository)
+    return await _merge_repositories(ctx, [repository])
 
 
 async def merge_issue(
@@ -150,7 +158,7 @@ async def merge_issue(
     Returns:
         The issue's node.
     """
-    await _merge_repository(ctx, repository, [issue])
+    await _merge_repositories(ctx, [repository], [issue])
     node = await _merge_into(ctx, _ISSUE, issue, repository)
     if comments:
         found = [{"id": one["id"], "createdAt": one["created_at"]} for one in comments]
@@ -159,7 +167,7 @@ async def merge_issue(
 
 
 async def merge_pull_request(
-    ctx: Context, pull: Told, repository: Told, resolves: Sequence[Told] = ()
+    ctx: Context, pull: Told, repository: Told, resolves: Sequence[Resolved] = ()
 ) -> Node:
     """Merge a pull request with its repository, its author and the issues it resolves.
 
@@ -167,25 +175,44 @@ async def merge_pull_request(
         ctx: The call; its procedure must be one that may write.
         pull: The pull request.
         repository: Its repository.
-        resolves: Issues of the same repository.
+        resolves: Issues, of whatever repository.
 
     Returns:
         The pull request's node.
     """
-    await _merge_repository(ctx, repository, [pull, *resolves])
-    for issue in resolves:
-        await _merge_into(ctx, _ISSUE, issue, repository)
+    homes = [repository, *(each.repository for each in resolves)]
+    await _merge_repositories(ctx, homes, [pull, *(each.issue for each in resolves)])
+    for each in resolves:
+        await _merge_into(ctx, _ISSUE, each.issue, each.repository)
     node = await _merge_into(ctx, _PULL_REQUEST, pull, repository)
     if resolves:
-        issues = [issue.fields["id"] for issue in resolves]
+        issues = [each.issue.fields["id"] for each in resolves]
         await ctx.run(_RESOLVES, id=pull.fields["id"], issues=issues)
     return node
 
 
-async def _merge_repository(ctx: Context, repository: Told, others: Sequence[Told] = ()) -> Node:
-    """Merge the repository and all users, which locks them, and then its owner."""
+async def _merge_repositories(
+    ctx: Context, repositories: Sequence[Told], others: Sequence[Told] = ()
+) -> Node:
+    """Merge repositories and all users, which locks them, and then owners; return the first one."""
+    first = repositories[0].fields["id"]
+    # The first word on each: of the repository that the call is about.
+    distinct = {each.fields["id"]: each for each in reversed(repositories)}
+    records = {id_: await _name(ctx, distinct[id_]) for id_ in sorted(distinct, key=int)}
+    # Who owned one by an older name is not who owns it now.
+    owned = [each for id_, each in distinct.items() if each.user and records[id_]["isNewest"]]
+    users = _users([*others, *owned])
+    if users:
+        await ctx.run(_USERS, users=users)
+    for each in owned:
+        await ctx.run(_OWNER, id=each.fields["id"], ownerId=each.user and each.user.id)
+    return _node(records[first])
+
+
+async def _name(ctx: Context, repository: Told) -> Mapping[str, Any]:
+    """Merge one repository; its node, and whether it has the name that was told."""
     fields = repository.fields
-    [found] = await ctx.run(
+    found = await ctx.run(
         _REPOSITORY,
         id=fields["id"],
         owner=fields["owner"],
@@ -194,14 +221,7 @@ async def _merge_repository(ctx: Context, repository: Told, others: Sequence[Tol
         createdAt=fields["created_at"],
         at=fields["updated_at"],
     )
-    # Who owned it then is not who owns it now.
-    owner = repository.user if found["isNewest"] else None
-    users = _users([*others, repository] if owner is not None else others)
-    if users:
-        await ctx.run(_USERS, users=users)
-    if owner is not None:
-        await ctx.run(_OWNER, id=fields["id"], ownerId=owner.id)
-    return _node(found)
+    return found.single()
 
 
 def _users(things: Iterable[Told]) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, Literal, Self, TypeVar, get_args
 
 import msgspec
@@ -43,21 +43,28 @@ class FetchOptions(msgspec.Struct, frozen=True, gc=False):
     api: Api = "auto"
 
     @classmethod
-    def parse(cls, options: Mapping[str, Any], further: Iterable[str] = ()) -> Self:
+    def parse(
+        cls,
+        options: Mapping[str, Any],
+        further: Collection[str] = (),
+        *,
+        without: Collection[str] = (),
+    ) -> Self:
         """Check the MAP a caller gave; a null value counts as not given.
 
         Args:
             options: The MAP.
             further: Options of one procedure, which it reads itself.
+            without: Options that mean nothing to it.
 
         Raises:
             InvalidOption: An option is unknown or its value cannot be used.
         """
         if not options:
             return cls()
-        known = (*_KNOWN, *further) if further else _KNOWN
         for name in options:
-            if name not in known:
+            if name in without or (name not in _KNOWN and name not in further):
+                known = [each for each in (*_KNOWN, *further) if each not in without]
                 raise InvalidOption(_unknown(name), hint=f"Known: {', '.join(known)}.")
         max_age = _seconds("maxAge", options, _DEFAULTS.max_age)
         timeout = _seconds("timeout", options, _DEFAULTS.timeout)

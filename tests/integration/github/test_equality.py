@@ -11,7 +11,7 @@ from fix_graphql import Graph
 
 from sidecypher.testing import ProcedureEnvironment
 from sidecypher_procedures.github import get_issue, get_pull_request, get_repository
-from sidecypher_procedures.github.graphql import document
+from sidecypher_procedures.github.graphql import CLOSING_REFERENCES, document
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.recorded import _is_full
 
@@ -238,3 +238,8 @@ def test_every_document_is_one_of_githubs_schema(github_schema, kind, count) -> 
     ]
 
     assert Graph(github_schema, None).problems(document(targets).text) == []
+
+
+def test_the_document_of_closing_references_is_one_of_githubs_schema(github_schema) -> None:
+    """GitHub's schema has nothing against what a merge asks of a pull request."""
+    assert Graph(github_schema, None).problems(CLOSING_REFERENCES) == []

@@ -254,9 +254,11 @@ def test_a_list_that_never_ends_is_an_error(origin, answering, call) -> None:
         ("listIssues", {"perPage": 101}),
         ("listIssues", {"perPage": True}),
         ("listIssues", {"page": 2}),
+        ("listIssues", {"api": "rest"}),
         ("listPullRequests", {"labels": ["bug"]}),
         ("listPullRequests", {"base": ""}),
         ("listPullRequests", {"head": 1}),
+        ("listPullRequests", {"api": "auto"}),
     ],
 )
 def test_unusable_filters_are_refused_by_name(origin, call, name, options) -> None:

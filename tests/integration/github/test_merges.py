@@ -1,5 +1,6 @@
 """What a merge asks GitHub for, and when; the graph is stood in for and must not be touched."""
 
+import asyncio
 import json
 
 import pytest
@@ -14,6 +15,7 @@ from sidecypher_procedures.github import (
     merge_pull_request,
     merge_repository,
 )
+from sidecypher_procedures.github.client import GithubClient
 
 ANN = {"login": "ann", "id": 11, "type": "User"}
 MOMENTS = {"created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:05Z"}
@@ -122,11 +124,9 @@ def test_what_has_no_ids_is_unusable(origin, merge, graph) -> None:
     assert graph.statements == []
 
 
-def test_what_came_by_graphql_is_merged_as_it_is(
-    origin, answering, github_schema, graph, monkeypatch
-) -> None:
+@pytest.mark.usefixtures("with_token")
+def test_what_came_by_graphql_is_merged_as_it_is(origin, answering, github_schema, graph) -> None:
     """What a batch has fetched by GraphQL is in memory with its ids, and costs a merge no call."""
-    monkeypatch.setenv("SIDECYPHER_GITHUB_TOKEN", "secret")
     known = GithubGraph(github_schema, origin.found.get)
     origin.answer = lambda request: answering.of(known.answer(**asked(request)))
     bodies = (get_issue, get_repository, merge_issue)
@@ -144,6 +144,92 @@ def asked(request):
     """What a request to /graphql asks, as arguments of `Graph.answer`."""
     body = json.loads(request.body)
     return {"document": body["query"], "variables": body["variables"]}
+
+
+PULL = {
+    "id": 3,
+    "number": 9,
+    "user": ANN,
+    "body": "Fixes #7, fixes #8",
+    "base": {"ref": "main", "repo": {"full_name": "o/r"}},
+    **MOMENTS,
+}
+
+
+@pytest.fixture
+def pull(origin):
+    """Let the stand-in have a pull request."""
+    origin.found["/repos/o/r/pulls/9"] = PULL
+    return origin
+
+
+UNUSABLE = {
+    "SC-503": {"data": {"repository": {"pullRequest": None}}},
+    "SC-506": {
+        "data": {"repository": {"pullRequest": None}},
+        "errors": [{"type": "FORBIDDEN", "path": ["repository", "pullRequest"]}],
+    },
+    "SC-507": {"errors": [{"type": "RATE_LIMITED"}]},
+    "SC-508": {
+        "data": {"repository": {"pullRequest": {"closingIssuesReferences": None}}},
+        "errors": [{"path": ["repository", "pullRequest", "closingIssuesReferences"]}],
+    },
+    "SC-510": {"data": None, "errors": [{"message": "Something went wrong"}]},
+    "SC-511": {
+        "data": {"repository": {"pullRequest": {"closingIssuesReferences": {"nodes": [{}]}}}}
+    },
+    "SC-515": {"errors": [{"extensions": {"code": "undefinedField"}}]},
+}
+
+
+@pytest.fixture
+def with_token(monkeypatch):
+    """Give the sidecar a token."""
+    monkeypatch.setenv("SIDECYPHER_GITHUB_TOKEN", "secret")
+
+
+@pytest.mark.usefixtures("with_token")
+@pytest.mark.parametrize("code", UNUSABLE)
+def test_references_that_cannot_be_had_are_told(pull, answering, merge, graph, code) -> None:
+    """What GraphQL fails with is the error of the merge, and nothing is written."""
+    rest = pull.answer
+    pull.answer = lambda request: (
+        answering.of(UNUSABLE[code]) if request.path == "/graphql" else rest(request)
+    )
+
+    (row,) = merge("PullRequest", "o", "r", 9, {"onError": "null", "timeout": 5})
+
+    assert row["error"]["code"] == code
+    assert graph.statements == []
+
+
+def test_an_issue_that_fails_ends_the_fetch_of_the_others(
+    pull, answering, merge, graph, monkeypatch
+) -> None:
+    """Who cannot merge anyway does not wait for the rest, nor leaves it running."""
+    ended = []
+    get = GithubClient.get
+
+    async def noting(client, target, **options):
+        try:
+            return await get(client, target, **options)
+        except asyncio.CancelledError:
+            ended.append(str(target))
+            raise
+
+    monkeypatch.setattr(GithubClient, "get", noting)
+    rest = pull.answer
+    pull.answer = lambda request: (
+        answering(403, body=b"{}") if request.path.endswith("/issues/8") else rest(request)
+    )
+    pull.hold = lambda request: request.path.endswith("/issues/7")
+
+    with pytest.raises(CallError) as caught:
+        merge("PullRequest", "o", "r", 9)
+
+    assert caught.value.code == "SC-506"
+    assert ended == ["ann/r#7"]
+    assert graph.statements == []
 
 
 @pytest.mark.parametrize(

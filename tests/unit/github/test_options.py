@@ -37,6 +37,15 @@ def test_unusable_options_are_refused_by_name(options: dict[str, object], named:
         FetchOptions.parse(options)
 
 
+@pytest.mark.parametrize("value", ["rest", None])
+def test_an_option_without_a_meaning_is_unknown(value: object) -> None:
+    """A procedure refuses what could have no effect, and does not tell of it as known."""
+    with pytest.raises(InvalidOption, match="no option `api`") as caught:
+        FetchOptions.parse({"api": value}, ["state"], without=["api"])
+
+    assert caught.value.hint == "Known: maxAge, onError, timeout, state."
+
+
 def test_a_strange_option_name_is_not_shown() -> None:
     """A name that is no name may be anything, also a secret, and stays out of the text."""
     with pytest.raises(InvalidOption) as caught:

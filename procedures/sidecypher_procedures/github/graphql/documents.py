@@ -10,15 +10,15 @@ LARGEST_NUMBER: Final = 2**31 - 1
 """The largest number of an issue that GraphQL can ask for: its integers have 32 bits."""
 
 _SOMEBODY: Final = "{ __typename login }"
-_OWNER: Final = "{ login ... on User { databaseId } ... on Organization { databaseId } }"
-_AUTHOR: Final = """{ __typename login
+OWNER: Final = "{ login ... on User { databaseId } ... on Organization { databaseId } }"
+AUTHOR: Final = """{ __typename login
         ... on User { databaseId } ... on Organization { databaseId }
         ... on Bot { databaseId } ... on Mannequin { databaseId }
     }"""
 
 _CONVERSATION: Final = f"""
     __typename id fullDatabaseId number title body state locked createdAt updatedAt closedAt url
-    author {_AUTHOR}
+    author {AUTHOR}
     repository {{ nameWithOwner }}
     labels(first: 100) {{ nodes {{ name }} }}
     assignees(first: 100) {{ nodes {_SOMEBODY} }}
@@ -45,7 +45,7 @@ _FIELDS: Final = {
     forkingAllowed mergeCommitAllowed squashMergeAllowed rebaseMergeAllowed autoMergeAllowed
     allowUpdateBranch deleteBranchOnMerge webCommitSignoffRequired
     stargazerCount forkCount createdAt updatedAt pushedAt
-    owner {_OWNER}
+    owner {OWNER}
     defaultBranchRef {{ name }}
     primaryLanguage {{ name }}
     licenseInfo {{ spdxId }}

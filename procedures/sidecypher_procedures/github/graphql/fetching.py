@@ -1,24 +1,24 @@
 """Many things in one GraphQL call, and in smaller ones when GitHub cannot answer that many."""
 
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 import httpx
-import msgspec
 
 from sidecypher_procedures.github import outcomes
-from sidecypher_procedures.github.connection import Connection, Reply
-from sidecypher_procedures.github.errors import (
-    GithubError,
-    GraphqlRefused,
-    NotFound,
-    PermissionDenied,
-    ServerFailed,
-    TimedOut,
-    UnusableAnswer,
+from sidecypher_procedures.github.connection import Connection
+from sidecypher_procedures.github.errors import GithubError, NotFound, UnusableAnswer
+from sidecypher_procedures.github.graphql.answers import (
+    Answer,
+    Error,
+    Overloaded,
+    at,
+    failure,
+    query,
+    read_answer,
 )
 from sidecypher_procedures.github.graphql.documents import Document, document
 from sidecypher_procedures.github.graphql.reading import AS_REST
@@ -29,8 +29,6 @@ Thing = dict[str, Any] | GithubError | None
 
 # One thing that GitHub cannot answer for is told from ninety-nine others by fifteen calls.
 _MAX_CALLS: Final = 16
-_OVERLOADED: Final = frozenset({httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT})
-_FORBIDDEN: Final = frozenset({"FORBIDDEN", "INSUFFICIENT_SCOPES"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,31 +42,6 @@ class Found:
 
     thing: Thing
     credential_key: str
-
-
-class _Overloaded(Exception):
-    """GitHub may answer when it is asked for less.
-
-    Attributes:
-        failure: Gives what it means for a thing if it does not.
-    """
-
-    def __init__(self, failure: Callable[[Target], GithubError]) -> None:
-        super().__init__()
-        self.failure = failure
-
-
-class _Error(msgspec.Struct):
-    """One of the errors inside an answer; its message may quote what was asked."""
-
-    type: str | None = None
-    path: list[str | int] = []
-    extensions: dict[str, Any] = {}
-
-
-class _Answer(msgspec.Struct):
-    data: dict[str, Any] | None = None
-    errors: list[_Error] = []
 
 
 async def fetch_all(
@@ -99,7 +72,7 @@ async def fetch_all(
         calls += 1
         try:
             yield await _ask(connection, asked, now)
-        except _Overloaded as overloaded:
+        except Overloaded as overloaded:
             middle = len(asked) // 2
             if middle and calls + len(waiting) + 2 <= _MAX_CALLS:
                 waiting += (asked[:middle], asked[middle:])
@@ -112,53 +85,25 @@ async def _ask(
     connection: Connection, targets: tuple[Target, ...], now: datetime
 ) -> dict[Target, Found]:
     made = document(targets)
-    try:
-        reply = await connection.query(made.text, made.variables)
-    except TimedOut as error:
-        raise _Overloaded(_timed_out) from error
-    limit = outcomes.graphql_limit(reply, now)
-    if limit is not None:
-        raise limit
-    if reply.status in _OVERLOADED:
-        raise _Overloaded(lambda target: outcomes.failure(reply, target, now))
+    reply = await query(connection, made.text, made.variables, now)
     things: Mapping[Target, Thing]
     if reply.status != httpx.codes.OK:
         things = {target: outcomes.failure(reply, target, now) for target in targets}
     else:
-        things = dict(_rows(made, _answer(reply)))
+        things = dict(_rows(made, read_answer(reply)))
     return {target: Found(thing, reply.credential_key) for target, thing in things.items()}
 
 
-def _answer(reply: Reply) -> _Answer:
-    try:
-        answer = msgspec.json.decode(reply.content, type=_Answer)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        # `from None`: the original quotes the body.
-        raise UnusableAnswer("GitHub's answer to a GraphQL query has another shape") from None
-    if answer.data is None:
-        if any(error.type or error.extensions for error in answer.errors):
-            raise GraphqlRefused("GitHub refused a GraphQL query as a whole")
-        # GitHub says no more than that something went wrong when a query takes too long.
-        raise _Overloaded(_timed_out)
-    return answer
-
-
-def _rows(made: Document, answer: _Answer) -> Iterator[tuple[Target, Thing]]:
+def _rows(made: Document, answer: Answer) -> Iterator[tuple[Target, Thing]]:
     data = answer.data or {}
     depth = max(map(len, made.places.values()))
-    errors: dict[tuple[str | int, ...], _Error] = {}
+    errors: dict[tuple[str | int, ...], Error] = {}
     for error in answer.errors:
         errors.setdefault(tuple(error.path[:depth]), error)
     for target, place in made.places.items():
         # An error below a thing is that thing's, and one of a repository that of all in it.
         found = errors.get(place) or errors.get(place[:1])
-        yield target, _failure(target, found) if found else _thing(target, _at(data, place))
-
-
-def _at(data: Any, place: tuple[str, ...]) -> Any:
-    for key in place:
-        data = data.get(key) if isinstance(data, dict) else None
-    return data
+        yield target, failure(target, found) if found else _thing(target, at(data, *place))
 
 
 def _thing(target: Target, node: Any) -> Thing:
@@ -172,16 +117,3 @@ def _thing(target: Target, node: Any) -> Thing:
         return UnusableAnswer(
             f"GitHub's GraphQL answer for the {target.kind.value} `{target}` has another shape"
         )
-
-
-def _failure(target: Target, error: _Error) -> GithubError:
-    what = f"{target.kind.value} `{target}`"
-    if error.type == "NOT_FOUND":
-        return outcomes.absence(NotFound, target)
-    if error.type in _FORBIDDEN:
-        return PermissionDenied(f"GitHub does not let this token read the {what}")
-    return ServerFailed(f"GitHub failed inside a GraphQL query for the {what}")
-
-
-def _timed_out(target: Target) -> TimedOut:
-    return TimedOut(f"GitHub did not answer in time for `{target}`")

@@ -60,7 +60,7 @@ def repository(node: _Json) -> dict[str, Any]:
     return {
         "id": node.get("databaseId"),
         "node_id": node.get("id"),
-        "owner": _renamed(node.get("owner"), login="login", id="databaseId"),
+        "owner": _owner(node),
         "name": node.get("name"),
         "full_name": node.get("nameWithOwner"),
         "description": node.get("description"),
@@ -96,6 +96,25 @@ def repository(node: _Json) -> dict[str, Any]:
     }
 
 
+def reference(node: _Json) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Write an `Issue` and its `Repository`, with what a merge needs of them."""
+    home = node["repository"]
+    found = {
+        "id": _integer(node["fullDatabaseId"]),
+        "number": node["number"],
+        "user": _somebody(node["author"]),
+        "repository_url": _full_name(node),
+        "created_at": node["createdAt"],
+    }
+    return found, {
+        "id": home["databaseId"],
+        "owner": _owner(home),
+        "name": home["name"],
+        "created_at": home["createdAt"],
+        "updated_at": home["updatedAt"],
+    }
+
+
 def _conversation(node: _Json) -> dict[str, Any]:
     """Write what issues and pull requests have in common."""
     return {
@@ -124,6 +143,10 @@ def _somebody(actor: _Json | None) -> dict[str, Any] | None:
         return None
     mark = "[bot]" if actor["__typename"] == "Bot" else ""
     return {"login": actor["login"] + mark, "id": actor.get("databaseId")}
+
+
+def _owner(node: _Json) -> dict[str, Any] | None:
+    return _renamed(node.get("owner"), login="login", id="databaseId")
 
 
 def _full_name(node: _Json) -> str | None:
