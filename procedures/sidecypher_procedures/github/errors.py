@@ -41,6 +41,7 @@ class GithubError(ProcedureError):
 
     Attributes:
         transient: Whether the same request may succeed later without a change.
+        always_raised: Whether no `onError` hides it: the caller or the operator has to mend it.
 
     Example:
         >>> raise NotFound("GitHub knows no issue `o/r#7`", details={"status": 404})
@@ -51,6 +52,7 @@ class GithubError(ProcedureError):
 
     code = "SC-500"
     transient: ClassVar[bool] = False
+    always_raised: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -72,12 +74,14 @@ class InvalidName(GithubError):
     """An owner, repository or number cannot be one; raised before anything is sent."""
 
     code = "SC-501"
+    always_raised = True
 
 
 class InvalidOption(GithubError):
     """An option is unknown or has an unusable value; raised before anything is sent."""
 
     code = "SC-502"
+    always_raised = True
 
 
 class NotFound(GithubError):
@@ -167,6 +171,7 @@ class GithubSettingsError(GithubError):
     """A setting that starts with SIDECYPHER_GITHUB_ is unknown or cannot be used."""
 
     code = "SC-514"
+    always_raised = True
     default_hint = "Correct the setting and restart the sidecar."
 
 

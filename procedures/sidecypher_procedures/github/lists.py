@@ -8,12 +8,12 @@ from sidecypher import Context, procedure
 from sidecypher_procedures.github import filters
 from sidecypher_procedures.github.client import GithubClient
 from sidecypher_procedures.github.entities import read_comment, read_issue, read_pull_request
-from sidecypher_procedures.github.errors import GithubError, Gone, NotFound
+from sidecypher_procedures.github.errors import GithubError
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.options import FetchOptions
 from sidecypher_procedures.github.paging import Page, Read, listed
 from sidecypher_procedures.github.procedures import NO_OPTIONS
-from sidecypher_procedures.github.rows import Comment, Issue, PullRequest, failed
+from sidecypher_procedures.github.rows import Comment, Issue, PullRequest, instead
 
 R = TypeVar("R", Issue, PullRequest, Comment)
 
@@ -75,9 +75,7 @@ async def _rows(
         ):
             yield wanted.row(**fields, fetched_at=fetched_at, stale=False, error=None)
     except GithubError as error:
-        if how.on_error == "null":
-            yield failed(wanted.row, error)
-        elif how.on_error == "fail" and not isinstance(error, NotFound | Gone):
-            raise
-        else:
-            ctx.log.debug("github.list_ended", code=error.code)
+        ctx.log.debug("github.list_ended", code=error.code)
+        row = instead(wanted.row, error, how.on_error)
+        if row is not None:
+            yield row

@@ -22,7 +22,7 @@ from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.options import FetchOptions
 from sidecypher_procedures.github.paging import Page, listed
 from sidecypher_procedures.github.procedures import NO_OPTIONS
-from sidecypher_procedures.github.rows import Merged, failed
+from sidecypher_procedures.github.rows import Merged, instead
 
 _COMMENTS: Final = "comments"
 
@@ -154,12 +154,8 @@ async def _row(ctx: Context, how: FetchOptions, work: Coroutine[Any, Any, Node])
     try:
         return Merged(node=await work, error=None)
     except GithubError as error:
-        if how.on_error == "null":
-            return failed(Merged, error)
-        if how.on_error == "fail" and not isinstance(error, NotFound | Gone):
-            raise
         ctx.log.debug("github.not_merged", code=error.code)
-        return None
+        return instead(Merged, error, how.on_error)
 
 
 def _repository(owner: str, name: str) -> Target:

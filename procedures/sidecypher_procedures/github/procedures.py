@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 from sidecypher import Context, EncodedRow, ProcedureError, procedure
 from sidecypher_procedures.github.client import GithubClient, Snapshot
-from sidecypher_procedures.github.errors import GithubError, Gone, InvalidOption, NotFound
+from sidecypher_procedures.github.errors import GithubError, InvalidOption
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.options import FetchOptions
 from sidecypher_procedures.github.rows import (
@@ -16,6 +16,7 @@ from sidecypher_procedures.github.rows import (
     RateLimit,
     Repository,
     failed,
+    instead,
 )
 
 R = TypeVar("R", Issue, PullRequest, Repository)
@@ -84,15 +85,9 @@ async def _fetch(ctx: Context, row: type[R], target: Target, options: dict[str, 
         found = await client.get(
             target, max_age=wanted.max_age, wait=wanted.wait(ctx.deadline), api=wanted.api
         )
-    except InvalidOption:
-        raise
     except GithubError as error:
-        if wanted.on_error == "null":
-            return failed(row, error)
-        if wanted.on_error == "fail" and not isinstance(error, NotFound | Gone):
-            raise
         ctx.log.debug("github.no_row", code=error.code)
-        return None
+        return instead(row, error, wanted.on_error)
     given: R = found.row.decode()
     return given
 
@@ -133,7 +128,7 @@ def _entry(
 ) -> R | EncodedRow[R] | None:
     if not isinstance(found, GithubError):
         return found.row
-    absent = isinstance(found, NotFound | Gone)
-    if wanted.on_error == "null" or (wanted.on_error == "fail" and not absent):
-        return failed(row, found)
-    return None
+    try:
+        return instead(row, found, wanted.on_error)
+    except GithubError as error:
+        return failed(row, error)

@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Annotated, Any, Final, TypeVar
 
 from sidecypher import Description, Node, Row
-from sidecypher_procedures.github.errors import GithubError
+from sidecypher_procedures.github.errors import GithubError, Gone, NotFound
 from sidecypher_procedures.github.names import Kind
+from sidecypher_procedures.github.options import OnError
 
 R = TypeVar("R", bound=Row)
 
@@ -149,6 +150,27 @@ ROWS: Final[Mapping[Kind, type[Issue | PullRequest | Repository]]] = {
     Kind.PULL_REQUEST: PullRequest,
     Kind.REPOSITORY: Repository,
 }
+
+
+def instead(row: type[R], error: GithubError, on_error: OnError) -> R | None:
+    """Return what becomes of an error: a row that tells it, or None for no row.
+
+    Args:
+        row: The row that there would have been.
+        error: Why there is none.
+        on_error: What the caller wants of errors.
+
+    Raises:
+        GithubError: The error, if the caller wants so, or if it is none that can be hidden.
+    """
+    if error.always_raised:
+        raise error
+    if on_error == "null":
+        return failed(row, error)
+    # What is not there is no row, as MATCH would have it.
+    if on_error == "fail" and not isinstance(error, NotFound | Gone):
+        raise error
+    return None
 
 
 def failed(row: type[R], error: GithubError) -> R:

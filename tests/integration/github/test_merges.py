@@ -232,6 +232,15 @@ def test_an_issue_that_fails_ends_the_fetch_of_the_others(
     assert graph.statements == []
 
 
+def test_graphql_without_a_token_is_refused(origin, merge) -> None:
+    """`api: 'graphql'` needs a token, and is refused by name whatever `onError`."""
+    with pytest.raises(CallError, match="needs a token") as caught:
+        merge("PullRequest", "o", "r", 9, {"api": "graphql", "onError": "skip"})
+
+    assert caught.value.code == "SC-502"
+    assert origin.requests == []
+
+
 @pytest.mark.parametrize(
     ("what", "arguments"),
     [
