@@ -35,6 +35,9 @@ from sidecypher_procedures.github.settings import (
 if TYPE_CHECKING:
     from sidecypher_procedures.github.connection import Reply
 
+REFUSED_SECONDS: Final = 10.0
+"""How long what GitHub refused, and what cannot be replaced, is not tried again."""
+
 _WHAT: Final = "the token of the App's installation"
 # GitHub's clock may be behind ours, and it refuses more than ten minutes in all.
 _BACK: Final = timedelta(seconds=60)
@@ -133,6 +136,8 @@ class AppAuthentication:
         self._clock = clock
         self._post = post
         self._token: _InstallationToken | None = None
+        self._refusal: GithubError | None = None
+        self._refused_until = 0.0
         self._renewals: SingleFlight[_InstallationToken] = SingleFlight()
 
     @property
@@ -162,13 +167,25 @@ class AppAuthentication:
         return await self.credential()
 
     async def _renew(self) -> _InstallationToken:
+        if self._refusal is not None and self._clock.monotonic() < self._refused_until:
+            # It is raised many times, and would grow by each.
+            raise self._refusal.with_traceback(None)
+        try:
+            self._token = await self._ask()
+        except GithubError as error:
+            if not error.transient:
+                self._refusal = error
+                self._refused_until = self._clock.monotonic() + REFUSED_SECONDS
+            raise
+        return self._token
+
+    async def _ask(self) -> _InstallationToken:
         headers = {"Authorization": f"Bearer {self._proof()}"}
         reply = await self._post(_WHAT, self._url, headers)
         now = self._clock.now()
         if reply.status != httpx.codes.CREATED:
             raise _refusal(reply, now)
-        self._token = _read_token(reply.content, now)
-        return self._token
+        return _read_token(reply.content, now)
 
     def _proof(self) -> str:
         now = self._clock.now()

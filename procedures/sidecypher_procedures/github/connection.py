@@ -14,11 +14,12 @@ import httpx
 import msgspec
 from cachetools import TTLCache
 
-from sidecypher_procedures.github.auth import authentication
+from sidecypher_procedures.github.auth import REFUSED_SECONDS, authentication
 from sidecypher_procedures.github.budgets import Budgets, told_by
 from sidecypher_procedures.github.cache import Clock
 from sidecypher_procedures.github.errors import (
     CredentialRevoked,
+    GithubError,
     RedirectRefused,
     TimedOut,
     Unreachable,
@@ -37,8 +38,6 @@ _MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 # An old name may be given to a new repository, so that a move is not believed for ever.
 _MOVE_SECONDS: Final = 3600.0
 _MAX_MOVES: Final = 4096
-# How long a token that GitHub refused, and that cannot be replaced, is not tried again.
-_REFUSED_SECONDS: Final = 10.0
 # On GitHub Enterprise Server REST is below a version and GraphQL beside it.
 _ENTERPRISE_REST: Final = "/v3"
 _JSON: Final = {"Content-Type": "application/json"}
@@ -100,10 +99,16 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """The answer to a credential that GitHub does not accept, and until when it stands for all."""
+    """What became of a credential that GitHub does not accept, and until when it stands for all.
+
+    Attributes:
+        credential: The credential.
+        outcome: GitHub's answer, or why there is no other credential in its place.
+        ends: The end of that, on the growing clock.
+    """
 
     credential: Credential
-    reply: Reply
+    outcome: Reply | GithubError
     ends: float
 
 
@@ -335,20 +340,38 @@ class Connection:
         """Send as the credential, or as its replacement if it is refused; tell as which."""
         reply = await self._ask_as(credential, request)
         if reply.status == httpx.codes.UNAUTHORIZED:
+            known = self._refused(credential)
+            if known is not None:
+                # Another request, under way with this one, has found no replacement.
+                return credential, known
             other = await self._replacement(credential)
             if other is not None:
                 credential = other
                 reply = await self._ask_as(other, request.without_condition())
-        if reply.status == httpx.codes.UNAUTHORIZED and credential.token is not None:
-            ends = self._clock.monotonic() + _REFUSED_SECONDS
-            self._refusal = _Refusal(credential, reply, ends)
+        if reply.status == httpx.codes.UNAUTHORIZED:
+            self._refuse(credential, reply)
         return credential, reply
 
     def _refused(self, credential: Credential) -> Reply | None:
+        """Give what stands for every request of a credential, if GitHub has refused it just now.
+
+        Raises:
+            GithubError: Its replacement could not be had.
+        """
         known = self._refusal
         if known is None or known.credential != credential:
             return None
-        return known.reply if self._clock.monotonic() < known.ends else None
+        if self._clock.monotonic() >= known.ends:
+            return None
+        if isinstance(known.outcome, GithubError):
+            # It is raised many times, and would grow by each.
+            raise known.outcome.with_traceback(None)
+        return known.outcome
+
+    def _refuse(self, credential: Credential, outcome: Reply | GithubError) -> None:
+        if credential.token is not None:
+            ends = self._clock.monotonic() + REFUSED_SECONDS
+            self._refusal = _Refusal(credential, outcome, ends)
 
     async def _ask_as(self, credential: Credential, request: _Request) -> Reply:
         # Those of now: they are the credential's, which may be replaced before the answer comes.
@@ -368,7 +391,12 @@ class Connection:
 
     async def _replacement(self, refused: Credential) -> Credential | None:
         before = self.credential_key
-        other = await self._authentication.replacement(refused)
+        try:
+            other = await self._authentication.replacement(refused)
+        except GithubError as error:
+            if not error.transient:
+                self._refuse(refused, error)
+            raise
         if self.credential_key != before:
             # What stopped one credential does not stop another.
             self._limits = Limits(self._clock)

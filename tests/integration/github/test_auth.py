@@ -501,6 +501,68 @@ def test_a_refused_token_is_not_tried_for_every_row(github, answering, client_of
     asyncio.run(scenario())
 
 
+@pytest.fixture
+def reads(monkeypatch):
+    """Each time that a token was read from wherever it is."""
+    found = []
+    credential = GithubSettings.credential
+
+    def noting(settings):
+        found.append(settings)
+        return credential(settings)
+
+    monkeypatch.setattr(GithubSettings, "credential", noting)
+    return found
+
+
+def test_a_broken_token_file_is_read_once_for_all_rows(
+    rotating, github, answering, time, reads
+) -> None:
+    """The rows of a batch share why the token cannot be replaced; ten seconds later it is."""
+    file = rotating.keywords["token_file"]
+    github.released.set()
+    github.answer = answering_to(answering, "ghp_new")
+    many = [Target(Kind.ISSUE, "o", "r", number) for number in range(1, 101)]
+
+    async def scenario() -> None:
+        async with rotating() as client:
+            file.unlink()
+            found = await client.get_many(many, api="rest")
+            assert {type(error) for error in found} == {errors.GithubSettingsError}
+            assert len(reads) == 2
+            assert len(github.requests) <= 20
+            file.write_text("ghp_new")
+            time.passed = 10.0
+            assert (await client.get(ISSUE)).fields["number"] == 7
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("was_accepted", [False, True])
+@pytest.mark.parametrize("api", ["rest", "graphql"])
+def test_a_refused_app_is_asked_for_once_for_all_rows(
+    installation, app_client, was_accepted, api
+) -> None:
+    """The rows of a batch share why the App gets no token; ten seconds later it may get one."""
+    many = [Target(Kind.ISSUE, "o", "r", number) for number in range(1, 301)]
+
+    async def scenario() -> None:
+        async with app_client() as client:
+            if was_accepted:
+                await client.get(ISSUE)
+                installation.time.passed = 120.0
+                installation.refused.add(installation.tokens[0])
+            installation.refusal = installation.answering(403, body=b"{}")
+            found = await client.get_many(many, api=api)
+            assert {type(error) for error in found} == {errors.AppRefused}
+            assert installation.github.paths.count(TOKENS) == 1 + was_accepted
+            installation.refusal = None
+            installation.time.passed += 10.0
+            assert (await client.get(ISSUE)).fields["title"] == "A"
+
+    asyncio.run(scenario())
+
+
 def test_without_a_token_a_401_is_a_missing_token(github, answering, client_of) -> None:
     """A GitHub that wants a token now, and did not before, revoked none."""
     github.answer = lambda _: answering.of(issue())

@@ -309,6 +309,7 @@ def whole_issue(path):
         "created_at": "2020-01-01T00:00:00Z",
         "updated_at": "2020-01-02T00:00:00Z",
         "html_url": f"https://github.com/o/r/issues/{number}",
+        "repository_url": "https://api.github.com/repos/o/r",
     }
 
 
