@@ -300,12 +300,15 @@ def test_no_list_leaves_the_base_url(
 
     async def read() -> None:
         client = clients[base]
-        connection = client._connection
+        lines = client._connection._lines
+        lines._make = lambda: httpx.AsyncClient(transport=httpx.MockTransport(answer))
         first = Page.first(Target(Kind.REPOSITORY, "o", "r"), "issues", "state=all")
-        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
-            connection._http = http
+        try:
             async for _ in listed(client, first, read_issue, lambda: 30.0):
                 pass
+        finally:
+            await lines.close()
+            lines._idle.clear()
 
     error = outcome_of(lambda: asyncio.run(read()))
 

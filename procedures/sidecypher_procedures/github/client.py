@@ -2,7 +2,8 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import datetime
 from functools import partial
@@ -201,12 +202,10 @@ class GithubClient:
         ]
 
     def _fetched(self, kind: Kind, json: Mapping[str, Any], pull: Target) -> Snapshot:
-        try:
-            fields = READERS[kind](json)
-        except ShapeError as error:
-            what = f"GitHub's answer for the {pull.kind.value} `{pull}`"
-            raise UnusableAnswer(f"{what} names what is no {kind.value}: {error}") from error
-        return Snapshot(fields, self._clock.now(), stale=False, identity=read_identity(json))
+        what = f"GitHub's answer for the {pull.kind.value} `{pull}`"
+        with _telling(f"{what} names what is no {kind.value}"):
+            _, row = _read(json, kind, self._clock.now())
+        return Snapshot(row, read_identity(json))
 
     def now(self) -> datetime:
         """Give the time that answers are stamped with."""
@@ -409,7 +408,8 @@ class GithubClient:
         )
 
     def _present(self, json: Mapping[str, Any], target: Target, etag: str | None = None) -> Entry:
-        columns, row = _read(json, target, self._clock.now())
+        with _telling(f"GitHub's answer for the {target.kind.value} `{target}` is none"):
+            columns, row = _read(json, target.kind, self._clock.now())
         where = place(target.kind, columns) or target
         path = where.key
         node = columns["node_id"]
@@ -427,18 +427,23 @@ class GithubClient:
 
 
 def _read(
-    json: Mapping[str, Any], target: Target, fetched_at: datetime
+    json: Mapping[str, Any], kind: Kind, fetched_at: datetime
 ) -> tuple[dict[str, Any], EncodedRow[Any]]:
     """Read the columns, and write them as a row."""
-    what = f"GitHub's answer for the {target.kind.value} `{target}`"
+    columns = READERS[kind](json)
+    row = ROWS[kind](**columns, fetched_at=fetched_at, stale=False, error=None)
+    return columns, EncodedRow.of(row)
+
+
+@contextmanager
+def _telling(what: str) -> Iterator[None]:
+    """Tell what is wrong with an answer that cannot be read."""
     try:
-        columns = READERS[target.kind](json)
-        row = ROWS[target.kind](**columns, fetched_at=fetched_at, stale=False, error=None)
-        return columns, EncodedRow.of(row)
+        yield
     except ShapeError as error:
-        raise UnusableAnswer(f"{what} is none: {error}") from error
+        raise UnusableAnswer(f"{what}: {error}") from error
     except SidecypherError as error:
-        raise UnusableAnswer(f"{what} has a value that Cypher cannot: {error.message}") from error
+        raise UnusableAnswer(f"{what}: a value {error.message}") from error
 
 
 def _changed(row: EncodedRow[Any], **columns: object) -> EncodedRow[Any]:

@@ -124,7 +124,8 @@ class _Source:
 def _told(found: Snapshot, target: Target) -> Told:
     if found.identity is None:
         raise UnusableAnswer(f"GitHub's answer for `{target}` does not say whose it is")
-    return Told(found.fields, found.identity.user, found.fetched_at)
+    fields = found.fields
+    return Told(fields, found.identity.user, fields["fetched_at"])
 
 
 async def _merge_repository(ctx: Context, source: _Source, target: Target) -> Node:
