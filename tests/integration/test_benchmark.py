@@ -1,31 +1,56 @@
-"""The benchmark runs; what it measures is not judged here, since machines are noisy."""
+"""The benchmarks run; what they measure is not judged here, since machines are noisy."""
 
 import json
-import subprocess
+import signal
 import sys
-from pathlib import Path
+from contextlib import nullcontext
 
-ROOT = Path(__file__).parents[2]
+import pytest
+from benchmarks import __main__ as benchmark
+from benchmarks import github
 
 
-def test_a_quick_benchmark_measures_every_figure(installation, tmp_path):
-    """A small run ends well, writes every figure and a picture, and leaves nothing running."""
+@pytest.fixture(scope="module")
+def measurement(installation):
+    """An installation to be measured, which takes an origin for GitHub."""
+    with github.measuring() as made:
+        yield made
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Run a benchmark's command line here, with something in place of what it starts."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def command(module, name, running, *arguments):
+        monkeypatch.setattr(module, name, lambda: nullcontext(running))
+        monkeypatch.setattr(sys, "argv", [module.__name__, "--quick", *map(str, arguments)])
+        module.main()
+
+    yield command
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_a_quick_benchmark_measures_every_figure(measurement, run, tmp_path, capsys):
+    """A small run writes every figure and a picture, and tells where the time goes."""
     figures, picture = tmp_path / "figures.json", tmp_path / "picture.svg"
-    command = [sys.executable, "-m", "benchmarks", "--quick"]
+    files = ("--json", figures, "--svg", picture)
 
-    done = subprocess.run(
-        [*command, "--json", str(figures), "--svg", str(picture)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    run(benchmark, "installed", measurement._installation, *files)
 
-    assert done.returncode == 0, done.stderr
+    told, said = capsys.readouterr()
     measured = json.loads(figures.read_text())["figures"]
     assert {"echo_to_bare", "callback_to_bare", "generator", "callers_p99"} <= measured.keys()
     assert all(figure["median"] > 0 for figure in measured.values())
     assert picture.read_text().startswith("<svg")
-    table = done.stdout.partition("| of an echo")[2]
+    table = told.partition("| of an echo")[2]
     parts = all(part in table for part in ("the JVM works", "Python works", "an echo"))
-    assert parts or "not sampled: py-spy may not" in done.stderr
+    assert parts or "not sampled: py-spy may not" in said
+
+
+def test_a_quick_benchmark_of_github_measures_every_figure(measurement, run, capsys):
+    """A small run prints a line for each figure."""
+    run(github, "measuring", measurement)
+
+    told = capsys.readouterr().out
+    assert [figure.name for figure in github.FIGURES if f"| {figure.title} " not in told] == []
