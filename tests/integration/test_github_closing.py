@@ -4,6 +4,7 @@ The sidecar runs inside the test, with a token, and its GitHub answers GraphQL b
 """
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 
 import neo4j
@@ -36,26 +37,39 @@ def queries(github_schema, world, monkeypatch):
 
 
 @pytest.fixture
-def merge(session, github, world, monkeypatch):
-    """Merge a pull request of the world's repository, by a sidecar with a token."""
+def with_token(github, monkeypatch):
+    """Settings of a sidecar that has a token for the world's GitHub."""
     monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", github.url)
     monkeypatch.setenv("SIDECYPHER_GITHUB_TOKEN", "secret")
 
-    def value(found):
-        if not isinstance(found, neo4j.graph.Node):
-            return found
-        return Node(found.element_id, frozenset(found.labels), {"id": found["id"]})
 
-    def run(cypher, parameters):
-        records = [dict(record) for record in session.run(cypher, parameters)]
-        return [{name: value(found) for name, found in each.items()} for each in records]
+@pytest.fixture
+def merge(session, world, with_token):
+    """Merge a pull request of the world's repository, by a sidecar with a token."""
+    del with_token
 
     def rows(number, **options):
-        with ProcedureEnvironment(merge_pull_request, run=run) as environment:
-            name = "github.mergePullRequest"
-            return environment.call(name, "ann", world.name, number, options)
+        return merged(session, "ann", world.name, number, options)
 
     return rows
+
+
+def merged(runner, *arguments):
+    """Merge a pull request by a sidecar inside the test; its rows."""
+
+    def run(cypher, parameters):
+        records = [dict(record) for record in runner.run(cypher, parameters)]
+        return [{name: value(found) for name, found in each.items()} for each in records]
+
+    with ProcedureEnvironment(merge_pull_request, run=run) as environment:
+        return environment.call("github.mergePullRequest", *arguments)
+
+
+def value(found):
+    """A value as procedures get it."""
+    if not isinstance(found, neo4j.graph.Node):
+        return found
+    return Node(found.element_id, frozenset(found.labels), {"id": found["id"]})
 
 
 def test_it_resolves_what_github_says(session, world, queries, merge):
@@ -120,3 +134,27 @@ def test_its_text_counts_where_rest_is_wanted(session, world, queries, merge):
 
     assert session.run(RESOLVED).values() == [[pull, first]]
     assert queries == []
+
+
+@pytest.mark.usefixtures("queries", "with_token")
+def test_merges_that_resolve_each_others_issues_wait_for_each_other(session, driver, world):
+    """Two repositories are locked in one order by all, whichever a pull request is of."""
+    names = [world.name, f"{world.name}-other"]
+    for name in names:
+        world.repository(name)
+        world.issue(1, where=f"ann/{name}")
+    both = [f"/repos/ann/{name}/issues/1" for name in names]
+    for name in names:
+        world.name = name
+        world.pull_request(2, "", closing=both)
+
+    def write(name):
+        with driver.session() as mine, mine.begin_transaction() as transaction:
+            merged(transaction, "ann", name, 2, {})
+            transaction.commit()
+
+    with ThreadPoolExecutor(8) as writers:
+        list(writers.map(write, names * 8))
+
+    assert len(session.run(RESOLVED).values()) == 4
+    assert session.run("MATCH (n:Repository|Issue) RETURN count(n)").single().value() == 4
