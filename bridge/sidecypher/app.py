@@ -1,11 +1,13 @@
 """The sidecar: everything put together, started and stopped in order."""
 
+import contextvars
 import gc
 import os
 import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 from types import FrameType
 from typing import Final
@@ -49,7 +51,7 @@ SILENCE_SECONDS: Final = 5.0
 FLUSH_SECONDS: Final = 1.0
 """How long spans may take to be sent at the end, when calls have used up the grace."""
 
-END_SECONDS: Final = 7.0
+END_SECONDS: Final = 8.0
 """How long a sidecar may take to end beyond its grace, when each of its parts takes its time."""
 
 LEAVE_SECONDS: Final = 0.2
@@ -228,15 +230,19 @@ class Sidecar:
             self._loop.ping()
 
     def stop(self) -> None:
-        """Refuse new calls, let those in flight end within the grace, cancel the rest."""
+        """Drain, refuse new calls, let those in flight end within the grace, cancel the rest."""
         self._stopping.set()
         grace = Deadline.after(self._settings.shutdown_seconds)
+        if self._resources.can_drain:
+            # Before calls are refused: what is drained may need this very sidecar's procedures.
+            self._drain(grace)
+        seconds = grace.remaining()
         self._dispatcher.refuse_new()
         if self._membership is not None:
             self._membership.leave()
             # A connection that is closed instead leaves its caller in doubt whether the call began.
             time.sleep(LEAVE_SECONDS)
-        self._await_calls(self._settings.shutdown_seconds)
+        self._await_calls(seconds)
         self._dispatcher.cancel_all()
         # What was cancelled still gets its answer, if its body lets go.
         self._await_calls(STOP_SECONDS)
@@ -249,9 +255,18 @@ class Sidecar:
             self._spans.stop(max(grace.remaining(), FLUSH_SECONDS))
         logger().info("sidecar stopped")
 
+    def _drain(self, grace: Deadline) -> None:
+        nothing = contextvars.Context()
+        job = self._loop.submit(self._resources.drain, nothing, lambda _job: None)
+        self._tend_while(lambda: not job.is_done, grace.remaining())
+        self._loop.cancel(job)
+
     def _await_calls(self, seconds: float) -> None:
+        self._tend_while(lambda: self._dispatcher.serving_calls > 0, seconds)
+
+    def _tend_while(self, goes_on: Callable[[], bool], seconds: float) -> None:
         patience = Deadline.after(seconds)
-        while self._dispatcher.serving_calls and not patience.expired():
+        while goes_on() and not patience.expired():
             # The janitor has ended; calls keep to their own time all the same.
             self._dispatcher.expire()
             time.sleep(0.01)

@@ -1,5 +1,6 @@
 """Objects that all calls of a sidecar share, such as an HTTP client with its cache."""
 
+import asyncio
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Iterable
@@ -66,25 +67,39 @@ class Resources:
         return [kind for kind in list(self._made) if any(_defines(each, kind) for each in modules)]
 
     def drop(self, kinds: Iterable[type], await_: Await) -> None:
-        """Stop the objects of classes that nothing uses any more."""
+        """Drain and stop the objects of classes that nothing uses any more."""
         for kind in kinds:
             made = self._made.pop(kind, None)
-            try:
-                _call(getattr(made, "stop", None), await_)
-            except Exception as error:  # noqa: BLE001 - an author's `stop` may raise anything
-                _not_stopped(kind, error)
+            for name in ("drain", "stop"):
+                try:
+                    _call(getattr(made, name, None), await_)
+                except Exception as error:  # noqa: BLE001 - an author's method may raise anything
+                    _not_stopped(kind, error)
+
+    @property
+    def can_drain(self) -> bool:
+        """Whether any object has a method `drain`."""
+        return any(hasattr(made, "drain") for made in list(self._made.values()))
+
+    async def drain(self) -> None:
+        """Have objects end what they have begun, all at once, while calls are still served."""
+        await asyncio.gather(*(_end(kind, made, "drain") for kind, made in self._made.items()))
 
     async def stop(self) -> None:
         """Stop all objects that can be stopped, the latest first; one that fails stops no other."""
         while self._made:
-            kind, made = self._made.popitem()
-            try:
-                stop = getattr(made, "stop", None)
-                stopped = stop() if stop is not None else None
-                if inspect.isawaitable(stopped):
-                    await stopped
-            except Exception as error:  # noqa: BLE001 - an author's `stop` may raise anything
-                _not_stopped(kind, error)
+            await _end(*self._made.popitem(), "stop")
+
+
+async def _end(kind: type, made: object, name: str) -> None:
+    """Call a method, plain or async, of an object that may not have it."""
+    try:
+        method = getattr(made, name, None)
+        ended = method() if method is not None else None
+        if inspect.isawaitable(ended):
+            await ended
+    except Exception as error:  # noqa: BLE001 - an author's method may raise anything
+        _not_stopped(kind, error)
 
 
 def _call(method: Callable[[], Any] | None, await_: Await) -> None:

@@ -284,6 +284,21 @@ def test_a_delivery_that_cannot_be_written_holds_up_no_others(session, only_side
     wait_until(lambda: session.run(EVENT, id="stuck").single())
 
 
+def test_what_waits_at_a_stop_is_written(session, only_sidecar, recorded):
+    """A sidecar that is told to end writes what it took, by its own procedures, and then ends."""
+    sidecar = only_sidecar(SIDECYPHER_SHUTDOWN_SECONDS="120")
+    names = {f"last-{number}" for number in range(30)}
+    with contextlib.closing(Sender(sidecar.announcement.http)) as sender:
+        for name in names:
+            sender.deliver("issues", one(recorded, "issues", "opened"), name)
+
+    sidecar.process.terminate()
+
+    assert sidecar.process.wait(120) == 0
+    found = session.run("MATCH (w:GithubWebhookEvent) RETURN collect(w.id) AS ids").single()
+    assert set(found["ids"]) == names
+
+
 def test_the_secret_is_told_nowhere(server, sender, deliver, recorded):
     """Neither a log nor a file of the graph's folder of logs holds the secret."""
     deliver("issues", one(recorded, "issues", "opened"))

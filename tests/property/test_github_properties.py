@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import string
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TypeVar
 
 import httpx
@@ -267,10 +268,36 @@ _LINK_HEADERS = (
 ) | st.binary(max_size=9)
 
 
+class Network(httpx.AsyncBaseTransport):
+    """Keeps what is sent, and answers with a page of one issue and the next of the headers.
+
+    Attributes:
+        sent: The requests, as they would leave this machine.
+        links: The `Link` headers of the answers.
+    """
+
+    def begin(self, links: Iterator[bytes]) -> None:
+        self.sent: list[httpx.Request] = []
+        self.links = links
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.sent.append(request)
+        things = [{"id": len(self.sent), "number": len(self.sent)}]
+        return httpx.Response(200, headers=[(b"link", next(self.links))], json=things)
+
+
 @pytest.fixture(scope="module")
-def clients() -> Iterator[dict[str, GithubClient]]:
+def network() -> Network:
+    """What every client of these tests sends its requests to."""
+    return Network()
+
+
+@pytest.fixture(scope="module")
+def clients(network: Network) -> Iterator[dict[str, GithubClient]]:
     """A client with a token for each base URL."""
-    made = {base: GithubClient(GithubSettings(base_url=base, token="secret")) for base in BASES}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpx, "AsyncClient", partial(httpx.AsyncClient, transport=network))
+        made = {base: GithubClient(GithubSettings(base_url=base, token="secret")) for base in BASES}
     yield made
     for client in made.values():
         asyncio.run(client.stop())
@@ -283,41 +310,29 @@ def clients() -> Iterator[dict[str, GithubClient]]:
 @example(BASES[1], [b'</api/v3/..%2fx>; rel="next"'])
 @example(BASES[1], [b'<BASE/x?page=2>; rel="next"', b'<BASE/x?page=3>; rel="next"'])
 def test_no_list_leaves_the_base_url(
-    clients: dict[str, GithubClient], base: str, links: list[bytes]
+    clients: dict[str, GithubClient], network: Network, base: str, links: list[bytes]
 ) -> None:
     """Whatever `Link` says, the token goes below the base URL only, and the list ends.
 
     An unusable header means that there is no next page, or is an error with a code.
     """
-    sent: list[httpx.Request] = []
     own = httpx.URL(base.rstrip("/"))
-    headers = itertools.cycle(link.replace(b"BASE", str(own).encode()) for link in links)
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        sent.append(request)
-        things = [{"id": len(sent), "number": len(sent)}]
-        return httpx.Response(200, headers=[(b"link", next(headers))], json=things)
+    network.begin(itertools.cycle(link.replace(b"BASE", str(own).encode()) for link in links))
 
     async def read() -> None:
-        client = clients[base]
-        lines = client._connection._lines
-        lines._make = lambda: httpx.AsyncClient(transport=httpx.MockTransport(answer))
         first = Page.first(Target(Kind.REPOSITORY, "o", "r"), "issues", "state=all")
-        try:
-            async for _ in listed(client, first, read_issue, lambda: 30.0):
-                pass
-        finally:
-            await lines.close()
-            lines._idle.clear()
+        async for _ in listed(clients[base], first, read_issue, lambda: 30.0):
+            pass
 
     error = outcome_of(lambda: asyncio.run(read()))
 
     assert error is None or error.code in {"SC-511", "SC-512"}
-    assert len(sent) <= len(links) + 1
-    for request in sent:
+    assert 1 <= len(network.sent) <= len(links) + 1
+    for request in network.sent:
         url = request.url
         assert (url.scheme, url.host, url.port) == (own.scheme, own.host, own.port)
         assert request.headers["host"] == own.netloc.decode()
+        assert request.headers["authorization"] == "Bearer secret"
         assert url.path.startswith(own.path.rstrip("/") + "/")
         assert not {".", ".."} & set(url.path.split("/"))
         assert not url.userinfo

@@ -252,6 +252,59 @@ def test_objects_are_stopped_in_reverse_order():
     assert stopped == ["second", "first"]
 
 
+def test_objects_are_drained_together_before_they_are_stopped(capsys):
+    """None waits for another, by a plain or an async `drain`; one that fails is logged by type."""
+    seen = []
+
+    class First:
+        async def drain(self):
+            await others.wait()
+            seen.append("first")
+
+    class Second:
+        def drain(self):
+            others.set()
+            raise ValueError("payload")
+
+    class Third:
+        def stop(self):
+            seen.append("stopped")
+
+    others, resources = asyncio.Event(), Resources()
+    resources.get(Third)
+    assert not resources.can_drain
+    resources.get(First)
+    resources.get(Second)
+    assert resources.can_drain
+    asyncio.run(resources.drain())
+    asyncio.run(resources.stop())
+
+    assert seen == ["first", "stopped"]
+    assert "payload" not in "".join(capsys.readouterr())
+
+
+def test_an_object_that_is_dropped_is_drained_and_stopped():
+    """Also when it could not be drained in time."""
+    seen = []
+
+    class Shared:
+        async def drain(self):
+            seen.append("drain")
+
+        async def stop(self):
+            seen.append("stop")
+
+    def await_(start):
+        asyncio.run(start())
+        raise TimeoutError
+
+    resources = Resources()
+    resources.get(Shared)
+    resources.drop([Shared], await_)
+
+    assert seen == ["drain", "stop"]
+
+
 def test_an_object_may_ask_for_another_while_it_is_made():
     """Shared objects may be built of each other."""
     resources = Resources()
@@ -331,6 +384,28 @@ def test_stopping_cancels_what_runs_then_does_the_last_things():
 
     assert seen == ["cancelled", "CancelledError", "last"]
     assert loop.silence() == math.inf
+
+
+def test_tasks_that_nobody_submitted_live_until_the_last_things_are_done():
+    """A shared object may need its own task to stop in order; after that it is cancelled."""
+    loop, seen, tasks = EventLoop(), [], []
+
+    async def work():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            seen.append("cancelled")
+
+    async def begin():
+        tasks.append(asyncio.create_task(work()))
+
+    async def last():
+        seen.append("last")
+
+    run(loop, begin)
+    loop.stop([last])
+
+    assert seen == ["last", "cancelled"]
 
 
 def test_the_decorator_leaves_async_bodies_callable():

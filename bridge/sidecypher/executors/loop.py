@@ -172,14 +172,25 @@ class EventLoop:
         return time.monotonic() - self._seen if self._thread.is_alive() else math.inf
 
     def stop(self, last: Iterable[Callable[[], Awaitable[Any]]] = ()) -> None:
-        """Cancel all tasks, await `last` one by one, and end the thread."""
-        self._loop.call_soon_threadsafe(self._cancel_all)
-        for start in last:
+        """Cancel all jobs, await `last` one by one, cancel what is left, and end the thread.
+
+        What is left are tasks that nobody submitted: those of shared objects, whose `stop` is in
+        `last` and may still need them.
+        """
+        self._loop.call_soon_threadsafe(self._cancel_jobs)
+        for start in (*last, self._cancel_rest):
             with contextlib.suppress(TimeoutError):
                 self.run(start, contextvars.copy_context(), STOP_SECONDS * 4)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(STOP_SECONDS * 4)
 
-    def _cancel_all(self) -> None:
-        for task in asyncio.all_tasks(self._loop):
+    def _cancel_jobs(self) -> None:
+        for task in self._jobs:
             task.cancel()
+
+    async def _cancel_rest(self) -> None:
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        if rest:
+            await asyncio.wait(rest)

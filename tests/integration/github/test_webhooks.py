@@ -347,11 +347,12 @@ def test_what_is_lost_by_a_stop_is_told(fresh, sender_of):
 
 
 def test_a_neo4j_that_says_nothing_holds_up_no_end(start_sidecar, sender_of):
-    """A sidecar ends in time while it waits for a Neo4j that accepts and never answers."""
+    """A sidecar ends when its grace does while Neo4j accepts and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         sidecar = start_sidecar(
             SIDECYPHER_GITHUB_WEBHOOK_SECRET=SECRET,
             SIDECYPHER_NEO4J_URI=f"bolt://127.0.0.1:{deaf.getsockname()[1]}",
+            SIDECYPHER_SHUTDOWN_SECONDS="0.5",
         )
         sender_of(sidecar).post(ISSUE)
         peer, _ = deaf.accept()

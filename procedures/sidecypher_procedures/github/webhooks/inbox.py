@@ -24,9 +24,6 @@ MOST_FAILURES: Final = 3
 LONGEST_PAUSE: Final = 30.0
 _SHORTEST_PAUSE: Final = 0.5
 
-DRAIN_SECONDS: Final = 4.0
-"""How long deliveries may still be written once their inbox is replaced."""
-
 # A sidecar that stops has ended the call, or none could begin it, or nobody knows how it ended, or
 # its time was used up.
 _AWAY: Final = re.compile(r"\[SC-(?:207|21[0-3])\]")
@@ -84,8 +81,8 @@ class Inbox:
         self._waiting: dict[str, _Waiting] = {}
         self._bytes = 0
         self._came = asyncio.Event()
+        self._draining = asyncio.Event()
         self._work: asyncio.Task[None] | None = None
-        self._stopped = False
 
     def put(self, delivery: Delivery, request: WebhookRequest) -> bool:
         """Take a delivery, unless there is no room; one that waits here already is taken as it is.
@@ -96,7 +93,8 @@ class Inbox:
         if delivery.id in self._waiting:
             return True
         size = self._bytes + len(delivery.payload)
-        if self._stopped or len(self._waiting) >= MOST_DELIVERIES or size > MOST_BYTES:
+        has_room = len(self._waiting) < MOST_DELIVERIES and size <= MOST_BYTES
+        if self._draining.is_set() or not has_room:
             return False
         self._waiting[delivery.id] = _Waiting(delivery)
         self._bytes = size
@@ -106,14 +104,22 @@ class Inbox:
             self._work = asyncio.create_task(work)
         return True
 
-    async def stop(self) -> None:
-        """Take no more, and write what is here if that is soon done."""
-        self._stopped = True
+    async def drain(self) -> None:
+        """Take no more, and try at once, and once only, to write each that is here."""
+        self._draining.set()
+        self._came.set()
         if self._work is not None:
-            await asyncio.wait({self._work}, timeout=DRAIN_SECONDS)
+            await asyncio.wait({self._work})
+
+    async def stop(self) -> None:
+        """Take no more; what is not written by now is lost."""
+        self._draining.set()
+        if self._work is not None:
             self._work.cancel()
+            await asyncio.wait({self._work})
 
     async def _write_all(self, neo4j: BoltClient, log: FilteringBoundLogger) -> None:
+        lost = 0
         try:
             while self._waiting:
                 waiting = await self._next()
@@ -123,25 +129,29 @@ class Inbox:
                 elif _now() >= waiting.end or not _may_heal(error):
                     log.error("webhook given up", **_facts(waiting.delivery, error))
                     self._remove(waiting)
-                else:
+                elif not self._draining.is_set():
                     log.warning("webhook waits", **_facts(waiting.delivery, error))
                     await self._put_off(waiting, error)
-        except asyncio.CancelledError:
-            log.error("webhooks lost", deliveries=len(self._waiting))  # noqa: TRY400
-            raise
+                elif _has_answered(error):
+                    lost += 1
+                    self._remove(waiting)
+                else:
+                    return
+        finally:
+            lost += len(self._waiting)
+            if lost:
+                log.error("webhooks lost", deliveries=lost)
 
     async def _next(self) -> _Waiting:
         """Return the first delivery that may be tried, once there is one."""
         while True:
             now = _now()
             for waiting in self._waiting.values():
-                if waiting.due <= now:
+                if waiting.due <= now or self._draining.is_set():
                     waiting.end = min(waiting.end, now + KEEP_SECONDS)
                     return waiting
             self._came.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout_at(min(each.due for each in self._waiting.values())):
-                    await self._came.wait()
+            await _wait(self._came, min(each.due for each in self._waiting.values()))
 
     def _remove(self, waiting: _Waiting) -> None:
         del self._waiting[waiting.delivery.id]
@@ -156,11 +166,17 @@ class Inbox:
             waiting.due = _now() + waiting.pause
             self._waiting[waiting.delivery.id] = self._waiting.pop(waiting.delivery.id)
         else:
-            await asyncio.sleep(waiting.pause)
+            await _wait(self._draining, _now() + waiting.pause)
 
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
+
+
+async def _wait(event: asyncio.Event, until: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout_at(until):
+            await event.wait()
 
 
 async def _write(delivery: Delivery, neo4j: BoltClient) -> Exception | None:
