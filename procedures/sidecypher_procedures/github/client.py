@@ -443,7 +443,7 @@ def _telling(what: str) -> Iterator[None]:
     except ShapeError as error:
         raise UnusableAnswer(f"{what}: {error}") from error
     except SidecypherError as error:
-        raise UnusableAnswer(f"{what}: a value {error.message}") from error
+        raise UnusableAnswer(f"{what}: {error.message}") from error
 
 
 def _changed(row: EncodedRow[Any], **columns: object) -> EncodedRow[Any]:

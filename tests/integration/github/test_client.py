@@ -343,6 +343,9 @@ UNUSABLE = {
     "truncated": {"body": b'{"id": 1, "title": "secret'},
     "list": {"body": b'["secret"]'},
     "other shape": {"body": b'{"id": 1, "number": 7, "title": {"secret": 1}}'},
+    "more than 64 bits": {
+        "body": b'{"id": 1, "number": 7, "title": "secret", "comments": 9223372036854775808}'
+    },
     "no issue": {"body": b'{"message": "secret"}'},
     "not gzip": {"headers": {"Content-Encoding": "gzip"}, "body": b"secret"},
 }
