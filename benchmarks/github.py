@@ -22,6 +22,7 @@ from sidecypher_procedures.github.recorded import fetch
 _OWNER, _REPO = "Codertocat", "Hello-World"
 _SLOW = 0.1  # seconds the origin takes for an answer, as github.com does
 _MIB = 1024 * 1024
+_BOUND = 160 * _MIB  # what the cache may take, and more than 100 000 issues do
 
 _BATCH = f"""
     WITH [n IN range($from, $to) | ['{_OWNER}', '{_REPO}', n, $options]] AS rows
@@ -50,7 +51,8 @@ class Scale:
         many: Issues that are fetched by GraphQL.
         apoc: Issues that `apoc.load.json` fetches from the slow origin, one after the other.
         warm: Rows of a warm read.
-        kept: Issues that fill the cache.
+        kept: Issues that are kept in the cache.
+        beyond: Issues that come on top of them, more than it may keep.
         runs: How often all of it is measured.
     """
 
@@ -59,10 +61,11 @@ class Scale:
     apoc: int = 20
     warm: int = 20_000
     kept: int = 100_000
+    beyond: int = 60_000
     runs: int = 3
 
 
-QUICK = Scale(cold=40, many=100, apoc=2, warm=200, kept=200, runs=1)
+QUICK = Scale(cold=40, many=100, apoc=2, warm=200, kept=200, beyond=200, runs=1)
 
 FIGURES = (
     Figure(
@@ -112,6 +115,13 @@ FIGURES = (
         lambda s: s["kept_bytes"] / _MIB,
         Bar(250),
     ),
+    Figure(
+        "bound",
+        "memory of 160 000 issues / a bound of 160 MiB",
+        "x",
+        lambda s: s["bound_bytes"] / _BOUND,
+        Bar(1.25),
+    ),
 )
 
 
@@ -135,7 +145,7 @@ def measuring() -> Iterator["Measurement"]:
         variables = {
             "SIDECYPHER_GITHUB_BASE_URL": url,
             "SIDECYPHER_GITHUB_TOKEN": "ghp_benchmark",
-            "SIDECYPHER_GITHUB_CACHE_BYTES": str(1024 * _MIB),
+            "SIDECYPHER_GITHUB_CACHE_BYTES": str(_BOUND),
         }
         with installed(**variables) as installation:
             yield Measurement(installation, url)
@@ -197,13 +207,18 @@ class Measurement:
         }
 
     def _kept(self, scale: Scale) -> Samples:
-        """Fill the cache of a sidecar that has just begun."""
+        """Fill the cache of a sidecar that has just begun, and then with more than it may keep."""
         self._installation.restart_sidecar()
         self._batch(self._next(100))
         before = self._memory()
-        for _ in range(0, scale.kept, 2_000):
-            self._batch(self._next(min(2_000, scale.kept)))
-        return {"kept_bytes": self._memory() - before}
+        self._fill(scale.kept)
+        kept = self._memory()
+        self._fill(scale.beyond)
+        return {"kept_bytes": kept - before, "bound_bytes": self._memory() - before}
+
+    def _fill(self, issues: int) -> None:
+        for _ in range(0, issues, 2_000):
+            self._batch(self._next(min(2_000, issues)))
 
     def _memory(self) -> int:
         return psutil.Process(self._installation.sidecar_pid()).memory_info().rss

@@ -14,7 +14,7 @@ Key = tuple[str, str]
 """Who asked, and the path in GitHub's REST API, in lower case."""
 
 # Of an entry of `MemoryStore`, beside its row and ETag; measured on CPython 3.11.
-_OVERHEAD_BYTES: Final = 720
+_OVERHEAD_BYTES: Final = 920
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
