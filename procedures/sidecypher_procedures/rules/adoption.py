@@ -7,14 +7,14 @@ from typing import Any, Final
 from uuid import uuid4
 
 from sidecypher import Context, Node
+from sidecypher_procedures.fields import Fields, shown_id
 from sidecypher_procedures.rules.checking import record
 from sidecypher_procedures.rules.detector import IDENTITY, Reading
 from sidecypher_procedures.rules.errors import InvalidRule, RuleTaken
-from sidecypher_procedures.rules.fields import Fields
 from sidecypher_procedures.rules.inputs import RULE_KEYS, RuleInput, parse_scope
 from sidecypher_procedures.rules.locking import Lock, lock, lock_all
 from sidecypher_procedures.rules.model import Marker, Scope, Strategy
-from sidecypher_procedures.rules.reading import rules_like, shown_id, stored_reading
+from sidecypher_procedures.rules.reading import rules_like, stored_reading
 from sidecypher_procedures.rules.writing import Written
 
 _FOUND: Final = """

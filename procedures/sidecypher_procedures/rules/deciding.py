@@ -1,6 +1,7 @@
 """What becomes of one rule, read from the graph."""
 
 from sidecypher import Context
+from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.rules.detector import Reading
 from sidecypher_procedures.rules.errors import UnknownRule
 from sidecypher_procedures.rules.ranking import Decision, Moment
@@ -9,7 +10,6 @@ from sidecypher_procedures.rules.reading import (
     rule_named,
     rules_around,
     rules_of,
-    shown_id,
 )
 from sidecypher_procedures.rules.selection import Reader, select
 

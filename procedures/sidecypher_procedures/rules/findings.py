@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
+from sidecypher_procedures.fields import LONGEST_NAME, Fields
 from sidecypher_procedures.rules.concepts import Concept, Fact, normal_name
 from sidecypher_procedures.rules.errors import InvalidInput
-from sidecypher_procedures.rules.fields import LONGEST_NAME, Fields
 from sidecypher_procedures.rules.inputs import (
     SNIPPET_CHARACTERS,
     ExtractionInput,

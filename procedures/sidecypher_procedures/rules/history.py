@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from sidecypher import Context
+from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.rules.errors import UnknownRule
-from sidecypher_procedures.rules.reading import shown_id
 
 _HISTORY: Final = """
     MATCH (r:StyleRule {ruleId: $ruleId})

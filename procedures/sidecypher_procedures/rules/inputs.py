@@ -7,10 +7,10 @@ from typing import Any, Final, Literal, Self
 from uuid import uuid4
 
 from sidecypher import Deadline
+from sidecypher_procedures.fields import Fields
 from sidecypher_procedures.rules.detector import Reading, read_parts, read_text
 from sidecypher_procedures.rules.detector.quantities import OPERATORS
 from sidecypher_procedures.rules.errors import InvalidExtraction, InvalidOption, InvalidRule
-from sidecypher_procedures.rules.fields import Fields
 from sidecypher_procedures.rules.model import Assertion, Marker, Method, Scope, ScopeKind, Strategy
 
 SNIPPET_CHARACTERS: Final = 1000

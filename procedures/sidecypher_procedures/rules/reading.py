@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from sidecypher import Context
+from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.rules.detector import IDENTITY, Reading
 from sidecypher_procedures.rules.errors import UnknownRule
 from sidecypher_procedures.rules.model import (
@@ -121,14 +122,6 @@ def recorded_in(ctx: Context, scope: Scope, known: datetime | None) -> Iterator[
     where = {"user": scope.user, "scope": scope.kind, "scopeId": scope.id}
     for record in ctx.run(_CONTRADICTIONS, **where, known=known):
         yield _contradiction(record["found"])
-
-
-def shown_id(rule_id: str) -> str:
-    """Return an id as an error may show it: ids are the caller's own, and could be anything."""
-    return rule_id if len(rule_id) <= _LONGEST_ID and rule_id.isprintable() else "..."
-
-
-_LONGEST_ID: Final = 100
 
 
 def stored_reading(rule: dict[str, Any]) -> Reading:

@@ -6,13 +6,13 @@ from itertools import islice
 from typing import Any, Final, Self
 
 from sidecypher import Context
+from sidecypher_procedures.fields import Fields, shown_id
 from sidecypher_procedures.rules.checking import verdict_on
 from sidecypher_procedures.rules.errors import InvalidInput, ScopeChanged, UnknownRule
 from sidecypher_procedures.rules.evidence import Found, write
-from sidecypher_procedures.rules.fields import Fields
 from sidecypher_procedures.rules.locking import Lock
 from sidecypher_procedures.rules.model import Rule, Strategy
-from sidecypher_procedures.rules.reading import rules_of, shown_id
+from sidecypher_procedures.rules.reading import rules_of
 
 JUDGEMENT_KEYS: Final = ("otherId", "score", "model", "reason")
 _LONGEST_REASON: Final = 500

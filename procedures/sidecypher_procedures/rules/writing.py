@@ -5,13 +5,14 @@ from typing import Any, Final, LiteralString
 from uuid import uuid4
 
 from sidecypher import Context
+from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.rules.checking import record
 from sidecypher_procedures.rules.errors import RuleTaken
 from sidecypher_procedures.rules.inputs import ExtractionInput, RuleInput
 from sidecypher_procedures.rules.locking import Lock
 from sidecypher_procedures.rules.model import Assertion, Rule
 from sidecypher_procedures.rules.ranking import Moment
-from sidecypher_procedures.rules.reading import rules_like, shown_id
+from sidecypher_procedures.rules.reading import rules_like
 
 _HAS_ID: Final = "MATCH (r:StyleRule {ruleId: $ruleId}) RETURN r.ruleId AS ruleId"
 _CREATE: Final = """

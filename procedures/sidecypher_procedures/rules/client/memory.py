@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, LiteralString, Self, cast
 
+from sidecypher_procedures.fields import Fields
 from sidecypher_procedures.rules.client.breaker import CircuitBreaker
 from sidecypher_procedures.rules.client.extracting import Extractor, extracted
 from sidecypher_procedures.rules.client.judging import Judge, judgements
@@ -17,7 +18,6 @@ from sidecypher_procedures.rules.client.results import (
 )
 from sidecypher_procedures.rules.client.settings import ClientSettings
 from sidecypher_procedures.rules.errors import InvalidInput, MemoryUnavailable, RulesError
-from sidecypher_procedures.rules.fields import Fields
 from sidecypher_procedures.rules.findings import Findings, check_input
 from sidecypher_procedures.rules.inputs import ExtractionInput, Options, RuleInput
 from sidecypher_procedures.rules.retrieval import ContextRequest

@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
+from sidecypher_procedures.fields import Fields
 from sidecypher_procedures.rules.client.memory import MemoryClient
 from sidecypher_procedures.rules.errors import InvalidInput
-from sidecypher_procedures.rules.fields import Fields
 from sidecypher_procedures.rules.findings import LONGEST_TEXT
 
 MOST: Final = 50

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
+from sidecypher_procedures.fields import Fields
 from sidecypher_procedures.rules.errors import InvalidInput
-from sidecypher_procedures.rules.fields import Fields
 from sidecypher_procedures.rules.retrieval.bounds import BOUNDS
 from sidecypher_procedures.rules.selection import Reader
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, TypeVar, cast, get_args
 
-from sidecypher_procedures.rules.errors import RulesError
+from sidecypher import ProcedureError
 
 _SHOWABLE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 LONGEST_NAME: Final = 200
@@ -24,7 +24,7 @@ class Fields:
         error: The class of its errors.
 
     Raises:
-        RulesError: It has an unknown key.
+        ProcedureError: It has an unknown key.
 
     Example:
         >>> from sidecypher_procedures.rules.errors import InvalidRule
@@ -37,19 +37,22 @@ class Fields:
         values: Mapping[str, Any],
         noun: str,
         known: tuple[str, ...],
-        error: type[RulesError],
+        error: type[ProcedureError],
     ) -> None:
         self._noun, self._error = noun, error
         for name in values:
             if name not in known:
                 shown = f"`{name}`" if _SHOWABLE.fullmatch(name) else "of that name"
-                raise error(f"A {noun} has no key {shown}", hint=f"Known: {', '.join(known)}.")
+                article = "An" if noun[0] in "aeiou" else "A"
+                raise error(
+                    f"{article} {noun} has no key {shown}", hint=f"Known: {', '.join(known)}."
+                )
         self._given = {name: value for name, value in values.items() if value is not None}
 
     def __contains__(self, name: str) -> bool:
         return name in self._given
 
-    def refuse(self, what: str, hint: str) -> RulesError:
+    def refuse(self, what: str, hint: str) -> ProcedureError:
         """Make the error that tells what is wrong with the MAP."""
         return self._error(f"The {self._noun} {what}", hint=hint)
 
@@ -65,6 +68,13 @@ class Fields:
             )
         return text
 
+    def verbatim(self, name: str) -> str | None:
+        """Return a STRING exactly as it was given, or None."""
+        value = self._given.get(name)
+        if value is not None and not isinstance(value, str):
+            raise self.refuse(f"has a `{name}` that is no STRING", "Give a STRING.")
+        return value
+
     def required_text(self, name: str) -> str:
         """Return a STRING that must be there and not be empty."""
         text = self.text(name)
@@ -72,11 +82,14 @@ class Fields:
             raise self.refuse(f"lacks `{name}`", f"Give `{name}`, a STRING.")
         return text
 
-    def choice(self, name: str, choices: object, default: T) -> T:
+    def choice(
+        self, name: str, choices: object, default: T, synonyms: Mapping[str, T] | None = None
+    ) -> T:
         """Return one of the values of a `Literal`, or the default when it is not given."""
         if name not in self._given:
             return default
-        value, allowed = self._given[name], get_args(choices)
+        given, allowed = self._given[name], get_args(choices)
+        value = (synonyms or {}).get(given, given) if isinstance(given, str) else given
         if value not in allowed:
             told = ", ".join(f"'{choice}'" for choice in allowed)
             raise self.refuse(f"has an unknown `{name}`", f"Give one of {told}.")
@@ -98,11 +111,13 @@ class Fields:
             raise self.refuse(f"has a `{name}` outside of 0 to 1", "Give a number such as 0.8.")
         return float(value)
 
-    def count(self, name: str, default: int, *, largest: int) -> int:
-        """Return an INTEGER from 1 to `largest`."""
+    def count(self, name: str, default: int, *, largest: int, smallest: int = 1) -> int:
+        """Return an INTEGER from `smallest` to `largest`."""
         value = self._given.get(name, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= largest:
-            raise self.refuse(f"has a `{name}` outside of 1 to {largest}", "Give an INTEGER.")
+        if type(value) is not int or not smallest <= value <= largest:
+            raise self.refuse(
+                f"has a `{name}` outside of {smallest} to {largest}", "Give an INTEGER."
+            )
         return value
 
     def instant(self, name: str) -> datetime | None:
@@ -121,6 +136,10 @@ class Fields:
         if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
             raise self.refuse(f"has a `{name}` that is no LIST<MAP>", "Give a list of maps.")
         return value
+
+    def is_map(self, name: str) -> bool:
+        """Tell whether it is a MAP."""
+        return isinstance(self._given.get(name), dict)
 
     def map(self, name: str) -> dict[str, Any]:
         """Return a MAP, empty when it is not given."""
@@ -149,6 +168,14 @@ class Fields:
                 "Give [start, end], end not before start.",
             )
         return cast("list[int]", value)
+
+
+def shown_id(identifier: str) -> str:
+    """Return an id as an error may show it: ids are the caller's own, and could be anything."""
+    return identifier if len(identifier) <= _LONGEST_ID and identifier.isprintable() else "..."
+
+
+_LONGEST_ID: Final = 100
 
 
 def _is_span(value: object) -> bool:
