@@ -138,7 +138,8 @@ def server(tmp_path_factory, github):
         "SIDECYPHER_GITHUB_BASE_URL": github.url,
         "SIDECYPHER_GITHUB_WEBHOOK_SECRET": SECRET,
         "SIDECYPHER_GITHUB_WEBHOOK_NODES": "true",
-        "SIDECYPHER_GITHUB_WEBHOOK_RUNS": "issues.labeled=triage,test_event=broken",
+        # The second is no type that a run can have.
+        "SIDECYPHER_GITHUB_WEBHOOK_RUNS": f"issues.labeled=triage,test_event={201 * 'x'}",
     }
     with _up(tmp_path_factory.mktemp("home"), **environ) as server:
         yield server

@@ -10,10 +10,10 @@ from docs.pages import CALL, PAGES, blocks, cypher_blocks, name_of, page_named, 
 from sidecypher import introspection
 from sidecypher.batch import with_twins
 from sidecypher.registry import Registry, procedures_in
-from sidecypher_procedures import github, migrations, rules
+from sidecypher_procedures import github, migrations, rules, runs
 
 STORIES = section("docs/rules.md", "Three stories")
-SHIPPED = (github, introspection, migrations, rules)
+SHIPPED = (github, introspection, migrations, rules, runs)
 KINDS = {"python", "python neo4j", "cypher", "sh", "json", "toml", "text"}
 _YIELD = re.compile(r"\)\s*YIELD\s+(?P<columns>\w+(?:\s*,\s*\w+)*)")
 _OPEN, _CLOSE = "([{", ")]}"

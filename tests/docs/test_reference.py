@@ -24,7 +24,7 @@ from sidecypher.settings import Settings
 from sidecypher.signature import RESERVED_NAMESPACES, read_signature
 from sidecypher.telemetry import Telemetry
 from sidecypher.types import Limits
-from sidecypher_procedures import github, migrations, rules
+from sidecypher_procedures import github, migrations, rules, runs
 from sidecypher_procedures.github import filters
 from sidecypher_procedures.github.entities import _SETTINGS
 from sidecypher_procedures.github.options import _KNOWN
@@ -41,10 +41,17 @@ from sidecypher_procedures.rules.ranking import Reason, Status
 from sidecypher_procedures.rules.retrieval import BOUNDS, CONTEXT_KEYS
 from sidecypher_procedures.rules.settings import RulesSettings
 from sidecypher_procedures.rules.suspecting import JUDGEMENT_KEYS
+from sidecypher_procedures.runs.creating import OPTION_KEYS as RUN_KEYS
+from sidecypher_procedures.runs.inputs import EVENT_KEYS
+from sidecypher_procedures.runs.naming import EVENT_TYPES
+from sidecypher_procedures.runs.reading import EVENTS_KEYS
+from sidecypher_procedures.runs.settings import RunsSettings
+from sidecypher_procedures.runs.states import BORNE, NEXT
 
 JAVA = ROOT / "plugin-build/core/src/main/java/io/sidecypher/core"
 GITHUB = {found.name: found for found in Registry(procedures_in([github]))}
 RULES = {found.name: found for found in Registry(procedures_in([rules]))}
+RUNS = {found.name: found for found in Registry(procedures_in([runs]))}
 OWN = {found.name: found for found in Registry(procedures_in([introspection, migrations]))}
 
 
@@ -159,6 +166,11 @@ def test_every_rules_setting_is_documented_with_its_default():
     assert_defaults(settings_table("The `rules` procedures"), RulesSettings.model_fields)
 
 
+def test_every_runs_setting_is_documented_with_its_default():
+    """docs/settings.md has each `SIDECYPHER_RUNS_` setting, with its default."""
+    assert_defaults(settings_table("The `runs` procedures"), RunsSettings.model_fields)
+
+
 def test_every_setting_of_the_client_is_documented_with_its_default():
     """docs/settings.md has each variable of the memory's client, with its default."""
     fields = {
@@ -220,10 +232,10 @@ def test_every_public_name_is_in_the_guide():
 # The shipped procedures
 
 
-@pytest.mark.parametrize("name", [*GITHUB, *RULES, *OWN])
+@pytest.mark.parametrize("name", [*GITHUB, *RULES, *RUNS, *OWN])
 def test_columns_of_the_shipped_procedures(name):
     """The page of a namespace has each signature and its columns, in order, with their types."""
-    procedure = (GITHUB | RULES | OWN)[name]
+    procedure = (GITHUB | RULES | RUNS | OWN)[name]
     text = section(f"docs/{name.partition('.')[0]}.md", name)
     table = [(code_in(row[0])[0], row[1].strip("`")) for row in rows(text, "column")]
 
@@ -232,7 +244,8 @@ def test_columns_of_the_shipped_procedures(name):
 
 
 @pytest.mark.parametrize(
-    ("page", "procedures"), [("github", GITHUB), ("rules", RULES), ("sidecypher", OWN)]
+    ("page", "procedures"),
+    [("github", GITHUB), ("rules", RULES), ("runs", RUNS), ("sidecypher", OWN)],
 )
 def test_shipped_procedures_are_all_documented(page, procedures):
     """The page of a namespace has a heading for each of its procedures."""
@@ -380,3 +393,48 @@ def test_limits_are_documented():
     assert f"accepts {limits.connections} connections" in wire
     assert f"Python allows {limits.handshake_seconds:g} seconds" in wire
     assert "pages of {}, {}, {} and then {:_} rows".format(*PAGE_ROWS).replace("_", " ") in guide
+
+
+@pytest.mark.parametrize(
+    ("title", "first", "keys"),
+    [
+        ("Events", "key", EVENT_KEYS),
+        ("runs.create", "option", RUN_KEYS),
+        ("runs.events", "option", EVENTS_KEYS),
+    ],
+)
+def test_keys_of_runs_are_documented(title, first, keys):
+    """docs/runs.md has every key of an event, and every option."""
+    table = rows(section("docs/runs.md", title), first)
+    assert sorted(code_in(row[0])[0] for row in table) == sorted(keys)
+
+
+def test_the_table_of_event_types_is_true():
+    """docs/runs.md has every type of event under both names, with what it carries."""
+    table = rows(section("docs/runs.md", "Events"), "in the graph")
+    told = [[code_in(cell) for cell in row] for row in table]
+
+    assert told == [
+        [
+            [kind.storage],
+            [kind.application],
+            [*_texts(kind), *kind.further],
+            list(kind.labels),
+        ]
+        for kind in EVENT_TYPES
+    ]
+
+
+def _texts(kind):
+    names = (*kind.bodies(kind.storage), *kind.bodies(kind.application))
+    return list(dict.fromkeys(names))
+
+
+def test_the_tables_of_states_are_true():
+    """docs/runs.md has every event that bears a state, and every change of a state."""
+    borne = rows(section("docs/runs.md", "State"), "event")
+    told = {code_in(row[0])[0]: code_in(row[1])[0] for row in borne}
+    changes = rows(section("docs/runs.md", "State"), "from")
+
+    assert told == BORNE | {"workflowState": "state"}
+    assert {code_in(row[0])[0]: set(code_in(row[1])) for row in changes} == NEXT

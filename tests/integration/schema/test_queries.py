@@ -33,7 +33,7 @@ DATA = (
     SET w.startedAt = datetime('2026-01-01') + duration({hours: n})
     CREATE (e:Event:Message:ToolCall {
         id: id, runId: 'run' + toString(n % 50), seq: n, role: 'tool_call',
-        toolName: 'tool' + toString(n % 50), content: 'word' + id
+        toolName: 'tool' + toString(n % 50), toolCallId: 'call' + id, content: 'word' + id
     })
     CREATE (x:Event:Message:ToolResult {id: 'x' + id, runId: 'x' + id, seq: 1, role: 'tool_result'})
     CREATE (p:Event:Message:Plan {
@@ -84,6 +84,7 @@ PARAMETERS = {
     "state": "s7",
     "status": "s7",
     "tool": "tool7",
+    "callId": "call7",
     "since": datetime(2026, 7, 1, tzinfo=UTC),
     "until": datetime(2026, 2, 1, tzinfo=UTC),
     "words": "word7",

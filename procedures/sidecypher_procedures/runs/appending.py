@@ -1,0 +1,241 @@
+"""Appending events to a run: one writer at a time, each event once, at the next place."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sidecypher import Context
+from sidecypher_procedures.fields import shown_id
+from sidecypher_procedures.runs.digests import chained, sha256
+from sidecypher_procedures.runs.errors import EventTaken, SequenceConflict, UnknownParent
+from sidecypher_procedures.runs.inputs import EventInput
+from sidecypher_procedures.runs.linking import link
+from sidecypher_procedures.runs.locking import Known, Lock, known_as, lock
+from sidecypher_procedures.runs.states import FINAL, Standing
+
+INLINE_BYTES: Final = 8 * 1024
+"""A longer text is kept once for all events that have it, in a node of its own."""
+
+_WRITE: Final = """
+    MATCH (r:WorkflowRun {id: $runId})
+    SET r += $run
+    WITH r
+    UNWIND $events AS event
+    CREATE (e:Event)-[:PART_OF]->(r)
+    SET e = event.properties, e:$(event.labels)
+    WITH e, event
+    UNWIND event.parentIds AS parentId
+    MATCH (p:Event {id: parentId})
+    CREATE (p)-[:NEXT]->(e)
+"""
+_BEGIN: Final = """
+    MATCH (r:WorkflowRun {id: $runId}), (e:Event {id: $id})
+    CREATE (r)-[:STARTS_WITH]->(e)
+"""
+_KEEP: Final = """
+    UNWIND $payloads AS payload
+    MATCH (e:Event {id: payload.id})
+    MERGE (p:Payload {sha256: payload.sha256}) ON CREATE SET p.content = payload.content
+    CREATE (e)-[:HAS_PAYLOAD]->(p)
+"""
+_LEAVES: Final = """
+    UNWIND $parts AS part
+    MATCH (e:Event)
+    WHERE e.runId = part.runId AND e.seq > part.after AND e.seq <= part.upTo
+    AND NOT EXISTS {
+        MATCH (e)-[:NEXT]->(n:Event)
+        WHERE any(other IN $parts WHERE n.runId = other.runId AND n.seq <= other.upTo)
+    }
+    RETURN e {.id, .runId, .seq, .contentDigest, .digest} AS event ORDER BY e.seq
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """An event that is in its run.
+
+    Attributes:
+        event: The event as it was given.
+        known: It as the graph has it.
+        standing: How the run stands after it.
+        duplicate: Whether it was there before.
+        parents: What it follows.
+    """
+
+    event: EventInput
+    known: Known
+    standing: Standing
+    duplicate: bool
+    parents: tuple[Known, ...] = ()
+
+
+def append(
+    ctx: Context, run_id: str, events: Sequence[EventInput], expected_seq: int | None = None
+) -> list[Appended]:
+    """Append events to a run under one lock; an event that is there already is left as it is.
+
+    Args:
+        ctx: The call.
+        run_id: The run.
+        events: The events, in order.
+        expected_seq: The place of the run's latest event as the caller knows it; None is any.
+
+    Raises:
+        UnknownRun: No run has this id.
+        EventTaken: An id belongs to an event of other content, or of another run.
+        SequenceConflict: The run's latest event is at another place.
+        UnknownParent: A parent is not an event of this run.
+        IllegalState: The run cannot go to the state that an event tells.
+    """
+    named = {name for event in events for name in (event.id, *(event.parent_ids or ()))}
+    held = lock(ctx, run_id, sorted(named))
+    done = list(_Appending(ctx, held, expected_seq).place(events))
+    new = [each for each in done if not each.duplicate]
+    if new:
+        _write(ctx, held, new)
+    return done
+
+
+class _Appending:
+    """Gives events their places, one after the other; nothing is written."""
+
+    def __init__(self, ctx: Context, held: Lock, expected_seq: int | None) -> None:
+        self._ctx = ctx
+        self._held = held
+        self._expected = expected_seq
+        self._events = dict(held.events)
+        self._seq = held.last_seq
+        self._new: list[Known] = []
+        self._standing = held.standing
+        self._followed: set[str] = set()
+        self._leaves: list[Known] | None = None
+
+    def place(self, events: Sequence[EventInput]) -> Iterator[Appended]:
+        for event in events:
+            known = self._events.get(event.id)
+            yield self._again(event, known) if known else self._next(event)
+
+    def _again(self, event: EventInput, known: Known) -> Appended:
+        if not self._held.holds(known):
+            raise EventTaken(f"The id `{shown_id(event.id)}` belongs to an event of another run")
+        if known.content_digest != event.content_digest:
+            raise EventTaken(f"The id `{shown_id(event.id)}` belongs to an event of other content")
+        return Appended(event, known, self._standing, duplicate=True)
+
+    def _next(self, event: EventInput) -> Appended:
+        if self._expected not in {None, self._held.last_seq}:
+            raise SequenceConflict(
+                f"The latest event of the run is at {self._held.last_seq}, not {self._expected}"
+            )
+        parents = self._parents(event)
+        self._standing = self._standing.after(event.type.storage, event.state)
+        self._seq += 1
+        known = Known(
+            id=event.id,
+            run_id=self._held.run_id,
+            seq=self._seq,
+            content_digest=event.content_digest,
+            digest=chained(event.content_digest, self._seq, (parent.digest for parent in parents)),
+        )
+        self._events[event.id] = known
+        self._new.append(known)
+        self._followed.update(parent.id for parent in parents)
+        return Appended(event, known, self._standing, duplicate=False, parents=parents)
+
+    def _parents(self, event: EventInput) -> tuple[Known, ...]:
+        if event.join:
+            return tuple(self._open_leaves())
+        if event.parent_ids is not None:
+            return tuple(self._parent(name) for name in event.parent_ids)
+        if self._new:
+            return (self._new[-1],)
+        return () if self._held.last_id is None else (self._events[self._held.last_id],)
+
+    def _parent(self, name: str) -> Known:
+        parent = self._events.get(name)
+        if parent is None:
+            raise UnknownParent(f"There is no event `{shown_id(name)}` that could be a parent")
+        if not self._held.holds(parent):
+            raise UnknownParent(f"The event `{shown_id(name)}` belongs to another run")
+        return parent
+
+    def _open_leaves(self) -> Iterator[Known]:
+        if self._leaves is None:
+            found = self._ctx.run(_LEAVES, parts=self._held.parts)
+            self._leaves = [known_as(record["event"]) for record in found]
+        for leaf in (*self._leaves, *self._new):
+            if leaf.id not in self._followed:
+                yield leaf
+
+
+def _write(ctx: Context, held: Lock, new: Sequence[Appended]) -> None:
+    last = new[-1]
+    ctx.run(
+        _WRITE,
+        runId=held.run_id,
+        run=_run_properties(held, last),
+        events=[
+            {
+                "properties": _properties(each, held.now),
+                "labels": list(each.event.type.labels),
+                "parentIds": [parent.id for parent in each.parents],
+            }
+            for each in new
+        ],
+    )
+    if held.last_seq == 0:
+        ctx.run(_BEGIN, runId=held.run_id, id=new[0].known.id)
+    payloads = [
+        {"id": each.known.id, "sha256": sha256(each.event.content), "content": each.event.content}
+        for each in new
+        if each.event.content is not None and _is_long(each.event.content)
+    ]
+    if payloads:
+        ctx.run(_KEEP, payloads=payloads)
+    link(ctx, held, [each.event for each in new])
+
+
+def _is_long(content: str) -> bool:
+    return len(content.encode("utf-8", "surrogatepass")) > INLINE_BYTES
+
+
+def _run_properties(held: Lock, last: Appended) -> dict[str, Any]:
+    standing = last.standing
+    properties: dict[str, Any] = {"lastSeq": last.known.seq, "lastEventId": last.known.id}
+    if standing == held.standing:
+        return properties
+    ended = standing.state in FINAL
+    properties |= {
+        "state": standing.state,
+        "status": standing.state,
+        "result": standing.result,
+        "completedAt": held.now if ended else None,
+    }
+    if not held.started and standing.state == "running":
+        properties["startedAt"] = held.now
+    return properties
+
+
+def _properties(each: Appended, now: datetime) -> dict[str, Any]:
+    event, known = each.event, each.known
+    created_at = event.created_at or now
+    properties = {
+        **event.stored,
+        "id": known.id,
+        "runId": known.run_id,
+        "seq": known.seq,
+        "createdAt": created_at,
+        "given": event.given or None,
+        "contentDigest": known.content_digest,
+        "digest": known.digest,
+        "runState": each.standing.state,
+    }
+    if event.content is not None:
+        if _is_long(event.content):
+            properties["payloadSha256"] = sha256(event.content)
+        else:
+            properties["content"] = event.content
+    if event.type.role is not None:
+        properties |= {"role": event.type.role, "timestamp": created_at}
+    return properties

@@ -1,0 +1,99 @@
+"""Every error of the `runs` procedures, in one tree.
+
+::
+
+    ProcedureError
+    └── RunsError              SC-900
+        ├── InvalidEvent       SC-901   an event lacks something, or has what none can have
+        ├── InvalidOption      SC-902   an option is unknown or has an unusable value
+        ├── UnknownRun         SC-903   no run has this id
+        ├── UnknownParent      SC-904   a parent is not an event of this run
+        ├── EventTaken         SC-905   the id belongs to another event
+        ├── RunTaken           SC-906   the id belongs to another run
+        ├── SequenceConflict   SC-907   the run has gone on since the caller last looked
+        ├── IllegalState       SC-908   a run cannot go from its state to that one
+        ├── UnknownReference   SC-909   what an event refers to is not in the graph
+        └── RunsSettingsError  SC-910   a SIDECYPHER_RUNS_ setting cannot be used
+
+No content of an event is ever in an error: it is data of a user.
+"""
+
+from sidecypher import ProcedureError
+
+
+class RunsError(ProcedureError):
+    """Base of all errors of the `runs` procedures.
+
+    Example:
+        >>> raise UnknownRun("There is no run `r1`")
+        Traceback (most recent call last):
+        ...
+        sidecypher_procedures.runs.errors.UnknownRun: There is no run `r1`
+    """
+
+    code = "SC-900"
+
+
+class InvalidEvent(RunsError):
+    """An event lacks something, or has a key or value that none can have."""
+
+    code = "SC-901"
+
+
+class InvalidOption(RunsError):
+    """An option is unknown or has an unusable value."""
+
+    code = "SC-902"
+
+
+class UnknownRun(RunsError):
+    """No run has this id."""
+
+    code = "SC-903"
+    default_hint = "`runs.list` gives the runs there are; `runs.create` begins one."
+
+
+class UnknownParent(RunsError):
+    """A parent is not an event of this run."""
+
+    code = "SC-904"
+    default_hint = "Give ids that `runs.events` lists for this run."
+
+
+class EventTaken(RunsError):
+    """The id belongs to an event of other content, or of another run."""
+
+    code = "SC-905"
+    default_hint = "Give another `id`, or leave it out."
+
+
+class RunTaken(RunsError):
+    """The id belongs to another run."""
+
+    code = "SC-906"
+    default_hint = "Give another `id`, or leave it out."
+
+
+class SequenceConflict(RunsError):
+    """The run has gone on since the caller last looked."""
+
+    code = "SC-907"
+    default_hint = "Read what is new by `runs.events`, and decide again."
+
+
+class IllegalState(RunsError):
+    """A run cannot go from its state to that one."""
+
+    code = "SC-908"
+
+
+class UnknownReference(RunsError):
+    """What an event refers to is not in the graph."""
+
+    code = "SC-909"
+
+
+class RunsSettingsError(RunsError):
+    """A setting of the `runs` procedures is unknown or cannot be used."""
+
+    code = "SC-910"

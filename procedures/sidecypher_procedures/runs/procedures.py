@@ -1,0 +1,106 @@
+"""`runs.*` as Cypher sees it."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from sidecypher import Context, procedure
+from sidecypher_procedures.fields import Fields
+from sidecypher_procedures.runs.appending import Appended
+from sidecypher_procedures.runs.appending import append as append_events
+from sidecypher_procedures.runs.creating import RunInput, create_run
+from sidecypher_procedures.runs.errors import InvalidOption
+from sidecypher_procedures.runs.inputs import EventInput
+from sidecypher_procedures.runs.locking import unknown_run
+from sidecypher_procedures.runs.reading import EventsOptions, events_of, run_named, states_of
+from sidecypher_procedures.runs.rows import (
+    AppendedRow,
+    Created,
+    EventRow,
+    RunRow,
+    StateRow,
+    Verified,
+)
+from sidecypher_procedures.runs.settings import Configuration
+from sidecypher_procedures.runs.verifying import verify_run
+
+NO_OPTIONS: Final[dict[str, Any]] = {}
+_LARGEST_SEQ: Final = 2**62
+
+
+@procedure("runs.create", mode="WRITE")
+def create(
+    ctx: Context,
+    type: str,  # noqa: A002 - the name that Cypher shows
+    options: dict[str, Any] = NO_OPTIONS,
+) -> Created:
+    """Begin a run of a workflow, or find it."""
+    run = RunInput.parse(type, options)
+    created = create_run(ctx, run)
+    return Created(id=run.id, state=_state(ctx, run.id).state, created=created)
+
+
+@procedure("runs.append", mode="WRITE")
+def append(
+    ctx: Context, run_id: str, event: dict[str, Any], options: dict[str, Any] = NO_OPTIONS
+) -> AppendedRow:
+    """Append an event to a run; given again with the same id and content, it changes nothing."""
+    fields = Fields(options, "list of options", ("expectedSeq",), InvalidOption)
+    expected = (
+        fields.count("expectedSeq", 0, largest=_LARGEST_SEQ, smallest=0)
+        if "expectedSeq" in fields
+        else None
+    )
+    [done] = append_events(ctx, run_id, [EventInput.parse(event)], expected)
+    return _row(run_id, done)
+
+
+@procedure("runs.appendMany", mode="WRITE")
+def append_many(ctx: Context, run_id: str, events: list[dict[str, Any]]) -> Iterator[AppendedRow]:
+    """Append events to a run in their order, all or none."""
+    for done in append_events(ctx, run_id, [EventInput.parse(event) for event in events]):
+        yield _row(run_id, done)
+
+
+@procedure("runs.get")
+def get(ctx: Context, run_id: str) -> RunRow:
+    """Tell all of a run, its metadata as a MAP."""
+    state = _state(ctx, run_id).state
+    return RunRow(run=run_named(ctx, run_id) | {"state": state, "status": state})
+
+
+@procedure("runs.state")
+def state(ctx: Context, run_id: str) -> StateRow:
+    """Tell how a run stands; one that nobody has appended to for long reads as `timedOut`."""
+    return _state(ctx, run_id)
+
+
+@procedure("runs.events")
+def events(ctx: Context, run_id: str, options: dict[str, Any] = NO_OPTIONS) -> Iterator[EventRow]:
+    """List the events of a run in their order."""
+    yield from events_of(ctx, run_id, EventsOptions.parse(options))
+
+
+@procedure("runs.verify")
+def verify(ctx: Context, run_id: str) -> Verified:
+    """Tell whether a run's history is as it was written."""
+    return verify_run(ctx, run_id)
+
+
+def _state(ctx: Context, run_id: str) -> StateRow:
+    timeout = ctx.resource(Configuration).settings.timeout
+    found = states_of(ctx, [run_id], timeout)
+    if run_id not in found:
+        raise unknown_run(run_id)
+    return found[run_id]
+
+
+def _row(run_id: str, done: Appended) -> AppendedRow:
+    return AppendedRow(
+        id=done.known.id,
+        seq=done.known.seq,
+        run_id=run_id,
+        type=done.event.type.storage,
+        state=done.standing.state,
+        duplicate=done.duplicate,
+        digest=done.known.digest,
+    )

@@ -1,0 +1,37 @@
+"""Settings of the `runs` procedures, read once."""
+
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from sidecypher_procedures.environment import EnvironmentSettings
+from sidecypher_procedures.runs.errors import RunsSettingsError
+
+PREFIX: Final = "SIDECYPHER_RUNS_"
+
+
+class RunsSettings(EnvironmentSettings, env_prefix=PREFIX):
+    """Settings, each from the environment variable of its name after ``SIDECYPHER_RUNS_``.
+
+    Attributes:
+        timeout: Seconds after which a run that nobody has appended to reads as `timedOut`.
+
+    Example:
+        >>> RunsSettings(timeout=60).timeout
+        60
+    """
+
+    refusal = RunsSettingsError
+
+    timeout: Annotated[int, Field(ge=1)] = 86_400
+
+
+class Configuration:
+    """The settings that all calls of a sidecar share.
+
+    Attributes:
+        settings: What was read at the first call.
+    """
+
+    def __init__(self) -> None:
+        self.settings = RunsSettings.load()

@@ -1,0 +1,141 @@
+"""What writers of runs were told, and whether the graph agrees.
+
+A history is written down by the writers themselves: what was acknowledged, and what was refused or
+rolled back. `faults` compares it with the graph, which it reads by plain Cypher.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Told:
+    """An append as its writer saw it.
+
+    Attributes:
+        run: The run.
+        id: The event's id.
+        parents: The parents that were given, None for the latest event, `join` for all leaves.
+        seq: The place that was acknowledged.
+        digest: The digest that was acknowledged.
+    """
+
+    run: str
+    id: str
+    parents: object = None
+    seq: int | None = None
+    digest: str | None = None
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An event of the graph."""
+
+    id: str
+    seq: int
+    parents: frozenset
+    digest: str | None = None
+    content_digest: str | None = None
+
+
+@dataclass
+class History:
+    """All that writers were told.
+
+    Attributes:
+        acknowledged: What was committed.
+        refused: Ids of what must not be there.
+    """
+
+    acknowledged: list = field(default_factory=list)
+    refused: list = field(default_factory=list)
+
+
+def stored(session, run):
+    """Read the events of a run, by plain Cypher."""
+    found = session.run(
+        """
+        MATCH (e:Event {runId: $run})
+        RETURN e.id AS id, e.seq AS seq, e.digest AS digest, e.contentDigest AS contentDigest,
+            [(p)-[:NEXT]->(e) | p.id] AS parents
+        ORDER BY e.seq
+        """,
+        run=run,
+    )
+    return [
+        Stored(
+            record["id"],
+            record["seq"],
+            frozenset(record["parents"]),
+            record["digest"],
+            record["contentDigest"],
+        )
+        for record in found
+    ]
+
+
+def faults(history, run, events):
+    """Tell everything that is wrong with a run; an empty list says that nothing is."""
+    return [
+        *_order(events),
+        *_lineage(history, run, events),
+        *_promises(history, run, events),
+        *_digests(events),
+    ]
+
+
+def _order(events):
+    seqs = [event.seq for event in events]
+    if sorted(seqs) != list(range(1, len(seqs) + 1)):
+        yield "the places have gaps or are taken twice"
+    if any(count > 1 for count in Counter(event.id for event in events).values()):
+        yield "an event is there twice"
+
+
+def _lineage(history, run, events):
+    places = {event.id: event.seq for event in events}
+    given = {told.id: told.parents for told in history.acknowledged if told.run == run}
+    for event in events:
+        if any(places.get(parent, event.seq) >= event.seq for parent in event.parents):
+            yield f"{event.seq} follows an event that is not before it in its run"
+        if event.seq > 1 and not event.parents:
+            yield f"{event.seq} follows nothing"
+        wanted = given.get(event.id, event.parents)
+        before = {events[event.seq - 2].id} if 1 < event.seq <= len(events) else set()
+        if wanted is None and event.parents != before:
+            yield f"{event.seq} does not follow the event before it"
+        if isinstance(wanted, frozenset) and wanted != event.parents:
+            yield f"{event.seq} does not follow the parents that were given"
+    if sum(not event.parents for event in events) > 1:
+        yield "the run begins more than once"
+
+
+def _promises(history, run, events):
+    there = {event.id: event for event in events}
+    for told in history.acknowledged:
+        if told.run != run:
+            continue
+        event = there.get(told.id)
+        if event is None:
+            yield f"{told.seq} was acknowledged and is lost"
+        elif (event.seq, event.digest) != (told.seq, told.digest):
+            yield f"{told.seq} was acknowledged and is another one"
+    expected = {told.id for told in history.acknowledged}
+    if any(event.id not in expected for event in events):
+        yield "an event is there that nobody has written"
+    if any(name in there for name in history.refused):
+        yield "an event is there that was refused or rolled back"
+
+
+def _digests(events):
+    """Compute the chain anew, without the code that made it."""
+    digests = {event.id: event.digest for event in events}
+    for event in events:
+        if event.digest is None:
+            continue
+        parents = sorted(digests.get(parent) or "" for parent in event.parents)
+        text = json.dumps([event.content_digest, event.seq, parents], separators=(",", ":"))
+        if event.digest != hashlib.sha256(text.encode()).hexdigest():
+            yield f"{event.seq} has a digest that does not fit"

@@ -1,0 +1,161 @@
+"""`runs.append` and `runs.appendMany` on a real Neo4j."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from neo4j.exceptions import ClientError
+
+
+def test_events_follow_each_other(runs):
+    """Without parents an event follows the latest one, at the next place."""
+    run = runs.new()
+    rows = [runs.append(run, content=str(number)) for number in range(3)]
+
+    assert [row["seq"] for row in rows] == [1, 2, 3]
+    found = runs.events(run)
+    assert [row["event"]["content"] for row in found] == ["0", "1", "2"]
+    assert [row["parentIds"] for row in found] == [[], [rows[0]["id"]], [rows[1]["id"]]]
+    assert runs.one("verify", run)["ok"]
+
+
+def test_branches_are_joined(runs):
+    """Events of one parent are branches; `join` follows all that nothing follows yet."""
+    run = runs.new()
+    first = runs.append(run)["id"]
+    branches = [runs.append(run, parentIds=[first])["id"] for _ in range(3)]
+    runs.append(run, join=True)
+
+    assert sorted(runs.events(run)[-1]["parentIds"]) == sorted(branches)
+    assert runs.one("verify", run)["ok"]
+
+
+def test_the_same_event_is_written_once(runs):
+    """An id that is there with the same content is a duplicate, and writes nothing."""
+    run = runs.new()
+    first = runs.append(run, id="e", content="text")
+    again = runs.append(run, id="e", content="text")
+
+    assert (first["duplicate"], again["duplicate"]) == (False, True)
+    assert {name: first[name] for name in ("seq", "digest")} == {
+        name: again[name] for name in ("seq", "digest")
+    }
+    with pytest.raises(ClientError, match=r"SC-905.*other content"):
+        runs.append(run, id="e", content="another text")
+    with pytest.raises(ClientError, match=r"SC-905.*another run"):
+        runs.append(runs.new(), id="e", content="text")
+    assert len(runs.events(run)) == 1
+
+
+def test_many_are_appended_under_one_lock(runs):
+    """A batch is a chain behind the latest event; parents may be of the same batch."""
+    run = runs.new()
+    runs.append(run)
+    rows = runs.call(
+        "appendMany",
+        run,
+        [
+            {"type": "status", "id": "a"},
+            {"type": "status", "id": "b", "parentIds": ["a"]},
+            {"type": "status", "id": "c", "parentIds": ["a"]},
+            {"type": "status", "join": True},
+        ],
+    )
+
+    assert [row["seq"] for row in rows] == [2, 3, 4, 5]
+    assert sorted(runs.events(run)[-1]["parentIds"]) == ["b", "c"]
+    assert runs.one("verify", run)["ok"]
+
+
+def test_writers_of_one_run_queue(runs, driver):
+    """Eight writers at once leave one chain without gaps."""
+    run = runs.new()
+
+    def write(_number):
+        with driver.session() as session:
+            for _ in range(25):
+                session.run("CALL runs.append($run, {type: 'status'})", run=run).consume()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+
+    assert [row["seq"] for row in runs.events(run)] == list(range(1, 201))
+    assert runs.one("verify", run)["ok"]
+    assert runs.one("state", run)["lastSeq"] == 200
+
+
+@pytest.mark.parametrize("size", [8 * 1024, 8 * 1024 + 1, 1024 * 1024])
+def test_a_long_text_comes_back(runs, size):
+    """Up to the largest size a text is what it was, wherever it is kept."""
+    run = runs.new()
+    runs.append(run, "userMessage", content="x" * size)
+
+    assert runs.events(run)[0]["event"]["content"] == "x" * size
+    assert runs.one("verify", run)["ok"]
+
+
+@pytest.mark.parametrize(
+    ("event", "error"),
+    [
+        ({}, "SC-901.*lacks `type`"),
+        ({"type": "no such"}, "SC-901.*unknown `type`.*toolCallResult"),
+        ({"type": "status", "parentIds": ["none"]}, "SC-904"),
+        ({"type": "status", "metadata": 1}, "SC-901.*no MAP"),
+        ({"type": "status", "content": "x" * (1024 * 1024 + 1)}, "SC-901.*1048577 bytes"),
+        ({"type": "workflowState", "state": "asleep"}, "SC-901.*unknown `state`"),
+        ({"type": "status", "colour": "red"}, "SC-901.*no key `colour`"),
+        ({"type": "status", "parentIds": ["x"], "join": True}, "SC-901.*both"),
+    ],
+)
+def test_what_is_no_event_is_refused(runs, event, error):
+    """The error names the thing, and nothing is stored."""
+    run = runs.new()
+    with pytest.raises(ClientError, match=error):
+        runs.one("append", run, event)
+    assert runs.events(run) == []
+
+
+def test_a_foreign_parent_is_refused(runs):
+    """A parent of another run is an error, never silently the latest event."""
+    other = runs.append(runs.new())["id"]
+    with pytest.raises(ClientError, match=r"SC-904.*another run"):
+        runs.append(runs.new(), parentIds=[other])
+
+
+def test_an_unknown_run_is_told(runs):
+    """Every procedure of one run says that it does not exist."""
+    for name in ("get", "state", "events", "verify"):
+        with pytest.raises(ClientError, match=r"SC-903.*`none`"):
+            runs.call(name, "none")
+    with pytest.raises(ClientError, match=r"SC-903.*`none`"):
+        runs.append("none")
+
+
+def test_whoever_looked_too_long_ago_is_refused(runs):
+    """`expectedSeq` is the place of the latest event; a retry of what is there is no conflict."""
+    run = runs.new()
+    runs.append(run, id="one", options={"expectedSeq": 0})
+    with pytest.raises(ClientError, match=r"SC-907"):
+        runs.append(run, options={"expectedSeq": 0})
+    assert runs.append(run, id="one", options={"expectedSeq": 0})["duplicate"]
+
+
+def test_the_state_follows_the_events(runs):
+    """The latest event that bears a state decides; a state that cannot follow is refused."""
+    run = runs.new()
+    told = [runs.one("state", run)["state"]]
+    for event in (
+        {"type": "workflow.started"},
+        {"type": "status"},
+        {"type": "workflowState", "state": "failed"},
+        {"type": "workflow.state", "state": "running"},
+        {"type": "workflowCompleted"},
+    ):
+        runs.append(run, event.pop("type"), **event)
+        told.append(runs.one("state", run)["state"])
+
+    assert told == ["pending", "running", "running", "error", "running", "completed"]
+    with pytest.raises(ClientError, match=r"SC-908.*`completed` cannot become `running`"):
+        runs.append(run, "workflowStarted")
+    found = runs.one("get", run)["run"]
+    assert found["state"] == found["status"] == "completed"
+    assert found["startedAt"] <= found["completedAt"]
