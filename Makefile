@@ -55,12 +55,13 @@ faults: $(VENV)/ready $(CORE)
 		echo "round $$round of $(REPEAT)"; $(BIN)/python -m pytest -x tests/faults || exit 1; done
 
 # What takes hours: a million broken messages for each side, calls, and connections; then faults for
-# half an hour; then 1 000 rounds of 32 writers of one scope. Each can be set:
-# `make soak SOAK_SECONDS=3600`.
+# half an hour; then 1 000 rounds of 32 writers of one scope, and 10 000 operations on runs. Each can be
+# set: `make soak SOAK_SECONDS=3600`.
 soak: SOAK_FUZZ ?= 1000000
 soak: SOAK_CALLS ?= 1000000
 soak: SOAK_SECONDS ?= 1800
 soak: SOAK_ROUNDS ?= 1000
+soak: SOAK_OPERATIONS ?= 10000
 soak: $(VENV)/ready $(CORE)
 	$(MVN) test -Dtest=FuzzTests -Dsidecypher.test.fuzz=$(SOAK_FUZZ) \
 		-Djunit.jupiter.execution.timeout.mode=disabled
@@ -69,6 +70,8 @@ soak: $(VENV)/ready $(CORE)
 		tests/contract/test_fuzz.py tests/faults/test_l*.py tests/faults/test_soak.py
 	SIDECYPHER_TEST_ROUNDS=$(SOAK_ROUNDS) $(BIN)/python -m pytest --timeout 0 \
 		tests/integration/rules/test_concurrency.py
+	SIDECYPHER_TEST_OPERATIONS=$(SOAK_OPERATIONS) $(BIN)/python -m pytest --timeout 0 \
+		tests/integration/runs/test_history.py
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

@@ -8,7 +8,7 @@ from sidecypher_procedures.fields import Fields
 from sidecypher_procedures.runs.appending import Appended
 from sidecypher_procedures.runs.appending import append as append_events
 from sidecypher_procedures.runs.creating import RunInput, create_run
-from sidecypher_procedures.runs.errors import InvalidOption
+from sidecypher_procedures.runs.errors import InvalidOption, UnknownRun
 from sidecypher_procedures.runs.inputs import EventInput
 from sidecypher_procedures.runs.locking import unknown_run
 from sidecypher_procedures.runs.reading import EventsOptions, events_of, run_named, states_of
@@ -68,7 +68,14 @@ def get(ctx: Context, run_id: str) -> RunRow:
     return RunRow(run=run_named(ctx, run_id) | {"state": state, "status": state})
 
 
-@procedure("runs.state")
+def _states(ctx: Context, rows: list[tuple[Any, ...]]) -> list[StateRow | UnknownRun]:
+    """Tell how many runs stand, by one statement."""
+    ids = [run_id for (run_id,) in rows]
+    found = states_of(ctx, ids, ctx.resource(Configuration).settings.timeout)
+    return [found.get(run_id) or unknown_run(run_id) for run_id in ids]
+
+
+@procedure("runs.state", batch=_states)
 def state(ctx: Context, run_id: str) -> StateRow:
     """Tell how a run stands; one that nobody has appended to for long reads as `timedOut`."""
     return _state(ctx, run_id)

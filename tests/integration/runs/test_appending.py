@@ -159,3 +159,13 @@ def test_the_state_follows_the_events(runs):
     found = runs.one("get", run)["run"]
     assert found["state"] == found["status"] == "completed"
     assert found["startedAt"] <= found["completedAt"]
+
+
+def test_many_states_are_told_at_once(runs):
+    """The twin takes many runs; one that does not exist is an error of its own row."""
+    ids = [runs.new() for _ in range(3)]
+    runs.append(ids[1], "workflowStarted")
+    rows = runs.call("state.batch", [[ids[0]], [ids[1]], ["none"], [ids[1]]])
+
+    assert [row["state"] for row in rows] == ["pending", "running", None, "running"]
+    assert [(row["error"] or {}).get("code") for row in rows] == [None, None, "SC-903", None]

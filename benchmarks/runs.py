@@ -1,0 +1,221 @@
+"""`python -m benchmarks.runs`: what an event of a run costs."""
+
+import argparse
+import itertools
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import neo4j
+
+from benchmarks.figures import Bar, Figure, summarise
+from benchmarks.installation import installed
+from benchmarks.measures import Samples
+from benchmarks.report import table
+
+_CREATE = "CALL runs.create('benchmark') YIELD id RETURN id"
+_APPEND = "CALL runs.append($run, $event) YIELD seq RETURN seq"
+_MANY = "CALL runs.appendMany($run, $events) YIELD seq RETURN count(*) AS events"
+_BARE = "CREATE (:Bare {id: randomUUID()})"
+# The same rows and relationships, by somebody who needs neither order nor digests.
+_RAW = """
+    MATCH (r:WorkflowRun {id: $run})
+    UNWIND $events AS event
+    CREATE (e:Event:Message {id: randomUUID(), runId: r.id + '-raw', seq: event.seq,
+        type: event.type, content: event.content, role: 'user', timestamp: datetime(),
+        createdAt: datetime(), contentDigest: $digest, digest: $digest})-[:PART_OF]->(r)
+    WITH e ORDER BY e.seq WITH collect(e) AS events
+    UNWIND range(1, size(events) - 1) AS i
+    WITH events[i - 1] AS before, events[i] AS after
+    CREATE (before)-[:NEXT]->(after)
+"""
+_SCAN = """
+    MATCH (e:Event) WHERE e.runId = $run AND e.seq > 0 WITH e ORDER BY e.seq
+    RETURN count([properties(e), [(p)-[:NEXT]->(e) | p.id]]) AS events
+"""
+_EVENTS = "CALL runs.events($run) YIELD seq, event RETURN count(event) AS events"
+_STATES = "CALL runs.state.batch($rows) YIELD state RETURN count(state) AS states"
+_TURN = 20
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is measured.
+
+    Attributes:
+        appends: Events that are appended one by one, in turns with bare nodes.
+        batches: Batches of 500 events.
+        seconds: How long clients append at once.
+        long: Events of the long run.
+        reads: Reads of each kind.
+        runs: How often all of it is measured.
+    """
+
+    appends: int = 300
+    batches: int = 10
+    seconds: float = 5.0
+    long: int = 10_000
+    reads: int = 10
+    runs: int = 3
+
+
+QUICK = Scale(appends=20, batches=1, seconds=0.3, long=600, reads=2, runs=1)
+
+FIGURES = (
+    Figure(
+        "append_to_bare",
+        "append / bare node",
+        "x",
+        lambda s: s["append"] / s["bare"],
+        Bar(3),
+    ),
+    Figure("append", "`runs.append`", "ms", lambda s: s["append"] * 1e3),
+    Figure("bare", "bare one-node write", "ms", lambda s: s["bare"] * 1e3),
+    Figure(
+        "many_to_raw",
+        "`runs.appendMany` of 500 / raw UNWIND",
+        "x",
+        lambda s: s["raw"] / s["many"],
+        Bar(0.5, at_least=True),
+    ),
+    Figure("many_rate", "`runs.appendMany`", "events/s", lambda s: 500 / s["many"]),
+    Figure(
+        "eight_to_one",
+        "8 clients on 8 runs / one",
+        "x",
+        lambda s: s["eight_rate"] / s["one_rate"],
+        Bar(2, at_least=True),
+    ),
+    Figure("one_rate", "one client", "events/s", lambda s: s["one_rate"]),
+    Figure(
+        "late_to_early",
+        "append at event 10 000 / at event 10",
+        "x",
+        lambda s: s["late"] / s["early"],
+        Bar(1.2),
+    ),
+    Figure("events", "`runs.events` of 10 000", "ms", lambda s: s["events"] * 1e3),
+    Figure("events_to_scan", "the same / raw scan", "x", lambda s: s["events"] / s["scan"]),
+    Figure("states", "states of 1 000 runs", "ms", lambda s: s["states"] * 1e3, Bar(50)),
+)
+
+
+def main() -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.runs", description=main.__doc__)
+    parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
+    scale = QUICK if parser.parse_args().quick else Scale()
+    with installed() as installation:
+        installation.command("migrate")
+        runs = measure(installation.driver, scale)
+    print(table(summarise(runs, FIGURES)))
+
+
+def measure(driver: neo4j.Driver, scale: Scale) -> list[Samples]:
+    """Measure; a small run before the first one warms everything up."""
+    _take(driver, QUICK)
+    return [_take(driver, scale) for _ in range(scale.runs)]
+
+
+def _take(driver: neo4j.Driver, scale: Scale) -> Samples:
+    samples: Samples = {}
+    for sample in (_appends, _batches, _clients, _long, _states):
+        samples |= sample(driver, scale)
+    return samples
+
+
+def _appends(driver: neo4j.Driver, scale: Scale) -> Samples:
+    """Append to a run, in turns with bare nodes."""
+    taken: dict[str, list[float]] = {"append": [], "bare": []}
+    with driver.session() as session:
+        run = _new(session)
+        for _ in range(scale.appends // _TURN):
+            taken["append"] += _timed(session, _TURN, _APPEND, **_one(run))
+            taken["bare"] += _timed(session, _TURN, _BARE)
+    return {name: median(each) for name, each in taken.items()}
+
+
+def _batches(driver: neo4j.Driver, scale: Scale) -> Samples:
+    events = [{"type": "userMessage", "content": f"text {number}"} for number in range(500)]
+    taken: dict[str, list[float]] = {"many": [], "raw": []}
+    with driver.session() as session:
+        for _ in range(scale.batches):
+            run = _new(session)
+            raw = [{**event, "seq": number} for number, event in enumerate(events)]
+            taken["many"] += _timed(session, 1, _MANY, run=run, events=events)
+            taken["raw"] += _timed(session, 1, _RAW, run=run, events=raw, digest=64 * "0")
+    return {name: median(each) for name, each in taken.items()}
+
+
+def _clients(driver: neo4j.Driver, scale: Scale) -> Samples:
+    return {
+        "one_rate": _rate(driver, 1, scale.seconds),
+        "eight_rate": _rate(driver, 8, scale.seconds),
+    }
+
+
+def _rate(driver: neo4j.Driver, clients: int, seconds: float) -> float:
+    """Return the events per second of clients that each append to a run of their own."""
+    end = time.monotonic() + seconds
+
+    def write(_: int) -> int:
+        with driver.session() as session:
+            run = _new(session)
+            for count in itertools.count():
+                if time.monotonic() > end:
+                    return count
+                session.run(_APPEND, _one(run)).consume()
+        raise AssertionError
+
+    with ThreadPoolExecutor(clients) as pool:
+        return sum(pool.map(write, range(clients))) / seconds
+
+
+def _long(driver: neo4j.Driver, scale: Scale) -> Samples:
+    """Append to a long run in turns with a short one, and read the long one."""
+    taken: dict[str, list[float]] = {"late": [], "early": [], "events": [], "scan": []}
+    with driver.session() as session:
+        run = _new(session)
+        events = [{"type": "userMessage", "content": f"text {number}"} for number in range(500)]
+        for _ in range(scale.long // 500):
+            session.run(_MANY, run=run, events=events).consume()
+        for _ in range(scale.reads):
+            taken["events"] += _timed(session, 1, _EVENTS, run=run)
+            taken["scan"] += _timed(session, 1, _SCAN, run=run)
+        for _ in range(scale.appends // _TURN):
+            short = _new(session)
+            session.run(_MANY, run=short, events=events[:10]).consume()
+            taken["late"] += _timed(session, _TURN, _APPEND, **_one(run))
+            taken["early"] += _timed(session, _TURN, _APPEND, **_one(short))
+    return {name: median(each) for name, each in taken.items()}
+
+
+def _states(driver: neo4j.Driver, scale: Scale) -> Samples:
+    with driver.session() as session:
+        rows = [[_new(session)] for _ in range(1000)]
+        return {"states": median(_timed(session, scale.reads, _STATES, rows=rows))}
+
+
+def _new(session: neo4j.Session) -> str:
+    run: str = session.run(_CREATE).single(strict=True)["id"]
+    return run
+
+
+def _one(run: str) -> dict[str, Any]:
+    return {"run": run, "event": {"type": "userMessage", "content": "some words"}}
+
+
+def _timed(session: neo4j.Session, times: int, statement: str, **parameters: Any) -> list[float]:
+    """Return the seconds of each call, answer and commit included."""
+    taken = []
+    for _ in range(times):
+        begun = time.perf_counter()
+        session.run(statement, parameters).consume()
+        taken.append(time.perf_counter() - begun)
+    return taken
+
+
+if __name__ == "__main__":
+    main()
