@@ -75,6 +75,27 @@ class Fields:
             raise self.refuse(f"has a `{name}` that is no STRING", "Give a STRING.")
         return value
 
+    def identifier(self, name: str) -> str | None:
+        """Return an id exactly as it was given, or None."""
+        value = self.verbatim(name)
+        if value is not None:
+            self._check_id(name, value)
+        return value
+
+    def identifiers(self, name: str, *, most: int) -> list[str]:
+        """Return a LIST of at most `most` ids, empty when it is not given."""
+        values = self.texts(name, most=most)
+        for value in values:
+            self._check_id(name, value)
+        return values
+
+    def _check_id(self, name: str, value: str) -> None:
+        if not value.strip() or len(value) > LONGEST_NAME:
+            raise self.refuse(
+                f"has an id of {len(value)} characters in `{name}`",
+                f"Give 1 to {LONGEST_NAME}, not only space.",
+            )
+
     def required_text(self, name: str) -> str:
         """Return a STRING that must be there and not be empty."""
         text = self.text(name)

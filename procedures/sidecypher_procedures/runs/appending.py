@@ -3,13 +3,19 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, Final
 
 from sidecypher import Context
 from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.runs.digests import chained, sha256
-from sidecypher_procedures.runs.errors import EventTaken, SequenceConflict, UnknownParent
-from sidecypher_procedures.runs.inputs import EventInput
+from sidecypher_procedures.runs.errors import (
+    EventTaken,
+    InvalidEvent,
+    SequenceConflict,
+    UnknownParent,
+)
+from sidecypher_procedures.runs.inputs import MOST_PARENTS, EventInput
 from sidecypher_procedures.runs.linking import link
 from sidecypher_procedures.runs.locking import Known, Lock, known_as, lock
 from sidecypher_procedures.runs.states import FINAL, Standing
@@ -145,12 +151,12 @@ class _Appending:
 
     def _parents(self, event: EventInput) -> tuple[Known, ...]:
         if event.join:
-            return tuple(self._open_leaves())
+            return self._joined()
         if event.parent_ids is not None:
             return tuple(self._parent(name) for name in event.parent_ids)
         if self._new:
             return (self._new[-1],)
-        return () if self._held.last_id is None else (self._events[self._held.last_id],)
+        return () if self._held.last_id is None else (self._parent(self._held.last_id),)
 
     def _parent(self, name: str) -> Known:
         parent = self._events.get(name)
@@ -159,6 +165,15 @@ class _Appending:
         if not self._held.holds(parent):
             raise UnknownParent(f"The event `{shown_id(name)}` belongs to another run")
         return parent
+
+    def _joined(self) -> tuple[Known, ...]:
+        leaves = tuple(self._open_leaves())
+        if len(leaves) > MOST_PARENTS:
+            raise InvalidEvent(
+                f"The event joins {len(leaves)} others",
+                hint=f"At most {MOST_PARENTS} can be joined.",
+            )
+        return leaves
 
     def _open_leaves(self) -> Iterator[Known]:
         if self._leaves is None:
@@ -170,11 +185,10 @@ class _Appending:
 
 
 def _write(ctx: Context, held: Lock, new: Sequence[Appended]) -> None:
-    last = new[-1]
     ctx.run(
         _WRITE,
         runId=held.run_id,
-        run=_run_properties(held, last),
+        run=_run_properties(held, new),
         events=[
             {
                 "properties": _properties(each, held.now),
@@ -192,7 +206,8 @@ def _write(ctx: Context, held: Lock, new: Sequence[Appended]) -> None:
         if each.event.content is not None and _is_long(each.event.content)
     ]
     if payloads:
-        ctx.run(_KEEP, payloads=payloads)
+        # In one order, so that no two writers of the same texts wait for each other.
+        ctx.run(_KEEP, payloads=sorted(payloads, key=itemgetter("sha256")))
     link(ctx, held, [each.event for each in new])
 
 
@@ -200,20 +215,21 @@ def _is_long(content: str) -> bool:
     return len(content.encode("utf-8", "surrogatepass")) > INLINE_BYTES
 
 
-def _run_properties(held: Lock, last: Appended) -> dict[str, Any]:
-    standing = last.standing
-    properties: dict[str, Any] = {"lastSeq": last.known.seq, "lastEventId": last.known.id}
-    if standing == held.standing:
-        return properties
-    ended = standing.state in FINAL
-    properties |= {
-        "state": standing.state,
-        "status": standing.state,
-        "result": standing.result,
-        "completedAt": held.now if ended else None,
+def _run_properties(held: Lock, new: Sequence[Appended]) -> dict[str, Any]:
+    last = new[-1]
+    properties: dict[str, Any] = {
+        "lastSeq": last.known.seq,
+        "lastEventId": last.known.id,
+        "touchedAt": held.now,
+        "state": last.standing.state,
+        "status": last.standing.state,
+        "result": last.standing.result,
     }
-    if not held.started and standing.state == "running":
+    if not held.started and any(each.standing.state == "running" for each in new):
         properties["startedAt"] = held.now
+    changes = [each.standing for each in new if each.standing != held.standing]
+    if changes:
+        properties["completedAt"] = held.now if last.standing.state in FINAL else None
     return properties
 
 
@@ -230,6 +246,7 @@ def _properties(each: Appended, now: datetime) -> dict[str, Any]:
         "contentDigest": known.content_digest,
         "digest": known.digest,
         "runState": each.standing.state,
+        "runResult": each.standing.result,
     }
     if event.content is not None:
         if _is_long(event.content):

@@ -41,16 +41,16 @@ class RunInput:
     Attributes:
         id: Its id, made here unless given.
         type: What kind of workflow it is; any text.
-        initiated_by: The id of the user who began it, or "".
-        triggered_by: The id of the delivery that began it, or "".
+        initiated_by: The id of the user who began it, or None.
+        triggered_by: The id of the delivery that began it, or None.
         post_to_github: Whether its results are meant for GitHub, None if nobody said.
         metadata: JSON of a MAP, or None.
     """
 
     id: str
     type: str
-    initiated_by: str
-    triggered_by: str
+    initiated_by: str | None
+    triggered_by: str | None
     post_to_github: bool | None
     metadata: str | None
 
@@ -70,10 +70,10 @@ class RunInput:
             )
         metadata = read_metadata(fields)
         return cls(
-            id=fields.text("id") or str(uuid4()),
+            id=fields.identifier("id") or str(uuid4()),
             type=name,
-            initiated_by=fields.text("initiatedBy"),
-            triggered_by=fields.text("triggeredBy"),
+            initiated_by=fields.identifier("initiatedBy"),
+            triggered_by=fields.identifier("triggeredBy"),
             post_to_github=fields.flag("postToGithub") if "postToGithub" in fields else None,
             metadata=None if metadata is None else canonical(metadata),
         )
@@ -109,6 +109,8 @@ def create_run(ctx: Context, run: RunInput) -> bool:
     return True
 
 
-def _attach(ctx: Context, statement: LiteralString, run_id: str, target: str, noun: str) -> None:
-    if target and not len(ctx.run(statement, id=run_id, target=target)):
+def _attach(
+    ctx: Context, statement: LiteralString, run_id: str, target: str | None, noun: str
+) -> None:
+    if target is not None and not len(ctx.run(statement, id=run_id, target=target)):
         raise UnknownReference(f"There is no {noun} `{shown_id(target)}`")

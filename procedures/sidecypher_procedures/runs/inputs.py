@@ -1,13 +1,13 @@
 """What callers give: an event, options; checked once, here."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Self
 from uuid import uuid4
 
-from sidecypher_procedures.fields import Fields
+from sidecypher_procedures.fields import LONGEST_NAME, Fields
 from sidecypher_procedures.runs.digests import canonical, sha256
 from sidecypher_procedures.runs.errors import InvalidEvent
 from sidecypher_procedures.runs.naming import EventType, event_type
@@ -21,19 +21,26 @@ METADATA_BYTES: Final = 64 * 1024
 
 MOST_PARENTS: Final = 1000
 
+_LINK_KEYS: Final = {
+    "EXECUTED_BY": "executedBy",
+    "RESPONDS_TO": "respondsTo",
+    "SUGGESTS_EDIT_TO": "suggestsEditTo",
+}
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
 EVENT_KEYS: Final = (
     *("id", "type", "createdAt", "parentIds", "join", "metadata"),
     *("executedBy", "respondsTo", "references", "suggestsEditTo"),
 )
 
-# Keys of metadata that become properties, since the graph cannot look into a text.
-_PROMOTED: Final[dict[str, type]] = {
-    "toolName": str,
-    "toolCallId": str,
-    "status": str,
-    "isError": bool,
-    "errorMessage": str,
-    "model": str,
+# Keys of metadata that become properties, since the graph cannot look into a text. Those that are
+# indexed must not be longer than an index can take.
+_PROMOTED: Final = {
+    "toolName": LONGEST_NAME,
+    "toolCallId": LONGEST_NAME,
+    "status": LONGEST_NAME,
+    "model": LONGEST_NAME,
+    "errorMessage": METADATA_BYTES,
 }
 
 
@@ -88,7 +95,7 @@ class EventInput:
         fields = Fields(values, "event", (*EVENT_KEYS, *bodies, *kind.further), InvalidEvent)
         metadata = read_metadata(fields)
         return cls(
-            id=fields.text("id") or str(uuid4()),
+            id=fields.identifier("id") or str(uuid4()),
             type=kind,
             content=_read_body(fields, bodies),
             state=_read_state(fields, kind),
@@ -141,8 +148,17 @@ def content_digest(
         parent_ids: Its parents, if its caller gave them.
     """
     payload = [stored.get(name) for name in ("type", "state", "toolName", "toolCallId", "metadata")]
-    moment = created_at and created_at.astimezone(UTC).isoformat()
-    return sha256(canonical([*payload, content, moment, parent_ids and sorted(parent_ids)]))
+    given = [_nanoseconds(created_at), parent_ids and sorted(parent_ids)]
+    return sha256(canonical([*payload, content, *given]))
+
+
+def _nanoseconds(moment: datetime | None) -> int | None:
+    """Return an instant as nanoseconds since 1970: Python's own texts of it end at microseconds."""
+    if moment is None:
+        return None
+    since = moment - _EPOCH
+    whole = (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1_000
+    return whole + getattr(moment, "nanosecond", 0) % 1_000
 
 
 def read_metadata(fields: Fields) -> dict[str, Any] | None:
@@ -214,25 +230,46 @@ def _read_parents(fields: Fields) -> tuple[str, ...] | None:
         return None
     if fields.flag("join"):
         raise fields.refuse("has both `parentIds` and `join`", "Give one of them.")
-    parents = fields.texts("parentIds", most=MOST_PARENTS)
+    parents = fields.identifiers("parentIds", most=MOST_PARENTS)
     if not parents:
         raise fields.refuse("has no ids in `parentIds`", "Leave it out to follow the latest event.")
     return tuple(dict.fromkeys(parents))
 
 
 def _read_links(fields: Fields) -> dict[str, list[str]]:
-    read = {
-        "EXECUTED_BY": [fields.text("executedBy")],
-        "RESPONDS_TO": [fields.text("respondsTo")],
-        "REFERENCES": fields.texts("references", most=MOST_PARENTS),
-        "SUGGESTS_EDIT_TO": [fields.text("suggestsEditTo")],
+    read: dict[str, list[str | None]] = {
+        **{kind: [fields.identifier(name)] for kind, name in _LINK_KEYS.items()},
+        "REFERENCES": [*fields.identifiers("references", most=MOST_PARENTS)],
     }
-    return {kind: ids for kind, ids in read.items() if any(ids)}
+    given = {kind: [each for each in ids if each is not None] for kind, ids in read.items()}
+    return {kind: sorted(set(ids)) for kind, ids in given.items() if ids}
+
+
+def told_links(links: Iterable[Sequence[str]]) -> dict[str, Any]:
+    """Return what an event refers to as `runs.append` takes it.
+
+    Args:
+        links: Pairs of a type of relationship and an id.
+
+    Example:
+        >>> told_links([("RESPONDS_TO", "m1"), ("REFERENCES", "7")])
+        {'respondsTo': 'm1', 'references': ['7']}
+    """
+    told: dict[str, Any] = {}
+    for kind, target in links:
+        if kind == "REFERENCES":
+            told.setdefault("references", []).append(target)
+        else:
+            told[_LINK_KEYS[kind]] = target
+    return told
 
 
 def _promoted(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: metadata[name]
-        for name, kind in _PROMOTED.items()
-        if isinstance(metadata.get(name), kind)
+    promoted: dict[str, Any] = {
+        name: value
+        for name, longest in _PROMOTED.items()
+        if isinstance(value := metadata.get(name), str) and len(value) <= longest
     }
+    if isinstance(metadata.get("isError"), bool):
+        promoted["isError"] = metadata["isError"]
+    return promoted

@@ -1,6 +1,7 @@
 """What an event refers to: who made it, the call that it answers, messages, plans, issues."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Final, LiteralString
 
 from sidecypher import Context
@@ -43,16 +44,15 @@ _TARGET: Final = {
     "SUGGESTS_EDIT_TO": "plan",
     "EXECUTED_BY": "agent",
 }
-# A call is answered by the next result of its id: ids of calls repeat in long runs.
+# The latest call of an id is the one that is answered: ids of calls repeat in long runs. A call of
+# another run, which this one was forked from, is not this run's to change.
 _ANSWER: Final = """
     UNWIND $answers AS answer
     MATCH (result:ToolResult {id: answer.from})
     CALL (answer, result) {
-        UNWIND $parts AS part
         MATCH (call:ToolCall)
-        WHERE call.runId = part.runId AND call.toolCallId = answer.to
-        AND call.seq <= part.upTo AND call.seq < result.seq
-        RETURN call ORDER BY call.seq DESC LIMIT 1
+        WHERE call.runId = $runId AND call.toolCallId = answer.to AND call.seq < result.seq
+        RETURN call ORDER BY call.runId DESC, call.toolCallId DESC, call.seq DESC LIMIT 1
     }
     CREATE (call)-[:HAS_RESULT]->(result), (result)-[:RESULT_OF]->(call)
     SET call.status = CASE WHEN result.isError THEN 'failed' ELSE 'completed' END
@@ -72,6 +72,8 @@ def link(ctx: Context, held: Lock, events: Sequence[EventInput]) -> None:
             for target in event.links.get(kind, ())
         ]
         if links:
+            # In one order, so that no two writers of the same ones wait for each other.
+            links.sort(key=itemgetter("to"))
             found = {record["id"] for record in ctx.run(statement, links=links)}
             _check(kind, [link["to"] for link in links], found)
     answers = [
@@ -80,7 +82,7 @@ def link(ctx: Context, held: Lock, events: Sequence[EventInput]) -> None:
         if event.type.storage == "toolCallResult" and event.tool_call_id
     ]
     if answers:
-        ctx.run(_ANSWER, answers=answers, parts=held.parts)
+        ctx.run(_ANSWER, answers=answers, runId=held.run_id)
 
 
 def _check(kind: str, wanted: Sequence[str], found: set[str]) -> None:

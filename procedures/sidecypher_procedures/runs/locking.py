@@ -10,13 +10,14 @@ from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.runs.errors import UnknownRun
 from sidecypher_procedures.runs.states import Standing
 
-# Neo4j reads what is committed; what is read after the SET has the lock, so nobody else writes.
+# Neo4j reads what is committed; what is read after the SET has the lock, so nobody else writes. Its
+# own value would be computed before it has the lock.
 _LOCK: Final = """
     MATCH (r:WorkflowRun {id: $runId})
-    SET r.touchedAt = datetime.realtime()
+    SET r.lock = true
     WITH r, [id IN $ids + [r.lastEventId] WHERE id IS NOT NULL] AS ids
-    RETURN r {.lastSeq, .lastEventId, .state, .result, .touchedAt, .lineage, .lineageSeqs,
-              .startedAt} AS run,
+    RETURN r {.lastSeq, .lastEventId, .state, .result, .lineage, .lineageSeqs} AS run,
+        r.startedAt IS NOT NULL AS started, datetime.realtime() AS now,
         COLLECT {
             UNWIND ids AS id MATCH (e:Event {id: id})
             RETURN e {.id, .runId, .seq, .type, .contentDigest, .digest}
@@ -102,8 +103,8 @@ def lock(ctx: Context, run_id: str, ids: Iterable[str] = ()) -> Lock:
         last_id=run["lastEventId"],
         standing=Standing(run["state"] or "pending", run["result"]),
         parts=parts_of(run_id, run["lineage"], run["lineageSeqs"]),
-        now=run["touchedAt"],
-        started=run["startedAt"] is not None,
+        now=record["now"],
+        started=record["started"],
         events={each["id"]: known_as(each) for each in record["events"]},
     )
 

@@ -110,19 +110,5 @@ def to_application(event: Mapping[str, Any]) -> dict[str, Any]:
         {'type': 'workflow.error', 'message': 'no disk'}
     """
     kind = _BY_STORAGE[event["type"]]
-    return _renamed(event, kind.body, kind.application_body) | {"type": kind.application}
-
-
-def to_storage(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an event in the words of the graph.
-
-    Example:
-        >>> to_storage({"type": "workflow.error", "message": "no disk"})
-        {'type': 'error', 'content': 'no disk'}
-    """
-    kind = _BY_APPLICATION[event["type"]]
-    return _renamed(event, kind.application_body, kind.body) | {"type": kind.storage}
-
-
-def _renamed(event: Mapping[str, Any], old: str | None, new: str | None) -> dict[str, Any]:
-    return {new if name == old and new else name: value for name, value in event.items()}
+    told = {kind.application_body if name == kind.body else name: event[name] for name in event}
+    return told | {"type": kind.application}

@@ -64,8 +64,7 @@ def append_many(ctx: Context, run_id: str, events: list[dict[str, Any]]) -> Iter
 @procedure("runs.get")
 def get(ctx: Context, run_id: str) -> RunRow:
     """Tell all of a run, its metadata as a MAP."""
-    state = _state(ctx, run_id).state
-    return RunRow(run=run_named(ctx, run_id) | {"state": state, "status": state})
+    return RunRow(run=run_named(ctx, run_id, ctx.resource(Configuration).settings.timeout))
 
 
 def _states(ctx: Context, rows: list[tuple[Any, ...]]) -> list[StateRow | UnknownRun]:

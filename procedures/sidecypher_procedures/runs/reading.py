@@ -7,36 +7,44 @@ from typing import Any, Final, Self
 from sidecypher import Context
 from sidecypher_procedures.fields import Fields
 from sidecypher_procedures.runs.errors import InvalidOption
-from sidecypher_procedures.runs.inputs import decoded
+from sidecypher_procedures.runs.inputs import decoded, told_links
 from sidecypher_procedures.runs.locking import Part, parts_of, unknown_run
 from sidecypher_procedures.runs.naming import Naming, event_type, to_application
 from sidecypher_procedures.runs.rows import EventRow, StateRow
 
+# A run that nobody has touched for long has timed out. Runs that plain Cypher has written may lack
+# what this namespace writes, and say `failed`.
 _STATE: Final = """
     MATCH (r:WorkflowRun) WHERE r.id IN $ids
-    RETURN r.id AS id, r.lastSeq AS lastSeq,
+    WITH r, coalesce(r.state, r.status, 'pending') AS state
+    RETURN r.id AS id, coalesce(r.lastSeq, 0) AS lastSeq,
         CASE
-            WHEN r.state IN ['pending', 'running']
+            WHEN state = 'failed' THEN 'error'
+            WHEN state IN ['pending', 'running']
             AND r.touchedAt < datetime() - duration({seconds: $timeout}) THEN 'timedOut'
-            ELSE r.state
+            ELSE state
         END AS state
 """
-_RUN: Final = "MATCH (r:WorkflowRun {id: $id}) RETURN properties(r) AS run"
+_RUN: Final = _STATE + ", properties(r) AS run"
 _LINEAGE: Final = """
-    MATCH (r:WorkflowRun {id: $id}) RETURN r.lineage AS lineage, r.lineageSeqs AS seqs
+    MATCH (r:WorkflowRun {id: $id})
+    RETURN r.lineage AS lineage, r.lineageSeqs AS seqs, coalesce(r.lastSeq, 0) AS lastSeq
 """
 _EVENTS: Final = """
-    UNWIND $parts AS part
     MATCH (e:Event)
-    WHERE e.runId = part.runId AND e.seq > part.after AND e.seq <= part.upTo
+    WHERE e.runId = $runId AND e.seq > $after AND e.seq <= $upTo
     AND ($types IS NULL OR e.type IN $types) AND e.deletedAt IS NULL
-    WITH e ORDER BY e.seq LIMIT $limit
+    WITH e ORDER BY e.runId, e.seq LIMIT $limit
     RETURN properties(e) AS event, [(p)-[:NEXT]->(e) | p.id] AS parentIds,
+        [
+            (e)-[l:EXECUTED_BY|RESPONDS_TO|REFERENCES|SUGGESTS_EDIT_TO]->(t) | [type(l), t.id]
+        ] AS links,
         CASE WHEN e.payloadSha256 IS NOT NULL
             THEN [(e)-[:HAS_PAYLOAD]->(p) | p.content][0]
         END AS payload
 """
 _NO_LIMIT: Final = 2**62
+_INTERNAL: Final = frozenset({"lock", "lastEventId", "lineage", "lineageSeqs"})
 EVENTS_KEYS: Final = ("after", "limit", "types", "naming")
 
 
@@ -81,21 +89,38 @@ def states_of(ctx: Context, ids: list[str], timeout: int) -> dict[str, StateRow]
     }
 
 
-def run_named(ctx: Context, run_id: str) -> dict[str, Any]:
-    """Give all properties of a run.
+def run_named(ctx: Context, run_id: str, timeout: int) -> dict[str, Any]:
+    """Give the properties of a run, its metadata as a MAP.
 
     Raises:
         UnknownRun: No run has this id.
     """
-    found = ctx.run(_RUN, id=run_id)
+    found = ctx.run(_RUN, ids=[run_id], timeout=timeout)
     if not len(found):
         raise unknown_run(run_id)
-    run: dict[str, Any] = found.single()["run"]
-    return run | {"metadata": decoded(run.get("metadata"))}
+    record = found.single()
+    run: dict[str, Any] = {
+        name: value for name, value in record["run"].items() if name not in _INTERNAL
+    }
+    state = record["state"]
+    return run | {"state": state, "status": state, "metadata": decoded(run.get("metadata"))}
 
 
-def parts_named(ctx: Context, run_id: str, after: int = 0) -> list[Part]:
-    """Give where the events of a run are, those behind a place.
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Where the events of a run are.
+
+    Attributes:
+        parts: Those it shares with other runs, then its own.
+        last_seq: The place of its latest event, 0 when there is none.
+    """
+
+    parts: list[Part]
+    last_seq: int
+
+
+def extent_of(ctx: Context, run_id: str) -> Extent:
+    """Give where the events of a run are.
 
     Raises:
         UnknownRun: No run has this id.
@@ -104,44 +129,63 @@ def parts_named(ctx: Context, run_id: str, after: int = 0) -> list[Part]:
     if not len(found):
         raise unknown_run(run_id)
     record = found.single()
-    parts = parts_of(run_id, record["lineage"], record["seqs"])
-    return [{**part, "after": max(after, part["after"])} for part in parts if part["upTo"] > after]
+    return Extent(parts_of(run_id, record["lineage"], record["seqs"]), record["lastSeq"])
 
 
 def events_of(ctx: Context, run_id: str, options: EventsOptions) -> Iterator[EventRow]:
-    """Give the events of a run in their order, without those that were deleted."""
-    found = ctx.run(
-        _EVENTS,
-        parts=parts_named(ctx, run_id, options.after),
-        types=options.types and list(options.types),
-        limit=options.limit,
-    )
-    for record in found:
-        properties, parents = record["event"], record["parentIds"]
-        event = event_of(properties, record["payload"], parents)
-        if options.naming == "application":
-            event = to_application(event)
-        yield EventRow(
-            seq=properties["seq"],
-            id=properties["id"],
-            type=event["type"],
-            event=event,
-            parent_ids=parents,
-            created_at=properties["createdAt"],
+    """Give the events of a run in their order, without those that were deleted.
+
+    Raises:
+        UnknownRun: No run has this id.
+    """
+    left = options.limit
+    # One statement for each part: over several the index would give no order.
+    for part in extent_of(ctx, run_id).parts:
+        if part["upTo"] <= options.after or not left:
+            continue
+        found = ctx.run(
+            _EVENTS,
+            runId=part["runId"],
+            after=max(options.after, part["after"]),
+            upTo=part["upTo"],
+            types=options.types and list(options.types),
+            limit=left,
         )
+        for record in found:
+            left -= 1
+            yield _row(record, options.naming)
+
+
+def _row(record: Mapping[str, Any], naming: Naming) -> EventRow:
+    properties, parents = record["event"], record["parentIds"]
+    event = event_of(properties, record["payload"], parents, record["links"])
+    if naming == "application":
+        event = to_application(event)
+    return EventRow(
+        seq=properties["seq"],
+        id=properties["id"],
+        type=event["type"],
+        event=event,
+        parent_ids=parents,
+        created_at=properties["createdAt"],
+    )
 
 
 def event_of(
-    properties: Mapping[str, Any], payload: str | None, parents: list[str]
+    properties: Mapping[str, Any],
+    payload: str | None,
+    parents: list[str],
+    links: list[tuple[str, str]],
 ) -> dict[str, Any]:
     """Give an event as `runs.append` takes it, in the words of the graph."""
     kind = event_type(properties["type"])
-    event = {"id": properties["id"], "type": kind.storage}
+    event = {"id": properties["id"], "type": kind.storage, "createdAt": properties["createdAt"]}
     if kind.body is not None:
         event[kind.body] = payload if payload is not None else properties.get("content")
     for name in kind.further:
         event[name] = properties.get(name)
-    event |= {"createdAt": properties["createdAt"], "parentIds": parents}
+    if parents:
+        event["parentIds"] = parents
     if "metadata" in properties:
         event["metadata"] = decoded(properties["metadata"])
-    return event
+    return event | told_links(links)

@@ -58,5 +58,7 @@ class Verified(Row):
 
     run_id: str
     ok: bool
-    first_bad_seq: int | None
-    reason: str | None
+    first_bad_seq: Annotated[
+        int | None, Description("the place of the first fault, null if there is none")
+    ]
+    reason: Annotated[str | None, Description("what is wrong there, null if nothing is")]

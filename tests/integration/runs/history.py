@@ -106,10 +106,19 @@ def _lineage(history, run, events):
         before = {events[event.seq - 2].id} if 1 < event.seq <= len(events) else set()
         if wanted is None and event.parents != before:
             yield f"{event.seq} does not follow the event before it"
+        if wanted == "join":
+            wanted = _leaves(events, event.seq)
         if isinstance(wanted, frozenset) and wanted != event.parents:
             yield f"{event.seq} does not follow the parents that were given"
     if sum(not event.parents for event in events) > 1:
         yield "the run begins more than once"
+
+
+def _leaves(events, seq):
+    """The events before a place that nothing before it follows."""
+    before = [event for event in events if event.seq < seq]
+    followed = frozenset().union(*(event.parents for event in before))
+    return frozenset(event.id for event in before) - followed
 
 
 def _promises(history, run, events):

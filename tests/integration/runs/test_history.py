@@ -131,7 +131,7 @@ def test_no_writer_forks_loses_or_reorders_a_run(runs, driver, server):
     """After random appends, repeats, roll-backs and the death of a sidecar all is right."""
     ids, history = [runs.new() for _ in range(3)], History()
     with acting(driver, server, ids, history):
-        wait_until(lambda: len(history.acknowledged) > OPERATIONS // 4)
+        wait_until(lambda: len(history.acknowledged) > 100)
         pid = server.sidecar.pid
         server.process("sidecar").kill()
         server.await_successor(pid)
@@ -187,8 +187,12 @@ def test_the_checker_finds_each_fault():
     told = [Told("r", event.id, None, event.seq) for event in right]
     history = History(acknowledged=told, refused=["x"])
     first, second, third = right
+    joined = History(acknowledged=[*told[:2], Told("r", "c", "join", 3)])
+    branch = Stored("b", 2, frozenset())
 
     assert faults(history, "r", right) == []
+    assert faults(joined, "r", right) == []
+    assert faults(joined, "r", [first, branch, third]) != []
     for wrong in (
         [first, third],
         [first, second],

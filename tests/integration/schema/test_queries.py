@@ -33,7 +33,8 @@ DATA = (
     SET w.startedAt = datetime('2026-01-01') + duration({hours: n})
     CREATE (e:Event:Message:ToolCall {
         id: id, runId: 'run' + toString(n % 50), seq: n, role: 'tool_call',
-        toolName: 'tool' + toString(n % 50), toolCallId: 'call' + id, content: 'word' + id
+        toolName: 'tool' + toString(n % 50), toolCallId: 'call' + toString(n % 500),
+        content: 'word' + id
     })
     CREATE (x:Event:Message:ToolResult {id: 'x' + id, runId: 'x' + id, seq: 1, role: 'tool_result'})
     CREATE (p:Event:Message:Plan {

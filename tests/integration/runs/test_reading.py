@@ -1,0 +1,244 @@
+"""What is read of runs, on a real Neo4j."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import pytest
+from fix_waiting import wait_until
+from neo4j.exceptions import ClientError
+
+BLOCKED = "SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN status"
+
+
+def test_an_event_is_told_as_it_was_given(runs, session):
+    """What `runs.events` tells can be appended to another run, in either naming."""
+    session.run("CREATE (:Issue {id: '7'}), (:Plan {id: 'p'})").consume()
+    run = runs.new()
+    given = [
+        {"type": "userMessage", "id": "m", "content": " text ", "metadata": {"n": [1, "a"]}},
+        {"type": "tool.call", "id": "c", "toolName": "t", "toolCallId": "1", "args": {"a": 2}},
+        {"type": "workflow.error", "id": "e", "message": "no disk", "parentIds": ["m"]},
+        {"type": "reasoning", "id": "r", "summary": "so", "parentIds": ["c", "e"]},
+        {"type": "llmResponse", "id": "l", "content": None, "executedBy": "a", "respondsTo": "m",
+         "references": ["7"], "suggestsEditTo": "p"},
+        {"type": "workflowState", "id": "s", "state": "running"},
+    ]  # fmt: skip
+    runs.call("appendMany", run, given)
+
+    for naming in ("storage", "application"):
+        told = [row["event"] for row in runs.events(run, naming=naming)]
+        other = runs.new()
+        renamed = [
+            event
+            | {"id": f"{naming}-{event['id']}"}
+            | (
+                {"parentIds": [f"{naming}-{name}" for name in event["parentIds"]]}
+                if "parentIds" in event
+                else {}
+            )
+            for event in told
+        ]
+        runs.call("appendMany", other, renamed)
+        again = [row["event"] for row in runs.events(other, naming=naming)]
+        assert [{**event, "id": None, "parentIds": None} for event in again] == [
+            {**event, "id": None, "parentIds": None} for event in told
+        ]
+
+
+def test_events_are_listed_in_pages(runs):
+    """`after` and `limit` give the next events, `types` only some."""
+    run = runs.new()
+    runs.call("appendMany", run, [{"type": "status", "content": str(n)} for n in range(5)])
+    runs.append(run, "workflow.started")
+
+    assert [row["seq"] for row in runs.events(run, after=2, limit=2)] == [3, 4]
+    assert [row["seq"] for row in runs.events(run, types=["workflow.started"])] == [6]
+    assert [row["type"] for row in runs.events(run, after=5, naming="application")] == [
+        "workflow.started"
+    ]
+    assert runs.events(run, limit=0) == []
+    for options in ({"limit": -1}, {"types": ["none"]}, {"naming": "mine"}, {"before": 1}):
+        with pytest.raises(ClientError, match=r"SC-90[12]"):
+            runs.events(run, **options)
+
+
+def test_a_run_is_found_again(runs):
+    """Its id and type begin a run once; the id with another type is refused."""
+    first = runs.one("create", "triage", {"id": "r", "metadata": {"a": 1}, "postToGithub": True})
+    again = runs.one("create", "triage", {"id": "r"})
+
+    assert (first["created"], again["created"]) == (True, False)
+    with pytest.raises(ClientError, match=r"SC-906.*another type"):
+        runs.one("create", "review", {"id": "r"})
+    found = runs.one("get", "r")["run"]
+    assert {name: found[name] for name in ("type", "workflowType", "state", "metadata")} == {
+        "type": "triage",
+        "workflowType": "triage",
+        "state": "pending",
+        "metadata": {"a": 1},
+    }
+
+
+@pytest.mark.parametrize(
+    ("type_name", "options", "error"),
+    [
+        ("t", {"colour": "red"}, "SC-902.*`colour`"),
+        ("t", {"id": " "}, "SC-902.*`id`"),
+        ("t", {"metadata": "text"}, "SC-902.*no MAP"),
+        (" ", {}, "SC-902.*`type` of 0"),
+        ("t", {"triggeredBy": "none"}, "SC-909.*delivery `none`"),
+    ],
+)
+def test_a_run_that_cannot_be_is_refused(runs, session, type_name, options, error):
+    """The error names the thing, and no run is there."""
+    with pytest.raises(ClientError, match=error):
+        runs.one("create", type_name, options)
+    assert session.run("MATCH (r:WorkflowRun) RETURN count(r) AS n").single()["n"] == 0
+
+
+def test_who_began_a_run_is_linked(runs, session):
+    """A run hangs on its user, who may be new, and on the delivery that triggered it."""
+    session.run("CREATE (:GithubWebhookEvent {id: 'd'})").consume()
+    run = runs.new(initiatedBy="ann", triggeredBy="d")
+
+    assert session.run(
+        "MATCH (:GithubWebhookEvent {id: 'd'})<-[:TRIGGERED_BY]-(r)-[:INITIATED_BY]->(u:User) "
+        "RETURN r.id AS run, u.id AS user"
+    ).data() == [{"run": run, "user": "ann"}]
+
+
+def test_a_result_answers_the_latest_call_of_its_id(runs, session):
+    """Ids of calls repeat; the call of another run is never answered."""
+    runs.append(runs.new(), "toolCall", id="foreign", toolName="t", toolCallId="1")
+    run = runs.new()
+    for turn in ("first", "second"):
+        runs.append(run, "toolCall", id=f"{turn}-call", toolName="t", toolCallId="1")
+        metadata = {"isError": turn == "second"}
+        runs.append(run, "toolCallResult", id=turn, toolCallId="1", metadata=metadata)
+
+    assert session.run(
+        "MATCH (c:ToolCall)-[:HAS_RESULT]->(r:ToolResult)-[:RESULT_OF]->(c) "
+        "RETURN c.id AS call, r.id AS result, c.status AS status ORDER BY call"
+    ).data() == [
+        {"call": "first-call", "result": "first", "status": "completed"},
+        {"call": "second-call", "result": "second", "status": "failed"},
+    ]
+    assert runs.one("verify", run)["ok"]
+
+
+@pytest.mark.parametrize("name", ["respondsTo", "suggestsEditTo"])
+def test_what_is_referred_to_must_be_there(runs, name):
+    """An unknown target is an error, and nothing is stored."""
+    run = runs.new()
+    with pytest.raises(ClientError, match=r"SC-909.*`none`"):
+        runs.append(run, **{name: "none"})
+    assert runs.events(run) == []
+
+
+def test_times_follow_the_order(runs, session, driver):
+    """A writer that had to wait writes a later time than the one it waited for."""
+    run = runs.new()
+    append = "CALL runs.append($run, {type: 'status'})"
+    with ThreadPoolExecutor(1) as pool, driver.session() as other:
+        with other.begin_transaction() as holder:
+            holder.run(append, run=run).consume()
+            waiting = pool.submit(lambda: driver.execute_query(append, run=run))
+            wait_until(lambda: session.run(BLOCKED).value())
+            holder.run(append, run=run).consume()
+            holder.commit()
+        waiting.result()
+
+    times = [row["createdAt"] for row in runs.events(run)]
+    assert times == sorted(times)
+    assert runs.one("get", run)["run"]["touchedAt"] == times[-1]
+
+
+def test_a_batch_that_starts_and_ends_a_run_tells_both(runs):
+    """`startedAt` and `completedAt` are set by what happened within one batch, too."""
+    run = runs.new()
+    runs.call("appendMany", run, [{"type": "workflowStarted"}, {"type": "workflowCompleted"}])
+
+    found = runs.one("get", run)["run"]
+    assert found["startedAt"] <= found["completedAt"]
+
+
+def test_a_run_that_nobody_touches_has_timed_out(runs, session):
+    """It reads as `timedOut` after the setting; a duplicate does not touch it, an append does."""
+    run = runs.new()
+    runs.append(run, "workflowStarted", id="e")
+    session.run("MATCH (r:WorkflowRun) SET r.touchedAt = datetime('2026-01-01T00:00Z')").consume()
+    assert runs.one("state", run)["state"] == "timedOut"
+
+    assert runs.append(run, "workflowStarted", id="e")["duplicate"]
+    assert runs.one("get", run)["run"]["state"] == "timedOut"
+
+    runs.append(run)
+    assert runs.one("state", run)["state"] == "running"
+
+
+def test_a_run_of_plain_cypher_can_be_read(runs, session):
+    """It may lack what this namespace writes, and say `failed`."""
+    session.run(
+        "CREATE (:WorkflowRun {id: 'a'}), (:WorkflowRun {id: 'b', status: 'failed'})"
+    ).consume()
+
+    assert runs.one("state", "a") == {"id": "a", "state": "pending", "lastSeq": 0}
+    assert runs.one("get", "b")["run"]["state"] == "error"
+    assert runs.one("verify", "a")["ok"]
+    assert runs.append("a")["seq"] == 1
+
+
+FAULTS = {
+    "SET e.content = 'another'": "content is not",
+    "SET e.type = 'error'": "content is not",
+    "SET e.createdAt = 'text'": "content is not",
+    "SET e.given = 7": "content is not",
+    "SET e.digest = '0'": "digest does not fit",
+    "REMOVE e.contentDigest": "lacks",
+    "SET e.seq = 9": "missing before",
+    "DETACH DELETE e": "missing before",
+    "WITH e MATCH ()-[n:NEXT]->(e) DELETE n": "follows no event",
+    "WITH e MATCH (p {id: 'other'}) CREATE (p)-[:NEXT]->(e)": "not before it",
+}
+
+
+@pytest.mark.parametrize(("change", "reason"), FAULTS.items())
+def test_a_change_is_found(runs, session, change, reason):
+    """Whatever plain Cypher does to an event, `runs.verify` says where and what."""
+    runs.append(runs.new(), id="other")
+    run = runs.new()
+    runs.call(
+        "appendMany", run, [{"type": "status", "id": str(n), "content": "x"} for n in range(4)]
+    )
+
+    session.run(f"MATCH (e:Event {{id: '2'}}) {change}").consume()
+
+    found = runs.one("verify", run)
+    assert (found["ok"], found["firstBadSeq"]) == (False, 3)
+    assert reason in found["reason"]
+
+
+def test_lost_ends_and_changed_payloads_are_found(runs, session):
+    """A run that ends too early, and a text that is kept elsewhere, are looked at as well."""
+    run = runs.new()
+    runs.append(run, "userMessage", content="x" * 9000)
+    session.run("MATCH (p:Payload) SET p.content = 'another'").consume()
+    assert "payload" in runs.one("verify", run)["reason"]
+
+    run = runs.new()
+    runs.append(run)
+    runs.append(run, id="last")
+    session.run("MATCH (e:Event {id: 'last'}) DETACH DELETE e").consume()
+    assert runs.one("verify", run)["reason"] == "the run says that it has 2 events"
+
+
+def test_a_given_time_is_kept(runs):
+    """`createdAt` to the nanosecond is part of the event: another one is another event."""
+    run = runs.new()
+    moment = datetime(2026, 1, 2, 3, tzinfo=UTC)
+    runs.append(run, id="e", createdAt=moment)
+
+    assert runs.append(run, id="e", createdAt=moment)["duplicate"]
+    with pytest.raises(ClientError, match="SC-905"):
+        runs.append(run, id="e", createdAt=moment.replace(microsecond=1))
+    assert runs.events(run)[0]["createdAt"].to_native() == moment
