@@ -77,10 +77,14 @@ class Target(msgspec.Struct, frozen=True, gc=False):
     @property
     def key(self) -> str:
         """What identifies it in a cache: GitHub compares names without case."""
-        name = _name_key(self.owner, self.repo)
         if self.kind is Kind.REPOSITORY:
-            return name
-        return f"{name}/{_SEGMENT[self.kind]}/{self.number}"
+            return self.home
+        return f"{self.home}/{_SEGMENT[self.kind]}/{self.number}"
+
+    @property
+    def home(self) -> str:
+        """The key of its repository."""
+        return _name_key(self.owner, self.repo)
 
 
 def _check_owner(owner: object) -> None:

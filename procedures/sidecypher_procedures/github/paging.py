@@ -46,8 +46,8 @@ class Page(Target, frozen=True, gc=False):
 
     @property
     def key(self) -> str:
-        """What identifies the page: it may have a cursor, whose case matters."""
-        return self.place
+        """What identifies the page, below its repository; the case of a cursor matters."""
+        return f"{self.home}/{self.place}"
 
 
 async def listed(

@@ -6,6 +6,7 @@ import pytest
 
 from sidecypher_procedures.github import errors
 from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github.paging import Page
 
 TOKEN = "github_pat_secretsecretsecretsecret"
 ISSUE = Target(Kind.ISSUE, "octocat", "Hello-World", 7)
@@ -70,6 +71,23 @@ def test_a_remembered_move_that_leads_nowhere_is_forgotten(github, answering, cl
 
     asyncio.run(scenario())
     assert github.paths == [PATH, "/new", "/new", PATH]
+
+
+def test_a_move_of_a_list_goes_with_its_repository(github, answering, client_of) -> None:
+    """What a list was moved to is forgotten where its repository is, however both are written."""
+    page = Page.first(Target(Kind.REPOSITORY, "Octocat", "Hello-World"), "issues", "page=1")
+    answers = {page.path: moved(answering, 301, "/new"), "/new": answering.of([])}
+    github.answer = lambda request: answers[request.path]
+
+    async def scenario() -> None:
+        async with client_of(github.url) as client:
+            await client.page(page)
+            await client.page(page)
+            client.invalidate("octocat", "hello-world")
+            await client.page(page)
+
+    asyncio.run(scenario())
+    assert github.paths == [page.path, "/new", "/new", page.path, "/new"]
 
 
 def test_a_redirect_to_another_origin_is_refused(github, stranger, answering, client_of) -> None:
