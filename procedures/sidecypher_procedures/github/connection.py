@@ -347,6 +347,10 @@ class Connection:
             other = await self._replacement(credential)
             if other is not None:
                 credential = other
+                # That may have been refused to another request meanwhile.
+                known = self._refused(other)
+                if known is not None:
+                    return other, known
                 reply = await self._ask_as(other, request.without_condition())
         if reply.status == httpx.codes.UNAUTHORIZED:
             self._refuse(credential, reply)

@@ -515,6 +515,31 @@ def reads(monkeypatch):
     return found
 
 
+def test_a_bad_replacement_is_not_tried_by_all_who_are_under_way(
+    github, answering, client_of, tmp_path
+) -> None:
+    """Who hears later that the token is refused is told what became of the other one."""
+    file = tmp_path / "token"
+    file.write_text("ghp_old")
+    github.answer = lambda _: answering(401, body=b"{}")
+    github.hold = lambda request: request.path != ISSUE.path
+    late = [Target(Kind.ISSUE, "o", "r", number) for number in range(1, 6)]
+
+    async def scenario() -> None:
+        async with client_of(github.url, token_file=file) as client:
+            under_way = asyncio.create_task(client.get_many(late))
+            await asyncio.to_thread(wait_until, lambda: len(github.requests) == len(late))
+            file.write_text("ghp_new")
+            with pytest.raises(errors.BadCredentials):
+                await client.get(ISSUE)
+            github.released.set()
+            assert {type(error) for error in await under_way} == {errors.BadCredentials}
+
+    asyncio.run(scenario())
+    used = [request.headers["authorization"] for request in github.requests]
+    assert used.count("Bearer ghp_new") == 1
+
+
 def test_a_broken_token_file_is_read_once_for_all_rows(
     rotating, github, answering, time, reads
 ) -> None:
