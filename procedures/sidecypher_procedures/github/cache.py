@@ -86,12 +86,20 @@ class EntityCache:
         for name in {asked, known or asked} - {path}:
             self._store.drop(name)
             self._names[name] = path
-            if self.invalidated(name) > self.invalidated(path):
-                # Nobody knew then that it was this one.
-                self._store.drop(path)
-                self._mark(path, self.invalidated(name))
+            self._carry_over(name, path)
         self._names.pop(path, None)
         self._store.put((credential, path), entry)
+
+    def _carry_over(self, name: str, path: str) -> None:
+        """Invalidate what was invalidated by a name when nobody knew that it was this one's."""
+        if self.invalidated(name) > self.invalidated(path):
+            self._store.drop(path)
+            self._mark(path, self.invalidated(name))
+        below = self._invalidated.get(f"{name}/", 0)
+        if below > self._invalidated.get(f"{path}/", 0):
+            for each in self._store.below(path):
+                self._store.drop(each)
+            self._mark(f"{path}/", below)
 
     def invalidate(self, asked: str, *, below: bool = False) -> int:
         """Drop what all credentials have at a path, and return how many entries that were.

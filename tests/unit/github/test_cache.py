@@ -149,6 +149,19 @@ def test_a_repository_goes_under_its_old_name_too(cache) -> None:
     assert cache.get("a", NEW) is None
 
 
+def test_a_repository_goes_when_its_old_name_turns_out_to_be_its(cache) -> None:
+    """What was invalidated by a name that led nowhere then is not kept under the new one."""
+    cache.put("a", NEW, entry(), since=0)
+    cache.invalidate("/repos/o/r", below=True)
+    repository = entry(path="/repos/o/new", node="repository 1")
+    cache.put("a", "/repos/o/r", repository, since=cache.generation)
+    under_way = "/repos/o/new/pulls/8"
+    cache.put("a", under_way, entry(), since=0)
+
+    assert cache.get("a", "/repos/o/new") == repository
+    assert cache.get("a", NEW) is cache.get("a", under_way) is None
+
+
 def test_callers_of_one_key_share_one_run() -> None:
     """Fifty callers at once are served by one run, and the next one starts another."""
 
