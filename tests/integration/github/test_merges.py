@@ -16,6 +16,7 @@ from sidecypher_procedures.github import (
     merge_repository,
 )
 from sidecypher_procedures.github.client import GithubClient
+from sidecypher_procedures.github.names import Kind, Target
 
 ANN = {"login": "ann", "id": 11, "type": "User"}
 MOMENTS = {"created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:05Z"}
@@ -201,6 +202,50 @@ def test_references_that_cannot_be_had_are_told(pull, answering, merge, graph, c
 
     assert row["error"]["code"] == code
     assert graph.statements == []
+
+
+CLOSING = ["repository", "pullRequest", "closingIssuesReferences"]
+
+
+@pytest.mark.usefixtures("with_token")
+def test_a_server_without_graphql_is_told_how_to_do_without(pull, answering, merge) -> None:
+    """The error names the option by which the merge needs none."""
+    rest = pull.answer
+    pull.answer = lambda request: (
+        answering(404, body=b"{}") if request.path == "/graphql" else rest(request)
+    )
+
+    (row,) = merge("PullRequest", "o", "r", 9, {"onError": "null"})
+
+    assert row["error"]["code"] == "SC-515"
+    assert "`api` the value 'rest'" in row["error"]["hint"]
+    assert row["error"]["details"] == {"status": 404}
+
+
+UNSEEN = {
+    "one, without a reason": ({"nodes": [None]}, []),
+    "one": ({"nodes": [None]}, [*CLOSING, "nodes", 0]),
+    "the list": ({"nodes": None}, [*CLOSING, "nodes"]),
+    "all": (None, CLOSING),
+}
+
+
+@pytest.mark.parametrize(("found", "forbidden"), UNSEEN.values(), ids=UNSEEN)
+def test_issues_that_the_token_may_not_see_are_left_out(
+    origin, answering, client_of, found, forbidden
+) -> None:
+    """Whether GitHub hides one of them or, from who may read no issues, all."""
+    answer = {
+        "data": {"repository": {"pullRequest": {"closingIssuesReferences": found}}},
+        "errors": [{"type": "FORBIDDEN", "path": forbidden}] if forbidden else [],
+    }
+    origin.answer = lambda _: answering.of(answer)
+
+    async def scenario() -> None:
+        async with client_of(origin.url, token="secret") as client:
+            assert await client.closing(Target(Kind.PULL_REQUEST, "o", "r", 9)) == []
+
+    asyncio.run(scenario())
 
 
 def test_an_issue_that_fails_ends_the_fetch_of_the_others(

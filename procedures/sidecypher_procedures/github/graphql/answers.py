@@ -57,7 +57,7 @@ async def query(
     """Send a document, and give the reply unless it is a limit or too much for GitHub.
 
     Raises:
-        GithubError: There is no connection to GitHub, or its answer is a limit.
+        GithubError: There is no connection to GitHub, its answer is a limit, or it has no such API.
         Overloaded: GitHub could not answer.
     """
     try:
@@ -67,6 +67,8 @@ async def query(
     limit = outcomes.graphql_limit(reply, now)
     if limit is not None:
         raise limit
+    if reply.status == httpx.codes.NOT_FOUND:
+        raise GraphqlRefused("GitHub has no GraphQL API there", details={"status": reply.status})
     if reply.status in _OVERLOADED:
         raise Overloaded(lambda target: outcomes.failure(reply, target, now))
     return reply
@@ -97,9 +99,14 @@ def failure(target: Target, error: Error) -> GithubError:
     what = f"{target.kind.value} `{target}`"
     if error.type == "NOT_FOUND":
         return outcomes.absence(NotFound, target)
-    if error.type in _FORBIDDEN:
+    if is_forbidden(error):
         return PermissionDenied(f"GitHub does not let this token read the {what}")
     return ServerFailed(f"GitHub failed inside a GraphQL query for the {what}")
+
+
+def is_forbidden(error: Error) -> bool:
+    """Tell whether what is missing is there, but not for who asks."""
+    return error.type in _FORBIDDEN
 
 
 def at(data: Any, *place: str) -> Any:

@@ -13,6 +13,7 @@ from sidecypher_procedures.github.graphql.answers import (
     Overloaded,
     at,
     failure,
+    is_forbidden,
     query,
     read_answer,
 )
@@ -21,7 +22,8 @@ from sidecypher_procedures.github.graphql.reading import reference
 from sidecypher_procedures.github.names import Target
 
 _PULL_REQUEST: Final = ("repository", "pullRequest")
-_NODES: Final = (*_PULL_REQUEST, "closingIssuesReferences", "nodes")
+_REFERENCES: Final = (*_PULL_REQUEST, "closingIssuesReferences")
+_NODES: Final = (*_REFERENCES, "nodes")
 
 # The first hundred: GitHub links by hand no more than ten, and by a text whatever it names.
 CLOSING_REFERENCES: Final = f"""query($owner: String!, $name: String!, $number: Int!) {{
@@ -71,14 +73,17 @@ async def closing_references(
 def _references(answer: Answer, pull: Target) -> list[tuple[Json, Json]]:
     unseen = set()
     for error in answer.errors:
-        if len(error.path) <= len(_NODES):
+        if len(error.path) > len(_NODES):
+            unseen.add(error.path[len(_NODES)])
+        elif len(error.path) < len(_REFERENCES) or not is_forbidden(error):
             raise failure(pull, error)
-        unseen.add(error.path[len(_NODES)])
     if at(answer.data, *_PULL_REQUEST) is None:
         raise outcomes.absence(NotFound, pull)
     nodes = enumerate(at(answer.data, *_NODES) or [])
     try:
-        return [reference(node) for index, node in nodes if index not in unseen]
+        return [
+            reference(node) for index, node in nodes if node is not None and index not in unseen
+        ]
     except (AttributeError, KeyError, TypeError, ValueError):
         raise UnusableAnswer(
             f"GitHub's GraphQL answer for the {pull.kind.value} `{pull}` has another shape"
