@@ -17,8 +17,8 @@ T = TypeVar("T")
 _NAME_SECONDS: Final = 3600.0
 _MAX_NAMES: Final = 4096
 _MAX_MARKS: Final = 65_536
-# Of `/repos/OWNER/NAME`, split at each slash.
-_REPOSITORY_PARTS: Final = 4
+# How many parts `/repos/OWNER/NAME` and `/repos/OWNER/NAME/pulls` have, split at each slash.
+_INVALIDATED_WHOLE: Final = (4, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,10 @@ class EntityCache:
     def invalidated(self, path: str) -> int:
         """Return the generation of the latest invalidation of a path, or of all it is below of."""
         marks = self._invalidated
-        repository = "/".join(path.split("/", _REPOSITORY_PARTS)[:_REPOSITORY_PARTS])
-        return max(marks.get(path, 0), marks.get(f"{repository}/", 0), self._forgotten)
+        parts = path.split("/")
+        places = ("/".join(parts[:end]) for end in _INVALIDATED_WHOLE)
+        below = max(marks.get(f"{place}/", 0) for place in places)
+        return max(marks.get(path, 0), below, self._forgotten)
 
     def _mark(self, path: str, generation: int) -> None:
         if len(self._invalidated) >= _MAX_MARKS:

@@ -34,7 +34,7 @@ from sidecypher_procedures.github.graphql import (
 )
 from sidecypher_procedures.github.identities import Identity, read_identity
 from sidecypher_procedures.github.limits import TRIES, retrying, used_up
-from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github.names import Extent, Kind, Target
 from sidecypher_procedures.github.options import Api
 from sidecypher_procedures.github.rows import ROWS
 from sidecypher_procedures.github.settings import GithubSettings
@@ -212,7 +212,7 @@ class GithubClient:
         return self._clock.now()
 
     def invalidate(
-        self, owner: str, repo: str, number: int | None = None, *, below: bool = True
+        self, owner: str, repo: str, number: int | None = None, *, extent: Extent = Extent.ALL
     ) -> int:
         """Drop what is in memory of a repository and all in it, or of one number in it.
 
@@ -223,7 +223,7 @@ class GithubClient:
             owner: Whose repository it is.
             repo: Its name.
             number: That of an issue or pull request; None means the repository.
-            below: Whether to drop what is in the repository too.
+            extent: What in the repository to drop too.
 
         Returns:
             How many entries were dropped.
@@ -232,14 +232,18 @@ class GithubClient:
             InvalidName: A name or the number cannot be one.
         """
         if number is None:
-            return self._forget(Target(Kind.REPOSITORY, owner, repo), below=below)
+            target = Target(Kind.REPOSITORY, owner, repo)
+            dropped = self._forget(target.key, below=extent is Extent.ALL)
+            if extent is Extent.PULL_REQUESTS:
+                dropped += self._forget(target.pull_requests, below=True)
+            return dropped
         # GitHub counts issues and pull requests together, and gives each pull request as both.
         numbered = [Target(kind, owner, repo, number) for kind in (Kind.ISSUE, Kind.PULL_REQUEST)]
-        return sum(self._forget(target) for target in numbered)
+        return sum(self._forget(target.key) for target in numbered)
 
-    def _forget(self, target: Target, *, below: bool = False) -> int:
-        self._connection.forget_moves(target.key, below=below)
-        return self._cache.invalidate(target.key, below=below)
+    def _forget(self, key: str, *, below: bool = False) -> int:
+        self._connection.forget_moves(key, below=below)
+        return self._cache.invalidate(key, below=below)
 
     def _unless_invalidated(self, target: Target) -> Callable[[], bool]:
         """Give what tells whether the target has not been invalidated since now."""

@@ -29,6 +29,14 @@ class Kind(Enum):
     PULL_REQUEST = "pull request"
 
 
+class Extent(Enum):
+    """How much of what is in a repository is meant by its name."""
+
+    ITSELF = "itself"
+    PULL_REQUESTS = "pull requests"
+    ALL = "all"
+
+
 _SEGMENT: Final = {Kind.ISSUE: "issues", Kind.PULL_REQUEST: "pulls"}
 
 
@@ -85,6 +93,11 @@ class Target(msgspec.Struct, frozen=True, gc=False):
     def home(self) -> str:
         """The key of its repository."""
         return _name_key(self.owner, self.repo)
+
+    @property
+    def pull_requests(self) -> str:
+        """What the keys of all pull requests of its repository are below of."""
+        return f"{self.home}/{_SEGMENT[Kind.PULL_REQUEST]}"
 
 
 def _check_owner(owner: object) -> None:

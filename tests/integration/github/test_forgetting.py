@@ -13,7 +13,7 @@ from sidecypher_procedures.github.webhooks.forgetting import forget
 PAGE = Path(__file__).parents[3] / "docs" / "github.md"
 
 OTHER = 987_654
-"""Number of an issue that no event is about."""
+"""Number of an issue, and of a pull request, that no event is about."""
 
 
 def told(outcome):
@@ -32,7 +32,8 @@ def targets(payload):
     for check in ("check_run", "check_suite", "workflow_run"):
         for pull in (payload.get(check) or {}).get("pull_requests", []):
             named["a checked one"] = Target(Kind.PULL_REQUEST, owner, repo, pull["number"])
-    named["another"] = Target(Kind.ISSUE, owner, repo, OTHER)
+    named["an issue"] = Target(Kind.ISSUE, owner, repo, OTHER)
+    named["a pull request"] = Target(Kind.PULL_REQUEST, owner, repo, OTHER)
     return named
 
 
@@ -43,6 +44,8 @@ def expected(event, payload):
         found.add("the number")
     if event in told("the pull requests it names"):
         found.add("a checked one")
+    if event in told("all pull requests in the repository"):
+        found |= set(targets(payload)) & {"a pull request"}
     return set(targets(payload)) if event in told("all that is in the repository") else found
 
 
@@ -78,4 +81,5 @@ def test_every_recorded_event_has_forgotten_what_the_page_says(forgotten, payloa
 
     seen = asyncio.run(scenario())
     assert len(recorded) > 250
-    assert told("all that is in the repository") <= seen
+    for outcome in ("all that is in the repository", "all pull requests in the repository"):
+        assert told(outcome) <= seen

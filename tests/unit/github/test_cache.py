@@ -141,6 +141,19 @@ def test_a_repository_may_go_alone(cache) -> None:
     assert kept == [None, entry(), entry()]
 
 
+def test_the_pull_requests_of_a_repository_may_go(cache) -> None:
+    """Those that are kept and those under way; its issues stay, and so does the repository."""
+    paths = ["/repos/o/r", "/repos/o/r/pulls/8", PATH]
+    for path in paths:
+        cache.put("a", path, entry(), since=0)
+
+    assert cache.invalidate("/repos/o/r/pulls", below=True) == 1
+    assert [cache.get("a", path) for path in paths] == [entry(), None, entry()]
+    for path in paths:
+        cache.put("a", path, entry(1), since=0)
+    assert [cache.get("a", path) for path in paths] == [entry(1), None, entry(1)]
+
+
 def test_a_repository_goes_under_its_old_name_too(cache) -> None:
     """What was found under the old name of a repository goes with it, wherever it is now."""
     cache.put("a", PATH, entry(path=NEW, node="issue 1"), since=0)

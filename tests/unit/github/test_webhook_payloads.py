@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from sidecypher_procedures.github.errors import InvalidWebhook
+from sidecypher_procedures.github.names import Extent
 from sidecypher_procedures.github.webhooks.payload import (
     addresses,
     excerpt,
@@ -18,8 +19,8 @@ from sidecypher_procedures.github.webhooks.payload import (
 REPOSITORY = {"id": 1, "name": "new", "owner": {"login": "octocat"}}
 
 
-ITSELF = ("octocat", "new", None, False)
-WHOLE = ("octocat", "new", None, True)
+ITSELF = ("octocat", "new", None, Extent.ITSELF)
+WHOLE = ("octocat", "new", None, Extent.ALL)
 
 
 def about(event, **payload):
@@ -28,10 +29,10 @@ def about(event, **payload):
 
 def test_an_event_is_about_its_issue_or_pull_request():
     """What is told about a number concerns that number and the repository's counts, not others."""
-    assert about("issues", issue={"number": 7}) == {ITSELF, ("octocat", "new", 7, False)}
+    assert about("issues", issue={"number": 7}) == {ITSELF, ("octocat", "new", 7, Extent.ITSELF)}
     assert about("pull_request_review", pull_request={"number": 8}) == {
         ITSELF,
-        ("octocat", "new", 8, False),
+        ("octocat", "new", 8, Extent.ITSELF),
     }
 
 
@@ -40,15 +41,22 @@ def test_a_check_is_about_its_pull_requests(suite):
     """Whether a pull request can be merged changes with its checks."""
     found = about(suite, **{suite: {"pull_requests": [{"number": 1}, {"number": 2}]}})
 
-    assert found == {ITSELF, ("octocat", "new", 1, False), ("octocat", "new", 2, False)}
+    assert found == {
+        ITSELF,
+        ("octocat", "new", 1, Extent.ITSELF),
+        ("octocat", "new", 2, Extent.ITSELF),
+    }
 
 
-@pytest.mark.parametrize(
-    "event", ["push", "label", "milestone", "branch_protection_rule", "public"]
-)
+@pytest.mark.parametrize("event", ["label", "milestone", "branch_protection_rule", "public"])
 def test_what_names_nothing_is_about_all(event):
-    """A pull request may no longer be mergeable after a push, a label may have another name."""
+    """A label may have another name."""
     assert about(event) == {WHOLE}
+
+
+def test_a_push_is_about_all_pull_requests():
+    """Any of them may no longer be mergeable after it, but it changes no issue."""
+    assert about("push") == {("octocat", "new", None, Extent.PULL_REQUESTS)}
 
 
 def test_a_star_is_about_the_repository_itself():
@@ -62,7 +70,7 @@ def test_a_renamed_repository_is_known_by_both_names():
 
     found = about("repository", action="renamed", changes=changes)
 
-    assert found == {WHOLE, ("octocat", "old", None, True)}
+    assert found == {WHOLE, ("octocat", "old", None, Extent.ALL)}
 
 
 @pytest.mark.parametrize("kind", ["user", "organization"])
@@ -72,20 +80,30 @@ def test_a_transferred_repository_is_known_by_both_owners(kind):
 
     found = about("repository", action="transferred", changes=changes)
 
-    assert found == {WHOLE, ("hubot", "new", None, True)}
+    assert found == {WHOLE, ("hubot", "new", None, Extent.ALL)}
 
 
 def test_a_transferred_issue_is_known_at_both_ends():
     """The event of the repository it left, and that of the one it came to, name both."""
     there = {"new_issue": {"number": 1}, "new_repository": {"full_name": "hubot/other"}}
     back = {"old_issue": {"number": 7}, "old_repository": {"full_name": "hubot/other"}}
-    other = ("hubot", "other", None, False)
+    other = ("hubot", "other", None, Extent.ITSELF)
 
     left = about("issues", action="transferred", issue={"number": 7}, changes=there)
     came = about("issues", action="opened", issue={"number": 1}, changes=back)
 
-    assert left == {ITSELF, other, ("octocat", "new", 7, False), ("hubot", "other", 1, False)}
-    assert came == {ITSELF, other, ("octocat", "new", 1, False), ("hubot", "other", 7, False)}
+    assert left == {
+        ITSELF,
+        other,
+        ("octocat", "new", 7, Extent.ITSELF),
+        ("hubot", "other", 1, Extent.ITSELF),
+    }
+    assert came == {
+        ITSELF,
+        other,
+        ("octocat", "new", 1, Extent.ITSELF),
+        ("hubot", "other", 7, Extent.ITSELF),
+    }
 
 
 def test_an_event_of_no_repository_is_about_no_entry():

@@ -12,7 +12,7 @@ def forget(client: GithubClient, event: str, payload: Payload) -> None:
 
     Doing it twice, or in another order than GitHub sent, does no harm: it is asked for again.
     """
-    for owner, repo, number, below in addresses(event, payload):
+    for owner, repo, number, extent in addresses(event, payload):
         # What cannot be a name is no key of the cache either.
         with contextlib.suppress(InvalidName):
-            client.invalidate(owner, repo, number, below=below)
+            client.invalidate(owner, repo, number, extent=extent)

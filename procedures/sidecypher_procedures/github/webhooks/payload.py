@@ -7,6 +7,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from sidecypher_procedures.github.errors import InvalidWebhook
+from sidecypher_procedures.github.names import Extent
 
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
@@ -16,9 +17,12 @@ _KEPT: Final = ("action", "number", "changes", "sender", "repository", "issue", 
 
 _SUITES: Final = ("check_run", "check_suite", "workflow_run")
 
-_WHOLE: Final = frozenset(
-    {"branch_protection_rule", "label", "milestone", "public", "push", "repository"}
-)
+_EXTENTS: Final = {
+    "push": Extent.PULL_REQUESTS,
+    **dict.fromkeys(
+        ("branch_protection_rule", "label", "milestone", "public", "repository"), Extent.ALL
+    ),
+}
 """Events that change what is in a repository without naming it: a push may make any pull request
 one that cannot be merged."""
 
@@ -30,13 +34,13 @@ class Address(NamedTuple):
 
     Attributes:
         number: That of an issue or pull request; None for the repository itself.
-        below: Whether it is about all that is in the repository too.
+        extent: What in the repository it is about too.
     """
 
     owner: str
     repo: str
     number: int | None = None
-    below: bool = False
+    extent: Extent = Extent.ITSELF
 
 
 def media_type(content_type: str) -> str:
@@ -129,7 +133,7 @@ def addresses(event: str, payload: Payload) -> set[Address]:
 def _addresses(event: str, payload: Payload) -> Iterator[Address]:
     owner, repo = part(payload, "repository", "owner", "login"), part(payload, "repository", "name")
     # Whatever happens in it, the repository counts: its stars, its open issues, its last push.
-    yield Address(owner, repo, below=event in _WHOLE)
+    yield Address(owner, repo, extent=_EXTENTS.get(event, Extent.ITSELF))
     things = [part(payload, "issue"), part(payload, "pull_request")]
     for suite in _SUITES:
         pulls = part(payload, suite, "pull_requests")
@@ -139,10 +143,12 @@ def _addresses(event: str, payload: Payload) -> Iterator[Address]:
             yield Address(owner, repo, number)
     yield from _transferred(payload)
     if event == "repository":
-        yield Address(owner, part(payload, "changes", "repository", "name", "from"), below=True)
+        yield Address(
+            owner, part(payload, "changes", "repository", "name", "from"), extent=Extent.ALL
+        )
         for kind in ("user", "organization"):
             before = part(payload, "changes", "owner", "from", kind, "login")
-            yield Address(before, repo, below=True)
+            yield Address(before, repo, extent=Extent.ALL)
 
 
 def _transferred(payload: Payload) -> Iterator[Address]:
