@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -34,6 +35,8 @@ _TEMPORARY: Final = frozenset({302, 303, 307})
 _MAX_REDIRECTS: Final = 5
 # GitHub dislikes more than 100, and others may use the same credential.
 _MAX_REQUESTS: Final = 20
+# A connection that nobody used for so long is closed; whoever is at its other end does so too.
+_IDLE_SECONDS: Final = 5.0
 _MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 # An old name may be given to a new repository, so that a move is not believed for ever.
 _MOVE_SECONDS: Final = 3600.0
@@ -116,10 +119,11 @@ class _Lines:
     """Lines to the origin, each with one connection.
 
     Of one client with many connections each request would ask all of them twice whether they have
-    ended, which takes longer than all the rest.
+    ended, which takes longer than all the rest. The line that was used last is used next, so that
+    those that are not needed any more can be closed.
     """
 
-    def __init__(self, settings: GithubSettings) -> None:
+    def __init__(self, settings: GithubSettings, clock: Clock) -> None:
         # No proxy can reach what listens on this machine only.
         trust_env = not is_loopback(httpx.URL(settings.base_url).host)
         self._make = partial(
@@ -130,31 +134,52 @@ class _Lines:
                 "X-GitHub-Api-Version": settings.api_version,
             },
             timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout),
-            limits=httpx.Limits(max_connections=1),
+            limits=httpx.Limits(max_connections=1, keepalive_expiry=_IDLE_SECONDS),
             follow_redirects=False,
             trust_env=trust_env,
             verify=httpx.create_ssl_context(trust_env=trust_env),
         )
+        self._clock = clock
         self._all: set[httpx.AsyncClient] = set()
-        self._idle: list[httpx.AsyncClient] = []
+        self._idle: deque[tuple[float, httpx.AsyncClient]] = deque()
+        self._closed = False
 
     @asynccontextmanager
     async def one(self) -> AsyncIterator[httpx.AsyncClient]:
-        """Give a line to one request; where something goes wrong, none uses it again."""
-        line = self._idle.pop() if self._idle else self._make()
+        """Give a line to one request; where something goes wrong, none uses it again.
+
+        Raises:
+            Unreachable: The lines are closed.
+        """
+        await self._close_unneeded()
+        if self._closed:
+            raise Unreachable(
+                "The connections to GitHub are closed, as the sidecar stops or loads anew",
+                hint="Call again.",
+            )
+        line = self._idle.pop()[1] if self._idle else self._make()
         self._all.add(line)
         try:
             yield line
         except BaseException:
-            self._all.discard(line)
-            await line.aclose()
+            await self._end(line)
             raise
-        self._idle.append(line)
+        self._idle.append((self._clock.monotonic(), line))
 
     async def close(self) -> None:
-        """Close all lines."""
+        """Close all lines, for good."""
+        self._closed = True
         for line in list(self._all):
-            await line.aclose()
+            await self._end(line)
+
+    async def _close_unneeded(self) -> None:
+        latest = self._clock.monotonic() - _IDLE_SECONDS
+        while self._idle and self._idle[0][0] < latest:
+            await self._end(self._idle.popleft()[1])
+
+    async def _end(self, line: httpx.AsyncClient) -> None:
+        self._all.discard(line)
+        await line.aclose()
 
 
 class Connection:
@@ -190,7 +215,7 @@ class Connection:
         self._moves: TTLCache[str, httpx.URL] = TTLCache(
             _MAX_MOVES, _MOVE_SECONDS, timer=clock.monotonic
         )
-        self._lines = _Lines(settings)
+        self._lines = _Lines(settings, clock)
 
     @property
     def credential_key(self) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 import pytest
@@ -60,7 +61,8 @@ class StandIn(ThreadingHTTPServer):
 
     All of them while it is not `open`; those that `hold` tells until it is `released`. Its
     `date` is the header of that name, the machine's own time if there is none. `most_at_a_time`
-    is how many requests it had at most without having begun to answer them.
+    is how many requests it had at most without having begun to answer them, `connections` how many
+    connections it has.
     """
 
     daemon_threads = True
@@ -72,6 +74,7 @@ class StandIn(ThreadingHTTPServer):
         self.requests: list[Request] = []
         self.most_at_a_time = 0
         self._at_a_time = 0
+        self.connections = 0
         self._counting = threading.Lock()
         self.date: str | None = None
         self.arrived = threading.Event()
@@ -85,6 +88,16 @@ class StandIn(ThreadingHTTPServer):
         with self._counting:
             self._at_a_time += change
             self.most_at_a_time = max(self.most_at_a_time, self._at_a_time)
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection until its other end closes it."""
+        with self._counting:
+            self.connections += 1
+        try:
+            super().finish_request(request, client_address)
+        finally:
+            with self._counting:
+                self.connections -= 1
 
     @property
     def url(self) -> str:

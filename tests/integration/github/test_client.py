@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from fix_waiting import wait_until
 
 from sidecypher_procedures.github import errors
 from sidecypher_procedures.github.client import GithubClient
@@ -259,6 +260,40 @@ def test_requests_one_after_the_other_share_a_connection(github, answering, clie
     asyncio.run(scenario())
     assert len(github.requests) == 3
     assert len({request.port for request in github.requests}) == 1
+
+
+def test_connections_that_nobody_needs_are_closed(github, answering, client_of, time) -> None:
+    """What many requests at a time had opened is closed when the next one comes, a while later."""
+    github.answer = lambda _: answering.of(issue())
+    github.open.clear()
+    some = [Target(Kind.ISSUE, "octocat", "Hello-World", number) for number in range(1, 6)]
+
+    async def scenario() -> None:
+        async with client_of(github.url) as client:
+            together = asyncio.create_task(client.get_many(some))
+            await asyncio.to_thread(wait_until, lambda: github.connections == len(some))
+            github.open.set()
+            await together
+            time.passed = 60.0
+            await client.get(ISSUE, max_age=0)
+            await asyncio.to_thread(wait_until, lambda: github.connections == 1)
+
+    asyncio.run(scenario())
+
+
+def test_a_request_that_comes_too_late_is_told(github, answering, client_of) -> None:
+    """Once the connections are closed none is opened again."""
+    github.answer = lambda _: answering.of(issue())
+
+    async def scenario() -> None:
+        async with client_of(github.url) as client:
+            await client.get(PULL)
+            await client.stop()
+            with pytest.raises(errors.Unreachable, match="are closed"):
+                await client.get(ISSUE)
+
+    asyncio.run(scenario())
+    assert github.paths == [PULL.path]
 
 
 def test_requests_that_were_given_up_leave_nothing_to_others(github, answering, client_of) -> None:
