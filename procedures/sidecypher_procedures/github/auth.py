@@ -1,6 +1,7 @@
 """Who asks GitHub: nobody, a token, the token in a file, or an installation of a GitHub App."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -168,8 +169,8 @@ class AppAuthentication:
 
     async def _renew(self) -> _InstallationToken:
         if self._refusal is not None and self._clock.monotonic() < self._refused_until:
-            # It is raised many times, and would grow by each.
-            raise self._refusal.with_traceback(None)
+            # It is told many times: what is done to one of them is nothing to the others.
+            raise copy(self._refusal)
         try:
             self._token = await self._ask()
         except GithubError as error:

@@ -5,6 +5,7 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -393,8 +394,8 @@ class Connection:
         if self._clock.monotonic() >= known.ends:
             return None
         if isinstance(known.outcome, GithubError):
-            # It is raised many times, and would grow by each.
-            raise known.outcome.with_traceback(None)
+            # It is told many times: what is done to one of them is nothing to the others.
+            raise copy(known.outcome)
         return known.outcome
 
     def _refuse(self, credential: Credential, outcome: Reply | GithubError) -> None:

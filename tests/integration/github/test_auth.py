@@ -588,6 +588,47 @@ def test_a_refused_app_is_asked_for_once_for_all_rows(
     asyncio.run(scenario())
 
 
+async def failures(client):
+    """Give the errors of two reads, which tell the same."""
+    with pytest.raises(errors.GithubError) as first:
+        await client.get(ISSUE)
+    with pytest.raises(errors.GithubError) as second:
+        await client.get(ISSUE)
+    assert vars(first.value) == vars(second.value)
+    return first.value, second.value
+
+
+def test_why_an_app_gets_no_token_is_an_error_of_each_call(installation, app_client) -> None:
+    """Who adds to the error that he gets changes that of nobody else."""
+    installation.refusal = installation.answering(403, body=b"{}")
+
+    async def scenario() -> None:
+        async with app_client() as client:
+            first, second = await failures(client)
+            assert first is not second
+
+    asyncio.run(scenario())
+    assert installation.github.paths == [TOKENS]
+
+
+def test_why_a_token_has_no_replacement_is_an_error_of_each_call(
+    github, answering, client_of, tmp_path, reads
+) -> None:
+    """Who adds to the error that he gets changes that of nobody else."""
+    file = tmp_path / "token"
+    file.write_text("ghp_old")
+    github.answer = lambda _: answering(401, body=b"{}")
+
+    async def scenario() -> None:
+        async with client_of(github.url, token_file=file) as client:
+            file.unlink()
+            first, second = await failures(client)
+            assert first is not second
+
+    asyncio.run(scenario())
+    assert len(reads) == 2
+
+
 def test_without_a_token_a_401_is_a_missing_token(github, answering, client_of) -> None:
     """A GitHub that wants a token now, and did not before, revoked none."""
     github.answer = lambda _: answering.of(issue())
