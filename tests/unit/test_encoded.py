@@ -1,6 +1,7 @@
 """An `EncodedRow` stands for its row: the same values, checked and written once."""
 
 import gc
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -82,6 +83,29 @@ def test_a_value_that_holds_itself_is_refused_when_it_is_made():
 def test_the_garbage_collector_has_nothing_to_do_with_it():
     """However many are kept, a search for garbage takes no longer."""
     assert not gc.is_tracked(EncodedRow.of(Anything(value=[])))
+
+
+def test_any_body_may_give_one_for_a_row():
+    """Alone, in a list or in a stream, it is the row that it was made of."""
+    kept = EncodedRow.of(Pair(left=1, right_one=AT))
+
+    @procedure("test.one")
+    def one() -> Pair | None:
+        return kept
+
+    @procedure("test.many")
+    def many() -> list[Pair]:
+        return [kept, Pair(left=2, right_one=None)]
+
+    @procedure("test.stream")
+    def stream() -> Iterator[Pair]:
+        yield kept
+
+    with ProcedureEnvironment(one, many, stream) as environment:
+        found = [environment.call(f"test.{name}") for name in ("one", "many", "stream")]
+
+    first = {"left": 1, "rightOne": AT}
+    assert found == [[first], [first, {"left": 2, "rightOne": None}], [first]]
 
 
 def test_an_own_batch_may_give_one_for_a_row():
