@@ -18,7 +18,7 @@
         ├── RedirectRefused      SC-512   a redirect or a page elsewhere, or too many redirects
         ├── UnexpectedStatus     SC-513   a status GitHub does not document for these requests
         ├── GithubSettingsError  SC-514   a SIDECYPHER_GITHUB_ setting cannot be used
-        ├── GraphqlRefused       SC-515   GitHub refused a GraphQL query as a whole, or has none
+        ├── GraphqlRefused       SC-515   a GraphQL query was refused, or there is no GraphQL
         ├── CredentialRevoked    SC-520   401: the token was accepted before and no longer is
         ├── AppRefused           SC-521   the GitHub App gets no token for its installation
         ├── NotAnIssue           SC-525   a pull request was to be merged as an issue
@@ -176,7 +176,7 @@ class GithubSettingsError(GithubError):
 
 
 class GraphqlRefused(GithubError):
-    """GitHub refused a GraphQL query as a whole, as an old or closed Enterprise Server may."""
+    """GitHub refused a GraphQL query as a whole, or has no GraphQL: an Enterprise Server may."""
 
     code = "SC-515"
     default_hint = "Give the option `api` the value 'rest'."
