@@ -25,6 +25,9 @@ CONNECT_SECONDS: Final = 5.0
 REFUSED_SECONDS: Final = 60.0
 """How long a refused password is not used: again and again it would lock the user out of Neo4j."""
 
+IDLE_SECONDS: Final = 2.0
+"""A connection that rests for longer is tried before it is used: Neo4j may have been restarted."""
+
 _CONNECTIONS: Final = 4
 
 # What Neo4j says of a right password too, after too many that were wrong.
@@ -46,18 +49,22 @@ class Refusals:
         self._refused: Address | None = None
         self._again = 0.0
 
-    def take_turn(self, address: "Address") -> None:
+    def take_turn(self, address: "Address") -> bool:
         """Let one statement a minute try a password that was refused.
+
+        Returns:
+            Whether this is such a try, which has to be made by a new connection.
 
         Raises:
             Neo4jUnavailable: It is not time yet.
         """
         with self._lock:
             if address != self._refused:
-                return
+                return False
             if time.monotonic() < self._again:
                 raise _refusal()
             self._again = time.monotonic() + REFUSED_SECONDS
+            return True
 
     def note(self, address: "Address") -> None:
         """Remember that Neo4j has refused the password of this address."""
@@ -66,7 +73,7 @@ class Refusals:
             self._again = time.monotonic() + REFUSED_SECONDS
 
     def forget(self) -> None:
-        """A password was accepted."""
+        """A password was accepted; that an older connection goes on does not tell so."""
         self._refused = None
 
 
@@ -88,6 +95,8 @@ class BoltConnection:
         self._lock = threading.Lock()
         self._driver: neo4j.Driver | None = None
         self._address: Address | None = None
+        self._used = 0.0
+        self._is_closed = False
 
     def run(self, cypher: LiteralString, params: dict[str, Any], seconds: float) -> list[Record]:
         """Run a statement, and wait for its records.
@@ -103,13 +112,10 @@ class BoltConnection:
         address = self._address_now()
         if address is None:
             raise Neo4jUnavailable("No Neo4j is known to the sidecar", retryable=True)
-        self._refusals.take_turn(address)
+        if self._refusals.take_turn(address) or address != self._address:
+            self._let_go()
         try:
-            driver = self._driver_of(address)
-        # The driver tells of such an address by errors of many types.
-        except Exception as error:
-            raise Neo4jUnavailable("The address of Neo4j cannot be used") from error
-        try:
+            driver = self._opened(address)
             with driver.session() as session:
                 found = session.run(neo4j.Query(cypher, timeout=seconds), params)
                 records = [record.data() for record in found]
@@ -124,9 +130,9 @@ class BoltConnection:
                 ) from error
             raise CypherError(error.message or "", neo4j_code=error.code or "") from error
         except (DriverError, OSError) as error:
-            self.close()
+            self._let_go()
             raise Neo4jUnavailable("Neo4j cannot be reached", retryable=True) from error
-        self._refusals.forget()
+        self._used = time.monotonic()
         return records
 
     def _address_now(self) -> "Address | None":
@@ -137,24 +143,47 @@ class BoltConnection:
 
     def _refuse(self, address: "Address") -> Neo4jUnavailable:
         self._refusals.note(address)
-        self.close()
+        self._let_go()
         return _refusal()
 
     def close(self) -> None:
-        """Close what is open; what runs now fails."""
+        """Close what is open, and open nothing any more; what runs now fails."""
+        with self._lock:
+            self._is_closed = True
+        self._let_go()
+
+    def _let_go(self) -> None:
         with self._lock:
             driver, self._driver = self._driver, None
         if driver is not None:
             driver.close()
 
-    def _driver_of(self, address: "Address") -> "neo4j.Driver":
-        if address != self._address:
-            self.close()
+    def _opened(self, address: "Address") -> "neo4j.Driver":
+        """Return the driver once it has a connection that lives.
+
+        Before, it is nobody else's: a driver that is closed while it opens a connection keeps that
+        one open, and uses it.
+        """
         with self._lock:
-            if self._driver is None:
-                self._driver = _connect(address)
-                self._address = address
-            return self._driver
+            driver, self._driver = self._driver, None
+        is_new = driver is None
+        driver = driver or _connect(address)
+        try:
+            if is_new or time.monotonic() - self._used > IDLE_SECONDS:
+                driver.verify_connectivity()
+            if is_new:
+                self._refusals.forget()
+            self._keep(driver, address)
+        except BaseException:
+            driver.close()
+            raise
+        return driver
+
+    def _keep(self, driver: "neo4j.Driver", address: "Address") -> None:
+        with self._lock:
+            if self._is_closed:
+                raise Neo4jUnavailable("The connection to Neo4j was closed", retryable=True)
+            self._driver, self._address = driver, address
 
 
 class BoltClient:
@@ -238,12 +267,16 @@ def _connect(address: "Address") -> "neo4j.Driver":
     import neo4j  # noqa: PLC0415
 
     uri, auth = address
-    made: neo4j.Driver = neo4j.GraphDatabase.driver(
-        uri,
-        auth=auth,
-        max_connection_pool_size=1,
-        connection_timeout=CONNECT_SECONDS,
-        connection_acquisition_timeout=CONNECT_SECONDS,
-        notifications_min_severity="OFF",
-    )
+    try:
+        made: neo4j.Driver = neo4j.GraphDatabase.driver(
+            uri,
+            auth=auth,
+            max_connection_pool_size=1,
+            connection_timeout=CONNECT_SECONDS,
+            connection_acquisition_timeout=CONNECT_SECONDS,
+            notifications_min_severity="OFF",
+        )
+    # The driver tells of such an address by errors of many types.
+    except Exception as error:
+        raise Neo4jUnavailable("The address of Neo4j cannot be used") from error
     return made

@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
+import time
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
 from fix_waiting import awaited, wait_until
 
-from sidecypher import BoltClient, CypherError, Neo4jUnavailable
+from sidecypher import BoltClient, CypherError, Neo4jUnavailable, bolt
 
 
 @pytest.fixture
@@ -125,6 +127,32 @@ async def test_what_neo4j_asks_to_try_again_has_its_code(session, client_of):
         await client_of().run("CALL test.later($mark, 1)", mark="bolt client's code")
 
     assert caught.value.details["neo4jCode"].startswith("Neo.TransientError.")
+
+
+@awaited
+async def test_connections_that_broke_at_rest_hurt_no_statement(client_of, proxies, server, now):
+    """A restart of Neo4j ends all of them; each is made anew before it is used again."""
+    proxy = proxies(int(server.facts["bolt"].rpartition(":")[2]))
+    client = client_of(proxy.port)
+    await four_at_once(client)
+    assert proxy.accepted == 4
+    proxy.drop()
+    now[0] += bolt.IDLE_SECONDS + 1
+
+    assert await four_at_once(client) == [[{"one": 1}]] * 4
+    assert proxy.accepted == 8
+
+
+@pytest.fixture
+def now(monkeypatch):
+    """How far the clock of connections is ahead; the test sets it."""
+    ahead, monotonic = [0.0], time.monotonic
+    monkeypatch.setattr(bolt, "time", SimpleNamespace(monotonic=lambda: monotonic() + ahead[0]))
+    return ahead
+
+
+async def four_at_once(client):
+    return await asyncio.gather(*(client.run("RETURN 1 AS one") for _ in range(4)))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from fix_waiting import awaited
 from neo4j.exceptions import AuthError, Neo4jError
 
 from sidecypher import BoltClient, Neo4jUnavailable, bolt
-from sidecypher.bolt import BoltConnection
+from sidecypher.bolt import BoltConnection, Refusals
 
 LOCKED_OUT = Neo4jError._hydrate_neo4j(
     code="Neo.ClientError.Security.AuthenticationRateLimit", message="too often"
@@ -19,19 +19,24 @@ class Driver:
 
     def __init__(self, error=None):
         self.error = error
+        self.opened = 0
         self.asked = 0
+        self.closed = 0
+
+    def verify_connectivity(self):
+        self.opened += 1
+        if self.error is not None:
+            raise self.error
 
     def session(self):
         return contextlib.nullcontext(self)
 
     def run(self, *_):
         self.asked += 1
-        if self.error is not None:
-            raise self.error
         return []
 
     def close(self):
-        pass
+        self.closed += 1
 
 
 @pytest.fixture
@@ -46,9 +51,9 @@ def now(monkeypatch):
 def connected(monkeypatch):
     """Make a connection to a stand-in."""
 
-    def make(driver, address=lambda: ("bolt://x", None)):
+    def make(driver, address=lambda: ("bolt://x", None), refusals=None):
         monkeypatch.setattr(bolt, "_connect", lambda *_: driver)
-        return BoltConnection(address)
+        return BoltConnection(address, refusals)
 
     return make
 
@@ -84,7 +89,7 @@ def test_a_refused_password_is_tried_once_a_minute(connected, now, error):
             with pytest.raises(Neo4jUnavailable, match="refused") as caught:
                 ask(connection)
             assert caught.value.retryable
-        assert driver.asked == asked
+        assert driver.opened == asked
         now[0] += bolt.REFUSED_SECONDS
 
     driver.error = None
@@ -102,17 +107,88 @@ def test_another_password_is_tried_at_once(connected, now):
     driver.error = None
 
     assert ask(connection) == []
-    assert driver.asked == 2
+    assert driver.opened == 2
+
+
+def test_an_older_connection_does_not_prove_a_password(connected, now, monkeypatch):
+    """Neo4j lets it go on with a password that it would refuse by now."""
+    refusals, older = Refusals(), Driver()
+    going_on = connected(older, refusals=refusals)
+    ask(going_on)
+    refused = Driver(AuthError("no"))
+    opening = connected(refused, refusals=refusals)
+
+    def meanwhile(*_):
+        with pytest.raises(Neo4jUnavailable):
+            ask(opening)
+        return []
+
+    monkeypatch.setattr(older, "run", meanwhile)
+    assert ask(going_on) == []
+    with pytest.raises(Neo4jUnavailable, match="refused"):
+        ask(opening)
+
+    assert refused.opened == 1
+
+
+def test_a_try_of_a_refused_password_is_made_by_a_new_connection(connected, now):
+    """An older one would tell nothing of the password, and others would wait on."""
+    refusals, older = Refusals(), Driver()
+    going_on = connected(older, refusals=refusals)
+    ask(going_on)
+    refusals.note(("bolt://x", None))
+    now[0] += bolt.REFUSED_SECONDS
+
+    assert [ask(going_on) for _ in range(2)] == [[]] * 2
+    assert (older.opened, older.closed) == (2, 1)
+
+
+def test_a_connection_that_rested_is_tried_first(connected, now):
+    """Neo4j may have been restarted; one in steady use is not asked twice each time."""
+    driver = Driver()
+    connection = connected(driver)
+    for _ in range(3):
+        ask(connection)
+    assert driver.opened == 1
+    now[0] += bolt.IDLE_SECONDS + 1
+
+    ask(connection)
+
+    assert (driver.opened, driver.asked) == (2, 4)
+
+
+def test_a_connection_that_was_closed_opens_nothing(connected):
+    """Such as one whose address is found only after its statement was cancelled."""
+    driver = Driver()
+    connection = connected(driver)
+    connection.close()
+
+    with pytest.raises(Neo4jUnavailable, match="was closed"):
+        ask(connection)
+
+    assert (driver.asked, driver.closed) == (0, 1)
+
+
+def test_a_connection_that_is_closed_while_it_opens_runs_nothing(connected, monkeypatch):
+    """Whoever opens it closes it: from outside nothing is to be seen yet that could be closed."""
+    driver = Driver()
+    connection = connected(driver)
+    monkeypatch.setattr(driver, "verify_connectivity", connection.close)
+
+    with pytest.raises(Neo4jUnavailable, match="was closed"):
+        ask(connection)
+
+    assert (driver.asked, driver.closed) == (0, 1)
 
 
 @pytest.mark.parametrize("error", [ValueError("port"), ModuleNotFoundError("scheme")], ids=repr)
 def test_an_address_that_cannot_be_used_is_told(monkeypatch, error):
     """Whatever the driver raises, it is `Neo4jUnavailable`, which trying again does not help."""
 
-    def fail(*_):
+    def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(bolt, "_connect", fail)
+    monkeypatch.setattr("neo4j.GraphDatabase.driver", fail)
     with pytest.raises(Neo4jUnavailable, match="cannot be used") as caught:
         ask(BoltConnection(lambda: ("bolt://x", None)))
 
