@@ -5,11 +5,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, LiteralString, TypeVar
+from typing import TYPE_CHECKING, Any, Final, LiteralString
 
 from sidecypher.errors import CypherError, Neo4jUnavailable
+from sidecypher.threads import in_thread
 
 if TYPE_CHECKING:
     import neo4j
@@ -37,8 +37,6 @@ _LOCKED_OUT: Final = "Neo.ClientError.Security.AuthenticationRateLimit"
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 Record = dict[str, Any]
-
-_Result = TypeVar("_Result")
 
 
 class Refusals:
@@ -225,11 +223,11 @@ class BoltClient:
         connection = self._idle.pop()
         work = partial(connection.run, cypher, params, RUN_SECONDS)
         try:
-            return await asyncio.wrap_future(_in_thread(work))
+            return await asyncio.wrap_future(in_thread(work, "sidecypher-bolt"))
         except asyncio.CancelledError:
             # Nobody waits for its thread any more, which must end, and meet no other statement.
             self._all.remove(connection)
-            _in_thread(connection.close)
+            in_thread(connection.close, "sidecypher-bolt")
             connection = self._connect()
             self._all.add(connection)
             raise
@@ -245,22 +243,6 @@ class BoltClient:
 def _refusal() -> Neo4jUnavailable:
     # Somebody may give the user that password, or unlock it: then the next try does.
     return Neo4jUnavailable("Neo4j has refused the sidecar's password", retryable=True)
-
-
-def _in_thread(work: Callable[[], _Result]) -> Future[_Result]:
-    """Do it in a thread that holds up neither an author's threads nor the end of the process."""
-    ended: Future[_Result] = Future()
-    # From now on it cannot be cancelled, so that its end can be told whenever it comes.
-    ended.set_running_or_notify_cancel()
-
-    def run() -> None:
-        try:
-            ended.set_result(work())
-        except Exception as error:  # noqa: BLE001 - whoever waits is told
-            ended.set_exception(error)
-
-    threading.Thread(target=run, name="sidecypher-bolt", daemon=True).start()
-    return ended
 
 
 def _connect(address: "Address") -> "neo4j.Driver":

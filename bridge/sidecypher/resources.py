@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from sidecypher.telemetry import logger
+from sidecypher.threads import in_thread
 
 _Resource = TypeVar("_Resource")
 
@@ -73,7 +74,7 @@ class Resources:
             for name in ("drain", "stop"):
                 try:
                     _call(getattr(made, name, None), await_)
-                except Exception as error:  # noqa: BLE001 - an author's method may raise anything
+                except BaseException as error:  # noqa: BLE001 - an author's may raise anything
                     _not_stopped(kind, error)
 
     @property
@@ -83,22 +84,42 @@ class Resources:
 
     async def drain(self) -> None:
         """Have objects end what they have begun, all at once, while calls are still served."""
-        await asyncio.gather(*(_end(kind, made, "drain") for kind, made in self._made.items()))
+        # A copy: calls go on, and may make objects.
+        made = list(self._made.items())
+        await asyncio.gather(*(_end(kind, _drained(each)) for kind, each in made))
 
     async def stop(self) -> None:
         """Stop all objects that can be stopped, the latest first; one that fails stops no other."""
         while self._made:
-            await _end(*self._made.popitem(), "stop")
+            kind, made = self._made.popitem()
+            await _end(kind, _stopped(made))
 
 
-async def _end(kind: type, made: object, name: str) -> None:
-    """Call a method, plain or async, of an object that may not have it."""
+async def _drained(made: object) -> None:
+    """Drain an object that may not know how, a plain way in a thread: calls are still served."""
+    drain = getattr(made, "drain", None)
+    if inspect.iscoroutinefunction(drain):
+        await drain()
+    elif drain is not None:
+        await asyncio.wrap_future(in_thread(drain, "sidecypher-drain"))
+
+
+async def _stopped(made: object) -> None:
+    stop = getattr(made, "stop", None)
+    ended = stop() if stop is not None else None
+    if inspect.isawaitable(ended):
+        await ended
+
+
+async def _end(kind: type, ending: Awaitable[None]) -> None:
+    """Await it; what an author's method raises is nobody else's."""
     try:
-        method = getattr(made, name, None)
-        ended = method() if method is not None else None
-        if inspect.isawaitable(ended):
-            await ended
-    except Exception as error:  # noqa: BLE001 - an author's method may raise anything
+        await ending
+    except BaseException as error:
+        task = asyncio.current_task()
+        # Who ends a task of their own and awaits it raises the same as who is cancelled.
+        if task is not None and task.cancelling():
+            raise
         _not_stopped(kind, error)
 
 
@@ -120,5 +141,5 @@ def _defines(module: ModuleType, kind: type) -> bool:
     return found is kind
 
 
-def _not_stopped(kind: type, error: Exception) -> None:
+def _not_stopped(kind: type, error: BaseException) -> None:
     logger().error("resource not stopped", resource=kind.__name__, type=type(error).__name__)

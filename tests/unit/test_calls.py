@@ -253,7 +253,7 @@ def test_objects_are_stopped_in_reverse_order():
 
 
 def test_objects_are_drained_together_before_they_are_stopped(capsys):
-    """None waits for another, by a plain or an async `drain`; one that fails is logged by type."""
+    """None waits for another; one that fails is logged by type."""
     seen = []
 
     class First:
@@ -262,7 +262,7 @@ def test_objects_are_drained_together_before_they_are_stopped(capsys):
             seen.append("first")
 
     class Second:
-        def drain(self):
+        async def drain(self):
             others.set()
             raise ValueError("payload")
 
@@ -281,6 +281,57 @@ def test_objects_are_drained_together_before_they_are_stopped(capsys):
 
     assert seen == ["first", "stopped"]
     assert "payload" not in "".join(capsys.readouterr())
+
+
+def test_a_plain_drain_holds_up_no_call():
+    """It runs in a thread, while the event loop goes on."""
+    drained = threading.Event()
+
+    class Plain:
+        def drain(self):
+            assert drained.wait(30)
+            others.append("plain")
+
+    class Other:
+        async def drain(self):
+            others.append("async")
+            drained.set()
+
+    others, resources = [], Resources()
+    resources.get(Plain)
+    resources.get(Other)
+    asyncio.run(resources.drain())
+
+    assert others == ["async", "plain"]
+
+
+@pytest.mark.parametrize("ends", [Resources.drain, Resources.stop], ids=["drain", "stop"])
+@pytest.mark.parametrize("raised", [asyncio.CancelledError, SystemExit])
+def test_an_object_that_raises_what_ends_tasks_ends_no_other(ends, raised):
+    """An author who cancels a task of their own and awaits it raises `CancelledError`."""
+    seen, resources = [], Resources()
+
+    class Other:
+        async def drain(self):
+            # So that the one that fails does it first.
+            await asyncio.sleep(0)
+            seen.append("other")
+
+        async def stop(self):
+            seen.append("other")
+
+    class Broken:
+        async def drain(self):
+            raise raised
+
+        async def stop(self):
+            raise raised
+
+    resources.get(Other)
+    resources.get(Broken)
+    asyncio.run(ends(resources))
+
+    assert seen == ["other"]
 
 
 def test_an_object_that_is_dropped_is_drained_and_stopped():
