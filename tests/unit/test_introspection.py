@@ -45,6 +45,15 @@ def slow(ctx: Context) -> Iterator[Text]:
 """
 
 
+DRAIN = """
+Shared.drain = lambda self: self.log.drained.wait(30)
+"""
+
+
+class Log(list):
+    """What has been stopped, and an attribute that holds up who ends."""
+
+
 class Bench:
     """The parts of a sidecar, without a socket."""
 
@@ -93,7 +102,7 @@ class Bench:
 @pytest.fixture
 def stopped():
     """What shared objects have been stopped."""
-    threading.stop_log = []
+    threading.stop_log = Log()
     yield threading.stop_log
     del threading.stop_log
 
@@ -197,8 +206,24 @@ def test_shared_objects_of_replaced_classes_are_stopped_when_nobody_uses_them(be
 
     list(stream)
     bench.inspector.tend()
-    assert stopped == ["old"]
+    wait_until(lambda: stopped == ["old"])
     assert [row["value"] for row in bench.call("kg.slow")] == ["new"] * 18
+
+
+def test_an_object_that_takes_long_to_end_holds_up_nobody(bench, stopped):
+    """Calls beyond their time, and a silent event loop, are looked for by the same thread."""
+    drained = threading.stop_log.drained = threading.Event()
+    bench.write("slow.py", SLOW.format(word="old") + DRAIN)
+    bench.reload()
+    bench.call("kg.slow")
+    bench.write("slow.py", SLOW.format(word="new"))
+    bench.reload()
+
+    bench.inspector.tend()
+    assert stopped == []
+
+    drained.set()
+    wait_until(lambda: stopped == ["old"])
 
 
 def test_shared_objects_of_code_that_stays_are_not_stopped(bench, stopped):

@@ -4,6 +4,7 @@ import contextvars
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from sidecypher.health import Check
 from sidecypher.loading import Loaded, load
 from sidecypher.loading.changes import Change, changes_between
 from sidecypher.resources import Resources
+from sidecypher.threads import in_thread
 
 _PING_SECONDS: Final = 2.0
 _STOP_SECONDS: Final = 5.0
@@ -95,7 +97,11 @@ class Inspector:
         self._unused = [(kinds, users) for kinds, users in waiting if users & running]
         for kinds, users in waiting:
             if not users & running:
-                self._resources.drop(kinds, lambda start: self._await(start, _STOP_SECONDS))
+                # Whoever tends has calls to look after meanwhile.
+                in_thread(partial(self._drop, kinds), "sidecypher-drop")
+
+    def _drop(self, kinds: list[type]) -> None:
+        self._resources.drop(kinds, lambda start: self._await(start, _STOP_SECONDS))
 
     def _await(self, start: Callable[[], Awaitable[Any]], seconds: float) -> Any:
         return self._loop.run(start, contextvars.copy_context(), seconds)
