@@ -234,8 +234,9 @@ class Sidecar:
         self._stopping.set()
         grace = Deadline.after(self._settings.shutdown_seconds)
         if self._resources.can_drain:
-            # Before calls are refused: what is drained may need this very sidecar's procedures.
-            self._drain(grace)
+            # Before calls are refused: what is drained may need this very sidecar's procedures. The
+            # other half is for the calls that begin meanwhile.
+            self._drain(grace.remaining() / 2)
         seconds = grace.remaining()
         self._dispatcher.refuse_new()
         if self._membership is not None:
@@ -255,10 +256,10 @@ class Sidecar:
             self._spans.stop(max(grace.remaining(), FLUSH_SECONDS))
         logger().info("sidecar stopped")
 
-    def _drain(self, grace: Deadline) -> None:
+    def _drain(self, seconds: float) -> None:
         nothing = contextvars.Context()
         job = self._loop.submit(self._resources.drain, nothing, lambda _job: None)
-        self._tend_while(lambda: not job.is_done, grace.remaining())
+        self._tend_while(lambda: not job.is_done, seconds)
         self._loop.cancel(job)
 
     def _await_calls(self, seconds: float) -> None:

@@ -1,5 +1,6 @@
 """The sidecar as a process: when it is there, how it ends, what it leaves behind."""
 
+import asyncio
 import contextlib
 import signal
 import socket
@@ -11,8 +12,10 @@ import httpx
 import pytest
 from fix_waiting import promised, wait_until
 
+from sidecypher.app import Sidecar
 from sidecypher.errors import CallError
 from sidecypher.rendezvous import read_rendezvous, running_sidecars
+from sidecypher.settings import load_settings
 
 
 def test_a_sidecar_is_there_once_its_file_is_and_gone_with_it(start_sidecar):
@@ -41,6 +44,24 @@ def test_a_sidecar_is_there_once_its_file_is_and_gone_with_it(start_sidecar):
     assert events[0] == "sidecar ready"
     assert events[-1] == "sidecar stopped"
     assert (running.run_dir / "token").read_text().strip() not in running.log.read_text()
+
+
+def test_what_is_drained_leaves_half_of_the_grace_to_calls(tmp_path, monkeypatch):
+    """They begin until all is drained, and those that began last have time as well."""
+
+    class Endless:
+        async def drain(self):
+            await asyncio.Event().wait()
+
+    sidecar = Sidecar(load_settings({"home": tmp_path, "shutdown_seconds": 60.0}, {}))
+    sidecar._resources.provide(Endless())
+    waited = []
+    monkeypatch.setattr(sidecar, "_tend_while", lambda _goes_on, seconds: waited.append(seconds))
+    sidecar.start()
+    sidecar.stop()
+
+    drained, *_ = waited
+    assert 0 < drained <= 30
 
 
 def test_a_second_sidecar_joins_the_first_one(start_sidecar):
