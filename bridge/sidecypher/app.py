@@ -17,7 +17,13 @@ from sidecypher.bolt import BoltClient
 from sidecypher.counting import GraphCounter
 from sidecypher.credentials import load_credentials
 from sidecypher.dispatch import Dispatcher
-from sidecypher.executors import STOP_SECONDS, EventLoop, ProcessWorkers
+from sidecypher.executors import (
+    KILL_SECONDS,
+    STEP_SECONDS,
+    STOP_SECONDS,
+    EventLoop,
+    ProcessWorkers,
+)
 from sidecypher.health import health_routes
 from sidecypher.introspection.inspector import Inspector
 from sidecypher.loading import Loaded, load
@@ -30,7 +36,7 @@ from sidecypher.spans import export_spans
 from sidecypher.telemetry import Telemetry, configure_logging, logger
 from sidecypher.transport.http import HttpApi
 from sidecypher.transport.py4j import Py4JServer
-from sidecypher.transport.server import HttpServer
+from sidecypher.transport.server import CLOSE_SECONDS, HttpServer
 from sidecypher.transport.webhooks import WebhookApi
 from sidecypher.types import Deadline, Limits
 from sidecypher.wakeup import STOP_SIGNALS, Wakeup
@@ -51,11 +57,23 @@ SILENCE_SECONDS: Final = 5.0
 FLUSH_SECONDS: Final = 1.0
 """How long spans may take to be sent at the end, when calls have used up the grace."""
 
-END_SECONDS: Final = 8.0
-"""How long a sidecar may take to end beyond its grace, when each of its parts takes its time."""
-
 LEAVE_SECONDS: Final = 0.2
 """How long a sidecar that has left still refuses calls: plugins look every 50 ms who is there."""
+
+_EXIT_SECONDS: Final = 1.0
+
+END_SECONDS: Final = (
+    LEAVE_SECONDS
+    + STOP_SECONDS
+    # Processes, and the thread that keeps them.
+    + 2 * KILL_SECONDS
+    # Shared objects, the tasks that are left, and the thread of the loop.
+    + 3 * STEP_SECONDS
+    + CLOSE_SECONDS
+    + FLUSH_SECONDS
+    + _EXIT_SECONDS
+)
+"""How long a sidecar may take to end beyond its grace, when each of its parts takes its time."""
 
 
 class Sidecar:

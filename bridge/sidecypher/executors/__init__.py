@@ -3,7 +3,8 @@
 from typing import Protocol
 
 from sidecypher.errors import CallError
-from sidecypher.executors.loop import CLEANUP_SECONDS, STOP_SECONDS, EventLoop
+from sidecypher.executors.loop import CLEANUP_SECONDS, STEP_SECONDS, STOP_SECONDS, EventLoop
+from sidecypher.executors.messages import KILL_SECONDS
 from sidecypher.executors.pages import PAGE_ROWS, Page
 from sidecypher.executors.process import ProcessRunning
 from sidecypher.executors.tasks import AsyncRunning
@@ -12,7 +13,9 @@ from sidecypher.executors.workers import ProcessWorkers
 
 __all__ = [
     "CLEANUP_SECONDS",
+    "KILL_SECONDS",
     "PAGE_ROWS",
+    "STEP_SECONDS",
     "STOP_SECONDS",
     "AsyncRunning",
     "EventLoop",

@@ -12,6 +12,8 @@ from typing import Any, Final
 STOP_SECONDS: Final = 0.25
 """How long a cancelled async body may take to clean up before its caller is answered."""
 
+STEP_SECONDS: Final = 4 * STOP_SECONDS
+"""How long each step of the loop's own end may take."""
 
 CLEANUP_SECONDS: Final = 5.0
 """How long a `finally` may take before it is ended: interrupted, or cancelled where it awaits.
@@ -180,9 +182,9 @@ class EventLoop:
         self._loop.call_soon_threadsafe(self._cancel_jobs)
         for start in (*last, self._cancel_rest):
             with contextlib.suppress(TimeoutError):
-                self.run(start, contextvars.copy_context(), STOP_SECONDS * 4)
+                self.run(start, contextvars.copy_context(), STEP_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(STOP_SECONDS * 4)
+        self._thread.join(STEP_SECONDS)
 
     def _cancel_jobs(self) -> None:
         for task in self._jobs:

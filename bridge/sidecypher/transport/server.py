@@ -29,7 +29,9 @@ MOST_CONNECTIONS: Final = 128
 _LOCAL_HOST: Final = re.compile(
     rb"(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?\Z", re.IGNORECASE
 )
-_STOP_SECONDS: Final = 2.0
+
+CLOSE_SECONDS: Final = 2.0
+"""How long requests under way may take to end when the server stops."""
 
 
 class HttpServer:
@@ -94,7 +96,7 @@ class HttpServer:
     def stop(self) -> None:
         """Stop serving."""
         self._server.should_exit = True
-        self._thread.join(_STOP_SECONDS)
+        self._thread.join(CLOSE_SECONDS)
         self._socket.close()
 
 
