@@ -205,6 +205,23 @@ async def test_a_statement_that_nobody_waits_for_is_ended(held, client_of, proxi
     assert await client.run("RETURN 1 AS one") == [{"one": 1}]
 
 
+@awaited
+async def test_a_statement_that_is_cancelled_while_it_connects_is_not_begun(
+    session, client_of, proxies, server
+):
+    """Nobody sees yet what is to be closed; it is closed all the same."""
+    proxy = proxies(int(server.facts["bolt"].rpartition(":")[2]))
+    proxy.down.delay = 0.2
+    client = client_of(proxy.port)
+    task = asyncio.create_task(client.run("CREATE (:Cancelled)"))
+    await asyncio.to_thread(wait_until, lambda: proxy.connections)
+
+    task.cancel()
+
+    await asyncio.to_thread(wait_until, lambda: not proxy.connections)
+    assert session.run("MATCH (n:Cancelled) RETURN count(n) AS n").single()["n"] == 0
+
+
 def waiting_for_lock(transaction):
     """Tell whether the statement of a client has got as far as Neo4j."""
     found = transaction.run(
