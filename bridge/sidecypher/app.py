@@ -20,7 +20,6 @@ from sidecypher.dispatch import Dispatcher
 from sidecypher.executors import (
     KILL_SECONDS,
     STEP_SECONDS,
-    STOP_SECONDS,
     EventLoop,
     ProcessWorkers,
 )
@@ -60,11 +59,14 @@ FLUSH_SECONDS: Final = 1.0
 LEAVE_SECONDS: Final = 0.2
 """How long a sidecar that has left still refuses calls: plugins look every 50 ms who is there."""
 
+ANSWER_SECONDS: Final = 1.0
+"""How long cancelled calls may take to be answered: their bodies have `STOP_SECONDS` to let go."""
+
 _EXIT_SECONDS: Final = 1.0
 
 END_SECONDS: Final = (
     LEAVE_SECONDS
-    + STOP_SECONDS
+    + ANSWER_SECONDS
     # Processes, and the thread that keeps them.
     + 2 * KILL_SECONDS
     # Shared objects, the tasks that are left, and the thread of the loop.
@@ -263,8 +265,8 @@ class Sidecar:
             time.sleep(LEAVE_SECONDS)
         self._await_calls(seconds)
         self._dispatcher.cancel_all()
-        # What was cancelled still gets its answer, if its body lets go.
-        self._await_calls(STOP_SECONDS)
+        # What was cancelled still gets its answer.
+        self._await_calls(ANSWER_SECONDS)
         self._py4j.stop()
         self._workers.stop()
         self._loop.stop([self._resources.stop])
