@@ -93,6 +93,12 @@ class Server:
             supervisor.resume()
             self.await_sidecar()
 
+    def kill_sidecar(self):
+        """Kill the supervised sidecar, and wait until it is gone: a dying one still listens."""
+        sidecar = self.process("sidecar")
+        sidecar.kill()
+        sidecar.wait(30)
+
     def await_sidecar(self):
         """Wait until a sidecar that a test has killed is replaced."""
         wait_until(self._sidecar_serves)

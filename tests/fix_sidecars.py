@@ -264,5 +264,5 @@ def behind_proxy(server):
             content = Rendezvous(read_rendezvous(folder).fingerprint, [there])
             write_private(folder / FILE, msgspec.json.encode(content))
         yield proxy
-        server.process("sidecar").kill()
+        server.kill_sidecar()
         server.await_successor(found.pid)

@@ -16,7 +16,7 @@ def test_a_call_whose_sidecar_is_killed_has_an_unknown_outcome(server, session, 
     evidence.await_body(mark)
 
     begun = time.monotonic()
-    server.process("sidecar").kill()
+    server.kill_sidecar()
     caller.join(10)
 
     assert caller.ended - begun < promised(1.0)

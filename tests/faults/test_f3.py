@@ -28,7 +28,7 @@ def test_a_pool_is_dropped_with_its_sidecar(server, session, evidence):
     for caller in held:
         caller.join(10)
 
-    server.process("sidecar").kill()
+    server.kill_sidecar()
     after = server.await_successor(before)
     callers = [evidence.call(ASK) for _ in range(CALLERS)]
     for caller in callers:

@@ -88,7 +88,7 @@ def test_a_lost_sidecar_is_for_the_client(server, driver, session, evidence):
     mark = evidence.mark()
     caller = evidence.call("CALL test.hang(20, $mark)", mark=mark)
     wait_until(lambda: mark in session.run("CALL test.running()").value())
-    server.process("sidecar").kill()
+    server.kill_sidecar()
     caller.join(10)
 
     check(caller.error, "SC-212", FAILED)

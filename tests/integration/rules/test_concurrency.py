@@ -63,7 +63,7 @@ def test_a_sidecar_that_dies_between_statements_leaves_nothing(rules, server, dr
         with ThreadPoolExecutor(1) as pool:
             writing = pool.submit(rules.add, "formal tone", ruleId="r1")
             wait_until(lambda: _creates_the_rule(driver))
-            server.process("sidecar").kill()
+            server.kill_sidecar()
             holder.rollback()
             with pytest.raises((ClientError, DatabaseError, TransientError), match=r"SC-2\d\d"):
                 writing.result()

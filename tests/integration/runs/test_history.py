@@ -133,7 +133,7 @@ def test_no_writer_forks_loses_or_reorders_a_run(runs, driver, server):
     with acting(driver, server, ids, history):
         wait_until(lambda: len(history.acknowledged) > 100)
         pid = server.sidecar.pid
-        server.process("sidecar").kill()
+        server.kill_sidecar()
         server.await_successor(pid)
     server.await_sidecar()
 
