@@ -34,7 +34,7 @@ from sidecypher.settings import Settings
 from sidecypher.spans import export_spans
 from sidecypher.telemetry import Telemetry, configure_logging, logger
 from sidecypher.transport.http import HttpApi
-from sidecypher.transport.py4j import Py4JServer
+from sidecypher.transport.py4j import SEND_SECONDS, Py4JServer
 from sidecypher.transport.server import CLOSE_SECONDS, HttpServer
 from sidecypher.transport.webhooks import WebhookApi
 from sidecypher.types import Deadline, Limits
@@ -67,6 +67,7 @@ _EXIT_SECONDS: Final = 1.0
 END_SECONDS: Final = (
     LEAVE_SECONDS
     + ANSWER_SECONDS
+    + SEND_SECONDS
     # Processes, and the thread that keeps them.
     + 2 * KILL_SECONDS
     # Shared objects, the tasks that are left, and the thread of the loop.

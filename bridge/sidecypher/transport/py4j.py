@@ -17,6 +17,7 @@ import socket
 import ssl
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Final
@@ -27,6 +28,9 @@ from sidecypher.dispatch import Dispatcher, Session
 from sidecypher.errors import CallCancelled, ListenError, MessageTooLarge, ProtocolError
 from sidecypher.telemetry import Telemetry, logger
 from sidecypher.types import Deadline, Limits
+
+SEND_SECONDS: Final = 1.0
+"""How long answers may take to be sent when the server stops."""
 
 _AUTHENTICATE: Final = protocol.AUTH_COMMAND_NAME.encode()
 _CALL: Final = protocol.CALL_PROXY_COMMAND_NAME.encode()
@@ -150,6 +154,11 @@ class Connection:
         finally:
             self.close()
             self._dispatcher.disconnected(self._session)
+
+    def read_no_more(self) -> None:
+        """Let the thread write the answer that it has, and end where it would read again."""
+        with contextlib.suppress(OSError):
+            self._plain.shutdown(socket.SHUT_RD)
 
     def close(self) -> None:
         """Close the socket; a thread that reads from it wakes up."""
@@ -343,13 +352,18 @@ class Py4JServer:
             self._telemetry.connections.set(len(self._connections))
 
     def stop(self) -> None:
-        """Close the listener and every connection."""
+        """Close the listener and every connection, once answers that are on their way are sent."""
         self._stopped.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         with self._lock:
             connections = list(self._connections)
+        for connection in connections:
+            connection.read_no_more()
+        patience = Deadline.after(SEND_SECONDS)
+        while self._connections and not patience.expired():
+            time.sleep(_PAUSE_SECONDS)
         for connection in connections:
             connection.close()
 
