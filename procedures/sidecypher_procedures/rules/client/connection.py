@@ -6,6 +6,7 @@ on an event loop of a thread of its own, where it is cancelled when its time is 
 
 import asyncio
 import re
+import socket
 import threading
 from concurrent.futures import Future
 from contextlib import suppress
@@ -38,7 +39,17 @@ _OF_CALLER: Final[dict[str, type[RulesError]]] = {
 }
 _CLOSE_SECONDS: Final = 2.0
 _GRACE_SECONDS: Final = 1.0
-_SHARE_OF_CALL: Final = 0.8
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """An event loop that closes what it was cancelled to connect; the driver does not."""
+
+    async def sock_connect(self, sock: socket.socket, address: Any) -> None:
+        try:
+            await super().sock_connect(sock, address)
+        except asyncio.CancelledError:
+            sock.close()
+            raise
 
 
 class Connection:
@@ -50,7 +61,7 @@ class Connection:
 
     def __init__(self, settings: ClientSettings) -> None:
         self._settings = settings
-        self._loop = asyncio.new_event_loop()
+        self._loop = _Loop()
         self._driver: neo4j.AsyncDriver | None = None
         self._is_reached = False
         self._lock = threading.Lock()
@@ -135,12 +146,10 @@ class Connection:
         if self._driver is None:
             settings = self._settings
             password = settings.password
-            shortest = min(settings.timeout, settings.write_timeout)
             self._driver = neo4j.AsyncGraphDatabase.driver(
                 settings.uri,
                 auth=None if password is None else (settings.user, password.get_secret_value()),
-                # Below the time of a call: the driver leaks a socket whose making is cancelled.
-                connection_timeout=min(settings.connect_timeout, _SHARE_OF_CALL * shortest),
+                connection_timeout=settings.connect_timeout,
                 max_transaction_retry_time=settings.write_timeout,
                 # A notification quotes the statement, which is nothing that an agent's log needs.
                 notifications_min_severity="OFF",
