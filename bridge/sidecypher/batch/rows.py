@@ -1,5 +1,6 @@
 """The rows of a batch: each call's own, between its number and its error."""
 
+import copy
 import functools
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
@@ -142,8 +143,10 @@ class BatchRows:
         """
         context.check()
         if not self.is_read:
-            error.message = f"In row {index} of the batch: {error.message}"
-            raise error
+            # A copy: another row, or another call, may have been given the same error.
+            told_of = copy.copy(error)
+            told_of.message = f"In row {index} of the batch: {error.message}"
+            raise told_of from error
         told = ErrorBody.of(error)
         row = [index, *self._nulls]
         row[self._error_at] = {"code": told.code, "message": told.message, "hint": told.hint}

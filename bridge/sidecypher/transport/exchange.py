@@ -8,7 +8,6 @@ the call.
 import asyncio
 import math
 import secrets
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -24,11 +23,15 @@ from sidecypher.errors import MessageTooLarge, SidecypherError
 from sidecypher.executors import STOP_SECONDS
 from sidecypher.registry import Procedure
 from sidecypher.state import deadline_exceeded, no_transaction
+from sidecypher.threads import in_thread
 from sidecypher.transport.openapi import STREAM_TYPE
 from sidecypher.transport.problems import RequestRefused, problem
 
 GRACE_SECONDS: Final = STOP_SECONDS + 0.1
 """How long a call may take to say itself that its time is used up, and again when cancelled."""
+
+# The slots of `HttpApi` bound how many there are.
+_THREAD: Final = "sidecypher-http-call"
 
 _UNICODE_ENDS: Final = (
     (b"\xc2\x85", b"\\u0085"),
@@ -235,7 +238,7 @@ class Exchange:
     async def _page(self, work: Callable[[], Rows]) -> Rows:
         """Have a page made on a thread, for as long as there is time and a client."""
         begun = time.monotonic()
-        self._work = _in_thread(work)
+        self._work = in_thread(work, _THREAD)
         page: asyncio.Future[Rows] = asyncio.wrap_future(self._work)
         either: set[asyncio.Future[Any]] = {page, self._watch}
         patience = self._left + GRACE_SECONDS
@@ -255,7 +258,7 @@ class Exchange:
     def _end(self, *, open_: bool) -> None:
         """Close the call, if it has rows left; its body's `finally` may take its time."""
         if open_:
-            self._work = _in_thread(self._call.close)
+            self._work = in_thread(self._call.close, _THREAD)
 
     async def _begin(self, kind: str, length: int | None = None) -> None:
         headers = [(b"content-type", kind.encode())]
@@ -285,21 +288,3 @@ def _one_a_line(text: bytes) -> bytes:
     for end, escaped in _UNICODE_ENDS:
         text = text.replace(end, escaped)
     return text
-
-
-def _in_thread(work: Callable[[], Any]) -> "Future[Any]":
-    """Run something on a thread of its own.
-
-    Not on a pool of the standard library: its threads keep a process from ending while a body
-    hangs. The slots of `HttpApi` bound how many there are.
-    """
-    done: Future[Any] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - it is raised where the result is taken
-            done.set_exception(error)
-
-    threading.Thread(target=run, name="sidecypher-http-call", daemon=True).start()
-    return done
