@@ -1,6 +1,6 @@
 """Appending events to a run: one writer at a time, each event once, at the next place."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
@@ -137,12 +137,13 @@ class _Appending:
         parents = self._parents(event)
         self._standing = self._standing.after(event.type.storage, event.state)
         self._seq += 1
+        content_digest = event.content_digest
         known = Known(
             id=event.id,
             run_id=self._held.run_id,
             seq=self._seq,
-            content_digest=event.content_digest,
-            digest=chained(event.content_digest, self._seq, (parent.digest for parent in parents)),
+            content_digest=content_digest,
+            digest=chained(content_digest, self._seq, (parent.digest for parent in parents)),
         )
         self._events[event.id] = known
         self._new.append(known)
@@ -185,13 +186,18 @@ class _Appending:
 
 
 def _write(ctx: Context, held: Lock, new: Sequence[Appended]) -> None:
+    payloads = {
+        each.known.id: _payload(each.event.content)
+        for each in new
+        if each.event.content is not None and _is_long(each.event.content)
+    }
     ctx.run(
         _WRITE,
         runId=held.run_id,
         run=_run_properties(held, new),
         events=[
             {
-                "properties": _properties(each, held.now),
+                "properties": _properties(each, held.now) | _text(each, payloads),
                 "labels": list(each.event.type.labels),
                 "parentIds": [parent.id for parent in each.parents],
             }
@@ -200,19 +206,27 @@ def _write(ctx: Context, held: Lock, new: Sequence[Appended]) -> None:
     )
     if held.last_seq == 0:
         ctx.run(_BEGIN, runId=held.run_id, id=new[0].known.id)
-    payloads = [
-        {"id": each.known.id, "sha256": sha256(each.event.content), "content": each.event.content}
-        for each in new
-        if each.event.content is not None and _is_long(each.event.content)
-    ]
     if payloads:
+        kept = [{"id": name, **payload} for name, payload in payloads.items()]
         # In one order, so that no two writers of the same texts wait for each other.
-        ctx.run(_KEEP, payloads=sorted(payloads, key=itemgetter("sha256")))
+        ctx.run(_KEEP, payloads=sorted(kept, key=itemgetter("sha256")))
     link(ctx, held, [each.event for each in new])
 
 
 def _is_long(content: str) -> bool:
     return len(content.encode("utf-8", "surrogatepass")) > INLINE_BYTES
+
+
+def _payload(content: str) -> dict[str, str]:
+    return {"sha256": sha256(content), "content": content}
+
+
+def _text(each: Appended, payloads: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return what an event has of its text: itself, or where it is kept."""
+    payload = payloads.get(each.known.id)
+    if payload is not None:
+        return {"payloadSha256": payload["sha256"]}
+    return {} if each.event.content is None else {"content": each.event.content}
 
 
 def _run_properties(held: Lock, new: Sequence[Appended]) -> dict[str, Any]:
@@ -248,11 +262,6 @@ def _properties(each: Appended, now: datetime) -> dict[str, Any]:
         "runState": each.standing.state,
         "runResult": each.standing.result,
     }
-    if event.content is not None:
-        if _is_long(event.content):
-            properties["payloadSha256"] = sha256(event.content)
-        else:
-            properties["content"] = event.content
     if event.type.role is not None:
         properties |= {"role": event.type.role, "timestamp": created_at}
     return properties

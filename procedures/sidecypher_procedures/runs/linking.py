@@ -10,7 +10,7 @@ from sidecypher_procedures.runs.errors import UnknownReference
 from sidecypher_procedures.runs.inputs import EventInput
 from sidecypher_procedures.runs.locking import Lock
 
-# Each gives the ids that it has found.
+# Each gives the ids that it has found; an agent is always found.
 _LINK: Final[dict[str, LiteralString]] = {
     "EXECUTED_BY": """
         UNWIND $links AS link
@@ -42,7 +42,6 @@ _TARGET: Final = {
     "RESPONDS_TO": "message",
     "REFERENCES": "issue",
     "SUGGESTS_EDIT_TO": "plan",
-    "EXECUTED_BY": "agent",
 }
 # The latest call of an id is the one that is answered: ids of calls repeat in long runs. A call of
 # another run, which this one was forked from, is not this run's to change.

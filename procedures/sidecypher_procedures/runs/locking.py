@@ -20,7 +20,7 @@ _LOCK: Final = """
         r.startedAt IS NOT NULL AS started, datetime.realtime() AS now,
         COLLECT {
             UNWIND ids AS id MATCH (e:Event {id: id})
-            RETURN e {.id, .runId, .seq, .type, .contentDigest, .digest}
+            RETURN e {.id, .runId, .seq, .contentDigest, .digest}
         } AS events
 """
 
