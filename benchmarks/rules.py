@@ -3,13 +3,13 @@
 import argparse
 import itertools
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median, quantiles
 
 import neo4j
 
+from benchmarks.clients import rate
 from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import installed
 from benchmarks.measures import Samples
@@ -143,27 +143,18 @@ def _writes(driver: neo4j.Driver, scale: Scale) -> Samples:
 
 def _clients(driver: neo4j.Driver, scale: Scale) -> Samples:
     return {
-        "one_rate": _rate(driver, 1, scale.seconds),
-        "eight_rate": _rate(driver, 8, scale.seconds),
+        "one_rate": rate(driver, 1, scale.seconds, _add_rules),
+        "eight_rate": rate(driver, 8, scale.seconds, _add_rules),
     }
 
 
-def _rate(driver: neo4j.Driver, clients: int, seconds: float) -> float:
-    """Return the rules per second of clients that each write into a scope of their own."""
-    end = time.monotonic() + seconds
-
-    def write(number: int) -> int:
-        scope = {"user": "clients", "scope": "project", "scopeId": f"c{number}"}
-        with driver.session() as session:
-            for count, text in enumerate(itertools.cycle(("formal tone", "casual tone"))):
-                if time.monotonic() > end:
-                    return count
-                rule = {**scope, "text": text}
-                session.execute_write(lambda tx, rule=rule: tx.run(_ADD, rule=rule).consume())
-        raise AssertionError
-
-    with ThreadPoolExecutor(clients) as pool:
-        return sum(pool.map(write, [next(_numbers) for _ in range(clients)])) / seconds
+def _add_rules(session: neo4j.Session) -> Iterator[None]:
+    """State rules that contradict each other, in a scope of one's own."""
+    scope = {"user": "clients", "scope": "project", "scopeId": f"c{next(_numbers)}"}
+    for text in itertools.cycle(("formal tone", "casual tone")):
+        rule = {**scope, "text": text}
+        session.execute_write(lambda tx, rule=rule: tx.run(_ADD, rule=rule).consume())
+        yield
 
 
 def _reads(driver: neo4j.Driver, scale: Scale) -> Samples:

@@ -1,15 +1,15 @@
 """`python -m benchmarks.runs`: what an event of a run costs."""
 
 import argparse
-import itertools
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 import neo4j
 
+from benchmarks.clients import rate
 from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import installed
 from benchmarks.measures import Samples
@@ -151,26 +151,17 @@ def _batches(driver: neo4j.Driver, scale: Scale) -> Samples:
 
 def _clients(driver: neo4j.Driver, scale: Scale) -> Samples:
     return {
-        "one_rate": _rate(driver, 1, scale.seconds),
-        "eight_rate": _rate(driver, 8, scale.seconds),
+        "one_rate": rate(driver, 1, scale.seconds, _append_events),
+        "eight_rate": rate(driver, 8, scale.seconds, _append_events),
     }
 
 
-def _rate(driver: neo4j.Driver, clients: int, seconds: float) -> float:
-    """Return the events per second of clients that each append to a run of their own."""
-    end = time.monotonic() + seconds
-
-    def write(_: int) -> int:
-        with driver.session() as session:
-            run = _new(session)
-            for count in itertools.count():
-                if time.monotonic() > end:
-                    return count
-                session.run(_APPEND, _one(run)).consume()
-        raise AssertionError
-
-    with ThreadPoolExecutor(clients) as pool:
-        return sum(pool.map(write, range(clients))) / seconds
+def _append_events(session: neo4j.Session) -> Iterator[None]:
+    """Append events to a run of one's own."""
+    run = _new(session)
+    while True:
+        session.run(_APPEND, _one(run)).consume()
+        yield
 
 
 def _long(driver: neo4j.Driver, scale: Scale) -> Samples:
