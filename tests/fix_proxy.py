@@ -112,6 +112,9 @@ class Proxy:
         link = Link(caller, peer)
         with self._lock:
             self._links.add(link)
+        # Whoever closes the proxy does not see a link that is not among the others yet.
+        if self._closed.is_set():
+            link.close()
         back = threading.Thread(target=self._pump, args=(link, peer, caller, self.down))
         back.start()
         self._pump(link, caller, peer, self.up)

@@ -45,26 +45,36 @@ class GraphCounter:
         self._size = size
         self._lock = threading.Lock()
         self._asked = -REFRESH_SECONDS
-        self._thread: threading.Thread | None = None
+        self._is_busy = False
+        self._is_stopped = False
 
     def refresh(self) -> None:
         """Have the graph counted, unless that was done a moment ago or is being done."""
         with self._lock:
             now = time.monotonic()
-            is_busy = self._thread is not None and self._thread.is_alive()
-            if is_busy or now - self._asked < REFRESH_SECONDS:
+            if self._is_stopped or self._is_busy or now - self._asked < REFRESH_SECONDS:
                 return
-            self._asked = now
-            self._thread = threading.Thread(
-                target=self._count, name="sidecypher-counter", daemon=True
-            )
-            self._thread.start()
+            self._asked, self._is_busy = now, True
+        threading.Thread(target=self._run, name="sidecypher-counter", daemon=True).start()
 
     def stop(self) -> None:
-        """Close the connection; what is being asked fails, and nobody waits for it."""
+        """Close the connection, or have it closed after what is being asked; nobody waits."""
         with self._lock:
-            self._asked = float("inf")
+            self._is_stopped = True
+            if self._is_busy:
+                # The driver is not to be closed while it is used: it would open a connection again.
+                return
         self._neo4j.close()
+
+    def _run(self) -> None:
+        try:
+            self._count()
+        finally:
+            with self._lock:
+                self._is_busy = False
+                is_stopped = self._is_stopped
+            if is_stopped:
+                self._neo4j.close()
 
     def _count(self) -> None:
         try:
