@@ -3,7 +3,6 @@
 import threading
 
 import pytest
-from fix_waiting import wait_until
 
 from sidecypher import counting
 from sidecypher.counting import GraphCounter
@@ -13,16 +12,15 @@ from sidecypher.settings import load_settings
 
 
 class Silent:
-    """A connection to a Neo4j that does not answer, until it is closed."""
+    """A connection to a Neo4j that does not answer for long."""
 
     def __init__(self, _address):
-        self.asked, self.closed = threading.Event(), threading.Event()
-        self.ended = []
+        self.asked, self.answers, self.closed = (threading.Event() for _ in range(3))
 
     def run(self, *_):
         self.asked.set()
-        self.ended.append(self.closed.wait(60))
-        raise Neo4jUnavailable("closed")
+        self.answers.wait(60)
+        raise Neo4jUnavailable("no answer")
 
     def close(self):
         self.closed.set()
@@ -32,17 +30,27 @@ class Silent:
 def neo4j(monkeypatch):
     made = Silent(None)
     monkeypatch.setattr(counting, "BoltConnection", lambda _address: made)
-    # Longer than the stand-in waits: who waits for Neo4j finds that it has given up.
-    monkeypatch.setattr(counting, "PATIENCE_SECONDS", 120.0)
     return made
 
 
 def test_a_sidecar_that_ends_waits_for_no_count(neo4j, tmp_path):
-    """The connection is closed under a statement that Neo4j does not answer."""
+    """A connection is not closed under a statement; whoever stops does not wait until it ends."""
     counter = GraphCounter(load_settings({"home": tmp_path}, {}), GraphSize())
     counter.refresh()
     neo4j.asked.wait(30)
 
     counter.stop()
+    assert not neo4j.closed.is_set()
 
-    wait_until(lambda: neo4j.ended == [True])
+    neo4j.answers.set()
+    assert neo4j.closed.wait(30)
+
+
+def test_a_counter_that_rests_is_closed_at_once(neo4j, tmp_path):
+    """Nothing is asked after a stop."""
+    counter = GraphCounter(load_settings({"home": tmp_path}, {}), GraphSize())
+    counter.stop()
+    counter.refresh()
+
+    assert neo4j.closed.is_set()
+    assert not neo4j.asked.is_set()
