@@ -13,7 +13,8 @@
         ├── SequenceConflict   SC-907   the run has gone on since the caller last looked
         ├── IllegalState       SC-908   a run cannot go from its state to that one
         ├── UnknownReference   SC-909   what an event refers to is not in the graph
-        └── RunsSettingsError  SC-910   a SIDECYPHER_RUNS_ setting cannot be used
+        ├── RunsSettingsError  SC-910   a SIDECYPHER_RUNS_ setting cannot be used
+        └── UnknownEvent       SC-911   no event has this id
 
 No content of an event is ever in an error: it is data of a user.
 """
@@ -97,3 +98,10 @@ class RunsSettingsError(RunsError):
     """A setting of the `runs` procedures is unknown or cannot be used."""
 
     code = "SC-910"
+
+
+class UnknownEvent(RunsError):
+    """No event has this id."""
+
+    code = "SC-911"
+    default_hint = "`runs.events` gives the events of a run."
