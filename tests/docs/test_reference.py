@@ -44,6 +44,14 @@ from sidecypher_procedures.rules.suspecting import JUDGEMENT_KEYS
 from sidecypher_procedures.runs.creating import OPTION_KEYS as RUN_KEYS
 from sidecypher_procedures.runs.inputs import EVENT_KEYS
 from sidecypher_procedures.runs.naming import EVENT_TYPES
+from sidecypher_procedures.runs.plans.inputs import (
+    COMMENT_KEYS,
+    DECISION_KEYS,
+    IMPLEMENT_KEYS,
+    PLAN_KEYS,
+    REVISION_KEYS,
+)
+from sidecypher_procedures.runs.plans.statuses import STEPS
 from sidecypher_procedures.runs.reading import EVENTS_KEYS
 from sidecypher_procedures.runs.settings import RunsSettings
 from sidecypher_procedures.runs.states import BORNE, NEXT
@@ -423,6 +431,33 @@ def test_the_table_of_event_types_is_true():
         ]
         for kind in EVENT_TYPES
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "keys"),
+    [
+        ("create", "key", PLAN_KEYS),
+        ("revise", "key", REVISION_KEYS),
+        ("comment", "key", COMMENT_KEYS),
+        *((name, "option", DECISION_KEYS) for name in ("review", "approve", "reject")),
+        ("implement", "option", IMPLEMENT_KEYS),
+    ],
+)
+def test_keys_of_plans_are_documented(name, first, keys):
+    """docs/runs.md has every key of plans and comments that is not one of every event."""
+    table = rows(section("docs/runs.md", f"runs.plan.{name}"), first)
+
+    assert [code_in(row[0])[0] for row in table] == [key for key in keys if key not in EVENT_KEYS]
+
+
+def test_the_life_of_a_plan_is_documented():
+    """docs/runs.md has every step of the life of a plan."""
+    told = {}
+    for call, before, then in rows(section("docs/runs.md", "Plans"), "call"):
+        steps = dict.fromkeys(code_in(before), code_in(then)[0])
+        told.setdefault(code_in(call)[0].removeprefix("runs.plan."), {}).update(steps)
+
+    assert told == STEPS
 
 
 def _texts(kind):

@@ -14,7 +14,10 @@
         ├── IllegalState       SC-908   a run cannot go from its state to that one
         ├── UnknownReference   SC-909   what an event refers to is not in the graph
         ├── RunsSettingsError  SC-910   a SIDECYPHER_RUNS_ setting cannot be used
-        └── UnknownEvent       SC-911   no event has this id
+        ├── UnknownEvent       SC-911   no event has this id
+        ├── UnknownPlan        SC-912   no plan has this id
+        ├── PlanSuperseded     SC-913   the plan has a newer version
+        └── IllegalStatus      SC-914   this cannot be done with a plan of its status
 
 No content of an event is ever in an error: it is data of a user.
 """
@@ -105,3 +108,22 @@ class UnknownEvent(RunsError):
 
     code = "SC-911"
     default_hint = "`runs.events` gives the events of a run."
+
+
+class UnknownPlan(RunsError):
+    """No plan has this id."""
+
+    code = "SC-912"
+    default_hint = "`runs.plan.create` writes plans, and gives their ids."
+
+
+class PlanSuperseded(RunsError):
+    """The plan has a newer version."""
+
+    code = "SC-913"
+
+
+class IllegalStatus(RunsError):
+    """This cannot be done with a plan of its status."""
+
+    code = "SC-914"

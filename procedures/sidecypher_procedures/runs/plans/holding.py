@@ -1,0 +1,95 @@
+"""A plan whose run is locked, as every writer of it finds it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from sidecypher import Context
+from sidecypher_procedures.fields import shown_id
+from sidecypher_procedures.runs.errors import PlanSuperseded, UnknownPlan
+from sidecypher_procedures.runs.plans.rows import PlanRow
+from sidecypher_procedures.runs.plans.statuses import Status
+
+# The lock is that of `runs.locking`: what is read after the SET cannot change any more. What plain
+# Cypher has written may lack status and version.
+_HOLD: Final = """
+    MATCH (p:Plan {id: $planId})
+    MATCH (r:WorkflowRun {id: p.runId})
+    SET r.lock = true
+    WITH p, r, datetime.realtime() AS now
+    RETURN r.id AS runId, now, p.deletedAt IS NOT NULL AS deleted,
+        coalesce(p.status, 'draft') AS status, coalesce(p.version, 1) AS version,
+        [(n:Plan)-[:PREVIOUS_VERSION]->(p) | n.id] AS nextIds,
+        [(u:User)-[a:REVIEWS|APPROVES|REJECTS]->(p) | [type(a), u.id]] AS decisions,
+        [(p)-[:IMPLEMENTS]->(i:Issue) | i.id] AS issues
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPlan:
+    """A version of a plan that this transaction has to itself until it ends.
+
+    Attributes:
+        id: Its id.
+        run_id: The run that it was written to.
+        status: Its status.
+        version: Its number, from 1.
+        next_id: The id of the version after it, None when it is the latest.
+        decisions: Who has done what: types of relationships with ids of users.
+        issues: Ids of the issues that it implements.
+        now: The time at which the lock was had.
+    """
+
+    id: str
+    run_id: str
+    status: Status
+    version: int
+    next_id: str | None
+    decisions: set[tuple[str, str]]
+    issues: list[str]
+    now: datetime
+
+    def check_latest(self) -> None:
+        """Check that no version comes after this one.
+
+        Raises:
+            PlanSuperseded: One does.
+        """
+        if self.next_id is not None:
+            raise PlanSuperseded(
+                f"The plan `{shown_id(self.id)}` has a newer version",
+                hint=f"The version after it is `{shown_id(self.next_id)}`.",
+            )
+
+    def row(self, status: Status | None = None) -> PlanRow:
+        """Return what procedures tell of it, with another status than it had if one is given."""
+        return PlanRow(
+            plan_id=self.id,
+            status=status or self.status,
+            version=self.version,
+            run_id=self.run_id,
+        )
+
+
+def hold(ctx: Context, plan_id: str) -> HeldPlan:
+    """Lock the run of a plan until the transaction ends, and read the plan.
+
+    Raises:
+        UnknownPlan: No plan of a run has this id, or it was deleted.
+    """
+    found = ctx.run(_HOLD, planId=plan_id)
+    if not len(found):
+        raise UnknownPlan(f"There is no plan `{shown_id(plan_id)}` of a run")
+    record = found.single()
+    if record["deleted"]:
+        raise UnknownPlan(f"The plan `{shown_id(plan_id)}` was deleted")
+    return HeldPlan(
+        id=plan_id,
+        run_id=record["runId"],
+        status=record["status"],
+        version=record["version"],
+        next_id=next(iter(record["nextIds"]), None),
+        decisions={(action, user) for action, user in record["decisions"]},
+        issues=record["issues"],
+        now=record["now"],
+    )
