@@ -47,7 +47,7 @@ _TARGET: Final = {
 # another run, which this one was forked from, is not this run's to change.
 _ANSWER: Final = """
     UNWIND $answers AS answer
-    MATCH (result:ToolResult {id: answer.from})
+    MATCH (result:Event {id: answer.from})
     CALL (answer, result) {
         MATCH (call:ToolCall)
         WHERE call.runId = $runId AND call.toolCallId = answer.to AND call.seq < result.seq
