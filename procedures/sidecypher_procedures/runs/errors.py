@@ -14,7 +14,7 @@
         ├── IllegalState       SC-908   a run cannot go from its state to that one
         ├── UnknownReference   SC-909   what an event refers to is not in the graph
         ├── RunsSettingsError  SC-910   a SIDECYPHER_RUNS_ setting cannot be used
-        ├── UnknownEvent       SC-911   no event has this id
+        ├── UnknownEvent       SC-911   no event has this id, or is at this place
         ├── UnknownPlan        SC-912   no plan has this id
         ├── PlanSuperseded     SC-913   the plan has a newer version
         └── IllegalStatus      SC-914   this cannot be done with a plan of its status
@@ -104,7 +104,7 @@ class RunsSettingsError(RunsError):
 
 
 class UnknownEvent(RunsError):
-    """No event has this id."""
+    """No event has this id, or is at this place."""
 
     code = "SC-911"
     default_hint = "`runs.events` gives the events of a run."

@@ -9,6 +9,7 @@ from sidecypher_procedures.runs.appending import Appended
 from sidecypher_procedures.runs.appending import append as append_events
 from sidecypher_procedures.runs.creating import RunInput, create_run
 from sidecypher_procedures.runs.errors import InvalidOption, UnknownRun
+from sidecypher_procedures.runs.forking import fork_run
 from sidecypher_procedures.runs.inputs import EventInput
 from sidecypher_procedures.runs.locking import unknown_run
 from sidecypher_procedures.runs.reading import EventsOptions, events_of, run_named, states_of
@@ -16,6 +17,7 @@ from sidecypher_procedures.runs.rows import (
     AppendedRow,
     Created,
     EventRow,
+    Forked,
     RunRow,
     StateRow,
     Verified,
@@ -90,6 +92,12 @@ def events(ctx: Context, run_id: str, options: dict[str, Any] = NO_OPTIONS) -> I
 def verify(ctx: Context, run_id: str) -> Verified:
     """Tell whether a run's history is as it was written."""
     return verify_run(ctx, run_id)
+
+
+@procedure("runs.fork", mode="WRITE")
+def fork(ctx: Context, run_id: str, seq: int, options: dict[str, Any] = NO_OPTIONS) -> Forked:
+    """Begin a run that shares the events of another one up to a place."""
+    return fork_run(ctx, run_id, seq, options)
 
 
 def _state(ctx: Context, run_id: str) -> StateRow:

@@ -62,3 +62,11 @@ class Verified(Row):
         int | None, Description("the place of the first fault, null if there is none")
     ]
     reason: Annotated[str | None, Description("what is wrong there, null if nothing is")]
+
+
+class Forked(Row):
+    """A run that shares the beginning of another one."""
+
+    id: str
+    forked_from: Annotated[str, Description("the run whose events it shares")]
+    seq: Annotated[int, Description("the place of the last event that it shares")]
