@@ -20,7 +20,8 @@ from sidecypher.types import Limits
 PREFIX: Final = "SIDECYPHER_"
 
 _OWN_PREFIXES: Final = (
-    *("SIDECYPHER_GITHUB_", "SIDECYPHER_RULES_", "SIDECYPHER_GRAPHRAG_", "SIDECYPHER_TEST_"),
+    *("SIDECYPHER_GITHUB_", "SIDECYPHER_RULES_", "SIDECYPHER_RUNS_", "SIDECYPHER_GRAPHRAG_"),
+    "SIDECYPHER_TEST_",
 )
 """Variables of procedures, of the memory's client or of tests, which check them themselves."""
 

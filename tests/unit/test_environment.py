@@ -2,9 +2,11 @@
 
 import pytest
 
+from sidecypher.settings import Settings, load_settings
 from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.rules.client import ClientSettings
 from sidecypher_procedures.rules.settings import RulesSettings
+from sidecypher_procedures.runs.settings import RunsSettings
 
 VARIABLES = [
     (GithubSettings, "SIDECYPHER_GITHUB_READ_TIMEOUT"),
@@ -12,12 +14,24 @@ VARIABLES = [
     (GithubSettings, "SIDECYPHER_GITHUB_BASE_URL"),
     (GithubSettings, "GITHUB_TOKEN"),
     (RulesSettings, "SIDECYPHER_RULES_STRATEGY"),
+    (RunsSettings, "SIDECYPHER_RUNS_TIMEOUT"),
     (ClientSettings, "SIDECYPHER_GRAPHRAG_TIMEOUT"),
     (ClientSettings, "NEO4J_URI"),
 ]
 
 
-@pytest.mark.parametrize("settings", [GithubSettings, RulesSettings, ClientSettings])
+NAMESPACES = [GithubSettings, RulesSettings, RunsSettings, ClientSettings]
+
+
+@pytest.mark.parametrize("settings", NAMESPACES)
+def test_the_settings_of_the_sidecar_itself_leave_them_alone(settings):
+    """A variable of a namespace is none that the sidecar refuses as unknown."""
+    variable = f"{settings.model_config['env_prefix']}ANYTHING"
+
+    assert load_settings({}, {variable: "1"}) == Settings()
+
+
+@pytest.mark.parametrize("settings", NAMESPACES)
 def test_a_misspelt_variable_is_refused_with_the_known_ones(settings, monkeypatch):
     """A variable with the prefix that is no setting is named, with what could have been meant."""
     prefix = settings.model_config["env_prefix"]
