@@ -42,7 +42,7 @@ _BEGIN: Final = """
 _KEEP: Final = """
     UNWIND $payloads AS payload
     MATCH (e:Event {id: payload.id})
-    MERGE (p:Payload {sha256: payload.sha256}) ON CREATE SET p.content = payload.content
+    MERGE (p:Payload {sha256: payload.sha256}) SET p.content = payload.content
     CREATE (e)-[:HAS_PAYLOAD]->(p)
 """
 _LEAVES: Final = """

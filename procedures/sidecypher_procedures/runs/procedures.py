@@ -8,6 +8,7 @@ from sidecypher_procedures.fields import Fields
 from sidecypher_procedures.runs.appending import Appended
 from sidecypher_procedures.runs.appending import append as append_events
 from sidecypher_procedures.runs.creating import RunInput, create_run
+from sidecypher_procedures.runs.deleting import delete_event as erase_event
 from sidecypher_procedures.runs.errors import InvalidOption, UnknownRun
 from sidecypher_procedures.runs.forking import fork_run
 from sidecypher_procedures.runs.inputs import EventInput
@@ -16,6 +17,7 @@ from sidecypher_procedures.runs.reading import EventsOptions, events_of, run_nam
 from sidecypher_procedures.runs.rows import (
     AppendedRow,
     Created,
+    Deleted,
     EventRow,
     Forked,
     RunRow,
@@ -61,6 +63,12 @@ def append_many(ctx: Context, run_id: str, events: list[dict[str, Any]]) -> Iter
     """Append events to a run in their order, all or none."""
     for done in append_events(ctx, run_id, [EventInput.parse(event) for event in events]):
         yield _row(run_id, done)
+
+
+@procedure("runs.deleteEvent", mode="WRITE")
+def delete_event(ctx: Context, event_id: str) -> Deleted:
+    """Erase what an event says; its place, its digests and its effect on the run's state stay."""
+    return erase_event(ctx, event_id)
 
 
 @procedure("runs.get")

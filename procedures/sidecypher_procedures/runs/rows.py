@@ -70,3 +70,12 @@ class Forked(Row):
     id: str
     forked_from: Annotated[str, Description("the run whose events it shares")]
     seq: Annotated[int, Description("the place of the last event that it shares")]
+
+
+class Deleted(Row):
+    """An event whose content is gone."""
+
+    id: str
+    seq: Annotated[int, Description("its place in the run, which it keeps")]
+    run_id: str
+    deleted: Annotated[bool, Description("false when it was deleted before")]
