@@ -1,17 +1,19 @@
 """Beginning a run, with what it is about and who began it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, LiteralString, Self
+from typing import Any, Final, Self
 from uuid import uuid4
 
 from sidecypher import Context
 from sidecypher_procedures.fields import LONGEST_NAME, Fields, shown_id
+from sidecypher_procedures.runs.attaching import tie
 from sidecypher_procedures.runs.digests import canonical
-from sidecypher_procedures.runs.errors import InvalidOption, RunTaken, UnknownReference
+from sidecypher_procedures.runs.errors import InvalidOption, RunTaken
 from sidecypher_procedures.runs.inputs import read_metadata
+from sidecypher_procedures.runs.targets import BASES, DELIVERY, USER, Target
 
-OPTION_KEYS: Final = (*("id", "initiatedBy", "triggeredBy", "postToGithub", "metadata"),)
+OPTION_KEYS: Final = (*("id", "basedOn", "initiatedBy", "triggeredBy", "postToGithub", "metadata"),)
 
 _CREATE: Final = """
     MERGE (r:WorkflowRun {id: $id})
@@ -20,17 +22,6 @@ _CREATE: Final = """
     WITH r, r.isNew IS NOT NULL AS created
     REMOVE r.isNew
     RETURN created, r.type AS type, r.state AS state
-"""
-_INITIATED_BY: Final = """
-    MATCH (r:WorkflowRun {id: $id})
-    MERGE (u:User {id: $target})
-    CREATE (r)-[:INITIATED_BY]->(u)
-    RETURN u.id AS id
-"""
-_TRIGGERED_BY: Final = """
-    MATCH (r:WorkflowRun {id: $id}), (w:GithubWebhookEvent {id: $target})
-    CREATE (r)-[:TRIGGERED_BY]->(w)
-    RETURN w.id AS id
 """
 
 
@@ -41,16 +32,14 @@ class RunInput:
     Attributes:
         id: Its id, made here unless given.
         type: What kind of workflow it is; any text.
-        initiated_by: The id of the user who began it, or None.
-        triggered_by: The id of the delivery that began it, or None.
+        targets: What it is based on, who began it, and the delivery that did.
         post_to_github: Whether its results are meant for GitHub, None if nobody said.
         metadata: JSON of a MAP, or None.
     """
 
     id: str
     type: str
-    initiated_by: str | None
-    triggered_by: str | None
+    targets: tuple[Target, ...]
     post_to_github: bool | None
     metadata: str | None
 
@@ -72,8 +61,7 @@ class RunInput:
         return cls(
             id=fields.identifier("id") or str(uuid4()),
             type=name,
-            initiated_by=fields.identifier("initiatedBy"),
-            triggered_by=fields.identifier("triggeredBy"),
+            targets=tuple(_read_targets(fields)),
             post_to_github=fields.flag("postToGithub") if "postToGithub" in fields else None,
             metadata=None if metadata is None else canonical(metadata),
         )
@@ -97,20 +85,25 @@ def create_run(ctx: Context, run: RunInput) -> bool:
 
     Raises:
         RunTaken: The id belongs to a run of another type.
-        UnknownReference: The delivery that triggered it is not there.
+        UnknownReference: What it is based on, or the delivery that triggered it, is not there.
+        UnknownOnGithub: GitHub does not have what it is to be based on.
     """
     found = ctx.run(_CREATE, id=run.id, properties=run.properties).single()
     if not found["created"]:
         if found["type"] != run.type:
             raise RunTaken(f"The id `{shown_id(run.id)}` belongs to a run of another type")
         return False
-    _attach(ctx, _INITIATED_BY, run.id, run.initiated_by, "user")
-    _attach(ctx, _TRIGGERED_BY, run.id, run.triggered_by, "delivery")
+    ties = [each for target in run.targets for each in target.find(ctx).ties]
+    if ties:
+        tie(ctx, run.id, ties)
     return True
 
 
-def _attach(
-    ctx: Context, statement: LiteralString, run_id: str, target: str | None, noun: str
-) -> None:
-    if target is not None and not len(ctx.run(statement, id=run_id, target=target)):
-        raise UnknownReference(f"There is no {noun} `{shown_id(target)}`")
+def _read_targets(fields: Fields) -> Iterator[Target]:
+    bases = Fields(fields.map("basedOn"), "basis", tuple(BASES), InvalidOption)
+    read = (
+        *(Target.read(kind, bases, name) for name, kind in BASES.items()),
+        Target.read(USER, fields, "initiatedBy"),
+        Target.read(DELIVERY, fields, "triggeredBy"),
+    )
+    yield from (target for target in read if target is not None)

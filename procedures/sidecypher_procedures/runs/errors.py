@@ -17,7 +17,9 @@
         ├── UnknownEvent       SC-911   no event has this id, or is at this place
         ├── UnknownPlan        SC-912   no plan has this id
         ├── PlanSuperseded     SC-913   the plan has a newer version
-        └── IllegalStatus      SC-914   this cannot be done with a plan of its status
+        ├── IllegalStatus      SC-914   this cannot be done with a plan of its status
+        ├── UnknownOnGithub    SC-922   GitHub has nothing of these names
+        └── InitiatorTaken     SC-923   another user has begun the run
 
 No content of an event is ever in an error: it is data of a user.
 """
@@ -127,3 +129,17 @@ class IllegalStatus(RunsError):
     """This cannot be done with a plan of its status."""
 
     code = "SC-914"
+
+
+class UnknownOnGithub(RunsError):
+    """GitHub has nothing of these names, or nothing that the token may see."""
+
+    code = "SC-922"
+    default_hint = "Check the names; what is private needs a token that may read it."
+
+
+class InitiatorTaken(RunsError):
+    """Another user has begun the run: it has only one who did."""
+
+    code = "SC-923"
+    default_hint = "Leave the run to its user, or begin another by `runs.create`."

@@ -7,6 +7,7 @@ from sidecypher import Context, procedure
 from sidecypher_procedures.fields import Fields
 from sidecypher_procedures.runs.appending import Appended
 from sidecypher_procedures.runs.appending import append as append_events
+from sidecypher_procedures.runs.attaching import attach
 from sidecypher_procedures.runs.creating import RunInput, create_run
 from sidecypher_procedures.runs.deleting import delete_event as erase_event
 from sidecypher_procedures.runs.errors import InvalidOption, UnknownRun
@@ -16,6 +17,7 @@ from sidecypher_procedures.runs.locking import unknown_run
 from sidecypher_procedures.runs.reading import EventsOptions, events_of, run_named, states_of
 from sidecypher_procedures.runs.rows import (
     AppendedRow,
+    Attached,
     Created,
     Deleted,
     EventRow,
@@ -25,6 +27,14 @@ from sidecypher_procedures.runs.rows import (
     Verified,
 )
 from sidecypher_procedures.runs.settings import Configuration
+from sidecypher_procedures.runs.targets import (
+    COMMIT,
+    ISSUE,
+    PULL_REQUEST,
+    REPOSITORY,
+    USER,
+    Target,
+)
 from sidecypher_procedures.runs.verifying import verify_run
 
 NO_OPTIONS: Final[dict[str, Any]] = {}
@@ -41,6 +51,36 @@ def create(
     run = RunInput.parse(type, options)
     created = create_run(ctx, run)
     return Created(id=run.id, state=_state(ctx, run.id).state, created=created)
+
+
+@procedure("runs.attachIssue", mode="WRITE")
+def attach_issue(ctx: Context, run_id: str, issue: Any) -> Attached:
+    """Base a run on an issue and its repository, unless it is so already."""
+    return attach(ctx, run_id, Target.required(ISSUE, "issue", issue))
+
+
+@procedure("runs.attachRepository", mode="WRITE")
+def attach_repository(ctx: Context, run_id: str, repository: Any) -> Attached:
+    """Base a run on a repository, unless it is so already."""
+    return attach(ctx, run_id, Target.required(REPOSITORY, "repository", repository))
+
+
+@procedure("runs.attachCommit", mode="WRITE")
+def attach_commit(ctx: Context, run_id: str, commit: Any) -> Attached:
+    """Base a run on a commit, unless it is so already."""
+    return attach(ctx, run_id, Target.required(COMMIT, "commit", commit))
+
+
+@procedure("runs.attachPullRequest", mode="WRITE")
+def attach_pull_request(ctx: Context, run_id: str, pull_request: Any) -> Attached:
+    """Tell that a run has generated a pull request, unless that was told already."""
+    return attach(ctx, run_id, Target.required(PULL_REQUEST, "pullRequest", pull_request))
+
+
+@procedure("runs.attachActor", mode="WRITE")
+def attach_actor(ctx: Context, run_id: str, user: str) -> Attached:
+    """Tell who began a run, unless that was told already."""
+    return attach(ctx, run_id, Target.required(USER, "user", user))
 
 
 @procedure("runs.append", mode="WRITE")

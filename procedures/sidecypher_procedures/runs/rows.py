@@ -16,6 +16,14 @@ class Created(Row):
     created: Annotated[bool, Description("false when it was there already")]
 
 
+class Attached(Row):
+    """A run that is attached to a thing."""
+
+    run_id: str
+    id: Annotated[str, Description("that of the thing's node; the SHA of a commit")]
+    attached: Annotated[bool, Description("false when it was so already")]
+
+
 class AppendedRow(Row):
     """An event that is in its run."""
 

@@ -1,0 +1,2 @@
+// Relationships:
+// (:Commit)-[:BELONGS_TO]->(:Repository)
