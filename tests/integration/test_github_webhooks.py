@@ -195,14 +195,39 @@ def test_a_webhook_drops_what_the_cache_has(session, deliver, github, recorded):
 
 
 def test_an_event_begins_the_run_that_is_set_for_it(session, deliver, recorded):
-    """The runs layer is called with the type that is set and the delivery's id."""
-    event = deliver("issues", one(recorded, "issues", "labeled"))
+    """The run has the type that is set, its delivery, and the issue and repository it is about."""
+    payload = one(recorded, "issues", "labeled")
+    event = deliver("issues", payload)
 
     run = session.run(
-        "MATCH (r:WorkflowRun)-[:TRIGGERED_BY]->(w:GithubWebhookEvent) "
-        "RETURN r.type AS type, w.id AS delivery"
+        """
+        MATCH (r:WorkflowRun)-[:TRIGGERED_BY]->(w:GithubWebhookEvent)
+        MATCH (r)-[:BASED_ON_ISSUE]->(i:Issue)-[:HAS_RUNS]->(r)
+        MATCH (r)-[:BASED_ON_REPOSITORY]->(h:Repository)
+        RETURN r.type AS type, w.id AS delivery, i.id AS issue, h.id AS repository,
+            w.senderLogin AS sender, w.createdAt <= r.createdAt AS inOrder,
+            COUNT { (r)-[:BASED_ON]->() } AS bases
+        """
     ).single(strict=True)
-    assert dict(run) == {"type": "triage", "delivery": event["id"]}
+    assert dict(run) == {
+        "type": "triage",
+        "delivery": event["id"],
+        "issue": str(payload["issue"]["id"]),
+        "repository": str(payload["repository"]["id"]),
+        "sender": payload["sender"]["login"],
+        "inOrder": True,
+        "bases": 2,
+    }
+
+
+def test_a_run_is_based_on_what_has_a_node(session, deliver, recorded):
+    """A pull request that is told as an issue is none: the run is based on its repository only."""
+    payload = one(recorded, "issues", "labeled")
+    payload["issue"]["pull_request"] = {"url": "https://api.github.com/repos/o/r/pulls/1"}
+    deliver("issues", payload)
+
+    found = session.run("MATCH (r:WorkflowRun)-[l:BASED_ON]->(t) RETURN labels(t), t.id").values()
+    assert found == [[["Repository"], str(payload["repository"]["id"])]]
 
 
 def test_a_delivery_is_recorded_only_with_all_its_effects(session):

@@ -27,15 +27,19 @@ Fields = dict[str, Any]
 _GONE: Final = frozenset({"repository.deleted", "issues.deleted", "issues.transferred"})
 
 
-async def merge_nodes(ctx: Context, event: str, payload: Payload) -> None:
+async def merge_nodes(ctx: Context, event: str, payload: Payload) -> dict[str, str]:
     """Write the nodes of a delivery's repository, issue and pull request, if it has them.
+
+    Returns:
+        The ids of its `repository` and `issue`, those that have a node: what a run that it begins
+        is based on.
 
     Raises:
         InvalidWebhook: One of them has a shape that GitHub never gives it.
     """
     found = {name: part(payload, name) for name in ("repository", "issue", "pull_request")}
     if found["repository"] is None or name_of(event, payload) in _GONE:
-        return
+        return {}
     try:
         repository = read_repository(_with_times(found["repository"]))
         issue = found["issue"] and read_issue(found["issue"])
@@ -50,10 +54,12 @@ async def merge_nodes(ctx: Context, event: str, payload: Payload) -> None:
     # GitHub gives a pull request as an issue too, of an id that is not the pull request's.
     if issue and not issue["is_pull_request"]:
         await merge_issue(ctx, Told(issue, _user(found["issue"]), at), home)
-    elif pull:
+        return {"repository": repository["id"], "issue": issue["id"]}
+    if pull:
         await merge_pull_request(ctx, Told(pull, _user(found["pull_request"]), at), home)
     else:
         await merge_repository(ctx, home)
+    return {"repository": repository["id"]}
 
 
 def _times(*things: Fields | None) -> Iterator[datetime | None]:

@@ -18,7 +18,9 @@ _RECORD: Final = """
 """
 
 # Who begins runs finds the event by its id: `(run)-[:TRIGGERED_BY]->(event)`.
-_BEGIN_RUN: Final = "CALL runs.create($type, {triggeredBy: $id}) YIELD id RETURN id"
+_BEGIN_RUN: Final = (
+    "CALL runs.create($type, {triggeredBy: $id, basedOn: $basedOn}) YIELD id RETURN id"
+)
 
 
 class Received(Row):
@@ -39,12 +41,11 @@ async def receive_webhook(
     if not recorded["created"]:
         return Received(created=False, run_id=None)
     settings = ctx.resource(WebhookSettings)
-    if settings.makes_nodes:
-        await merge_nodes(ctx, event, told)
+    based_on = await merge_nodes(ctx, event, told) if settings.makes_nodes else {}
     run_id = None
     run_type = settings.run_type(name_of(event, told))
     if run_type is not None:
-        [run] = await ctx.run(_BEGIN_RUN, type=run_type, id=delivery)
+        [run] = await ctx.run(_BEGIN_RUN, type=run_type, id=delivery, basedOn=based_on)
         run_id = run["id"]
     return Received(created=True, run_id=run_id)
 
