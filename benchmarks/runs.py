@@ -1,8 +1,9 @@
 """`python -m benchmarks.runs`: what an event of a run costs."""
 
 import argparse
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -13,6 +14,7 @@ from benchmarks.clients import rate
 from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import installed
 from benchmarks.measures import Samples
+from benchmarks.postgresql import Postgresql, postgresql
 from benchmarks.report import table
 
 _CREATE = "CALL runs.create('benchmark') YIELD id RETURN id"
@@ -32,10 +34,12 @@ _RAW = """
     CREATE (before)-[:NEXT]->(after)
 """
 _SCAN = """
-    MATCH (e:Event) WHERE e.runId = $run AND e.seq > 0 WITH e ORDER BY e.seq
+    MATCH (e:Event) WHERE e.runId = $run AND e.seq > 0 WITH e ORDER BY e.runId, e.seq
     RETURN count([properties(e), [(p)-[:NEXT]->(e) | p.id]]) AS events
 """
 _EVENTS = "CALL runs.events($run) YIELD seq, event RETURN count(event) AS events"
+_CARRY = "CALL bench.carry($run) YIELD seq, event RETURN count(event) AS events"
+_FORK = "CALL runs.fork($run, $seq) YIELD id RETURN id"
 _STATES = "CALL runs.state.batch($rows) YIELD state RETURN count(state) AS states"
 _TURN = 20
 
@@ -73,6 +77,7 @@ FIGURES = (
     ),
     Figure("append", "`runs.append`", "ms", lambda s: s["append"] * 1e3),
     Figure("bare", "bare one-node write", "ms", lambda s: s["bare"] * 1e3),
+    Figure("postgresql", "locked append of PostgreSQL", "ms", lambda s: s["postgresql"] * 1e3),
     Figure(
         "many_to_raw",
         "`runs.appendMany` of 500 / raw UNWIND",
@@ -97,7 +102,16 @@ FIGURES = (
         Bar(1.2),
     ),
     Figure("events", "`runs.events` of 10 000", "ms", lambda s: s["events"] * 1e3),
-    Figure("events_to_scan", "the same / raw scan", "x", lambda s: s["events"] / s["scan"]),
+    Figure("scan", "raw scan of 10 000", "ms", lambda s: s["scan"] * 1e3),
+    Figure("bridge", "10 000 rows over the bridge", "ms", lambda s: _bridge(s) * 1e3),
+    Figure(
+        "events_to_scan",
+        "`runs.events` without the bridge / scan",
+        "x",
+        lambda s: max(s["events"] - _bridge(s), 0) / s["scan"],
+        Bar(2),
+    ),
+    Figure("fork", "`runs.fork` of 10 000", "ms", lambda s: s["fork"] * 1e3, Bar(10)),
     Figure("states", "states of 1 000 runs", "ms", lambda s: s["states"] * 1e3, Bar(50)),
 )
 
@@ -107,33 +121,40 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.runs", description=main.__doc__)
     parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
     scale = QUICK if parser.parse_args().quick else Scale()
-    with installed() as installation:
+    with installed() as installation, postgresql() as server:
         installation.command("migrate")
-        runs = measure(installation.driver, scale)
-    print(table(summarise(runs, FIGURES)))
+        runs = measure(installation.driver, server, scale)
+    figures = FIGURES
+    if server is None:
+        print("not measured: the append of PostgreSQL, which is not installed", file=sys.stderr)
+        figures = tuple(each for each in FIGURES if not each.name.startswith("postgresql"))
+    print(table(summarise(runs, figures)))
 
 
-def measure(driver: neo4j.Driver, scale: Scale) -> list[Samples]:
+def measure(driver: neo4j.Driver, server: Postgresql | None, scale: Scale) -> list[Samples]:
     """Measure; a small run before the first one warms everything up."""
-    _take(driver, QUICK)
-    return [_take(driver, scale) for _ in range(scale.runs)]
+    _take(driver, server, QUICK)
+    return [_take(driver, server, scale) for _ in range(scale.runs)]
 
 
-def _take(driver: neo4j.Driver, scale: Scale) -> Samples:
-    samples: Samples = {}
-    for sample in (_appends, _batches, _clients, _long, _states):
+def _take(driver: neo4j.Driver, server: Postgresql | None, scale: Scale) -> Samples:
+    samples = _appends(driver, server, scale)
+    for sample in (_batches, _clients, _long, _states):
         samples |= sample(driver, scale)
     return samples
 
 
-def _appends(driver: neo4j.Driver, scale: Scale) -> Samples:
-    """Append to a run, in turns with bare nodes."""
+def _appends(driver: neo4j.Driver, server: Postgresql | None, scale: Scale) -> Samples:
+    """Append to a run, in turns with bare nodes, and with rows of PostgreSQL."""
     taken: dict[str, list[float]] = {"append": [], "bare": []}
     with driver.session() as session:
         run = _new(session)
         for _ in range(scale.appends // _TURN):
             taken["append"] += _timed(session, _TURN, _APPEND, **_one(run))
             taken["bare"] += _timed(session, _TURN, _BARE)
+            if server is not None:
+                rows = taken.setdefault("postgresql", [])
+                rows += [_seconds(lambda: server.append("some words")) for _ in range(_TURN)]
     return {name: median(each) for name, each in taken.items()}
 
 
@@ -166,7 +187,8 @@ def _append_events(session: neo4j.Session) -> Iterator[None]:
 
 def _long(driver: neo4j.Driver, scale: Scale) -> Samples:
     """Append to a long run in turns with a short one, and read the long one."""
-    taken: dict[str, list[float]] = {"late": [], "early": [], "events": [], "scan": []}
+    names = ("late", "early", "events", "scan", "carry", "fork")
+    taken: dict[str, list[float]] = {name: [] for name in names}
     with driver.session() as session:
         run = _new(session)
         events = [{"type": "userMessage", "content": f"text {number}"} for number in range(500)]
@@ -175,6 +197,8 @@ def _long(driver: neo4j.Driver, scale: Scale) -> Samples:
         for _ in range(scale.reads):
             taken["events"] += _timed(session, 1, _EVENTS, run=run)
             taken["scan"] += _timed(session, 1, _SCAN, run=run)
+            taken["carry"] += _timed(session, 1, _CARRY, run=run)
+            taken["fork"] += _timed(session, 1, _FORK, run=run, seq=scale.long)
         for _ in range(scale.appends // _TURN):
             short = _new(session)
             session.run(_MANY, run=short, events=events[:10]).consume()
@@ -200,12 +224,18 @@ def _one(run: str) -> dict[str, Any]:
 
 def _timed(session: neo4j.Session, times: int, statement: str, **parameters: Any) -> list[float]:
     """Return the seconds of each call, answer and commit included."""
-    taken = []
-    for _ in range(times):
-        begun = time.perf_counter()
-        session.run(statement, parameters).consume()
-        taken.append(time.perf_counter() - begun)
-    return taken
+    return [_seconds(lambda: session.run(statement, parameters).consume()) for _ in range(times)]
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def _bridge(samples: Samples) -> float:
+    """Return what it takes to bring the rows of the long run to Python and back."""
+    return max(samples["carry"] - samples["scan"], 0)
 
 
 if __name__ == "__main__":

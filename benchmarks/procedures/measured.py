@@ -2,8 +2,15 @@
 
 import threading
 from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
 
 from sidecypher import Context, Row, procedure
+
+_EVENTS = """
+    MATCH (e:Event) WHERE e.runId = $run AND e.seq > 0 WITH e ORDER BY e.runId, e.seq
+    RETURN properties(e) AS event, [(p)-[:NEXT]->(e) | p.id] AS parentIds
+"""
 
 _spinning = threading.Event()
 
@@ -18,6 +25,15 @@ class Answer(Row):
 
 class State(Row):
     spinning: bool
+
+
+class Event(Row):
+    seq: int
+    id: str
+    type: str
+    event: dict[str, Any]
+    parent_ids: list[str]
+    created_at: datetime
 
 
 class Scored(Row):
@@ -74,3 +90,18 @@ def rest() -> State:
     """End `bench.spin`."""
     _spinning.clear()
     return State(spinning=False)
+
+
+@procedure("bench.carry")
+def carry(ctx: Context, run_id: str) -> Iterator[Event]:
+    """Take the events of a run from Neo4j and give them back as they are."""
+    for record in ctx.run(_EVENTS, run=run_id):
+        event = record["event"]
+        yield Event(
+            seq=event["seq"],
+            id=event["id"],
+            type=event["type"],
+            event=event,
+            parent_ids=record["parentIds"],
+            created_at=event["createdAt"],
+        )

@@ -1,13 +1,14 @@
 """The benchmarks run; what they measure is not judged here, since machines are noisy."""
 
 import json
+import os
 import signal
 import sys
 from contextlib import nullcontext
 
 import pytest
 from benchmarks import __main__ as benchmark
-from benchmarks import github
+from benchmarks import github, runs
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,19 @@ def test_a_quick_benchmark_measures_every_figure(measurement, run, tmp_path, cap
     table = told.partition("| of an echo")[2]
     parts = all(part in table for part in ("the JVM works", "Python works", "an echo"))
     assert parts or "not sampled: py-spy may not" in said
+
+
+def test_a_quick_benchmark_of_runs_measures_every_figure(measurement, run, capsys):
+    """A small run prints a line for each figure; PostgreSQL's is left out, aloud, without one."""
+    run(runs, "installed", measurement._installation)
+
+    told, said = capsys.readouterr()
+    missing = [figure.name for figure in runs.FIGURES if f"| {figure.title} " not in told]
+    if "not measured" in said:
+        assert missing == ["postgresql"]
+        leave = pytest.fail if os.environ.get("CI") else pytest.skip
+        leave("PostgreSQL is not installed: `apt-get install postgresql`")
+    assert missing == []
 
 
 def test_a_quick_benchmark_of_github_measures_every_figure(measurement, run, capsys):
