@@ -262,6 +262,18 @@ def test_shipped_procedures_are_all_documented(page, procedures):
     assert sorted(names) == sorted(procedures)
 
 
+def test_what_is_written_is_written_by_procedures_that_exist():
+    """In docs/schema.md each label and type of relationship has procedures that may write."""
+    table = rows(page_named("docs/schema.md"), "label or type")
+    named = {name for row in table for name in code_in(row[1])}
+    # Plans come with procedures of their own.
+    named = {name for name in named if not name.startswith("runs.plan.")}
+
+    assert {name: (GITHUB | RUNS)[name].entry.mode for name in named} == dict.fromkeys(
+        named, "WRITE"
+    )
+
+
 def test_states_of_a_reload_are_documented():
     """docs/sidecypher.md tells each state that a procedure may have after a reload."""
     table = rows(section("docs/sidecypher.md", "sidecypher.reload"), "state")

@@ -5,6 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from neo4j.exceptions import ClientError
 
+from sidecypher_procedures.runs import attaching, targets
+
 HELLO = {"owner": "Codertocat", "repo": "Hello-World"}
 ISSUE, REPOSITORY = "444500041", "186853002"
 SHA = "0123456789abcdef0123456789abcdef01234567"
@@ -267,3 +269,55 @@ def test_an_attachment_belongs_to_the_callers_transaction(session, runs, things,
         transaction.rollback()
 
     assert ties("run") == []
+
+
+@pytest.fixture
+def hub(session):
+    """A repository with 2 000 runs, one of which has 2 000 events."""
+    session.run(
+        """
+        CREATE (t:Repository {id: 'hub'})
+        WITH t UNWIND range(1, 2000) AS n
+        CREATE (t)<-[:BASED_ON_REPOSITORY]-(r:WorkflowRun {id: 'r' + n})-[:BASED_ON]->(t)
+        WITH n MATCH (r:WorkflowRun {id: 'r1'})
+        CREATE (:Event {id: 'e' + n, runId: 'r1', seq: n})-[:PART_OF]->(r)
+        """
+    ).consume()
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize("run", ["r1", "new"])
+def test_a_hub_costs_no_more(runs, session, run):
+    """Neither the runs of a repository nor the events of the run are read."""
+    runs.new(id="new")
+    element = session.run("MATCH (t:Repository) RETURN elementId(t)").single().value()
+    types = list(targets.REPOSITORY.types)
+    waiting = [
+        session.run(
+            f"PROFILE {attaching._TIE}",
+            runId=run,
+            ties=[{"element": element, "types": types, "back": []}],
+        )
+        .consume()
+        .profile
+    ]
+    hits = 0
+    while waiting:
+        plan = waiting.pop()
+        hits += plan["args"]["DbHits"]
+        waiting += plan.get("children", ())
+
+    assert hits < 100
+
+
+@pytest.mark.usefixtures("hub")
+def test_writers_do_not_wait_for_each_other_at_a_hub(runs, driver, session):
+    """A run is attached to a repository while another transaction has attached one and is open."""
+    for run in ("one", "other"):
+        runs.new(id=run)
+    with session.begin_transaction() as transaction:
+        transaction.run("CALL runs.attachRepository('one', 'hub')").consume()
+        done = driver.execute_query(
+            "CALL runs.attachRepository('other', 'hub') YIELD attached RETURN attached"
+        )
+        assert done.records[0]["attached"] is True

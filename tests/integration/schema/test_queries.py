@@ -3,14 +3,19 @@
 from datetime import UTC, datetime
 
 import pytest
-from docs.pages import code_in, page_named, rows
+from docs.pages import ROOT, blocks, code_in, page_named, rows, section
 
+from sidecypher_procedures.runs import attaching, targets
 from sidecypher_schema import shipped_scripts
 from sidecypher_schema.catalog import declared
 
 PAGE = page_named("docs/schema.md")
 SERVED = {code_in(row[0])[0]: row for row in rows(PAGE, "name")}
 FURTHER = [code_in(row[0])[0] for row in rows(PAGE, "query")]
+DESIGNS = section("docs/runs.md", "The queries of the designs")
+DESIGNED = [
+    each for each in blocks("cypher", pages=[ROOT / "docs/runs.md"]) if each.text in DESIGNS
+]
 
 # The rules were checked, so that the trigger leaves them alone.
 DATA = (
@@ -49,7 +54,8 @@ DATA = (
     })
     CREATE (:Payload {sha256: id}), (:AIAgent {id: id})
     CREATE (i)-[:HAS_RUNS]->(w), (e)-[:PART_OF]->(w), (e)-[:NEXT]->(x), (c)-[:COMMENTS_ON]->(p)
-    CREATE (u)-[:REVIEWS {timestamp: datetime()}]->(p)
+    CREATE (u)-[:REVIEWS {timestamp: datetime()}]->(p), (e)-[:HAS_RESULT]->(x)
+    CREATE (w)-[:BASED_ON]->(i), (w)-[:BASED_ON_ISSUE]->(i), (w)-[:INITIATED_BY]->(u)
     """,
     """
     UNWIND range(1, 5000) AS n
@@ -94,6 +100,16 @@ PARAMETERS = {
     "scopeId": "",
     "slot": "slot7",
     "name": "word7",
+    **dict.fromkeys(("workflowRunId", "workflowId", "startNodeId"), "7"),
+    "workflowType": "t7",
+    "issueNumber": 7,
+    "toolName": "tool7",
+    "planId": "p7",
+    "ties": [],
+}
+ATTACHING = {
+    **{name: kind.find for name, kind in vars(targets).items() if isinstance(kind, targets.Kind)},
+    **{name: getattr(attaching, name) for name in ("_TIE", "_INITIATORS")},
 }
 
 
@@ -155,6 +171,24 @@ def test_an_index_serves_its_query(filled, name):
 def test_a_query_through_relationships_begins_at_an_index(filled, query):
     """The documented query scans nothing."""
     found = operators(filled, query)
+
+    assert scans(found) == []
+    assert [operator for operator, _ in found if "IndexSeek" in operator]
+
+
+@pytest.mark.parametrize("block", DESIGNED, ids=str)
+def test_a_query_of_the_designs_begins_at_an_index(filled, block):
+    """What docs/runs.md shows of the designs scans nothing."""
+    found = operators(filled, block.text)
+
+    assert scans(found) == []
+    assert [operator for operator, _ in found if "IndexSeek" in operator]
+
+
+@pytest.mark.parametrize("statement", ATTACHING.values(), ids=ATTACHING)
+def test_what_attaches_a_run_begins_at_an_index(filled, statement):
+    """Each statement of `runs.attach...` scans nothing."""
+    found = operators(filled, statement)
 
     assert scans(found) == []
     assert [operator for operator, _ in found if "IndexSeek" in operator]
