@@ -146,6 +146,7 @@ def server(tmp_path_factory, github):
         "SIDECYPHER_GITHUB_WEBHOOK_NODES": "true",
         # The second is no type that a run can have.
         "SIDECYPHER_GITHUB_WEBHOOK_RUNS": f"issues.labeled=triage,test_event={201 * 'x'}",
+        "SIDECYPHER_RUNS_ARCHIVE_DIR": str(tmp_path_factory.mktemp("archives")),
     }
     with _up(tmp_path_factory.mktemp("home"), **environ) as server:
         yield server

@@ -41,6 +41,7 @@ from sidecypher_procedures.rules.ranking import Reason, Status
 from sidecypher_procedures.rules.retrieval import BOUNDS, CONTEXT_KEYS
 from sidecypher_procedures.rules.settings import RulesSettings
 from sidecypher_procedures.rules.suspecting import JUDGEMENT_KEYS
+from sidecypher_procedures.runs.archives.retaining import RETAIN_KEYS
 from sidecypher_procedures.runs.creating import OPTION_KEYS as RUN_KEYS
 from sidecypher_procedures.runs.inputs import EVENT_KEYS
 from sidecypher_procedures.runs.naming import EVENT_TYPES
@@ -421,6 +422,7 @@ def test_limits_are_documented():
         ("Events", "key", EVENT_KEYS),
         ("runs.create", "option", RUN_KEYS),
         ("runs.events", "option", EVENTS_KEYS),
+        ("runs.retain", "option", RETAIN_KEYS),
     ],
 )
 def test_keys_of_runs_are_documented(title, first, keys):

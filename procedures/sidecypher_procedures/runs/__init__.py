@@ -1,5 +1,10 @@
 """The `runs` namespace: workflow runs as an event graph that cannot fork, lose or reorder."""
 
+from sidecypher_procedures.runs.archives import (
+    archive,
+    restore,
+    retain,
+)
 from sidecypher_procedures.runs.plans import (
     approve_plan,
     comment_on_plan,
@@ -31,6 +36,7 @@ __all__ = [
     "append",
     "append_many",
     "approve_plan",
+    "archive",
     "attach_actor",
     "attach_commit",
     "attach_issue",
@@ -46,6 +52,8 @@ __all__ = [
     "implement_plan",
     "plan_history",
     "reject_plan",
+    "restore",
+    "retain",
     "review_plan",
     "revise_plan",
     "state",

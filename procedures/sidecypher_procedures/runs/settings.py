@@ -1,5 +1,6 @@
 """Settings of the `runs` procedures, read once."""
 
+from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -15,6 +16,7 @@ class RunsSettings(EnvironmentSettings, env_prefix=PREFIX):
 
     Attributes:
         timeout: Seconds after which a run that nobody has appended to reads as `timedOut`.
+        archive_dir: The folder of archived runs; without one none can be archived.
 
     Example:
         >>> RunsSettings(timeout=60).timeout
@@ -24,6 +26,7 @@ class RunsSettings(EnvironmentSettings, env_prefix=PREFIX):
     refusal = RunsSettingsError
 
     timeout: Annotated[int, Field(ge=1)] = 86_400
+    archive_dir: Path | None = None
 
 
 class Configuration:

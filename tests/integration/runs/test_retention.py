@@ -1,0 +1,122 @@
+"""`runs.retain` on a real Neo4j."""
+
+from pathlib import Path
+
+import pytest
+from neo4j.exceptions import ClientError
+from neo4j.time import Duration
+
+MONTH = Duration(days=30)
+
+
+@pytest.fixture
+def old(runs, session):
+    """Make runs that ended some days ago; return their ids."""
+
+    def make(run_type="old", days=40, number=1, last="workflowCompleted"):
+        ids = [runs.new(run_type) for _ in range(number)]
+        for run in ids:
+            runs.append(run, last)
+        session.run(
+            "MATCH (r:WorkflowRun) WHERE r.id IN $ids "
+            "SET r.completedAt = datetime() - duration({days: $days})",
+            ids=ids,
+            days=days,
+        ).consume()
+        return ids
+
+    return make
+
+
+def left(session):
+    return set(session.run("MATCH (r:WorkflowRun) RETURN r.id").value())
+
+
+def names(rows):
+    return {row["runId"] for row in rows}
+
+
+def test_nothing_happens_unless_it_is_wanted(runs, session, old):
+    """By default it is only told which runs would be archived."""
+    done, failed = old(), old(last="error")
+    rows = runs.call("retain", "old", MONTH)
+
+    assert {row["runId"]: (row["state"], row["action"]) for row in rows} == {
+        done[0]: ("completed", "archive"),
+        failed[0]: ("error", "archive"),
+    }
+    assert {row["action"] for row in runs.call("retain", "old", MONTH, {"delete": True})} == {
+        "delete"
+    }
+    assert left(session) == {*done, *failed}
+
+
+def test_old_runs_are_archived(runs, session, server, old):
+    """Those of the type that ended before the time are in files then, all others stay."""
+    ended = old(number=3)
+    others = [*old(days=20), *old("another"), runs.new("old")]
+    rows = runs.call("retain", "old", MONTH, {"dryRun": False})
+
+    assert names(rows) == set(ended)
+    assert left(session) == set(others)
+    assert runs.call("retain", "old", MONTH, {"dryRun": False}) == []
+    folder = Path(server.environ["SIDECYPHER_RUNS_ARCHIVE_DIR"])
+    for run in ended:
+        row = runs.one("restore", run)
+        assert (folder / row["file"]).is_file()
+        assert runs.one("verify", run)["ok"]
+
+
+def test_old_runs_are_deleted(runs, session, old):
+    """With `delete` no file is made, and the run is gone for good."""
+    [run] = old()
+    runs.call("retain", "old", MONTH, {"dryRun": False, "delete": True})
+
+    assert session.run("MATCH (n) RETURN count(n)").value() == [0]
+    with pytest.raises(ClientError, match=r"SC-920"):
+        runs.one("restore", run)
+
+
+def test_those_that_ended_first_go_first(runs, session, old):
+    """`limit` leaves the younger ones for the next call."""
+    ids = [old(days=days)[0] for days in (40, 60, 50)]
+    rows = runs.call("retain", "old", MONTH, {"dryRun": False, "delete": True, "limit": 2})
+
+    assert names(rows) == {ids[1], ids[2]}
+    assert left(session) == {ids[0]}
+
+
+def test_what_runs_or_awaits_something_is_never_touched(runs, session, old):
+    """Neither a run that goes on, nor one whose plan awaits its review, nor one that is shared."""
+    going, awaiting, shared = old(number=3)
+    runs.append(going, "status")
+    session.run(
+        "MATCH (r:WorkflowRun {id: $id}) SET r.state = 'running', r.status = 'running'", id=going
+    ).consume()
+    session.run(
+        "MATCH (e:Event {runId: $id}) SET e:Plan, e.status = 'pending_review'", id=awaiting
+    ).consume()
+    fork = runs.one("fork", shared, 1, {"type": "another"})["id"]
+
+    for options in ({}, {"dryRun": False}, {"dryRun": False, "delete": True}):
+        assert runs.call("retain", "old", MONTH, options) == []
+    assert left(session) == {going, awaiting, shared, fork}
+
+
+@pytest.mark.parametrize(
+    ("age", "options", "error"),
+    [
+        (Duration(days=-1), {}, "SC-902.*negative"),
+        (Duration(months=1, seconds=-1), {}, "SC-902.*negative"),
+        (MONTH, {"limit": 0}, "SC-902.*`limit`"),
+        (MONTH, {"limit": 1001}, "SC-902.*`limit`"),
+        (MONTH, {"dryRun": "no"}, "SC-902.*`dryRun`"),
+        (MONTH, {"colour": "red"}, "SC-902.*`colour`"),
+    ],
+)
+def test_what_is_no_retention_is_refused(runs, old, age, options, error):
+    """The error names the thing, and the run stays."""
+    [run] = old()
+    with pytest.raises(ClientError, match=error):
+        runs.call("retain", "old", age, {"dryRun": False, **options})
+    assert runs.one("state", run)["state"] == "completed"
