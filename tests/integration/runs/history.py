@@ -20,6 +20,7 @@ class Told:
         parents: The parents that were given, None for the latest event, `join` for all leaves.
         seq: The place that was acknowledged.
         digest: The digest that was acknowledged.
+        text: Whether it was given a text.
     """
 
     run: str
@@ -27,17 +28,27 @@ class Told:
     parents: object = None
     seq: int | None = None
     digest: str | None = None
+    text: bool = False
+
+
+@dataclass(frozen=True)
+class Forked:
+    """A fork as who began it saw it: its origin, and the last place that they share."""
+
+    origin: str
+    seq: int
 
 
 @dataclass(frozen=True)
 class Stored:
-    """An event of the graph."""
+    """An event of the graph; `empty` says that it has no text."""
 
     id: str
     seq: int
     parents: frozenset
     digest: str | None = None
     content_digest: str | None = None
+    empty: bool = True
 
 
 @dataclass
@@ -47,30 +58,38 @@ class History:
     Attributes:
         acknowledged: What was committed.
         refused: Ids of what must not be there.
+        deleted: Ids of what must have no text any more.
+        forks: What was forked, by id.
     """
 
     acknowledged: list = field(default_factory=list)
     refused: list = field(default_factory=list)
+    deleted: list = field(default_factory=list)
+    forks: dict = field(default_factory=dict)
 
 
-def stored(session, run):
-    """Read the events of a run, by plain Cypher."""
+def stored(session, run, forks=None):
+    """Read the events of a run, those that it shares too, by plain Cypher."""
+    fork = (forks or {}).get(run)
+    shared = [] if fork is None else stored(session, fork.origin, forks)[: fork.seq]
     found = session.run(
         """
         MATCH (e:Event {runId: $run})
         RETURN e.id AS id, e.seq AS seq, e.digest AS digest, e.contentDigest AS contentDigest,
-            [(p)-[:NEXT]->(e) | p.id] AS parents
+            [(p)-[:NEXT]->(e) | p.id] AS parents,
+            e.content IS NULL AND NOT EXISTS { (e)-[:HAS_PAYLOAD]->() } AS empty
         ORDER BY e.seq
         """,
         run=run,
     )
-    return [
+    return shared + [
         Stored(
             record["id"],
             record["seq"],
             frozenset(record["parents"]),
             record["digest"],
             record["contentDigest"],
+            record["empty"],
         )
         for record in found
     ]
@@ -83,6 +102,7 @@ def faults(history, run, events):
         *_lineage(history, run, events),
         *_promises(history, run, events),
         *_digests(events),
+        *_texts(history, events),
     ]
 
 
@@ -148,3 +168,13 @@ def _digests(events):
         text = json.dumps([event.content_digest, event.seq, parents], separators=(",", ":"))
         if event.digest != hashlib.sha256(text.encode()).hexdigest():
             yield f"{event.seq} has a digest that does not fit"
+
+
+def _texts(history, events):
+    deleted = set(history.deleted)
+    written = {told.id for told in history.acknowledged if told.text} - deleted
+    for event in events:
+        if event.id in deleted and not event.empty:
+            yield f"{event.seq} was deleted and has a text"
+        if event.id in written and event.empty:
+            yield f"{event.seq} has lost its text"

@@ -3,14 +3,17 @@
 import contextlib
 import os
 import random
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import count
 
 from fix_waiting import wait_until
-from integration.runs.history import History, Stored, Told, faults, stored
+from integration.runs.history import Forked, History, Stored, Told, faults, stored
 from neo4j.exceptions import DriverError, Neo4jError
 
 CLIENTS = 8
+MOST_RUNS = 12
 OPERATIONS = int(os.environ.get("SIDECYPHER_TEST_OPERATIONS", "400"))
 
 
@@ -21,16 +24,19 @@ class Client:
         self._driver = driver
         self._server = server
         self._runs = runs
+        self._begun = tuple(runs)
         self._history = history
         self._random = random.Random(seed)
         self._names = (f"{seed}-{number}" for number in count())
-        self._known = {run: [] for run in runs}
+        # The places of events that this client has appended, by run and id.
+        self._known = defaultdict(dict)
 
     def act(self, operations):
         """Do so many random operations."""
         kinds = [
             *(4 * [self._plain], 2 * [self._behind], [self._many], [self._join]),
             *([self._again], [self._foreign], [self._rolled_back], [self._gone]),
+            *([self._delete], [self._fork]),
         ]
         moves = [move for group in kinds for move in group]
         for _ in range(operations):
@@ -40,8 +46,9 @@ class Client:
         self._append(run, {}, None)
 
     def _behind(self, run):
-        if self._known[run]:
-            some = self._random.sample(self._known[run], min(2, len(self._known[run])))
+        known = list(self._known[run])
+        if known:
+            some = self._random.sample(known, min(2, len(known)))
             self._append(run, {"parentIds": some}, frozenset(some))
 
     def _join(self, run):
@@ -55,22 +62,22 @@ class Client:
     def _append(self, run, more, parents):
         name = next(self._names)
         event = {"id": name, "type": "userMessage", "content": name, **more}
-        self._tell(run, [Told(run, name, parents)], "append", event)
+        self._tell(run, [Told(run, name, parents, text=True)], "append", event)
 
     def _again(self, run):
         """Repeat an event whose first answer may have been lost."""
         name = next(self._names)
         event = {"id": name, "type": "status", "content": name}
-        told = [Told(run, name)]
+        told = [Told(run, name, text=True)]
         self._tell(run, told, "append", event)
         self._tell(run, told, "append", event)
 
     def _foreign(self, run):
-        """Give a parent of another run."""
-        other = next(each for each in self._runs if each != run)
-        if self._known[other]:
+        """Give a parent of another run, which is none that they share."""
+        other = next(each for each in self._begun if each != run)
+        if run in self._begun and self._known[other]:
             name = next(self._names)
-            event = {"id": name, "type": "status", "parentIds": self._known[other][-1:]}
+            event = {"id": name, "type": "status", "parentIds": [*self._known[other]][-1:]}
             with self._driver.session() as session, contextlib.suppress(Neo4jError, DriverError):
                 _call(session, "append", run, event)
             self._history.refused.append(name)
@@ -93,27 +100,46 @@ class Client:
             transaction.close()
         self._history.refused.append(name)
 
+    def _delete(self, run):
+        """Delete an event, perhaps again, or one that a fork shares."""
+        if self._known[run]:
+            name = self._random.choice([*self._known[run]])
+            # What is not known to be deleted may be.
+            self._history.deleted.append(name)
+            self._repeat("CALL runs.deleteEvent($id) YIELD seq", id=name)
+
+    def _fork(self, run):
+        """Fork a run, perhaps a fork, at a place where it has been."""
+        if self._known[run] and len(self._runs) < MOST_RUNS:
+            name, seq = next(self._names), self._random.choice([*self._known[run].values()])
+            fork = "CALL runs.fork($run, $seq, {id: $id}) YIELD id"
+            self._repeat(fork, run=run, seq=seq, id=name)
+            self._history.forks[name] = Forked(run, seq)
+            self._runs.append(name)
+
     def _tell(self, run, told, name, events):
-        """Append until it is acknowledged: after a lost answer nobody knows, so it is repeated."""
+        """Append until it is acknowledged."""
+        rows = self._repeat(_statement(name), run=run, events=events)
+        for each, row in zip(told, rows, strict=True):
+            self._history.acknowledged.append(replace(each, seq=row["seq"], digest=row["digest"]))
+            self._known[run][each.id] = row["seq"]
+
+    def _repeat(self, statement, **parameters):
+        """Run a statement until it succeeds: after a lost answer nobody knows whether it did."""
         while True:
             try:
                 with self._driver.session() as session:
-                    rows = _call(session, name, run, events)
+                    return session.run(statement, parameters).data()
             except (Neo4jError, DriverError):
                 self._server.await_sidecar()
-            else:
-                break
-        for each, row in zip(told, rows, strict=True):
-            self._history.acknowledged.append(
-                Told(run, each.id, each.parents, row["seq"], row["digest"])
-            )
-            self._known[run].append(each.id)
+
+
+def _statement(name):
+    return f"CALL runs.{name}($run, $events) YIELD seq, digest"
 
 
 def _call(runner, name, run, events):
-    return runner.run(
-        f"CALL runs.{name}($run, $events) YIELD seq, digest", run=run, events=events
-    ).data()
+    return runner.run(_statement(name), run=run, events=events).data()
 
 
 @contextlib.contextmanager
@@ -128,7 +154,7 @@ def acting(driver, server, runs, history):
 
 
 def test_no_writer_forks_loses_or_reorders_a_run(runs, driver, server):
-    """After random appends, repeats, roll-backs and the death of a sidecar all is right."""
+    """After random appends, deletes, forks, roll-backs and the death of a sidecar all is right."""
     ids, history = [runs.new() for _ in range(3)], History()
     with acting(driver, server, ids, history):
         wait_until(lambda: len(history.acknowledged) > 100)
@@ -138,8 +164,10 @@ def test_no_writer_forks_loses_or_reorders_a_run(runs, driver, server):
     server.await_sidecar()
 
     assert len(history.acknowledged) > OPERATIONS // 2
+    assert history.deleted
+    assert len(ids) > 3
     for run in ids:
-        events = stored(runs.session, run)
+        events = stored(runs.session, run, history.forks)
         assert faults(history, run, events) == []
         assert runs.one("verify", run)["ok"]
         assert runs.one("state", run)["lastSeq"] == len(events)
@@ -180,12 +208,12 @@ def test_the_checker_finds_what_naive_appends_do(session, driver):
 def test_the_checker_finds_each_fault():
     """A run that is right has no faults; each thing that could be wrong with it is found."""
     right = [
-        Stored("a", 1, frozenset()),
+        Stored("a", 1, frozenset(), empty=False),
         Stored("b", 2, frozenset("a")),
         Stored("c", 3, frozenset("b")),
     ]
-    told = [Told("r", event.id, None, event.seq) for event in right]
-    history = History(acknowledged=told, refused=["x"])
+    told = [Told("r", event.id, None, event.seq, text=event.seq == 1) for event in right]
+    history = History(acknowledged=told, refused=["x"], deleted=["c"])
     first, second, third = right
     joined = History(acknowledged=[*told[:2], Told("r", "c", "join", 3)])
     branch = Stored("b", 2, frozenset())
@@ -202,5 +230,7 @@ def test_the_checker_finds_each_fault():
         [first, second, Stored("c", 3, frozenset())],
         [first, second, Stored("c", 2, frozenset("a"))],
         [first, second, Stored("c", 3, frozenset("b"), "d", "e")],
+        [first, second, Stored("c", 3, frozenset("b"), empty=False)],
+        [Stored("a", 1, frozenset(), empty=True), second, third],
     ):
         assert faults(history, "r", wrong) != [], wrong
