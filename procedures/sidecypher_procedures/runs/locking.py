@@ -16,7 +16,7 @@ _LOCK: Final = """
     MATCH (r:WorkflowRun {id: $runId})
     SET r.lock = true
     WITH r, [id IN $ids + [r.lastEventId] WHERE id IS NOT NULL] AS ids
-    RETURN r {.lastSeq, .lastEventId, .state, .result, .lineage, .lineageSeqs} AS run,
+    RETURN r {.lock, .lastSeq, .lastEventId, .state, .result, .lineage, .lineageSeqs} AS run,
         r.startedAt IS NOT NULL AS started, datetime.realtime() AS now,
         COLLECT {
             UNWIND ids AS id MATCH (e:Event {id: id})
@@ -92,10 +92,10 @@ def lock(ctx: Context, run_id: str, ids: Iterable[str] = ()) -> Lock:
     Raises:
         UnknownRun: No run has this id.
     """
-    found = ctx.run(_LOCK, runId=run_id, ids=list(ids))
-    if not len(found):
+    record = next(iter(ctx.run(_LOCK, runId=run_id, ids=list(ids))), None)
+    # Of a run that somebody has deleted while this one waited, the SET does nothing.
+    if record is None or not record["run"]["lock"]:
         raise unknown_run(run_id)
-    record = found.single()
     run = record["run"]
     return Lock(
         run_id=run_id,

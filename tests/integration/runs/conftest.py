@@ -1,8 +1,12 @@
 """The `runs` procedures through Cypher."""
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from fix_waiting import wait_until
+
+BLOCKED = "SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN status"
 
 _numbers = itertools.count()
 
@@ -38,3 +42,23 @@ class Runs:
 @pytest.fixture
 def runs(session):
     return Runs(session)
+
+
+@pytest.fixture
+def beside(driver, session):
+    """Run a statement while a transaction of another is open; commit that once the first waits."""
+
+    def run(statement):
+        with driver.session() as waiting:
+            return waiting.run(statement).data()
+
+    def beside(first, second):
+        with ThreadPoolExecutor(1) as pool, driver.session() as holder:
+            with holder.begin_transaction() as transaction:
+                transaction.run(first).consume()
+                waiting = pool.submit(run, second)
+                wait_until(lambda: session.run(BLOCKED).value())
+                transaction.commit()
+            return waiting.result()
+
+    return beside

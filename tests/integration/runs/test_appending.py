@@ -169,3 +169,13 @@ def test_many_states_are_told_at_once(runs):
 
     assert [row["state"] for row in rows] == ["pending", "running", None, "running"]
     assert [(row["error"] or {}).get("code") for row in rows] == [None, None, "SC-903", None]
+
+
+def test_who_waits_for_a_run_that_is_deleted_is_told(runs, beside):
+    """The error says that the run is gone; nothing is acknowledged that was not written."""
+    runs.new(id="gone")
+    delete = "MATCH (r:WorkflowRun {id: 'gone'}) DETACH DELETE r"
+    for call in ("append('gone', {type: 'status'})", "appendMany('gone', [{type: 'status'}])"):
+        with pytest.raises(ClientError, match=r"SC-903.*`gone`"):
+            beside(delete, f"CALL runs.{call}")
+        runs.new(id="gone")
