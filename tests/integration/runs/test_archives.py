@@ -188,6 +188,29 @@ def test_what_a_run_refers_to_must_be_there(runs, session, ended):
     ).value() == [4]
 
 
+def test_what_is_attached_meanwhile_is_not_lost(runs, session, beside, ended):
+    """A relationship that comes between the file and the deletion ends it; the next call has it."""
+    attach = "MATCH (e:Event {id: 'plan'}) CREATE (:User {id: 'eve'})-[:REVIEWS]->(e)"
+    with pytest.raises(Neo4jError):
+        beside(attach, "CALL runs.archive('r1')")
+    before = graph(session)
+    assert "REVIEWS" in str(before)
+
+    runs.one("archive", ended)
+    runs.one("restore", ended)
+    assert graph(session) == before
+
+
+def test_who_waits_for_a_run_that_leaves_is_told(runs, beside, ended):
+    """An append that waited finds no run any more; to archive it once more changes nothing."""
+    archive = "CALL runs.archive('r1')"
+    with pytest.raises(ClientError, match=r"SC-903.*`r1`"):
+        beside(archive, "CALL runs.append('r1', {type: 'status'})")
+    runs.one("restore", ended)
+    [row] = beside(archive, archive)
+    assert runs.one("restore", ended) == row
+
+
 def changed(text):
     return text.replace(b"toolCall", b"toolcall", 1)
 
