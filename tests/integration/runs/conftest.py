@@ -62,3 +62,13 @@ def beside(driver, session):
             return waiting.result()
 
     return beside
+
+
+@pytest.fixture
+def plan(runs):
+    """Create plans, each in a run of its own; each call returns the row."""
+
+    def make(**plan):
+        return runs.one("plan.create", runs.new(), {"content": "Add a cache.", **plan})
+
+    return make

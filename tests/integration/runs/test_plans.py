@@ -1,42 +1,15 @@
-"""`runs.plan.*` on a real Neo4j."""
+"""Plans and their versions, on a real Neo4j."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from neo4j.exceptions import ClientError
+from docs.pages import blocks, section
+from fix_waiting import wait_until
+from integration.runs.plans import linked, named
+from neo4j.exceptions import ClientError, DatabaseError, TransientError
 
-from sidecypher_procedures.runs.plans.statuses import STEPS
-
-
-@pytest.fixture
-def plan(runs):
-    """Create a plan in a run of its own; return its row."""
-
-    def make(**plan):
-        return runs.one("plan.create", runs.new(), {"content": "Add a cache.", **plan})
-
-    return make
-
-
-def named(session, plan_id):
-    """Read the properties of a plan by plain Cypher."""
-    return session.run("MATCH (p:Plan {id: $id}) RETURN properties(p) AS p", id=plan_id).single()[0]
-
-
-def linked(session, plan_id):
-    """Read what hangs on a plan, as texts such as `(m) GENERATED_PLAN`."""
-    return sorted(
-        session.run(
-            """
-            MATCH (p:Plan {id: $id})-[r]-(other)
-            WHERE NOT type(r) IN ['PART_OF', 'NEXT', 'STARTS_WITH']
-            RETURN CASE WHEN startNode(r) = p
-                THEN type(r) + ' ' + other.id ELSE other.id + ' ' + type(r)
-            END
-            """,
-            id=plan_id,
-        ).value()
-    )
+BLOCKED = "SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN status"
 
 
 def test_a_plan_is_an_event_of_its_run(runs, session):
@@ -252,228 +225,6 @@ def test_only_the_latest_version_goes_on(runs, plan):
             runs.call(f"plan.{call}", "p", *arguments)
 
 
-ACTS = {
-    "review": ["ann"],
-    "approve": ["ann"],
-    "reject": ["ann"],
-    "revise": ["ann", {"content": "b"}],
-    "implement": [],
-}
-WAYS = {
-    "draft": [],
-    "pending_review": ["review"],
-    "approved": ["review", "approve"],
-    "rejected": ["review", "reject"],
-    "implemented": ["review", "approve", "implement"],
-}
-
-
-@pytest.mark.parametrize("status", WAYS)
-@pytest.mark.parametrize("action", ACTS)
-def test_a_plan_goes_from_status_to_status_by_one_table(runs, session, plan, status, action):
-    """Each action either leads where the table says, or is refused and changes nothing."""
-    plan_id = plan()["planId"]
-    for step in WAYS[status]:
-        runs.one(f"plan.{step}", plan_id, *["bob", *ACTS[step][1:]][: len(ACTS[step])])
-    before = named(session, plan_id)
-    assert before["status"] == status
-
-    wanted = STEPS[action].get(status)
-    if wanted is None:
-        with pytest.raises(ClientError, match=rf"SC-914.*`{status}`.*runs.plan.{action}"):
-            runs.one(f"plan.{action}", plan_id, *ACTS[action])
-        assert named(session, plan_id) == before
-    else:
-        row = runs.one(f"plan.{action}", plan_id, *ACTS[action])
-        assert row["status"] == wanted == named(session, row["planId"])["status"]
-
-
-def test_who_decided_is_kept(runs, session, plan):
-    """Each decision hangs on its user with its time, its version and what was said."""
-    row = plan(id="p")
-    runs.one("plan.review", "p", "ann", {"message": "I look at it"})
-    runs.one("plan.review", "p", "bob")
-    runs.one("plan.approve", "p", "bob", {"message": "go"})
-
-    assert linked(session, "p") == ["ann REVIEWS", "bob APPROVES", "bob REVIEWS"]
-    found = session.run(
-        "MATCH (:User)-[a:APPROVES]->(p:Plan) RETURN properties(a) AS a, p.updatedAt AS at"
-    ).single()
-    assert found["a"] == {"timestamp": found["at"], "message": "go", "version": 1}
-    assert runs.one("state", row["runId"])["lastSeq"] == 1
-
-
-def test_the_same_again_changes_nothing(runs, session, plan):
-    """A retry of what a user did tells how the plan stands, whatever became of it since."""
-    plan(id="p")
-    for call in ("review", "approve"):
-        runs.one(f"plan.{call}", "p", "ann", {"message": "first"})
-    runs.one("plan.implement", "p")
-    before = named(session, "p")
-
-    for call in ("review", "approve"):
-        row = runs.one(f"plan.{call}", "p", "ann", {"message": "second"})
-        assert row["status"] == "implemented"
-    assert runs.one("plan.implement", "p")["status"] == "implemented"
-    assert named(session, "p") == before
-    assert [row["message"] for row in runs.call("plan.history", "p")] == ["first", "first"]
-
-
-def test_of_reviewers_at_once_one_decides(runs, session, driver, plan):
-    """Eight who approve or reject at the same time leave one decision; the others are told so."""
-    plan(id="p", status="pending_review")
-
-    def act(number):
-        call = ("approve", "reject")[number % 2]
-        try:
-            driver.execute_query(f"CALL runs.plan.{call}('p', $user)", user=f"u{number}")
-        except ClientError as error:
-            return error.message
-        return call
-
-    with ThreadPoolExecutor(8) as pool:
-        told = list(pool.map(act, range(8)))
-
-    [decision] = [each for each in told if each in {"approve", "reject"}]
-    status = {"approve": "approved", "reject": "rejected"}[decision]
-    assert sum("SC-914" in each and f"`{status}`" in each for each in told) == 7
-    assert named(session, "p")["status"] == status
-    assert len(linked(session, "p")) == 1
-
-
-def test_of_editors_at_once_one_makes_the_next_version(runs, session, driver, plan):
-    """Eight who revise the same version leave one chain of versions."""
-    row = plan(id="p")
-
-    def revise(number):
-        try:
-            driver.execute_query(
-                "CALL runs.plan.revise('p', $user, {content: $user})", user=f"u{number}"
-            )
-        except ClientError as error:
-            return error.message
-        return None
-
-    with ThreadPoolExecutor(8) as pool:
-        refused = [told for told in pool.map(revise, range(8)) if told]
-
-    assert len(refused) == sum("SC-913" in told for told in refused) == 7
-    assert len(runs.events(row["runId"])) == 2
-    assert len(linked(session, "p")) == 1
-    assert runs.one("verify", row["runId"])["ok"]
-
-
-BAD_CALLS = [
-    (("review", " "), r"SC-902.*`user`"),
-    (("approve", "x" * 201), r"SC-902.*`user`"),
-    (("reject", "ann", {"why": "no"}), r"SC-902.*no key `why`"),
-    (("review", "ann", {"message": 1}), r"SC-902.*`message`.*no STRING"),
-    (("review", "ann", {"message": "x" * 4001}), r"SC-902.*4001 characters"),
-    (("revise", "", {"content": "a"}), r"SC-902.*`user`"),
-    (("revise", "ann", {"content": "a", "message": "x" * 4001}), r"SC-901.*4001 characters"),
-    (("revise", "ann", {"content": "a", "status": "approved"}), r"SC-901.*no key `status`"),
-    (("comment", "", {"content": "a"}), r"SC-902.*`user`"),
-    (("comment", "ann", {}), r"SC-901.*comment lacks `content`"),
-    (("comment", "ann", {"content": "a", "suggestsEdit": 1}), r"SC-901.*no BOOLEAN"),
-    (("comment", "ann", {"content": "a", "metadata": {"userId": "bob"}}), r"SC-901.*`userId`"),
-    (("comment", "ann", {"content": "a", "parentIds": ["none"]}), r"SC-904.*`none`"),
-    (("implement", {"pullRequest": " "}), r"SC-902.*`pullRequest`"),
-]
-
-
-@pytest.mark.parametrize(("call", "error"), BAD_CALLS)
-def test_a_call_that_cannot_be_is_refused(runs, session, plan, call, error):
-    """The error names the thing, and the plan is as it was."""
-    run = plan(id="p")["runId"]
-    before = named(session, "p")
-
-    name, *arguments = call
-    with pytest.raises(ClientError, match=error):
-        runs.one(f"plan.{name}", "p", *arguments)
-    assert named(session, "p") == before
-    assert (linked(session, "p"), len(runs.events(run))) == ([], 1)
-
-
-def test_a_comment_is_an_event_of_the_plans_run(runs, session, plan):
-    """It is about its version of the plan, tells its user, and may suggest an edit."""
-    run = plan(id="p")["runId"]
-    runs.one("plan.revise", "p", "ann", {"content": "b"})
-    row = runs.one(
-        *("plan.comment", "p", "ann"),
-        {"id": "c", "content": "Why?", "metadata": {"reviewContext": {"line": 1}}},
-    )
-    runs.one(
-        "plan.comment",
-        "p",
-        "bob",
-        {"id": "d", "content": "So.", "suggestsEdit": True, "respondsTo": "c"},
-    )
-
-    assert row == {"commentId": "c", "planId": "p", "status": "draft", "version": 1, "runId": run}
-    found = [row["event"] for row in runs.events(run, types=["reviewComment"])]
-    assert [event["metadata"] for event in found] == [
-        {"reviewContext": {"line": 1}, "userId": "ann"}, {"userId": "bob"}
-    ]  # fmt: skip
-    assert (found[1]["suggestsEditTo"], found[1]["respondsTo"]) == ("p", "c")
-    assert session.run(
-        "MATCH (p:Message:Plan)<-[:COMMENTS_ON]-(c:Message:ReviewComment) WHERE c.role = 'user' "
-        "RETURN p.id + c.id AS pair ORDER BY c.timestamp"
-    ).value() == ["pc", "pd"]
-    assert runs.one("verify", run)["ok"]
-
-
-def test_a_comment_that_is_given_again_is_written_once(runs, plan):
-    """A retry finds it; its id cannot serve for another plan or another content."""
-    run = plan(id="p")["runId"]
-    runs.one("plan.create", run, {"id": "other", "content": "a"})
-    runs.append(run, "reviewComment", id="m", content="a", metadata={"userId": "ann"})
-    first = runs.one("plan.comment", "p", "ann", {"id": "c", "content": "a"})
-
-    assert runs.one("plan.comment", "p", "ann", {"id": "c", "content": "a"}) == first
-    for plan_id, name, content in (("other", "c", "a"), ("p", "c", "b"), ("p", "m", "a")):
-        with pytest.raises(ClientError, match=rf"SC-905.*`{name}`"):
-            runs.one("plan.comment", plan_id, "ann", {"id": name, "content": content})
-    assert len(runs.events(run)) == 4
-
-
-def test_a_plan_results_in_pull_requests(runs, session, plan):
-    """Each is linked once; one that is not there is refused, and the plan stays approved."""
-    session.run("CREATE (:PullRequest {id: '1'}), (:PullRequest {id: '2'})").consume()
-    plan(id="p", status="pending_review")
-    runs.one("plan.approve", "p", "ann")
-
-    with pytest.raises(ClientError, match=r"SC-909.*pull request `none`"):
-        runs.one("plan.implement", "p", {"pullRequest": "none"})
-    assert named(session, "p")["status"] == "approved"
-    for name in ("1", "1", "2"):
-        row = runs.one("plan.implement", "p", {"pullRequest": name})
-        assert row["status"] == "implemented"
-    assert linked(session, "p") == ["RESULTS_IN 1", "RESULTS_IN 2", "ann APPROVES"]
-
-
-def test_the_history_is_of_all_versions(runs, plan):
-    """From any version it tells who did what with which one, in order of time."""
-    plan(id="p")
-    runs.one("plan.review", "p", "ann", {"message": "I look at it"})
-    runs.one("plan.reject", "p", "ann", {"message": "too long"})
-    runs.one("plan.revise", "p", "bob", {"id": "q", "content": "b", "message": "shorter"})
-    runs.one("plan.approve", "q", "ann")
-    runs.one("plan.revise", "q", "bob", {"id": "r", "content": "c"})
-
-    told = runs.call("plan.history", "q")
-    assert [(row["action"], row["user"], row["version"], row["message"]) for row in told] == [
-        ("REVIEWS", "ann", 1, "I look at it"),
-        ("REJECTS", "ann", 1, "too long"),
-        ("EDITS", "bob", 2, "shorter"),
-        ("APPROVES", "ann", 2, None),
-        ("EDITS", "bob", 3, None),
-    ]
-    times = [row["at"] for row in told]
-    assert times == sorted(times)
-    assert runs.call("plan.history", "p") == runs.call("plan.history", "r") == told
-    assert runs.call("plan.history", plan()["planId"]) == []
-
-
 def test_a_fork_reads_the_plans_that_it_shares(runs, session):
     """They are its origin's, and so are their versions; its own plans may come of the prefix."""
     origin = runs.new()
@@ -500,12 +251,19 @@ def test_a_fork_reads_the_plans_that_it_shares(runs, session):
 
 
 def test_a_plan_that_was_deleted_is_not_gone_on_with(runs, session, plan):
-    """Its place stays, but nothing is done with it any more."""
-    plan(id="p")
+    """Its place stays, and a retry finds it, but nothing is done with it any more."""
+    row = plan(id="p", content="a")
     session.run("MATCH (p:Plan {id: 'p'}) SET p.deletedAt = datetime()").consume()
 
-    with pytest.raises(ClientError, match=r"SC-912.*`p` was deleted"):
-        runs.one("plan.review", "p", "ann")
+    for call, arguments in (
+        ("review", ["ann"]),
+        ("revise", ["ann", {"content": "b"}]),
+        ("comment", ["ann", {"content": "b"}]),
+        ("implement", []),
+    ):
+        with pytest.raises(ClientError, match=r"SC-912.*`p` was deleted"):
+            runs.one(f"plan.{call}", "p", *arguments)
+    assert runs.one("plan.create", row["runId"], {"id": "p", "content": "a"}) == row
 
 
 def test_what_is_rolled_back_was_never_there(runs, session, driver, plan):
@@ -520,3 +278,36 @@ def test_what_is_rolled_back_was_never_there(runs, session, driver, plan):
     assert told == [{"planId": "q", "status": "approved", "version": 2, "runId": run}]
     assert linked(session, "p") == []
     assert (named(session, "p")["status"], len(runs.events(run))) == ("draft", 1)
+
+
+def test_a_sidecar_that_dies_on_the_way_leaves_nothing(runs, server, driver):
+    """A plan whose event is written and that is not yet a plan was never there."""
+    run = runs.new()
+    plan = {"id": "p", "content": "a"}
+    with driver.session() as other, other.begin_transaction() as holder:
+        # Its event, written by then, waits until it is known whether this plan's id is taken.
+        holder.run("CREATE (:Plan {id: 'p'})").consume()
+        with ThreadPoolExecutor(1) as pool:
+            writing = pool.submit(runs.one, "plan.create", run, plan)
+            wait_until(lambda: driver.execute_query(BLOCKED).records)
+            server.kill_sidecar()
+            holder.rollback()
+            with pytest.raises((ClientError, DatabaseError, TransientError), match=r"SC-2\d\d"):
+                writing.result()
+    server.await_sidecar()
+
+    assert runs.events(run) == []
+    assert runs.one("plan.create", run, plan)["version"] == 1
+
+
+def test_the_example_of_the_page(session):
+    """What docs/runs.md shows of plans works."""
+    page = section("docs/runs.md", "Plans")
+    [example] = [block.text for block in blocks("cypher") if block.text in page]
+
+    assert session.run(example).data() == [
+        {"first": "draft", "second": "pending_review", "version": 2, "third": "approved"}
+    ]
+    waiting = re.search(r"`(MATCH \(p:Plan .*)`", page)[1]
+    assert session.run(waiting).data() == []
+    assert named(session, "p1")["status"] == "pending_review"

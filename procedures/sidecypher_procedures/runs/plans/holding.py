@@ -34,6 +34,7 @@ class HeldPlan:
         run_id: The run that it was written to.
         status: Its status.
         version: Its number, from 1.
+        deleted: Whether its content was deleted.
         next_id: The id of the version after it, None when it is the latest.
         decisions: Who has done what: types of relationships with ids of users.
         issues: Ids of the issues that it implements.
@@ -44,6 +45,7 @@ class HeldPlan:
     run_id: str
     status: Status
     version: int
+    deleted: bool
     next_id: str | None
     decisions: set[tuple[str, str]]
     issues: list[str]
@@ -77,17 +79,26 @@ def hold(ctx: Context, plan_id: str) -> HeldPlan:
     Raises:
         UnknownPlan: No plan of a run has this id, or it was deleted.
     """
+    found = find(ctx, plan_id)
+    if found is None:
+        raise UnknownPlan(f"There is no plan `{shown_id(plan_id)}` of a run")
+    if found.deleted:
+        raise UnknownPlan(f"The plan `{shown_id(plan_id)}` was deleted")
+    return found
+
+
+def find(ctx: Context, plan_id: str) -> HeldPlan | None:
+    """Do the same, without an error for a plan that is not there or was deleted."""
     found = ctx.run(_HOLD, planId=plan_id)
     if not len(found):
-        raise UnknownPlan(f"There is no plan `{shown_id(plan_id)}` of a run")
+        return None
     record = found.single()
-    if record["deleted"]:
-        raise UnknownPlan(f"The plan `{shown_id(plan_id)}` was deleted")
     return HeldPlan(
         id=plan_id,
         run_id=record["runId"],
         status=record["status"],
         version=record["version"],
+        deleted=record["deleted"],
         next_id=next(iter(record["nextIds"]), None),
         decisions={(action, user) for action, user in record["decisions"]},
         issues=record["issues"],

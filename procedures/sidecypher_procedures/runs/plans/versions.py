@@ -6,10 +6,10 @@ from typing import Any, Final
 from sidecypher import Context
 from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.runs.appending import append
-from sidecypher_procedures.runs.errors import EventTaken, UnknownPlan, UnknownReference
+from sidecypher_procedures.runs.errors import EventTaken, UnknownReference
 from sidecypher_procedures.runs.inputs import EventInput
 from sidecypher_procedures.runs.locking import lock
-from sidecypher_procedures.runs.plans.holding import HeldPlan, hold
+from sidecypher_procedures.runs.plans.holding import HeldPlan, find, hold
 from sidecypher_procedures.runs.plans.inputs import PlanInput, RevisionInput
 from sidecypher_procedures.runs.plans.rows import PlanRow
 from sidecypher_procedures.runs.plans.statuses import after
@@ -115,11 +115,8 @@ def _check_source(ctx: Context, run_id: str, source: str | None) -> None:
 
 
 def _first_version(ctx: Context, event: EventInput) -> PlanRow:
-    try:
-        found = hold(ctx, event.id)
-    except UnknownPlan:
-        raise _taken(event) from None
-    if found.version != 1:
+    found = find(ctx, event.id)
+    if found is None or found.version != 1:
         raise _taken(event)
     return found.row()
 
