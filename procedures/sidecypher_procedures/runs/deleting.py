@@ -9,7 +9,10 @@ from sidecypher_procedures.runs.locking import lock
 from sidecypher_procedures.runs.payloads import release
 from sidecypher_procedures.runs.rows import Deleted
 
-_PLACE: Final = "MATCH (e:Event {id: $id}) RETURN e.runId AS runId, e.seq AS seq"
+_PLACE: Final = """
+    MATCH (e:Event {id: $id}) WHERE e.runId IS NOT NULL AND e.seq IS NOT NULL
+    RETURN e.runId AS runId, e.seq AS seq
+"""
 # What stays is listed, so that nothing else does. The status of a plan is a step of its life, that
 # of a call came with its content.
 _ERASE: Final = """
@@ -28,6 +31,7 @@ _ERASE: Final = """
     }
     CALL (e) { MATCH (e)-[l:HAS_RESULT|RESULT_OF]-() DELETE l }
     CALL (e) { MATCH (e)-[l:HAS_PAYLOAD]->() DELETE l }
+    CALL (e) { MATCH (e)<-[l:EDITS|REVIEWS|APPROVES|REJECTS]-() REMOVE l.message }
     RETURN payload
 """
 
@@ -36,12 +40,12 @@ def delete_event(ctx: Context, event_id: str) -> Deleted:
     """Erase what an event says, and what it refers to, unless that was done before.
 
     Raises:
-        UnknownEvent: No event has this id.
+        UnknownEvent: No event of a run has this id.
         UnknownRun: Its run is not there.
     """
     found = ctx.run(_PLACE, id=event_id)
     if not len(found):
-        raise UnknownEvent(f"There is no event `{shown_id(event_id)}`")
+        raise UnknownEvent(f"There is no event `{shown_id(event_id)}` of a run")
     place = found.single()
     held = lock(ctx, place["runId"])
     erased = [record["payload"] for record in ctx.run(_ERASE, id=event_id, now=held.now)]

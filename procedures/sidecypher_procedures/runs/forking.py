@@ -7,7 +7,7 @@ from sidecypher import Context
 from sidecypher_procedures.fields import Fields, shown_id
 from sidecypher_procedures.runs.creating import RunInput, create_run
 from sidecypher_procedures.runs.errors import InvalidOption, RunTaken, UnknownEvent
-from sidecypher_procedures.runs.locking import Lock, Part, lock
+from sidecypher_procedures.runs.locking import Lock, Part, lock, unknown_run
 from sidecypher_procedures.runs.rows import Forked
 
 _TYPE: Final = "MATCH (r:WorkflowRun {id: $runId}) RETURN r.type AS type"
@@ -23,6 +23,7 @@ _SHARE: Final = """
             WHEN last.runState IN ['completed', 'error'] THEN fork.createdAt
         END
     CREATE (fork)-[:FORKED_FROM {seq: $seq}]->(origin), (fork)-[:STARTS_WITH]->(first)
+    RETURN fork.id AS id
 """
 _IS_SHARED: Final = """
     MATCH (:WorkflowRun {id: $id})-[f:FORKED_FROM {seq: $seq}]->(:WorkflowRun {id: $origin})
@@ -46,22 +47,18 @@ def fork_run(ctx: Context, origin: str, seq: int, options: Mapping[str, Any]) ->
         RunTaken: The id belongs to a run that is not this fork.
         UnknownReference: What the options refer to is not there.
     """
+    run = _read(ctx, origin, options)
+    # First, since GitHub may be asked what it is based on: nobody could append meanwhile.
+    is_new = create_run(ctx, run)
     held = lock(ctx, origin)
+    shared = {"id": run.id, "origin": origin, "seq": seq}
     if not 1 <= seq <= held.last_seq:
         raise UnknownEvent(
             f"The run `{shown_id(origin)}` has no event at {seq}",
             hint=f"Its latest event is at {held.last_seq}.",
         )
-    run = _read(ctx, origin, options)
-    shared = {"id": run.id, "origin": origin, "seq": seq}
-    if create_run(ctx, run):
-        parts = list(_shared(held, seq))
-        ctx.run(
-            _SHARE,
-            **shared,
-            lineage=[part["runId"] for part in parts],
-            lineageSeqs=[part["upTo"] for part in parts],
-        )
+    if is_new:
+        _share(ctx, held, shared)
     elif not len(ctx.run(_IS_SHARED, **shared)):
         raise RunTaken(f"The id `{shown_id(run.id)}` belongs to a run that is not this fork")
     return Forked(id=run.id, forked_from=origin, seq=seq)
@@ -70,8 +67,25 @@ def fork_run(ctx: Context, origin: str, seq: int, options: Mapping[str, Any]) ->
 def _read(ctx: Context, origin: str, options: Mapping[str, Any]) -> RunInput:
     own = {name: value for name, value in options.items() if name != "type"}
     given = Fields({"type": options.get("type")}, "list of options", ("type",), InvalidOption)
-    type_name = given.text("type") or ctx.run(_TYPE, runId=origin).single()["type"]
-    return RunInput.parse(type_name, own)
+    found = ctx.run(_TYPE, runId=origin)
+    if not len(found):
+        raise unknown_run(origin)
+    return RunInput.parse(given.text("type") or found.single()["type"], own)
+
+
+def _share(ctx: Context, held: Lock, shared: Mapping[str, Any]) -> None:
+    parts = list(_shared(held, shared["seq"]))
+    done = ctx.run(
+        _SHARE,
+        **shared,
+        lineage=[part["runId"] for part in parts],
+        lineageSeqs=[part["upTo"] for part in parts],
+    )
+    if not len(done):
+        raise UnknownEvent(
+            f"The run `{shown_id(held.run_id)}` lacks its first event, or that at {shared['seq']}",
+            hint="`runs.verify` tells what is wrong with it.",
+        )
 
 
 def _shared(held: Lock, seq: int) -> Iterator[Part]:
