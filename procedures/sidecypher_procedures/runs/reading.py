@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final, LiteralString, Self
 
 from sidecypher import Context
 from sidecypher_procedures.fields import Fields
@@ -14,10 +14,9 @@ from sidecypher_procedures.runs.rows import EventRow, StateRow
 
 # A run that nobody has touched for long has timed out. Runs that plain Cypher has written may lack
 # what this namespace writes, and say `failed`.
-_STATE: Final = """
-    MATCH (r:WorkflowRun) WHERE r.id IN $ids
+WITH_STATE: Final = """
     WITH r, coalesce(r.state, r.status, 'pending') AS state
-    RETURN r.id AS id, coalesce(r.lastSeq, 0) AS lastSeq,
+    WITH r,
         CASE
             WHEN state = 'failed' THEN 'error'
             WHEN state IN ['pending', 'running']
@@ -25,16 +24,19 @@ _STATE: Final = """
             ELSE state
         END AS state
 """
+"""Gives the state of a run `r` its column `state`."""
+
+_STATE: Final = f"""
+    MATCH (r:WorkflowRun) WHERE r.id IN $ids
+    {WITH_STATE}
+    RETURN r.id AS id, coalesce(r.lastSeq, 0) AS lastSeq, state
+"""
 _RUN: Final = _STATE + ", properties(r) AS run"
 _LINEAGE: Final = """
     MATCH (r:WorkflowRun {id: $id})
     RETURN r.lineage AS lineage, r.lineageSeqs AS seqs, coalesce(r.lastSeq, 0) AS lastSeq
 """
-_EVENTS: Final = """
-    MATCH (e:Event)
-    WHERE e.runId = $runId AND e.seq > $after AND e.seq <= $upTo
-    AND ($types IS NULL OR e.type IN $types) AND e.deletedAt IS NULL
-    WITH e ORDER BY e.runId, e.seq LIMIT $limit
+TELL: Final = """
     RETURN properties(e) AS event, [(p)-[:NEXT]->(e) | p.id] AS parentIds,
         [
             (e)-[l:EXECUTED_BY|RESPONDS_TO|REFERENCES|SUGGESTS_EDIT_TO]->(t) | [type(l), t.id]
@@ -43,7 +45,18 @@ _EVENTS: Final = """
             THEN [(e)-[:HAS_PAYLOAD]->(p) | p.content][0]
         END AS payload
 """
-_NO_LIMIT: Final = 2**62
+"""Gives what `event_row` reads of an event `e`."""
+
+_EVENTS: Final = f"""
+    MATCH (e:Event)
+    WHERE e.runId = $runId AND e.seq > $after AND e.seq <= $upTo
+    AND ($types IS NULL OR e.type IN $types) AND e.deletedAt IS NULL
+    WITH e ORDER BY e.runId, e.seq LIMIT $limit
+    {TELL}
+"""
+NO_LIMIT: Final = 2**62
+"""More than there is of anything."""
+
 _INTERNAL: Final = frozenset({"lock", "lastEventId", "lineage", "lineageSeqs"})
 EVENTS_KEYS: Final = ("after", "limit", "types", "naming")
 
@@ -74,8 +87,8 @@ class EventsOptions:
         fields = Fields(values, "list of options", EVENTS_KEYS, InvalidOption)
         types = fields.texts("types", most=100) if "types" in fields else None
         return cls(
-            after=fields.count("after", 0, largest=_NO_LIMIT, smallest=0),
-            limit=fields.count("limit", _NO_LIMIT, largest=_NO_LIMIT, smallest=0),
+            after=fields.count("after", 0, largest=NO_LIMIT, smallest=0),
+            limit=fields.count("limit", NO_LIMIT, largest=NO_LIMIT, smallest=0),
             types=None if types is None else tuple(event_type(name).storage for name in types),
             naming=fields.choice("naming", Naming, "storage"),
         )
@@ -138,25 +151,40 @@ def events_of(ctx: Context, run_id: str, options: EventsOptions) -> Iterator[Eve
     Raises:
         UnknownRun: No run has this id.
     """
-    left = options.limit
+    types = options.types and list(options.types)
+    for record in found_in(ctx, run_id, _EVENTS, options.after, options.limit, types=types):
+        yield event_row(record, options.naming)
+
+
+def found_in(
+    ctx: Context, run_id: str, statement: LiteralString, after: int, limit: int, **params: Any
+) -> Iterator[Mapping[str, Any]]:
+    """Give what a statement finds of each part of a run, in the order of its events.
+
+    Args:
+        ctx: The call.
+        run_id: The run.
+        statement: Finds events of `$runId` above `$after` and up to `$upTo`, at most `$limit`.
+        after: Only events behind this place.
+        limit: So many at most.
+        params: Further parameters of the statement.
+
+    Raises:
+        UnknownRun: No run has this id.
+    """
+    left = limit
     # One statement for each part: over several the index would give no order.
     for part in extent_of(ctx, run_id).parts:
-        if part["upTo"] <= options.after or not left:
+        if part["upTo"] <= after or not left:
             continue
-        found = ctx.run(
-            _EVENTS,
-            runId=part["runId"],
-            after=max(options.after, part["after"]),
-            upTo=part["upTo"],
-            types=options.types and list(options.types),
-            limit=left,
-        )
-        for record in found:
+        bounds = {**part, "after": max(after, part["after"]), "limit": left}
+        for record in ctx.run(statement, **bounds, **params):
             left -= 1
-            yield _row(record, options.naming)
+            yield record
 
 
-def _row(record: Mapping[str, Any], naming: Naming) -> EventRow:
+def event_row(record: Mapping[str, Any], naming: Naming) -> EventRow:
+    """Give an event in the words of its caller, from what `TELL` gives of it."""
     properties, parents = record["event"], record["parentIds"]
     event = event_of(properties, record["payload"], parents, record["links"])
     if naming == "application":
