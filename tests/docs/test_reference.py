@@ -56,6 +56,10 @@ from sidecypher_procedures.runs.plans.statuses import STEPS
 from sidecypher_procedures.runs.reading import EVENTS_KEYS
 from sidecypher_procedures.runs.settings import RunsSettings
 from sidecypher_procedures.runs.states import BORNE, NEXT
+from sidecypher_procedures.runs.views.calls import CALLS_KEYS
+from sidecypher_procedures.runs.views.conversation import CONVERSATION_KEYS
+from sidecypher_procedures.runs.views.listing import LIST_KEYS
+from sidecypher_procedures.runs.views.timeline import TIMELINE_KEYS
 
 JAVA = ROOT / "plugin-build/core/src/main/java/io/sidecypher/core"
 GITHUB = {found.name: found for found in Registry(procedures_in([github]))}
@@ -423,6 +427,10 @@ def test_limits_are_documented():
         ("runs.create", "option", RUN_KEYS),
         ("runs.events", "option", EVENTS_KEYS),
         ("runs.retain", "option", RETAIN_KEYS),
+        ("runs.list", "option", LIST_KEYS),
+        ("runs.timeline", "option", TIMELINE_KEYS),
+        ("runs.toolCalls", "option", CALLS_KEYS),
+        ("runs.conversation", "option", CONVERSATION_KEYS),
     ],
 )
 def test_keys_of_runs_are_documented(title, first, keys):

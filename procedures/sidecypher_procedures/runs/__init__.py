@@ -31,6 +31,14 @@ from sidecypher_procedures.runs.procedures import (
     state,
     verify,
 )
+from sidecypher_procedures.runs.views import (
+    conversation,
+    list_runs,
+    path,
+    timeline,
+    tool_calls,
+    tree,
+)
 
 __all__ = [
     "append",
@@ -43,6 +51,7 @@ __all__ = [
     "attach_pull_request",
     "attach_repository",
     "comment_on_plan",
+    "conversation",
     "create",
     "create_plan",
     "delete_event",
@@ -50,6 +59,8 @@ __all__ = [
     "fork",
     "get",
     "implement_plan",
+    "list_runs",
+    "path",
     "plan_history",
     "reject_plan",
     "restore",
@@ -57,5 +68,8 @@ __all__ = [
     "review_plan",
     "revise_plan",
     "state",
+    "timeline",
+    "tool_calls",
+    "tree",
     "verify",
 ]

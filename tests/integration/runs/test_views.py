@@ -1,0 +1,425 @@
+"""What is seen of runs, on a real Neo4j."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from neo4j.exceptions import ClientError
+
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+LONG = "x" * 9000
+
+
+def after(milliseconds):
+    return NOON + timedelta(milliseconds=milliseconds)
+
+
+def fork(session, origin, seq, name):
+    """Fork a run, as the graph has it."""
+    session.run(
+        """
+        MATCH (origin:WorkflowRun {id: $origin}), (e:Event {runId: $origin, seq: $seq})
+        CREATE (f:WorkflowRun {
+            id: $name, type: origin.type, state: 'running', status: 'running',
+            createdAt: datetime(), lastSeq: $seq, lastEventId: e.id,
+            lineage: [$origin], lineageSeqs: [$seq]
+        })-[:FORKED_FROM {seq: $seq}]->(origin)
+        """,
+        origin=origin,
+        seq=seq,
+        name=name,
+    ).consume()
+
+
+def delete(session, event):
+    """Delete an event, as the graph has it then."""
+    session.run(
+        """
+        MATCH (e:Event {id: $event})
+        SET e.deletedAt = datetime() REMOVE e.content, e.toolName, e.metadata
+        """,
+        event=event,
+    ).consume()
+
+
+@pytest.fixture
+def branched(runs):
+    """A run in which two tools are called side by side."""
+    run = runs.new("triage", id="r")
+    events = [
+        {"type": "workflowStarted", "id": "a", "createdAt": NOON},
+        {"type": "llmResponse", "id": "b", "content": "both", "createdAt": after(100)},
+        {"type": "toolCall", "id": "c1", "toolName": "search", "toolCallId": "1",
+         "args": {"q": "disk"}, "createdAt": after(110)},
+        {"type": "toolCall", "id": "c2", "toolName": "read", "toolCallId": "2", "args": "[1]",
+         "parentIds": ["b"], "createdAt": after(120)},
+        {"type": "toolCallResult", "id": "r2", "toolName": "read", "toolCallId": "2",
+         "content": "gone", "metadata": {"isError": True}, "createdAt": after(150)},
+        {"type": "toolCallResult", "id": "r1", "toolName": "search", "toolCallId": "1",
+         "content": LONG, "parentIds": ["c1"], "createdAt": after(1110)},
+        {"type": "llmResponse", "id": "d", "join": True, "createdAt": after(1100)},
+        {"type": "workflowState", "id": "e", "state": "completed", "createdAt": after(2000)},
+    ]  # fmt: skip
+    runs.call("appendMany", run, events)
+    return run
+
+
+# The shape
+
+
+def test_a_tree_has_parents_children_and_lanes(runs, branched):
+    """A branch has a lane of its own, and a join is in the leftmost one again."""
+    columns = ("seq", "id", "parentIds", "childIds", "lane")
+    rows = runs.call("tree", branched)
+
+    assert [tuple(row[name] for name in columns) for row in rows] == [
+        (1, "a", [], ["b"], 0),
+        (2, "b", ["a"], ["c1", "c2"], 0),
+        (3, "c1", ["b"], ["r1"], 0),
+        (4, "c2", ["b"], ["r2"], 1),
+        (5, "r2", ["c2"], ["d"], 1),
+        (6, "r1", ["c1"], ["d"], 0),
+        (7, "d", ["r2", "r1"], ["e"], 0),
+        (8, "e", ["d"], [], 0),
+    ]  # fmt: skip
+    assert rows[0]["type"] == "workflowStarted"
+
+
+def test_a_fork_has_the_events_it_shares_and_no_others(runs, session, branched):
+    """Children that other runs have are not in the shape of a fork, nor of its origin."""
+    fork(session, branched, 4, "f")
+    runs.append("f", "status", id="mine", parentIds=["b"])
+
+    assert [row["id"] for row in runs.call("tree", "f")] == ["a", "b", "c1", "c2", "mine"]
+    children = {row["id"]: row["childIds"] for row in runs.call("tree", "f")}
+    assert (children["b"], children["c2"]) == (["c1", "c2", "mine"], [])
+    assert "mine" not in str(runs.call("tree", branched))
+    assert [row["lane"] for row in runs.call("timeline", "f")] == [0, 0, 0, 1, 2]
+
+
+def test_a_deleted_event_keeps_its_place(runs, session, branched):
+    """Its type is told, and neither content nor tool; what lists events leaves it out."""
+    delete(session, "c1")
+
+    assert runs.call("tree", branched)[2]["childIds"] == ["r1"]
+    assert runs.call("timeline", branched)[2]["label"] == "toolCall deleted"
+    assert "c1" not in [row["id"] for row in runs.call("path", "d")]
+    assert "search" not in [row["toolName"] for row in runs.call("conversation", branched)[:3]]
+    assert runs.call("toolCalls", "search") == []
+
+
+def test_a_timeline_tells_what_a_picture_shows(runs, branched):
+    """Label, lanes, time, and how long after its parents an event was."""
+    rows = runs.call("timeline", branched)
+
+    assert [row["label"] for row in rows] == [
+        "workflowStarted",
+        "llmResponse",
+        "toolCall search",
+        "toolCall read",
+        "toolCallResult read failed",
+        "toolCallResult search",
+        "llmResponse",
+        "workflowState completed",
+    ]
+    assert rows[6]["parentIds"] == ["r2", "r1"]
+    assert rows[6]["parentLanes"] == [1, 0]
+    assert rows[4]["at"].to_native() == after(150)
+    assert [row["durationMs"] for row in rows] == [None, 100, 10, 20, 30, 1000, 0, 900]
+    assert "both" not in str(rows)
+
+
+def test_a_part_of_a_timeline_has_the_lanes_of_the_whole(runs, branched):
+    """`after` and `limit` show some events, `naming` says in whose words."""
+    rows = runs.call("timeline", branched, {"after": 3, "limit": 2, "naming": "application"})
+
+    assert [(row["seq"], row["lane"], row["label"]) for row in rows] == [
+        (4, 1, "tool.call read"),
+        (5, 1, "tool.result read failed"),
+    ]
+    assert [row["type"] for row in rows] == ["tool.call", "tool.result"]
+    assert runs.call("timeline", branched, {"limit": 0}) == []
+
+
+def test_the_name_of_a_tool_is_shown_safely(runs):
+    """It is on one line, of some length, and cannot command a terminal."""
+    run = runs.new()
+    runs.append(run, "toolCall", toolName="a\n\x1b[2Jb" + 60 * "c")
+
+    [row] = runs.call("timeline", run)
+    assert row["label"].startswith("toolCall a??[2Jbccc")
+    assert len(row["label"]) == len("toolCall ") + 40
+
+
+def test_events_of_plain_cypher_have_a_place(runs, session):
+    """They may lack a time, and parents that are not before them in the run are none."""
+    run = runs.new()
+    session.run(
+        """
+        MATCH (r:WorkflowRun {id: $run}) SET r.lastSeq = 2
+        CREATE (a:Event {id: 'a', runId: $run, seq: 1, type: 'status'}),
+            (b:Event {id: 'b', runId: $run, seq: 2, type: 'status', createdAt: 'today'}),
+            (x:Event {id: 'x', runId: 'x', seq: 1, type: 'status'}),
+            (b)-[:NEXT]->(a), (x)-[:NEXT]->(a), (a)-[:NEXT]->(b)
+        """,
+        run=run,
+    ).consume()
+
+    rows = runs.call("timeline", run)
+    assert [(row["parentIds"], row["at"], row["durationMs"]) for row in rows] == [
+        ([], None, None),
+        (["a"], None, None),
+    ]
+
+
+# The path
+
+
+def test_a_path_has_all_that_an_event_comes_after(runs, session, branched):
+    """In order, each once, as `runs.events` tells them; across a fork to the beginning."""
+    assert [row["id"] for row in runs.call("path", "r2")] == ["a", "b", "c2", "r2"]
+    assert [row["id"] for row in runs.call("path", "d")] == ["a", "b", "c1", "c2", "r2", "r1", "d"]
+    assert runs.call("path", "e") == runs.events(branched)
+    told = runs.call("path", "a", {"naming": "application"})
+    assert [row["type"] for row in told] == ["workflow.started"]
+
+    fork(session, branched, 4, "f")
+    runs.append("f", id="mine", parentIds=["c1"])
+    assert [row["id"] for row in runs.call("path", "mine")] == ["a", "b", "c1", "mine"]
+
+
+def test_a_path_through_many_branches_is_found(runs):
+    """Sixty branches that join again make 2^60 ways to an event; each event is told once."""
+    run = runs.new()
+    events = [{"type": "status", "id": "0"}]
+    for turn in range(60):
+        above = events[-1]["id"]
+        events += [
+            {"type": "status", "id": f"{turn}-{side}", "parentIds": [above]} for side in "lr"
+        ]
+        events.append({"type": "status", "id": f"{turn}-j", "join": True})
+    runs.call("appendMany", run, events)
+
+    assert [row["seq"] for row in runs.call("path", "59-j")] == list(range(1, 182))
+
+
+# Calls of tools
+
+
+def test_calls_come_with_their_results(runs, branched):
+    """Arguments are a MAP if they are one; long texts are told, too."""
+    [call] = runs.call("toolCalls", "search")
+    created = call.pop("createdAt")
+
+    assert created.to_native() == after(110)
+    assert call == {
+        "callId": "c1", "runId": branched, "toolName": "search", "args": {"q": "disk"},
+        "status": "completed", "resultId": "r1", "content": LONG, "isError": False,
+    }  # fmt: skip
+    [failed] = runs.call("toolCalls", "read", {"status": "failed"})
+    assert (failed["args"], failed["content"], failed["isError"]) == (None, "gone", True)
+    assert runs.call("toolCalls", "read", {"status": "completed"}) == []
+    assert runs.call("toolCalls", "none") == []
+
+
+def test_a_call_without_result_is_initiated(runs):
+    """Its result is null; the latest of several results counts, long arguments are read."""
+    run = runs.new()
+    runs.append(run, "toolCall", toolName="t", toolCallId="1", args={"long": LONG})
+    [call] = runs.call("toolCalls", "t", {"status": "initiated"})
+    assert (call["resultId"], call["content"], call["isError"]) == (None, None, None)
+    assert call["args"] == {"long": LONG}
+
+    for text in ("first", "second"):
+        runs.append(run, "toolCallResult", toolCallId="1", content=text)
+    [call] = runs.call("toolCalls", "t")
+    assert (call["status"], call["content"], call["isError"]) == ("completed", "second", False)
+
+
+def test_calls_are_listed_in_pages(runs, session, branched):
+    """Newest first; `before` and `beforeId` go on behind a row, even among equal times."""
+    other = runs.new()
+    for number in range(3):
+        runs.append(other, "toolCall", id=f"o{number}", toolName="search", createdAt=after(500))
+    rows = runs.call("toolCalls", "search", {"limit": 2})
+    assert [row["callId"] for row in rows] == ["o2", "o1"]
+
+    page = {"before": rows[-1]["createdAt"], "beforeId": rows[-1]["callId"]}
+    assert [row["callId"] for row in runs.call("toolCalls", "search", page)] == ["o0", "c1"]
+    names = runs.call("toolCalls", "search", {"before": after(500)})
+    assert [row["callId"] for row in names] == ["c1"]
+    names = runs.call("toolCalls", "search", {"after": after(110), "runId": other})
+    assert [row["callId"] for row in names] == ["o2", "o1", "o0"]
+
+
+def test_calls_of_a_fork_are_those_of_its_lineage(runs, session, branched):
+    """What was called before the fork belongs to it, what was called elsewhere later does not."""
+    fork(session, branched, 3, "f")
+    runs.append("f", "toolCall", id="mine", toolName="read")
+
+    def calls(tool):
+        return [row["callId"] for row in runs.call("toolCalls", tool, {"runId": "f"})]
+
+    assert calls("read") == ["mine"]
+    assert calls("search") == ["c1"]
+
+
+# The conversation
+
+
+def test_a_conversation_has_the_messages_in_order(runs, branched):
+    """With calls and results unless they are not wanted; long texts are told, too."""
+    rows = runs.call("conversation", branched)
+
+    assert [(row["seq"], row["role"], row["toolName"]) for row in rows] == [
+        (2, "assistant", None),
+        (3, "tool_call", "search"),
+        (4, "tool_call", "read"),
+        (5, "tool_result", "read"),
+        (6, "tool_result", "search"),
+        (7, "assistant", None),
+    ]
+    assert (rows[0]["content"], rows[4]["content"]) == ("both", LONG)
+    assert rows[3]["metadata"] == {"isError": True}
+    told = runs.call("conversation", branched, {"tools": False})
+    assert [row["seq"] for row in told] == [2, 7]
+    told = runs.call("conversation", branched, {"roles": ["tool_call", "user"], "limit": 1})
+    assert [row["seq"] for row in told] == [3]
+    told = runs.call("conversation", branched, {"after": 5, "tools": True})
+    assert [row["seq"] for row in told] == [6, 7]
+
+
+def test_a_conversation_of_a_fork_begins_with_what_it_shares(runs, session, branched):
+    """A page may cover shared and own messages."""
+    fork(session, branched, 3, "f")
+    runs.append("f", "userMessage", content="no, this way")
+
+    rows = runs.call("conversation", "f", {"after": 1, "limit": 3})
+    assert [row["content"] for row in rows] == ["both", '{"q":"disk"}', "no, this way"]
+
+
+# The list
+
+
+@pytest.fixture
+def listed(runs, session):
+    """Runs of several types, states and origins; `r1` is the oldest."""
+    session.run(
+        "CREATE (:Issue {id: '7'}), (:Repository {id: '8'}), (:Repository {id: '9'})"
+    ).consume()
+    for number, run_type in enumerate(["triage", "review", "triage", "review"], start=1):
+        runs.new(run_type, id=f"r{number}", initiatedBy="ann" if number < 3 else "bob")
+    session.run(
+        """
+        MATCH (i:Issue {id: '7'}), (p:Repository {id: '8'}), (q:Repository {id: '9'})
+        MATCH (a:WorkflowRun {id: 'r1'}), (b:WorkflowRun {id: 'r2'}), (c:WorkflowRun {id: 'r3'})
+        CREATE (a)-[:BASED_ON_ISSUE]->(i), (c)-[:BASED_ON_ISSUE]->(i), (c)-[:BASED_ON_ISSUE]->(i),
+            (a)-[:BASED_ON_REPOSITORY]->(p), (b)-[:BASED_ON_REPOSITORY]->(p),
+            (c)-[:BASED_ON_REPOSITORY]->(q)
+        """
+    ).consume()
+    runs.append("r1", "workflowStarted")
+    runs.append("r2", "workflowStarted")
+    runs.append("r2", "workflowCompleted")
+    runs.append("r3", "error")
+
+
+@pytest.mark.usefixtures("listed")
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "r4 r3 r2 r1"),
+        ({"type": "review"}, "r4 r2"),
+        ({"issue": "7"}, "r3 r1"),
+        ({"repository": "8"}, "r2 r1"),
+        ({"user": "ann"}, "r2 r1"),
+        ({"state": "completed"}, "r2"),
+        ({"state": "pending"}, "r4"),
+        ({"state": "failed"}, "r3"),
+        ({"issue": "7", "type": "triage", "repository": "9", "user": "bob"}, "r3"),
+        ({"issue": "7", "state": "running"}, "r1"),
+        ({"repository": "8", "user": "bob"}, ""),
+        ({"type": "triage", "state": "error", "user": "bob"}, "r3"),
+        ({"type": "review", "limit": 1}, "r4"),
+        ({"limit": 0}, ""),
+        ({"issue": "none"}, ""),
+        ({"before": NOON}, ""),
+    ],
+)
+def test_runs_are_found_by_what_they_are(runs, options, expected):
+    """Each option leaves some out, in any combination; the newest is first."""
+    assert " ".join(row["id"] for row in runs.call("list", options)) == expected
+
+
+@pytest.mark.usefixtures("listed")
+def test_a_listed_run_tells_how_it_stands(runs):
+    """State, times and place are those that `runs.get` tells."""
+    [row] = runs.call("list", {"state": "completed"})
+    found = runs.one("get", "r2")["run"]
+
+    assert row == {name: found[name] for name in row}
+    assert row["lastSeq"] == 2
+    assert runs.call("list", {"type": "review"})[0]["startedAt"] is None
+
+
+@pytest.mark.usefixtures("listed")
+def test_runs_are_listed_in_pages(runs, session):
+    """`before` and `beforeId` go on behind a row, even among runs of one transaction."""
+    session.run("MATCH (r:WorkflowRun) SET r.createdAt = datetime('2026-01-02T12:00Z')").consume()
+    for options in ({}, {"user": "bob"}, {"type": "review"}, {"state": "pending"}):
+        whole, told, page = runs.call("list", options), [], {}
+        while rows := runs.call("list", {**options, **page, "limit": 1}):
+            told += rows
+            page = {"before": rows[-1]["createdAt"], "beforeId": rows[-1]["id"]}
+        assert told == whole
+
+
+@pytest.mark.usefixtures("listed")
+def test_a_list_tells_states_as_they_are_asked_for(runs, session):
+    """What nobody has touched has timed out, whatever it was; `failed` is an error."""
+    session.run(
+        """
+        MATCH (r:WorkflowRun {id: 'r1'}) SET r.touchedAt = datetime('2026-01-01T00:00Z')
+        WITH r MATCH (s:WorkflowRun {id: 'r3'}) SET s.state = 'failed'
+        """
+    ).consume()
+
+    def listed(state):
+        rows = runs.call("list", {"state": state})
+        assert {row["state"] for row in rows} <= {state}
+        return [row["id"] for row in rows]
+
+    assert (listed("timedOut"), listed("running"), listed("error")) == (["r1"], [], ["r3"])
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "error"),
+    [
+        ("tree", ["none"], "SC-903.*`none`"),
+        ("timeline", ["none"], "SC-903.*`none`"),
+        ("timeline", ["r", {"lanes": 3}], "SC-902.*`lanes`"),
+        ("timeline", ["r", {"naming": "mine"}], "SC-902.*`naming`"),
+        ("path", ["none"], "SC-911.*`none`"),
+        ("path", ["a", {"limit": 1}], "SC-902.*`limit`"),
+        ("conversation", ["none"], "SC-903.*`none`"),
+        ("conversation", ["r", {"roles": ["nobody"]}], "SC-902.*roles"),
+        ("conversation", ["r", {"tools": "no"}], "SC-902.*`tools`"),
+        ("conversation", ["r", {"after": -1}], "SC-902.*`after`"),
+        ("toolCalls", ["t", {"runId": "none"}], "SC-903.*`none`"),
+        ("toolCalls", ["t", {"after": "noon"}], "SC-902.*ZONED DATETIME"),
+        ("toolCalls", ["t", {"beforeId": "x"}], "SC-902.*without `before`"),
+        ("list", [{"state": "lost"}], "SC-902.*`state`"),
+        ("list", [{"before": "noon"}], "SC-902.*ZONED DATETIME"),
+        ("list", [{"beforeId": "x"}], "SC-902.*without `before`"),
+        ("list", [{"limit": -1}], "SC-902.*`limit`"),
+        ("list", [{"issue": 7}], "SC-902.*`issue`"),
+        ("list", [{"colour": "red"}], "SC-902.*`colour`"),
+    ],
+)
+@pytest.mark.usefixtures("branched")
+def test_what_cannot_be_asked_is_refused(runs, name, arguments, error):
+    """The error names what is wrong."""
+    with pytest.raises(ClientError, match=error):
+        runs.call(name, *arguments)
