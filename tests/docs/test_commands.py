@@ -26,6 +26,7 @@ from sidecypher.settings import Settings, load_settings
 from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.rules.client import ClientSettings
 from sidecypher_procedures.rules.settings import RulesSettings
+from sidecypher_procedures.runs.settings import RunsSettings
 
 GROUP = typer.main.get_command(app)
 _SIDECYPHER = {"sidecypher", ".venv/bin/sidecypher"}
@@ -155,6 +156,7 @@ def test_variables_exist(page):
         *Settings.model_fields,
         *(f"github_{name}" for name in GithubSettings.model_fields),
         *(f"rules_{name}" for name in RulesSettings.model_fields),
+        *(f"runs_{name}" for name in RunsSettings.model_fields),
         *(f"graphrag_{name}" for name in ClientSettings.model_fields),
     }
     plugin = {code_in(row[0])[0] for row in rows(page_named("docs/settings.md"), "name")}
