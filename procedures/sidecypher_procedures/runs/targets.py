@@ -168,6 +168,10 @@ class Target:
 
         Raises:
             InvalidOption: It is null, or neither STRING nor MAP.
+
+        Example:
+            >>> Target.required(REPOSITORY, "repository", {"owner": "ann", "name": "tools"}).names
+            {'owner': 'ann', 'name': 'tools'}
         """
         fields = Fields({name: value}, "call", (name,), InvalidOption)
         target = cls.read(kind, fields, name)

@@ -261,6 +261,39 @@ def test_parallel_writers_attach_once(runs, driver, session, ties):
     assert ties("run") == sorted({tie for *_, told in OF_KIND for tie in told} | {*ISSUE_TIES})
 
 
+@pytest.mark.usefixtures("things")
+def test_parallel_writers_create_one_run(driver, session, ties):
+    """Many that create one run with what it is based on leave one, with each relationship once."""
+    call = "CALL runs.create('t', {id: 'run', basedOn: {issue: 'i'}}) YIELD created RETURN created"
+
+    with ThreadPoolExecutor(8) as writers:
+        found = list(
+            writers.map(lambda _: driver.execute_query(call).records[0]["created"], range(16))
+        )
+
+    assert sorted(found) == [False] * 15 + [True]
+    assert ties("run") == ISSUE_TIES
+
+
+def test_parallel_writers_make_one_commit(runs, driver, session, world):
+    """Many runs that are attached to one commit by its names share a node."""
+    world.repository()
+    commit = {"owner": "ann", "repo": world.name, "sha": SHA}
+    names = [runs.new(id=f"run{number}") for number in range(16)]
+    call = "CALL runs.attachCommit($run, $commit) YIELD attached RETURN attached"
+
+    with ThreadPoolExecutor(8) as writers:
+        list(writers.map(lambda run: driver.execute_query(call, run=run, commit=commit), names))
+
+    found = session.run(
+        """
+        MATCH (c:Commit)
+        RETURN c.sha, COUNT { (c)-[:BELONGS_TO]->() }, COUNT { (c)<-[:BASED_ON_COMMIT]-() }
+        """
+    ).values()
+    assert found == [[SHA, 1, 16]]
+
+
 def test_an_attachment_belongs_to_the_callers_transaction(session, runs, things, ties):
     """It goes with a rollback."""
     runs.new(id="run")
