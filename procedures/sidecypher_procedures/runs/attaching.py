@@ -42,9 +42,10 @@ def attach(ctx: Context, run_id: str, target: Target) -> Attached:
         UnknownOnGithub: GitHub has nothing of its names.
         InitiatorTaken: Another user has begun the run.
     """
-    # First, since GitHub may take long to answer: nobody else could append meanwhile.
-    found = target.find(ctx)
+    # GitHub is asked first: it may take long to answer, and nobody else could append meanwhile.
+    merged = target.find(ctx) if target.id is None else None
     lock(ctx, run_id)
+    found = merged or target.find(ctx)
     if target.kind is USER:
         _check_initiator(ctx, run_id, found.id)
     return Attached(run_id=run_id, id=found.id, attached=tie(ctx, run_id, found.ties))
