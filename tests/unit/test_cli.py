@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from sidecypher.cli import main
-from sidecypher.cli.call import _statement, _value
+from sidecypher.cli.call import _value
+from sidecypher.cli.calling import statement
 from sidecypher.cli.lifecycle import _sidecar
 from sidecypher.cli.output import show_error, show_json, show_table
 from sidecypher.errors import SidecypherError
@@ -186,8 +187,8 @@ def test_an_argument_is_json_if_it_parses_as_json(text, value):
 
 def test_values_are_parameters_of_the_statement():
     """The statement has the name and parameters; no value is ever written into it."""
-    assert _statement("kg.score", 0) == "CALL kg.score()"
-    assert _statement("kg.score", 3) == "CALL kg.score($a0, $a1, $a2)"
+    assert statement("kg.score", 0) == "CALL kg.score()"
+    assert statement("kg.score", 3) == "CALL kg.score($a0, $a1, $a2)"
 
 
 def test_an_error_is_shown_with_its_cause_and_hint(capsys):
