@@ -16,7 +16,7 @@ from sidecypher.errors import SidecypherError
 from sidecypher.settings import load_settings
 
 SECRET = "hunter2"
-COMMANDS = ["up", "down", "status", "serve", "call", "demo", "plugin", "migrate"]
+COMMANDS = ["up", "down", "status", "serve", "call", "demo", "plugin", "migrate", "runs"]
 
 
 @pytest.fixture
@@ -63,6 +63,8 @@ def test_help_names_every_command(run):
         ["plugin"],
         ["plugin", "fly"],
         ["migrate", "fly"],
+        ["runs"],
+        ["runs", "show"],
         ["migrate", "--json", "info"],
         ["migrate", "--wait", "-1"],
         ["migrate", "--set", "novalue"],

@@ -15,6 +15,7 @@ from sidecypher.cli.lifecycle import down, serve, status, supervise, up
 from sidecypher.cli.migrate import migrate
 from sidecypher.cli.output import show_error
 from sidecypher.cli.plugin import plugin
+from sidecypher.cli.runs import runs
 from sidecypher.errors import SettingsError, SidecypherError
 
 app = typer.Typer(
@@ -29,6 +30,7 @@ for command in (up, down, status, reload, dev, serve, call, demo):
 app.command(hidden=True)(supervise)
 app.add_typer(plugin, name="plugin")
 app.add_typer(migrate, name="migrate")
+app.add_typer(runs, name="runs")
 
 
 def main() -> None:
