@@ -16,6 +16,9 @@ from benchmarks.installation import installed
 from benchmarks.measures import Samples
 from benchmarks.postgresql import Postgresql, postgresql
 from benchmarks.report import table
+from sidecypher.cli.runs.svg import draw_svg
+from sidecypher.cli.runs.terminal import draw_lines
+from sidecypher.cli.runs.timeline import read_row, read_timeline
 
 _CREATE = "CALL runs.create('benchmark') YIELD id RETURN id"
 _APPEND = "CALL runs.append($run, $event) YIELD seq RETURN seq"
@@ -41,6 +44,8 @@ _EVENTS = "CALL runs.events($run) YIELD seq, event RETURN count(event) AS events
 _CARRY = "CALL bench.carry($run) YIELD seq, event RETURN count(event) AS events"
 _FORK = "CALL runs.fork($run, $seq) YIELD id RETURN id"
 _STATES = "CALL runs.state.batch($rows) YIELD state RETURN count(state) AS states"
+_GET = "CALL runs.get($run)"
+_TIMELINE = "CALL runs.timeline($run)"
 _TURN = 20
 
 
@@ -113,6 +118,8 @@ FIGURES = (
     ),
     Figure("fork", "`runs.fork` of 10 000", "ms", lambda s: s["fork"] * 1e3, Bar(10)),
     Figure("states", "states of 1 000 runs", "ms", lambda s: s["states"] * 1e3, Bar(50)),
+    Figure("timeline", "`runs.timeline` of 1 000", "ms", lambda s: s["timeline"] * 1e3),
+    Figure("picture", "the same as text and SVG", "ms", lambda s: s["picture"] * 1e3, Bar(1000)),
 )
 
 
@@ -139,7 +146,7 @@ def measure(driver: neo4j.Driver, server: Postgresql | None, scale: Scale) -> li
 
 def _take(driver: neo4j.Driver, server: Postgresql | None, scale: Scale) -> Samples:
     samples = _appends(driver, server, scale)
-    for sample in (_batches, _clients, _long, _states):
+    for sample in (_batches, _clients, _long, _states, _pictures):
         samples |= sample(driver, scale)
     return samples
 
@@ -211,6 +218,31 @@ def _states(driver: neo4j.Driver, scale: Scale) -> Samples:
     with driver.session() as session:
         rows = [[_new(session)] for _ in range(1000)]
         return {"states": median(_timed(session, scale.reads, _STATES, rows=rows))}
+
+
+def _pictures(driver: neo4j.Driver, scale: Scale) -> Samples:
+    """Read and draw a run in which every third event has another child."""
+    taken: dict[str, list[float]] = {"timeline": [], "picture": []}
+    with driver.session() as session:
+        run = _new(session)
+        events = [{"id": f"{run}-{number}", "type": "status"} for number in range(1000)]
+        branches = [
+            {**event, "parentIds": [f"{run}-{number - 3}"]}
+            if number > 3 and not number % 3
+            else event
+            for number, event in enumerate(events)
+        ]
+        session.run(_MANY, run=run, events=branches).consume()
+        for _ in range(scale.reads):
+            taken["timeline"] += _timed(session, 1, _TIMELINE, run=run)
+            found = session.run(_GET, run=run).single(strict=True)["run"]
+            rows = [read_row(record) for record in session.run(_TIMELINE, run=run)]
+            begun = time.perf_counter()
+            timeline = read_timeline(found, rows)
+            drawn = [*draw_lines(timeline), draw_svg(timeline)]
+            taken["picture"].append(time.perf_counter() - begun)
+            assert len(drawn) > len(rows)
+    return {name: median(each) for name, each in taken.items()}
 
 
 def _new(session: neo4j.Session) -> str:
