@@ -103,6 +103,16 @@ def test_what_runs_or_awaits_something_is_never_touched(runs, session, old):
     assert left(session) == {going, awaiting, shared, fork}
 
 
+def test_a_run_that_cannot_be_archived_holds_up_no_others(runs, session, old):
+    """It is told, and the others leave."""
+    first, second = old(days=60)[0], old()[0]
+    session.run("MATCH (r:WorkflowRun {id: $id}) CREATE (:Note)-[:ABOUT]->(r)", id=first).consume()
+    rows = runs.call("retain", "old", MONTH, {"dryRun": False})
+
+    assert {row["runId"]: row["action"] for row in rows} == {first: "stay", second: "archive"}
+    assert left(session) == {first}
+
+
 @pytest.mark.parametrize(
     ("age", "options", "error"),
     [

@@ -15,6 +15,7 @@ from sidecypher_procedures.runs.errors import (
     ArchiveDamaged,
     RunMustStay,
     RunTaken,
+    SequenceConflict,
     UnknownRun,
 )
 from sidecypher_procedures.runs.verifying import verify_run
@@ -35,6 +36,7 @@ def archive_run(ctx: Context, folder: Path | None, run_id: str) -> Archived:
         UnknownRun: No run has this id, and none was archived.
         RunMustStay: The run may not leave the graph.
         RunTaken: The file is of another run that had the same id.
+        SequenceConflict: Something was attached to the run meanwhile.
     """
     file = ArchiveFile.of(folder, ctx.database, run_id)
     try:
@@ -51,9 +53,8 @@ def archive_run(ctx: Context, folder: Path | None, run_id: str) -> Archived:
     tail = file.write(lines_of(ctx, run_id))
     # From here on the file has all that is deleted, and the transaction decides which of them is.
     if remove(ctx, run_id) != (tail.nodes, tail.relationships):
-        raise RunMustStay(
-            f"Something was attached to the run `{shown_id(run_id)}` meanwhile",
-            hint="Try again.",
+        raise SequenceConflict(
+            f"Something was attached to the run `{shown_id(run_id)}` meanwhile", hint="Try again."
         )
     return _row(file, tail)
 

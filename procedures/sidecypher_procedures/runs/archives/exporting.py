@@ -1,6 +1,5 @@
 """What the graph has of a run, as the lines of its archive."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from sidecypher_procedures.runs.archives.lines import (
     Payload,
     Relationship,
     Tail,
+    sealed,
     written,
 )
 from sidecypher_procedures.runs.errors import RunMustStay
@@ -75,19 +75,12 @@ _OF_RUN: Final = """
 
 
 def lines_of(ctx: Context, run_id: str) -> Iterator[Line]:
-    """Give all that the graph has of a run, always in the same order, and what makes it complete.
+    """Give all that the graph has of a run, always in the same order.
 
     Raises:
         RunMustStay: It hangs on a node that could not be found again.
     """
-    digest = hashlib.sha256()
-    nodes = relationships = 0
-    for line in _lines(ctx, run_id):
-        nodes += isinstance(line, Node)
-        relationships += isinstance(line, Relationship)
-        digest.update(written(line))
-        yield line
-    yield Tail(nodes=nodes, relationships=relationships, digest=digest.hexdigest())
+    return sealed(_lines(ctx, run_id))
 
 
 def digest_of(ctx: Context, run_id: str) -> str:
@@ -120,20 +113,21 @@ def _relationships(self: list[str], links: Iterable[Mapping[str, Any]]) -> Itera
 
 
 def _relationship(self: list[str], link: Mapping[str, Any]) -> Relationship:
-    other = _end(link)
+    other = _end(self, link)
     start, end = (self, other) if link["leaves"] else (other, self)
     return Relationship(
         type=link["type"], start=start, end=end, properties=_sorted(link["properties"])
     )
 
 
-def _end(link: Mapping[str, Any]) -> list[str]:
+def _end(self: list[str], link: Mapping[str, Any]) -> list[str]:
     label = next((label for label in KEYS if label in link["labels"]), None)
     key = None if label is None else link["keys"].get(KEYS[label])
     if label is None or not isinstance(key, str):
         raise RunMustStay(
-            f"The run has a relationship `{shown_id(link['type'])}` with a node of another kind",
-            hint=f"An archive knows {', '.join(KEYS)}, each by its key. Remove the relationship.",
+            f"The {self[0]} `{shown_id(self[1])}` has a relationship `{shown_id(link['type'])}` "
+            "with a node that an archive cannot name",
+            hint=f"It can name {', '.join(KEYS)}, each by its key. Remove the relationship.",
         )
     return [label, key]
 

@@ -1,21 +1,19 @@
 """Files of archived runs: whole or not there, and read only as they were written."""
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Final, Self
+from typing import Final, Self
 
 from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.runs.archives.lines import (
     FORMAT,
     Head,
     Line,
-    Node,
-    Relationship,
+    Seal,
     Tail,
     read,
     written,
@@ -62,7 +60,8 @@ class ArchiveFile:
 
     def exists(self) -> bool:
         """Tell whether the run has been archived."""
-        return self._path.is_file()
+        with _told("read"):
+            return self._path.is_file()
 
     def write(self, lines: Iterable[Line]) -> Tail:
         """Write the run: a crash at any moment leaves the file that was there, or the new one.
@@ -81,13 +80,11 @@ class ArchiveFile:
         part = self._path.with_suffix(".part")
         with _told("written"):
             part.parent.mkdir(parents=True, exist_ok=True)
-            part.unlink(missing_ok=True)
-            part.touch(_OWNER_ONLY)
-            with part.open("wb") as file:
-                last = _write(file, chain([head], given))
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(self._path)
+            try:
+                last = _write(part, chain([head], given))
+                part.replace(self._path)
+            finally:
+                part.unlink(missing_ok=True)
             _sync_folders(part.parent, self.folder)
         tail = self.check()
         if tail != last:
@@ -102,25 +99,22 @@ class ArchiveFile:
             ArchiveUnavailable: It cannot be read.
             ArchiveDamaged: It is not what was written.
         """
-        digest = hashlib.sha256()
-        nodes = relationships = 0
-        tail: Tail | None = None
+        seal = Seal()
+        end: bytes | None = None
         for number, (line, text) in enumerate(self._read()):
-            if tail is not None:
+            if end is not None:
                 raise self._damaged("It goes on behind its end")
             if (number == 0) != isinstance(line, Head):
                 raise self._damaged("It does not begin as an archive does")
             if isinstance(line, Head) and (line.format, line.run_id) != (FORMAT, self.run_id):
                 raise self._damaged("It is of another run or another format")
             if isinstance(line, Tail):
-                tail = line
+                end = text
             else:
-                digest.update(text)
-                nodes += isinstance(line, Node)
-                relationships += isinstance(line, Relationship)
-        if tail != Tail(nodes=nodes, relationships=relationships, digest=digest.hexdigest()):
+                seal.add(line, text)
+        if end != written(seal.tail):
             raise self._damaged("Its digest is not that of what it has")
-        return tail
+        return seal.tail
 
     def lines(self) -> Iterator[Line]:
         """Give its lines; `check` tells whether they are what was written."""
@@ -151,11 +145,16 @@ class ArchiveFile:
         )
 
 
-def _write(file: BinaryIO, lines: Iterable[Line]) -> Line | None:
-    """Write lines; return the last one."""
+def _write(path: Path, lines: Iterable[Line]) -> Line | None:
+    """Write lines to a file, durably; return the last one."""
     line = None
-    for line in lines:
-        file.write(written(line))
+    path.unlink(missing_ok=True)
+    path.touch(_OWNER_ONLY)
+    with path.open("wb") as file:
+        for line in lines:
+            file.write(written(line))
+        file.flush()
+        os.fsync(file.fileno())
     return line
 
 

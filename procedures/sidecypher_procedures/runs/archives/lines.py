@@ -11,6 +11,8 @@
 The digest is the SHA-256 of all lines before it. The same run has always the same lines.
 """
 
+import hashlib
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final, cast
 
@@ -63,6 +65,28 @@ class Tail(Row):
 
 Line = Head | Payload | Node | Relationship | Tail
 
+
+class Seal:
+    """Counts the lines of a run, and computes their digest."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self._nodes = self._relationships = 0
+
+    def add(self, line: Line, text: bytes) -> None:
+        """Take the next line, and how the file has it."""
+        self._nodes += isinstance(line, Node)
+        self._relationships += isinstance(line, Relationship)
+        self._digest.update(text)
+
+    @property
+    def tail(self) -> Tail:
+        """The line that makes those before it complete."""
+        return Tail(
+            nodes=self._nodes, relationships=self._relationships, digest=self._digest.hexdigest()
+        )
+
+
 _KINDS: Final[dict[str, type[Row]]] = {
     "run": Head,
     "payload": Payload,
@@ -101,3 +125,12 @@ def read(text: bytes) -> Line:
         # `from None`: the original may show what the line says.
         raise ArchiveDamaged("A line of the file is not what an archive has") from None
     return cast("Line", line)
+
+
+def sealed(lines: Iterable[Line]) -> Iterator[Line]:
+    """Give lines, and then the one that makes them complete."""
+    seal = Seal()
+    for line in lines:
+        seal.add(line, written(line))
+        yield line
+    yield seal.tail

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from sidecypher import Context, Duration
 from sidecypher_procedures.fields import Fields
@@ -14,6 +14,8 @@ from sidecypher_procedures.runs.errors import InvalidOption, RunMustStay, Unknow
 from sidecypher_procedures.runs.states import FINAL
 
 RETAIN_KEYS: Final = ("dryRun", "delete", "limit")
+
+Action = Literal["archive", "delete", "stay"]
 
 _MOST: Final = 1000
 _OLD: Final = """
@@ -32,12 +34,12 @@ class Retention:
 
     Attributes:
         dry_run: Whether it is only told.
-        delete: Whether they are deleted instead of archived.
+        action: What it is.
         limit: Of how many at most, the oldest first.
     """
 
     dry_run: bool
-    delete: bool
+    action: Literal["archive", "delete"]
     limit: int
 
     @classmethod
@@ -50,7 +52,7 @@ class Retention:
         fields = Fields(options, "list of options", RETAIN_KEYS, InvalidOption)
         return cls(
             dry_run=fields.flag("dryRun") if "dryRun" in fields else True,
-            delete=fields.flag("delete"),
+            action="delete" if fields.flag("delete") else "archive",
             limit=fields.count("limit", 100, largest=_MOST),
         )
 
@@ -68,10 +70,9 @@ def retain_runs(
     found = ctx.run(
         _OLD, type=run_type, olderThan=older_than, final=sorted(FINAL), limit=retention.limit
     )
-    action = "delete" if retention.delete else "archive"
-    # By id, as all who lock several runs.
     for record in list(found):
-        if retention.dry_run or _leave(ctx, folder, record, retention):
+        action = retention.action if retention.dry_run else _leave(ctx, folder, record, retention)
+        if action is not None:
             yield Retained(
                 run_id=record["id"],
                 state=record["state"],
@@ -82,15 +83,19 @@ def retain_runs(
 
 def _leave(
     ctx: Context, folder: Path | None, record: Mapping[str, Any], retention: Retention
-) -> bool:
-    """Take a run out of the graph, unless it is another one by now."""
+) -> Action | None:
+    """Take a run out of the graph; tell what was done, None if it is another one by now."""
     try:
-        if lock_ended(ctx, record["id"]).completed_at != record["completedAt"]:
-            return False
+        ended = lock_ended(ctx, record["id"])
     except (RunMustStay, UnknownRun):
-        return False
-    if retention.delete:
+        return None
+    if ended.completed_at != record["completedAt"]:
+        return None
+    if retention.action == "delete":
         remove(ctx, record["id"])
-    else:
+        return "delete"
+    try:
         archive_run(ctx, folder, record["id"])
-    return True
+    except RunMustStay:
+        return "stay"
+    return "archive"

@@ -22,4 +22,4 @@ class Retained(Row):
     run_id: str
     state: State
     completed_at: datetime
-    action: Annotated[str, Description("archive or delete")]
+    action: Annotated[str, Description("archive, delete, or stay for one that cannot be archived")]
