@@ -103,6 +103,18 @@ def test_what_runs_or_awaits_something_is_never_touched(runs, session, old):
     assert left(session) == {going, awaiting, shared, fork}
 
 
+def test_a_plan_that_nobody_waits_for_holds_no_run(runs, old):
+    """Neither an older version of a plan nor a deleted plan awaits its review."""
+    [revised, deleted] = old(number=2)
+    first = runs.one("plan.create", revised, {"content": "Wait.", "status": "pending_review"})
+    second = runs.one("plan.revise", first["planId"], "ann", {"content": "Go."})["planId"]
+    runs.one("plan.approve", second, "ann")
+    gone = runs.one("plan.create", deleted, {"content": "Wait.", "status": "pending_review"})
+    runs.one("deleteEvent", gone["planId"])
+
+    assert names(runs.call("retain", "old", MONTH)) == {revised, deleted}
+
+
 def test_a_run_that_cannot_be_archived_holds_up_no_others(runs, session, old):
     """It is told, and the others leave."""
     first, second = old(days=60)[0], old()[0]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from sidecypher_procedures import runs as package
+from sidecypher_procedures.runs.targets import Kind
 
 
 def constants():
@@ -15,15 +16,28 @@ def constants():
         for name, value in vars(importlib.import_module(info.name)).items():
             if not name.isupper():
                 continue
-            texts = value.values() if isinstance(value, Mapping) else [value]
-            for number, text in enumerate(texts):
+            for number, text in enumerate(texts_of(value)):
                 yield f"{info.name}.{name}[{number}]", text
 
 
+def texts_of(value):
+    match value:
+        case Kind():
+            return [value.find]
+        case Mapping():
+            return list(value.values())
+        case _:
+            return [value]
+
+
+# Conditions and parts of statements are planned with those that have them.
 STATEMENTS = {
     name: text
     for name, text in constants()
-    if isinstance(text, str) and ("MATCH (" in text or "MERGE (" in text)
+    if isinstance(text, str)
+    and text.lstrip().startswith(("CALL", "MATCH", "MERGE", "UNWIND"))
+    and ("MATCH (" in text or "MERGE (" in text)
+    and "{}" not in text
 }
 
 

@@ -11,13 +11,18 @@ from sidecypher_procedures.runs.locking import lock
 from sidecypher_procedures.runs.payloads import release
 from sidecypher_procedures.runs.states import FINAL
 
-_NEEDED: Final = """
-    MATCH (r:WorkflowRun {id: $runId})
+# Of a plan its latest version is what somebody waits for.
+AWAITED: Final = """EXISTS {
+        MATCH (p:Plan)
+        WHERE p.runId = r.id AND p.status = 'pending_review' AND p.deletedAt IS NULL
+        AND NOT EXISTS { (:Plan)-[:PREVIOUS_VERSION]->(p) }
+    }"""
+"""Whether a plan of the run `r` awaits its review."""
+
+_NEEDED: Final = f"""
+    MATCH (r:WorkflowRun {{id: $runId}})
     RETURN r.completedAt AS completedAt,
-        EXISTS { (r)<-[:FORKED_FROM]-() } AS forked,
-        EXISTS {
-            MATCH (p:Plan) WHERE p.runId = $runId AND p.status = 'pending_review'
-        } AS awaited
+        EXISTS {{ (r)<-[:FORKED_FROM]-() }} AS forked, {AWAITED} AS awaited
 """
 _PAYLOADS: Final = """
     MATCH (e:Event)-[:HAS_PAYLOAD]->(p:Payload)

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, Self
 from sidecypher import Context, Duration
 from sidecypher_procedures.fields import Fields
 from sidecypher_procedures.runs.archives.archiving import archive_run
-from sidecypher_procedures.runs.archives.removing import lock_ended, remove
+from sidecypher_procedures.runs.archives.removing import AWAITED, lock_ended, remove
 from sidecypher_procedures.runs.archives.rows import Retained
 from sidecypher_procedures.runs.errors import InvalidOption, RunMustStay, UnknownRun
 from sidecypher_procedures.runs.states import FINAL
@@ -18,11 +18,11 @@ RETAIN_KEYS: Final = ("dryRun", "delete", "limit")
 Action = Literal["archive", "delete", "stay"]
 
 _MOST: Final = 1000
-_OLD: Final = """
+_OLD: Final = f"""
     MATCH (r:WorkflowRun)
     WHERE r.type = $type AND r.completedAt < datetime() - $olderThan AND r.state IN $final
-    AND NOT EXISTS { (r)<-[:FORKED_FROM]-() }
-    AND NOT EXISTS { MATCH (p:Plan) WHERE p.runId = r.id AND p.status = 'pending_review' }
+    AND NOT EXISTS {{ (r)<-[:FORKED_FROM]-() }}
+    AND NOT {AWAITED}
     WITH r ORDER BY r.type, r.completedAt LIMIT $limit
     RETURN r.id AS id, r.state AS state, r.completedAt AS completedAt ORDER BY id
 """
