@@ -1,5 +1,6 @@
 """What a run is based on, who began it and what came of it, on a real Neo4j."""
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -292,6 +293,40 @@ def test_parallel_writers_make_one_commit(runs, driver, session, world):
         """
     ).values()
     assert found == [[SHA, 1, 16]]
+
+
+class SlowUses:
+    """Counts the answers of GitHub, each of which waits until it may go."""
+
+    def __init__(self, uses):
+        self._uses = uses
+        self.asked, self.released = threading.Event(), threading.Event()
+
+    def __next__(self):
+        self.asked.set()
+        assert self.released.wait(60)
+        return next(self._uses)
+
+
+def test_nobody_who_appends_waits_for_github(runs, driver, github, world, monkeypatch):
+    """GitHub is asked before the run is locked."""
+    world.repository()
+    world.issue(1)
+    slow = SlowUses(github.uses)
+    monkeypatch.setattr(github, "uses", slow)
+    issue = {"owner": "ann", "repo": world.name, "number": 1}
+    run = runs.new()
+
+    with ThreadPoolExecutor(1) as other:
+        call = "CALL runs.attachIssue($run, $issue) YIELD attached RETURN attached"
+        attached = other.submit(driver.execute_query, call, run=run, issue=issue)
+        try:
+            assert slow.asked.wait(60)
+            assert runs.append(run)["seq"] == 1
+            assert not attached.done()
+        finally:
+            slow.released.set()
+        assert attached.result().records[0]["attached"] is True
 
 
 def test_an_attachment_belongs_to_the_callers_transaction(session, runs, things, ties):
