@@ -271,8 +271,6 @@ def test_what_is_written_is_written_by_procedures_that_exist():
     """In docs/schema.md each label and type of relationship has procedures that may write."""
     table = rows(page_named("docs/schema.md"), "label or type")
     named = {name for row in table for name in code_in(row[1])}
-    # Plans come with procedures of their own.
-    named = {name for name in named if not name.startswith("runs.plan.")}
 
     assert {name: (GITHUB | RUNS)[name].entry.mode for name in named} == dict.fromkeys(
         named, "WRITE"
