@@ -8,6 +8,7 @@ import pytest
 from integration.runs.plans import linked, named
 from neo4j.exceptions import ClientError
 
+from sidecypher_procedures.runs.plans.history import _HISTORY
 from sidecypher_procedures.runs.plans.statuses import STEPS
 
 ACTS = {
@@ -162,6 +163,19 @@ def test_a_comment_that_is_given_again_is_written_once(runs, plan):
     assert len(runs.events(run)) == 4
 
 
+def test_a_comment_that_was_deleted_is_found_by_a_retry(runs, session, plan):
+    """As any event: it is not written again, and it does not come back."""
+    plan(id="p")
+    first = runs.one("plan.comment", "p", "ann", {"id": "c", "content": "a"})
+    session.run(
+        "MATCH (c:Event {id: 'c'})-[l:COMMENTS_ON]->() DELETE l "
+        "SET c.deletedAt = datetime() REMOVE c.content"
+    ).consume()
+
+    assert runs.one("plan.comment", "p", "ann", {"id": "c", "content": "a"}) == first
+    assert linked(session, "p") == []
+
+
 def test_a_plan_results_in_pull_requests(runs, session, plan):
     """Each is linked once; one that is not there is refused, and the plan stays approved."""
     session.run("CREATE (:PullRequest {id: '1'}), (:PullRequest {id: '2'})").consume()
@@ -198,6 +212,17 @@ def test_the_history_is_of_all_versions(runs, plan):
     assert times == sorted(times)
     assert runs.call("plan.history", "p") == runs.call("plan.history", "r") == told
     assert runs.call("plan.history", plan()["planId"]) == []
+
+
+def test_the_history_of_many_versions_costs_a_step_for_each(session):
+    """The server prunes what it has seen; else each step would look at all versions before it."""
+    steps, waiting = [], [session.run(f"EXPLAIN {_HISTORY}").consume().plan]
+    while waiting:
+        plan = waiting.pop()
+        steps.append(plan["operatorType"])
+        waiting += plan.get("children", ())
+
+    assert [step for step in steps if step.startswith("VarLengthExpand(Pruning,BFS")]
 
 
 def test_of_reviewers_at_once_one_decides(runs, session, driver, plan):

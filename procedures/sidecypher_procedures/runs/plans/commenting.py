@@ -14,8 +14,10 @@ _COMMENT: Final = """
     MATCH (c:Event {id: $id}), (p:Plan {id: $planId})
     CREATE (c)-[:COMMENTS_ON]->(p)
 """
+# What was deleted says no more what it was about.
 _COMMENTED: Final = """
-    MATCH (c:Event {id: $id})-[:COMMENTS_ON]->(p:Plan {id: $planId})
+    MATCH (c:Event {id: $id})
+    WHERE c.deletedAt IS NOT NULL OR EXISTS { (c)-[:COMMENTS_ON]->(:Plan {id: $planId}) }
     RETURN c.id AS id
 """
 

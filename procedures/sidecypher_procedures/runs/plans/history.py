@@ -8,11 +8,12 @@ from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.runs.errors import UnknownPlan
 from sidecypher_procedures.runs.plans.rows import ActionRow
 
-# Versions are one chain, so from any of them each other is found once.
+# Versions are one chain. Without DISTINCT each step along it would look at all before it.
 _HISTORY: Final = """
     MATCH (p:Plan {id: $planId})
     RETURN COLLECT {
         MATCH (p)-[:PREVIOUS_VERSION*0..]-(v:Plan)
+        WITH DISTINCT v
         MATCH (u:User)-[a:REVIEWS|APPROVES|REJECTS|EDITS]->(v)
         WITH type(a) AS action, u.id AS user, a.timestamp AS at, a.message AS message,
             coalesce(v.version, 1) AS version
