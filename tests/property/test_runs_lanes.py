@@ -3,6 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecypher.cli.runs.svg import draw_svg
+from sidecypher.cli.runs.terminal import draw_lines
+from sidecypher.cli.runs.timeline import read_timeline
 from sidecypher_procedures.runs.views.lanes import children_of, lanes_of
 
 
@@ -34,7 +37,7 @@ def test_no_line_passes_through_another_event_or_line(parents):
 
 
 @given(parents=runs())
-def test_a_branch_goes_to_the_right_and_a_join_to_the_left(parents):
+def test_a_branch_has_a_lane_of_its_own_and_a_join_the_leftmost(parents):
     """The first child stays in the lane; a join is in the leftmost lane that leads to it."""
     children = children_of(parents)
     places = lanes_of(parents, children)
@@ -46,4 +49,40 @@ def test_a_branch_goes_to_the_right_and_a_join_to_the_left(parents):
         for parent, lane in zip(above, place.parent_lanes, strict=True):
             first = children[parent][0] == name
             assert (lane == places[parent].lane) is first
-            assert lane >= places[parent].lane
+
+
+def test_a_line_that_always_leaves_side_branches_takes_two_lanes():
+    """A lane is free again where its branch has ended, so that a long run does not drift away."""
+    parents = {0: ()}
+    for name in range(3, 300, 3):
+        parents |= {name - 2: (name - 3,), name - 1: (name - 2,), name: (name - 3,)}
+
+    lanes = {place.lane for place in lanes_of(parents, children_of(parents)).values()}
+    assert lanes == {0, 1}
+
+
+@given(parents=runs(), most_lanes=st.integers(1, 30))
+def test_every_run_can_be_drawn(parents, most_lanes):
+    """Each event has a row and a dot, however many lanes there is room for."""
+    places = lanes_of(parents, children_of(parents))
+    rows = [
+        {
+            "id": name,
+            "seq": name + 1,
+            "label": "x",
+            "at": None,
+            "durationMs": None,
+            "lane": places[name].lane,
+            "parentLanes": places[name].parent_lanes,
+            "parentIds": above,
+        }
+        for name, above in parents.items()
+    ]
+    timeline = read_timeline({"id": "r", "state": "running"}, rows)
+    drawn = list(draw_lines(timeline, most_lanes))
+
+    assert sum("●" in line for line in drawn) == len(parents)
+    assert draw_svg(timeline).count("<circle") == len(parents)
+    room = min(timeline.lanes, most_lanes)
+    graphs = [line[4:].split("  x")[0] for line in drawn if "●" in line]
+    assert all(len(graph.rstrip()) <= 2 * room for graph in graphs)

@@ -59,6 +59,33 @@ def test_branches_are_lanes_beside_each_other():
     ]
 
 
+def test_a_branch_may_go_to_the_left():
+    """A lane on the left that is free again is taken, across what is between."""
+    drawn = draw_lines(
+        timeline(
+            row(1, "a"),
+            row(2, "b", 0, [1], [0]),
+            row(3, "c", 1, [1], [1]),
+            row(4, "d", 2, [1], [2]),
+            row(5, "e", 2, [4], [2]),
+            row(6, "f", 0, [4], [0]),
+            row(7, "g", 1, [3], [1]),
+        )
+    )
+
+    assert [line[3:8].rstrip() for line in drawn][2:] == [
+        "●",
+        "├─┬─╮",
+        "● │ │",
+        "  ● │",
+        "  │ ●",
+        "╭─┼─┤",
+        "│ │ ●",
+        "● │",
+        "  ●",
+    ]
+
+
 def test_lanes_that_have_no_room_are_drawn_as_one():
     """The last lane stands for all beyond, and a line says so."""
     drawn = list(draw_lines(timeline(*BRANCHED), most_lanes=2))

@@ -18,13 +18,14 @@ _CORNERS: Final = {
     (False, False, True, True): "─",
     (True, False, True, False): "╯",
     (False, True, True, False): "╮",
+    (False, True, False, True): "╭",
     (True, True, True, False): "┤",
     (True, True, False, True): "├",
     (True, False, True, True): "┴",
     (False, True, True, True): "┬",
     (True, True, True, True): "┼",
 }
-_ASCII: Final = str.maketrans("●│─╯╮┤├┴┬┼", "*|-'.+++++")
+_ASCII: Final = str.maketrans("●│─╯╮╭┤├┴┬┼", "*|-'..+++++")
 _FOR_WORDS: Final = 50
 """Columns of a terminal that lanes leave to words."""
 
@@ -113,17 +114,16 @@ class _Lanes:
         for line in lines:
             self._lines[self._drawn(line.lane)] += by
         below = [count > 0 for count in self._lines]
-        # Other lanes than its own are to its right.
         own = self._drawn(step.lane)
-        last = max((self._drawn(line.lane) for line in lines), default=own)
         above[own] = below[own] = True
-        return _corners(above, below, own, last) if last > own else None
+        reached = {own, *(self._drawn(line.lane) for line in lines)}
+        return _corners(above, below, min(reached), max(reached)) if len(reached) > 1 else None
 
 
-def _corners(above: list[bool], below: list[bool], own: int, last: int) -> str:
-    """Return the row that connects a lane with others, as far as the last one."""
+def _corners(above: list[bool], below: list[bool], first: int, last: int) -> str:
+    """Return the row that connects lanes, from one to another."""
     signs = []
     for lane, ends in enumerate(zip(above, below, strict=True)):
-        to_right = own <= lane < last
-        signs.append(_CORNERS[*ends, own < lane <= last, to_right] + ("─" if to_right else " "))
+        to_right = first <= lane < last
+        signs.append(_CORNERS[*ends, first < lane <= last, to_right] + ("─" if to_right else " "))
     return "".join(signs)

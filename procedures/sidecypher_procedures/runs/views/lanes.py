@@ -1,7 +1,8 @@
 """Lanes for events side by side, as a picture of a run needs them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from itertools import count
 
 
@@ -36,8 +37,8 @@ def lanes_of(
 ) -> dict[str, Place]:
     """Give each event a lane, so that no line passes through an event that it does not end at.
 
-    The first child of an event goes on in its lane, each other one has a lane of its own to the
-    right of it. An event of several parents is in the leftmost of the lanes that lead to it.
+    The first child of an event goes on in its lane, each other one has the leftmost lane that is
+    free. An event of several parents is in the leftmost of the lanes that lead to it.
 
     Args:
         parents: The parents of each event, which are before it.
@@ -49,20 +50,32 @@ def lanes_of(
         [0, 0, 1, 0]
     """
     leading: dict[str, dict[str, int]] = {name: {} for name in parents}
-    taken: set[int] = set()
+    free = _FreeLanes()
     places = {}
     for name, above in parents.items():
         reached = leading.pop(name)
-        lane = min(reached.values()) if reached else _free(taken, 0)
-        taken.difference_update(reached.values())
+        lane = min(reached.values()) if reached else free.take()
+        free.give(other for other in reached.values() if other != lane)
         places[name] = Place(lane, tuple(reached[parent] for parent in above))
-        for child in children[name]:
-            # Its own lane for the first child; then to the right of the one before.
-            lane = _free(taken, lane)
-            taken.add(lane)
-            leading[child][name] = lane
+        for index, child in enumerate(children[name]):
+            leading[child][name] = free.take() if index else lane
+        if not children[name]:
+            free.give([lane])
     return places
 
 
-def _free(taken: set[int], least: int) -> int:
-    return next(lane for lane in count(least) if lane not in taken)
+class _FreeLanes:
+    """Lanes that nothing is in."""
+
+    def __init__(self) -> None:
+        self._given: list[int] = []
+        self._count = count()
+
+    def take(self) -> int:
+        """Return the leftmost one."""
+        return heappop(self._given) if self._given else next(self._count)
+
+    def give(self, lanes: Iterable[int]) -> None:
+        """Take back what is free again."""
+        for lane in lanes:
+            heappush(self._given, lane)
