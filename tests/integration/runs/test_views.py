@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from docs.pages import cypher_blocks
 from neo4j.exceptions import ClientError
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -423,3 +424,11 @@ def test_what_cannot_be_asked_is_refused(runs, name, arguments, error):
     """The error names what is wrong."""
     with pytest.raises(ClientError, match=error):
         runs.call(name, *arguments)
+
+
+@pytest.mark.parametrize(
+    "block", [each for each in cypher_blocks("runs") if each.page == "docs/runs.md"], ids=str
+)
+def test_the_examples_of_the_page_are_accepted(session, block):
+    """Neo4j plans every Cypher block of docs/runs.md."""
+    session.run(f"EXPLAIN {block.text}").consume()
