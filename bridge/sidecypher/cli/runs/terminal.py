@@ -66,9 +66,10 @@ def draw_lines(timeline: Timeline, most_lanes: int = MOST_LANES) -> Iterator[str
     margin = " " * (digits + 2)
     for index, (step, time) in enumerate(zip(timeline.steps, times, strict=True)):
         joined = lanes.end(step, ending[index])
-        row = f"{step.seq:>{digits}}  {lanes.row(step)}  {time:>{room}}  {step.words}"
+        if joined:
+            yield f"{margin}{joined}".rstrip()
+        yield f"{step.seq:>{digits}}  {lanes.row(step)}  {time:>{room}}  {step.words}"
         parted = lanes.start(step, starting[index])
-        yield from (f"{margin}{joined}".rstrip(), row) if joined else (row,)
         if parted:
             yield f"{margin}{parted}".rstrip()
     if timeline.lanes > most_lanes:
