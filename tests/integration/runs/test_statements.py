@@ -31,14 +31,12 @@ def texts_of(value):
 
 
 # Conditions and parts of statements are planned with those that have them.
-# What begins otherwise, or has places to fill, is a part of a statement.
 STATEMENTS = {
     name: text
     for name, text in constants()
     if isinstance(text, str)
     and text.lstrip().startswith(("CALL", "MATCH", "MERGE", "UNWIND"))
     and ("MATCH (" in text or "MERGE (" in text)
-    and text.lstrip().startswith(("MATCH (", "MERGE (", "UNWIND "))
     and "{}" not in text
 }
 
