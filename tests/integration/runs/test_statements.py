@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import pytest
 
 from sidecypher_procedures import runs as package
-from sidecypher_procedures.runs.targets import Kind
 
 
 def constants():
@@ -16,18 +15,9 @@ def constants():
         for name, value in vars(importlib.import_module(info.name)).items():
             if not name.isupper():
                 continue
-            for number, text in enumerate(texts_of(value)):
+            texts = value.values() if isinstance(value, Mapping) else [value]
+            for number, text in enumerate(texts):
                 yield f"{info.name}.{name}[{number}]", text
-
-
-def texts_of(value):
-    match value:
-        case Kind():
-            return [value.find]
-        case Mapping():
-            return list(value.values())
-        case _:
-            return [value]
 
 
 # Conditions and parts of statements are planned with those that have them.

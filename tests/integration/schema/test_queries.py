@@ -36,8 +36,7 @@ DATA = (
     CREATE (w:WorkflowRun {id: id, type: 't' + toString(n % 50), state: 's' + toString(n % 50)})
     SET w.workflowType = w.type, w.status = w.state
     SET w.startedAt = datetime('2026-01-01') + duration({hours: n})
-    SET w.createdAt = w.startedAt
-    SET w.startedAt = datetime('2026-01-01') + duration({hours: n}), w.completedAt = w.startedAt
+    SET w.createdAt = w.startedAt, w.completedAt = w.startedAt
     CREATE (e:Event:Message:ToolCall {
         id: id, runId: 'run' + toString(n % 50), seq: n, role: 'tool_call',
         toolName: 'tool' + toString(n % 50), toolCallId: 'call' + toString(n % 500),
