@@ -38,10 +38,13 @@ from sidecypher_procedures.runs.targets import (
 from sidecypher_procedures.runs.verifying import verify_run
 
 NO_OPTIONS: Final[dict[str, Any]] = {}
+GITHUB_SECONDS: Final = 300.0
+"""How long what may ask GitHub may take: as long as `github.mergeIssue`."""
+
 _LARGEST_SEQ: Final = 2**62
 
 
-@procedure("runs.create", mode="WRITE")
+@procedure("runs.create", mode="WRITE", timeout=GITHUB_SECONDS)
 def create(
     ctx: Context,
     type: str,  # noqa: A002 - the name that Cypher shows
@@ -53,25 +56,25 @@ def create(
     return Created(id=run.id, state=_state(ctx, run.id).state, created=created)
 
 
-@procedure("runs.attachIssue", mode="WRITE")
+@procedure("runs.attachIssue", mode="WRITE", timeout=GITHUB_SECONDS)
 def attach_issue(ctx: Context, run_id: str, issue: Any) -> Attached:
     """Base a run on an issue and its repository, unless it is so already."""
     return attach(ctx, run_id, Target.required(ISSUE, "issue", issue))
 
 
-@procedure("runs.attachRepository", mode="WRITE")
+@procedure("runs.attachRepository", mode="WRITE", timeout=GITHUB_SECONDS)
 def attach_repository(ctx: Context, run_id: str, repository: Any) -> Attached:
     """Base a run on a repository, unless it is so already."""
     return attach(ctx, run_id, Target.required(REPOSITORY, "repository", repository))
 
 
-@procedure("runs.attachCommit", mode="WRITE")
+@procedure("runs.attachCommit", mode="WRITE", timeout=GITHUB_SECONDS)
 def attach_commit(ctx: Context, run_id: str, commit: Any) -> Attached:
     """Base a run on a commit, unless it is so already."""
     return attach(ctx, run_id, Target.required(COMMIT, "commit", commit))
 
 
-@procedure("runs.attachPullRequest", mode="WRITE")
+@procedure("runs.attachPullRequest", mode="WRITE", timeout=GITHUB_SECONDS)
 def attach_pull_request(ctx: Context, run_id: str, pull_request: Any) -> Attached:
     """Tell that a run has generated a pull request, unless that was told already."""
     return attach(ctx, run_id, Target.required(PULL_REQUEST, "pullRequest", pull_request))
@@ -142,7 +145,7 @@ def verify(ctx: Context, run_id: str) -> Verified:
     return verify_run(ctx, run_id)
 
 
-@procedure("runs.fork", mode="WRITE")
+@procedure("runs.fork", mode="WRITE", timeout=GITHUB_SECONDS)
 def fork(ctx: Context, run_id: str, seq: int, options: dict[str, Any] = NO_OPTIONS) -> Forked:
     """Begin a run that shares the events of another one up to a place."""
     return fork_run(ctx, run_id, seq, options)

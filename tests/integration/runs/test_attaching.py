@@ -67,6 +67,12 @@ def test_a_run_is_attached_once(runs, ties, kind, target, expected):
 
 
 @pytest.mark.usefixtures("things")
+def test_a_sha_is_found_in_capitals_too(runs):
+    """Git writes it in either case."""
+    assert runs.one("attachCommit", runs.new(), "C")["id"] == "c"
+
+
+@pytest.mark.usefixtures("things")
 def test_a_run_is_created_with_what_it_is_based_on(runs, session, ties):
     """All at once; created again it is as it was, whatever is given then."""
     session.run("CREATE (:GithubWebhookEvent {id: 'd'})").consume()
