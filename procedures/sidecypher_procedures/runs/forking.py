@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sidecypher import Context
 from sidecypher_procedures.fields import Fields, shown_id
-from sidecypher_procedures.runs.creating import RunInput, create_run
+from sidecypher_procedures.runs.creating import OPTION_KEYS, RunInput, create_run
 from sidecypher_procedures.runs.errors import InvalidOption, RunTaken, UnknownEvent
 from sidecypher_procedures.runs.locking import Lock, Part, lock, unknown_run
 from sidecypher_procedures.runs.rows import Forked
@@ -65,12 +65,12 @@ def fork_run(ctx: Context, origin: str, seq: int, options: Mapping[str, Any]) ->
 
 
 def _read(ctx: Context, origin: str, options: Mapping[str, Any]) -> RunInput:
-    own = {name: value for name, value in options.items() if name != "type"}
-    given = Fields({"type": options.get("type")}, "list of options", ("type",), InvalidOption)
+    given = Fields(options, "list of options", ("type", *OPTION_KEYS), InvalidOption).text("type")
     found = ctx.run(_TYPE, runId=origin)
     if not len(found):
         raise unknown_run(origin)
-    return RunInput.parse(given.text("type") or found.single()["type"], own)
+    own = {name: value for name, value in options.items() if name != "type"}
+    return RunInput.parse(given or found.single()["type"], own)
 
 
 def _share(ctx: Context, held: Lock, shared: Mapping[str, Any]) -> None:

@@ -84,7 +84,10 @@ ISSUE: Final = Kind(
 COMMIT: Final = Kind(
     noun="commit",
     types=("BASED_ON_COMMIT", "BASED_ON"),
-    find="MATCH (t:Commit {sha: toLower($id)}) RETURN elementId(t) AS element, t.sha AS id, [] AS homes",
+    find="""
+        MATCH (t:Commit {sha: toLower($id)})
+        RETURN elementId(t) AS element, t.sha AS id, [] AS homes
+    """,
     merge=_MERGE_COMMIT,
     names={"owner": Fields.required_text, "repo": Fields.required_text, "sha": _sha},
     form="{owner}/{repo}@{sha}",

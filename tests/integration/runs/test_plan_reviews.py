@@ -167,10 +167,7 @@ def test_a_comment_that_was_deleted_is_found_by_a_retry(runs, session, plan):
     """As any event: it is not written again, and it does not come back."""
     plan(id="p")
     first = runs.one("plan.comment", "p", "ann", {"id": "c", "content": "a"})
-    session.run(
-        "MATCH (c:Event {id: 'c'})-[l:COMMENTS_ON]->() DELETE l "
-        "SET c.deletedAt = datetime() REMOVE c.content"
-    ).consume()
+    runs.one("deleteEvent", "c")
 
     assert runs.one("plan.comment", "p", "ann", {"id": "c", "content": "a"}) == first
     assert linked(session, "p") == []

@@ -230,12 +230,7 @@ def test_a_fork_reads_the_plans_that_it_shares(runs, session):
     origin = runs.new()
     runs.append(origin, "llmResponse", id="m", content="a")
     runs.one("plan.create", origin, {"id": "p", "content": "a"})
-    fork = runs.new()
-    session.run(
-        "MATCH (o:WorkflowRun {id: $origin}), (f:WorkflowRun {id: $fork}) "
-        "SET f += {lineage: [$origin], lineageSeqs: [2], lastSeq: 2, lastEventId: o.lastEventId}",
-        origin=origin, fork=fork,
-    ).consume()  # fmt: skip
+    fork = runs.one("fork", origin, 2)["id"]
 
     row = runs.one("plan.revise", "p", "ann", {"id": "q", "content": "b"})
     own = runs.one("plan.create", fork, {"id": "f", "content": "c", "generatedBy": "m"})
@@ -253,7 +248,7 @@ def test_a_fork_reads_the_plans_that_it_shares(runs, session):
 def test_a_plan_that_was_deleted_is_not_gone_on_with(runs, session, plan):
     """Its place stays, and a retry finds it, but nothing is done with it any more."""
     row = plan(id="p", content="a")
-    session.run("MATCH (p:Plan {id: 'p'}) SET p.deletedAt = datetime()").consume()
+    runs.one("deleteEvent", "p")
 
     for call, arguments in (
         ("review", ["ann"]),

@@ -14,34 +14,6 @@ def after(milliseconds):
     return NOON + timedelta(milliseconds=milliseconds)
 
 
-def fork(session, origin, seq, name):
-    """Fork a run, as the graph has it."""
-    session.run(
-        """
-        MATCH (origin:WorkflowRun {id: $origin}), (e:Event {runId: $origin, seq: $seq})
-        CREATE (f:WorkflowRun {
-            id: $name, type: origin.type, state: 'running', status: 'running',
-            createdAt: datetime(), lastSeq: $seq, lastEventId: e.id,
-            lineage: [$origin], lineageSeqs: [$seq]
-        })-[:FORKED_FROM {seq: $seq}]->(origin)
-        """,
-        origin=origin,
-        seq=seq,
-        name=name,
-    ).consume()
-
-
-def delete(session, event):
-    """Delete an event, as the graph has it then."""
-    session.run(
-        """
-        MATCH (e:Event {id: $event})
-        SET e.deletedAt = datetime() REMOVE e.content, e.toolName, e.metadata
-        """,
-        event=event,
-    ).consume()
-
-
 @pytest.fixture
 def branched(runs):
     """A run in which two tools are called side by side."""
@@ -85,9 +57,9 @@ def test_a_tree_has_parents_children_and_lanes(runs, branched):
     assert rows[0]["type"] == "workflowStarted"
 
 
-def test_a_fork_has_the_events_it_shares_and_no_others(runs, session, branched):
+def test_a_fork_has_the_events_it_shares_and_no_others(runs, branched):
     """Children that other runs have are not in the shape of a fork, nor of its origin."""
-    fork(session, branched, 4, "f")
+    runs.one("fork", branched, 4, {"id": "f"})
     runs.append("f", "status", id="mine", parentIds=["b"])
 
     assert [row["id"] for row in runs.call("tree", "f")] == ["a", "b", "c1", "c2", "mine"]
@@ -97,9 +69,9 @@ def test_a_fork_has_the_events_it_shares_and_no_others(runs, session, branched):
     assert [row["lane"] for row in runs.call("timeline", "f")] == [0, 0, 0, 1, 2]
 
 
-def test_a_deleted_event_keeps_its_place(runs, session, branched):
+def test_a_deleted_event_keeps_its_place(runs, branched):
     """Its type is told, and neither content nor tool; what lists events leaves it out."""
-    delete(session, "c1")
+    runs.one("deleteEvent", "c1")
 
     assert runs.call("tree", branched)[2]["childIds"] == ["r1"]
     assert runs.call("timeline", branched)[2]["label"] == "toolCall deleted"
@@ -175,7 +147,7 @@ def test_events_of_plain_cypher_have_a_place(runs, session):
 # The path
 
 
-def test_a_path_has_all_that_an_event_comes_after(runs, session, branched):
+def test_a_path_has_all_that_an_event_comes_after(runs, branched):
     """In order, each once, as `runs.events` tells them; across a fork to the beginning."""
     assert [row["id"] for row in runs.call("path", "r2")] == ["a", "b", "c2", "r2"]
     assert [row["id"] for row in runs.call("path", "d")] == ["a", "b", "c1", "c2", "r2", "r1", "d"]
@@ -183,7 +155,7 @@ def test_a_path_has_all_that_an_event_comes_after(runs, session, branched):
     told = runs.call("path", "a", {"naming": "application"})
     assert [row["type"] for row in told] == ["workflow.started"]
 
-    fork(session, branched, 4, "f")
+    runs.one("fork", branched, 4, {"id": "f"})
     runs.append("f", id="mine", parentIds=["c1"])
     assert [row["id"] for row in runs.call("path", "mine")] == ["a", "b", "c1", "mine"]
 
@@ -236,7 +208,7 @@ def test_a_call_without_result_is_initiated(runs):
     assert (call["status"], call["content"], call["isError"]) == ("completed", "second", False)
 
 
-def test_calls_are_listed_in_pages(runs, session, branched):
+def test_calls_are_listed_in_pages(runs, branched):
     """Newest first; `before` and `beforeId` go on behind a row, even among equal times."""
     other = runs.new()
     for number in range(3):
@@ -252,9 +224,9 @@ def test_calls_are_listed_in_pages(runs, session, branched):
     assert [row["callId"] for row in names] == ["o2", "o1", "o0"]
 
 
-def test_calls_of_a_fork_are_those_of_its_lineage(runs, session, branched):
+def test_calls_of_a_fork_are_those_of_its_lineage(runs, branched):
     """What was called before the fork belongs to it, what was called elsewhere later does not."""
-    fork(session, branched, 3, "f")
+    runs.one("fork", branched, 3, {"id": "f"})
     runs.append("f", "toolCall", id="mine", toolName="read")
 
     def calls(tool):
@@ -289,9 +261,9 @@ def test_a_conversation_has_the_messages_in_order(runs, branched):
     assert [row["seq"] for row in told] == [6, 7]
 
 
-def test_a_conversation_of_a_fork_begins_with_what_it_shares(runs, session, branched):
+def test_a_conversation_of_a_fork_begins_with_what_it_shares(runs, branched):
     """A page may cover shared and own messages."""
-    fork(session, branched, 3, "f")
+    runs.one("fork", branched, 3, {"id": "f"})
     runs.append("f", "userMessage", content="no, this way")
 
     rows = runs.call("conversation", "f", {"after": 1, "limit": 3})
