@@ -178,3 +178,6 @@ def test_a_terminal_without_the_signs_gets_plain_ones(printed):
         "   +-+-.",
         "2  * | |     100 ms  toolCall search (+10 ms)",
     ]
+    cut = printed("ascii", width=30)
+    assert max(map(len, cut)) == 30
+    assert cut[3].endswith("~")

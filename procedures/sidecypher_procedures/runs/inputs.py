@@ -212,7 +212,7 @@ def decoded(text: str | None) -> dict[str, Any] | None:
     """Return the MAP that a text of JSON is, None if it is none."""
     try:
         found = json.loads(text or "null")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -236,6 +236,40 @@ def test_calls_of_a_fork_are_those_of_its_lineage(runs, branched):
     assert calls("search") == ["c1"]
 
 
+def test_a_call_that_only_the_other_run_answered_waits_in_a_fork(runs, branched):
+    """The result is at a later place than the fork begins; elsewhere the call is completed."""
+    runs.one("fork", branched, 3, {"id": "f"})
+    [row] = runs.call("toolCalls", "search", {"runId": "f"})
+    assert (row["status"], row["resultId"], row["content"]) == ("initiated", None, None)
+    assert runs.call("toolCalls", "search", {"runId": "f", "status": "completed"}) == []
+    assert len(runs.call("toolCalls", "search", {"runId": "f", "status": "initiated"})) == 1
+
+    runs.one("fork", branched, 6, {"id": "g"})
+    for options in ({"runId": "g"}, {"runId": branched}, {}):
+        [row] = runs.call("toolCalls", "search", options)
+        assert (row["status"], row["resultId"]) == ("completed", "r1")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        '{"n": 123456789012345678901234567890}',
+        '{"half": "\\ud83d"}',
+        '{"n": ' * 95 + "1" + "}" * 95,
+        '{"n": ' * 2000 + "1" + "}" * 2000,
+    ],
+    ids=["integer", "surrogate", "deep", "deeper"],
+)
+def test_arguments_that_cypher_has_no_map_for_are_null(runs, args):
+    """A model may write any JSON; one such call spoils no list."""
+    run = runs.new()
+    runs.append(run, "toolCall", toolName="odd", args=args)
+    runs.append(run, "toolCall", toolName="odd", args={"n": 1})
+
+    assert [row["args"] for row in runs.call("toolCalls", "odd")] == [{"n": 1}, None]
+    assert runs.events(run)[0]["event"]["args"] == args
+
+
 # The conversation
 
 

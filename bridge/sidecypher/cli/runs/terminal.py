@@ -25,7 +25,7 @@ _CORNERS: Final = {
     (False, True, True, True): "┬",
     (True, True, True, True): "┼",
 }
-_ASCII: Final = str.maketrans("●│─╯╮╭┤├┴┬┼", "*|-'..+++++")
+_ASCII: Final = str.maketrans("●│─╯╮╭┤├┴┬┼…", "*|-'..+++++~")
 _FOR_WORDS: Final = 50
 """Columns of a terminal that lanes leave to words."""
 
@@ -35,10 +35,10 @@ def print_timeline(console: Console, timeline: Timeline) -> None:
     width = console.width if console.is_terminal else None
     room = MOST_LANES if width is None else max(1, (width - _FOR_WORDS) // 2)
     for line in draw_lines(timeline, room):
-        text = Text(_encodable(line, console.encoding))
+        text = Text(line)
         if width is not None:
             text.truncate(width, overflow="ellipsis")
-        console.print(text, soft_wrap=True)
+        console.print(Text(_encodable(text.plain, console.encoding)), soft_wrap=True)
 
 
 def _encodable(line: str, encoding: str) -> str:

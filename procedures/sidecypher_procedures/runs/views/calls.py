@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Self
 
-from sidecypher import Context
+from sidecypher import Context, EncodedRow, Row, SidecypherError
 from sidecypher_procedures.fields import Fields
 from sidecypher_procedures.runs.errors import InvalidOption
 from sidecypher_procedures.runs.inputs import decoded
@@ -23,29 +23,39 @@ _BETWEEN: Final = """
     AND c.createdAt > $after - duration({nanoseconds: 1})
     AND c.createdAt < $before + duration({nanoseconds: 1})
 """
-_WANTED: Final = """
-    WITH c, datetime({datetime: c.createdAt, timezone: 'Z'}) AS at
-    WHERE at > datetime({datetime: $after, timezone: 'Z'})
-    AND (c.id < $beforeId OR at < datetime({datetime: $before, timezone: 'Z'}))
-    AND ($status IS NULL OR coalesce(c.status, 'initiated') = $status)
+# A call that a fork shares may have been answered in the other run only: here it was not.
+_IS_OF_RUN: Final = """($runId IS NULL OR any(
+        part IN $parts WHERE e.runId = part.runId AND e.seq > part.after AND e.seq <= part.upTo
+    ))"""
+_WANTED: Final = f"""
+    WITH c, datetime({{datetime: c.createdAt, timezone: 'Z'}}) AS at,
+        CASE
+            WHEN c.runId <> $runId AND EXISTS {{ (c)-[:HAS_RESULT]->() }}
+            AND NOT EXISTS {{ MATCH (c)-[:HAS_RESULT]->(e:ToolResult) WHERE {_IS_OF_RUN} }}
+            THEN 'initiated'
+            ELSE coalesce(c.status, 'initiated')
+        END AS status
+    WHERE at > datetime({{datetime: $after, timezone: 'Z'}})
+    AND (c.id < $beforeId OR at < datetime({{datetime: $before, timezone: 'Z'}}))
+    AND ($status IS NULL OR status = $status)
     AND c.deletedAt IS NULL
 """
 # A call may be answered more than once: the latest answer counts.
-_TELL: Final = """
-    RETURN c {.id, .runId, .toolName, .createdAt} AS call,
-        coalesce(c.status, 'initiated') AS status,
+_TELL: Final = f"""
+    RETURN c {{.id, .runId, .toolName, .createdAt}} AS call, status,
         coalesce(c.content, head([(c)-[:HAS_PAYLOAD]->(p) | p.content])) AS args,
-        head(COLLECT {
-            MATCH (c)-[:HAS_RESULT]->(e:ToolResult) WHERE e.deletedAt IS NULL
-            RETURN e {
+        head(COLLECT {{
+            MATCH (c)-[:HAS_RESULT]->(e:ToolResult)
+            WHERE e.deletedAt IS NULL AND {_IS_OF_RUN}
+            RETURN e {{
                 .id, isError: coalesce(e.isError, false),
                 content: coalesce(e.content, head([(e)-[:HAS_PAYLOAD]->(p) | p.content]))
-            } ORDER BY e.seq DESC LIMIT 1
-        }) AS result
+            }} ORDER BY e.seq DESC LIMIT 1
+        }}) AS result
 """
 _ALL: Final = f"""
     MATCH (c:ToolCall) WHERE {_BETWEEN} {_WANTED}
-    WITH c ORDER BY c.toolName DESC, c.createdAt DESC, c.id DESC LIMIT $limit
+    WITH c, status ORDER BY c.toolName DESC, c.createdAt DESC, c.id DESC LIMIT $limit
     {_TELL}
 """
 _OF_RUN: Final = f"""
@@ -56,7 +66,7 @@ _OF_RUN: Final = f"""
         RETURN c
     }}
     {_WANTED}
-    WITH c ORDER BY c.createdAt DESC, c.id DESC LIMIT $limit
+    WITH c, status ORDER BY c.createdAt DESC, c.id DESC LIMIT $limit
     {_TELL}
 """
 
@@ -99,17 +109,17 @@ def calls_of(ctx: Context, tool_name: str, options: CallsOptions) -> Iterator[To
     Raises:
         UnknownRun: No run has the id that is given.
     """
+    run_id = options.run_id
     wanted = {
         "toolName": tool_name,
+        "runId": run_id,
+        "parts": [] if run_id is None else extent_of(ctx, run_id).parts,
         "status": options.status,
         "after": options.after,
         **options.page.parameters,
     }
-    if options.run_id is None:
-        found = ctx.run(_ALL, **wanted)
-    else:
-        found = ctx.run(_OF_RUN, parts=extent_of(ctx, options.run_id).parts, **wanted)
-    for record in found:
+    # Nobody holds the result, so that one page of it is in memory at a time.
+    for record in ctx.run(_ALL if run_id is None else _OF_RUN, **wanted):
         yield _row(record)
 
 
@@ -119,10 +129,23 @@ def _row(record: Mapping[str, Any]) -> ToolCallRow:
         call_id=call["id"],
         run_id=call["runId"],
         tool_name=call["toolName"],
-        args=decoded(record["args"]),
+        args=_carried(decoded(record["args"])),
         status=record["status"],
         result_id=result.get("id"),
         content=result.get("content"),
         is_error=result.get("isError"),
         created_at=call["createdAt"],
     )
+
+
+class _Arguments(Row):
+    args: dict[str, Any] | None
+
+
+def _carried(args: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return arguments unless they have what JSON has and Cypher has not, such as huge integers."""
+    try:
+        EncodedRow.of(_Arguments(args=args))
+    except SidecypherError:
+        return None
+    return args

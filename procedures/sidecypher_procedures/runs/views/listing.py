@@ -130,18 +130,18 @@ class ListOptions:
 
 def runs_like(ctx: Context, options: ListOptions, timeout: int) -> Iterator[ListedRun]:
     """Give the runs that are wanted, newest first."""
-    found = ctx.run(
-        options.statement,
-        type=options.type,
-        issue=options.issue,
-        repository=options.repository,
-        user=options.user,
-        state=options.state,
-        stored=None if options.state is None else _STORED[options.state],
-        timeout=timeout,
+    wanted = {
+        "type": options.type,
+        "issue": options.issue,
+        "repository": options.repository,
+        "user": options.user,
+        "state": options.state,
+        "stored": None if options.state is None else _STORED[options.state],
+        "timeout": timeout,
         **options.page.parameters,
-    )
-    for record in found:
+    }
+    # Nobody holds the result, so that one page of it is in memory at a time.
+    for record in ctx.run(options.statement, **wanted):
         yield ListedRun(
             id=record["id"],
             type=record["type"],
