@@ -70,7 +70,7 @@ class Scale:
     runs: int = 3
 
 
-QUICK = Scale(appends=20, batches=1, seconds=0.3, long=600, reads=2, runs=1)
+QUICK = Scale(appends=20, batches=1, seconds=0.3, long=500, reads=2, runs=1)
 
 FIGURES = (
     Figure(
