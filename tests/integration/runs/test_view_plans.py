@@ -32,6 +32,8 @@ LIST = {
     "beforeId": "",
 }
 CALLS = {
+    "runId": None,
+    "parts": [],
     "toolName": "tool7",
     "status": None,
     "after": datetime(2026, 1, 1, tzinfo=UTC),
@@ -81,7 +83,7 @@ def test_every_statement_begins_at_an_index(operators):
         (listing._OF_ISSUE, {**LIST, "issue": "7"}, "Issue(id)"),
         (listing._OF_USER, {**LIST, "user": "7"}, "User(id)"),
         (listing._OF_REPOSITORY, {**LIST, "repository": "7"}, "Repository(id)"),
-        (calls._OF_RUN, {**CALLS, "parts": [PART]}, "runId, toolName, seq"),
+        (calls._OF_RUN, {**CALLS, "runId": PART["runId"], "parts": [PART]}, "runId, toolName, seq"),
         (_ANCESTORS, {"id": "7"}, "Event(id)"),
     ]
     for statement, parameters, index in [*ordered, *others]:

@@ -25,7 +25,7 @@ _BETWEEN: Final = """
 """
 # A call that a fork shares may have been answered in the other run only: here it was not.
 _IS_OF_RUN: Final = """($runId IS NULL OR any(
-        part IN $parts WHERE e.runId = part.runId AND e.seq > part.after AND e.seq <= part.upTo
+        each IN $parts WHERE e.runId = each.runId AND e.seq > each.after AND e.seq <= each.upTo
     ))"""
 _WANTED: Final = f"""
     WITH c, datetime({{datetime: c.createdAt, timezone: 'Z'}}) AS at,
