@@ -62,6 +62,8 @@ soak: SOAK_CALLS ?= 1000000
 soak: SOAK_SECONDS ?= 1800
 soak: SOAK_ROUNDS ?= 1000
 soak: SOAK_OPERATIONS ?= 10000
+# As users run them: without what makes short-lived JVMs of tests quick.
+soak: export JAVA_TOOL_OPTIONS =
 soak: $(VENV)/ready $(CORE)
 	$(MVN) test -Dtest=FuzzTests -Dsidecypher.test.fuzz=$(SOAK_FUZZ) \
 		-Djunit.jupiter.execution.timeout.mode=disabled

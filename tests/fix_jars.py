@@ -14,7 +14,8 @@ from sidecypher_plugin.builder import CORE_JAR
 
 
 def pytest_configure():
-    # Most JVMs of tests are gone before they have earned what optimizing their code costs.
+    # The JVMs of tests are gone before they have earned what optimizing their code costs. Those of
+    # soaks are to be as users run them: `make soak` sets it to nothing.
     os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 

@@ -171,8 +171,6 @@ def _up(home, *options, **environ):
         "SIDECYPHER_QUEUE_LIMIT": "100",
         "SIDECYPHER_AVAILABILITY": "test.off=OFF",
         "SIDECYPHER_TRACE_CONTEXT": "true",
-        # This one lives long, and soaks are to meet the JVM as users run it.
-        "JAVA_TOOL_OPTIONS": "",
         **environ,
     }
     # Its own start tells as much as that of a throw-away server before it.
