@@ -8,7 +8,7 @@ from typing import Any, Final, TypedDict
 from sidecypher import Context
 from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.runs.errors import UnknownRun
-from sidecypher_procedures.runs.states import Standing
+from sidecypher_procedures.runs.states import Standing, state_of
 
 # Neo4j reads what is committed; what is read after the SET has the lock, so nobody else writes. Its
 # own value would be computed before it has the lock.
@@ -16,7 +16,9 @@ _LOCK: Final = """
     MATCH (r:WorkflowRun {id: $runId})
     SET r.lock = true
     WITH r, [id IN $ids + [r.lastEventId] WHERE id IS NOT NULL] AS ids
-    RETURN r {.lock, .lastSeq, .lastEventId, .state, .result, .lineage, .lineageSeqs} AS run,
+    RETURN r {
+            .lock, .lastSeq, .lastEventId, .state, .status, .result, .lineage, .lineageSeqs
+        } AS run,
         r.startedAt IS NOT NULL AS started, datetime.realtime() AS now,
         COLLECT {
             UNWIND ids AS id MATCH (e:Event {id: id})
@@ -101,7 +103,7 @@ def lock(ctx: Context, run_id: str, ids: Iterable[str] = ()) -> Lock:
         run_id=run_id,
         last_seq=run["lastSeq"] or 0,
         last_id=run["lastEventId"],
-        standing=Standing(run["state"] or "pending", run["result"]),
+        standing=Standing(state_of(run["state"] or run["status"]), run["result"]),
         parts=parts_of(run_id, run["lineage"], run["lineageSeqs"]),
         now=record["now"],
         started=record["started"],

@@ -4,7 +4,7 @@ The state is that of the latest event that bears one; a run without any is `pend
 """
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from sidecypher_procedures.runs.errors import IllegalState
 
@@ -30,6 +30,17 @@ NEXT: Final[dict[State, frozenset[State]]] = {
 FINAL: Final[frozenset[State]] = frozenset({"completed", "error"})
 CANCELLED: Final = "cancelled"
 """The result of a run that was cancelled."""
+
+
+def state_of(stored: str | None) -> State:
+    """Return the state of a run from what is stored there, which plain Cypher may have written.
+
+    Example:
+        >>> state_of("failed")
+        'error'
+    """
+    found = cast("State", stored or "pending")
+    return SYNONYMS.get(found, found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,6 +188,19 @@ def test_a_run_of_plain_cypher_can_be_read(runs, session):
     assert runs.append("a")["seq"] == 1
 
 
+def test_a_run_that_is_stored_as_failed_goes_on_as_one_in_error(runs, session):
+    """It may be taken up again, and become nothing else."""
+    session.run(
+        "CREATE (:WorkflowRun {id: 'a', state: 'failed', status: 'failed'}), "
+        "(:WorkflowRun {id: 'b', status: 'failed'})"
+    ).consume()
+
+    for run in ("a", "b"):
+        with pytest.raises(ClientError, match=r"SC-908.*`error`"):
+            runs.append(run, "workflowCompleted")
+        assert runs.append(run, "workflowStarted")["state"] == "running"
+
+
 FAULTS = {
     "SET e.content = 'another'": "content is not",
     "SET e.type = 'error'": "content is not",

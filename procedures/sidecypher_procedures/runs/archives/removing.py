@@ -9,7 +9,7 @@ from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.runs.errors import RunMustStay
 from sidecypher_procedures.runs.locking import lock
 from sidecypher_procedures.runs.payloads import release
-from sidecypher_procedures.runs.states import FINAL
+from sidecypher_procedures.runs.states import FINAL, State
 
 # Of a plan its latest version is what somebody waits for.
 AWAITED: Final = """EXISTS {
@@ -59,7 +59,7 @@ class Ended:
         completed_at: When it ended.
     """
 
-    state: str
+    state: State
     completed_at: datetime | None
 
 
