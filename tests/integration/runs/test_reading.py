@@ -206,6 +206,9 @@ FAULTS = {
     "SET e.type = 'error'": "content is not",
     "SET e.createdAt = 'text'": "content is not",
     "SET e.given = 7": "content is not",
+    "SET e.content = date()": "content is not",
+    "SET e.content = 0.0 / 0.0": "content is not",
+    "SET e.given = ['createdAt'], e.createdAt = localdatetime()": "content is not",
     "SET e.digest = '0'": "digest does not fit",
     "REMOVE e.contentDigest": "lacks",
     "SET e.seq = 9": "missing before",
@@ -235,8 +238,9 @@ def test_lost_ends_and_changed_payloads_are_found(runs, session):
     """A run that ends too early, and a text that is kept elsewhere, are looked at as well."""
     run = runs.new()
     runs.append(run, "userMessage", content="x" * 9000)
-    session.run("MATCH (p:Payload) SET p.content = 'another'").consume()
-    assert "payload" in runs.one("verify", run)["reason"]
+    for another in ("another", 7):
+        session.run("MATCH (p:Payload) SET p.content = $another", another=another).consume()
+        assert "payload" in runs.one("verify", run)["reason"]
 
     run = runs.new()
     runs.append(run)
