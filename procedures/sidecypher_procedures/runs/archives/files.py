@@ -133,7 +133,12 @@ class ArchiveFile:
                 yield read(text), text
 
     def _refuse_another(self, head: Line) -> None:
-        if self.exists() and next(self.lines(), None) != head:
+        if not self.exists():
+            return
+        first = next(self.lines(), None)
+        if not isinstance(first, Head):
+            raise self._damaged("It does not begin as an archive does")
+        if first != head:
             raise RunTaken(
                 f"The archive has another run whose id was `{shown_id(self.run_id)}` too",
                 hint=f"Move `{self.name}` out of the folder for archives.",
