@@ -1,5 +1,7 @@
 """Archives of runs, where a server would be of no help."""
 
+import os
+
 import pytest
 
 from sidecypher_procedures.runs.archives.files import ArchiveFile
@@ -13,6 +15,21 @@ HEAD = Head(format=FORMAT, run_id="r1", created_at=None)
 def file(tmp_path):
     """The file of a run; neither it nor the folder for archives is there."""
     return ArchiveFile.of(tmp_path / "all" / "archives", "neo4j", "r1")
+
+
+def test_every_folder_that_is_made_has_a_durable_name(file, tmp_path, monkeypatch):
+    """What names a new folder is the one above it."""
+    synced, fsync = [], os.fsync
+
+    def noted(handle):
+        synced.append(os.fstat(handle).st_ino)
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    file.write(sealed([HEAD]))
+
+    above = [tmp_path, tmp_path / "all", file.folder, file.folder / "neo4j"]
+    assert {each.stat().st_ino for each in above} <= set(synced)
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b'{"node":[[],{}]}\n'])

@@ -79,7 +79,8 @@ class ArchiveFile:
         self._refuse_another(head)
         part = self._path.with_suffix(".part")
         with _told("written"):
-            part.parent.mkdir(parents=True, exist_ok=True)
+            _make(self.folder)
+            part.parent.mkdir(exist_ok=True)
             try:
                 last = _write(part, chain([head], given))
                 part.replace(self._path)
@@ -161,6 +162,14 @@ def _write(path: Path, lines: Iterable[Line]) -> Line | None:
         file.flush()
         os.fsync(file.fileno())
     return line
+
+
+def _make(folder: Path) -> None:
+    """Make a folder and those above it, with durable names, where they are not there."""
+    if not folder.is_dir():
+        _make(folder.parent)
+        folder.mkdir(exist_ok=True)
+        _sync_folders(folder.parent)
 
 
 def _sync_folders(*folders: Path) -> None:
