@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from pprint import pformat
 
 import pytest
 from neo4j.exceptions import ClientError, Neo4jError
@@ -15,7 +16,7 @@ GRAPH = """
         COLLECT {
             MATCH (n)-[l]-(o)
             WITH [type(l), startNode(l) = n, properties(l), coalesce(o.id, o.sha, o.sha256)] AS link
-            RETURN link ORDER BY link[0], link[1], link[3]
+            RETURN link ORDER BY link[0], link[1], link[3], link[2]
         } AS links
     WHERE properties.content IS NOT NULL OR NOT 'Payload' IN labels
     RETURN labels, apoc.map.removeKey(properties, 'lock') AS properties, links
@@ -46,6 +47,7 @@ def ended(runs, session, archives):
         {"type": "userMessage", "id": "same", "content": LONG, "parentIds": ["start"]},
         {"type": "toolCall", "id": "call", "toolName": "t", "toolCallId": "1", "join": True},
         {"type": "toolCallResult", "id": "result", "toolCallId": "1", "content": "ä\n\u2028"},
+        {"type": "llmResponse", "id": "draft"},
         {"type": "llmResponse", "id": "plan", "executedBy": "a", "respondsTo": "long",
          "references": ["7"], "metadata": {"n": 1.5}},
         {"type": "workflowCompleted", "id": "end"},
@@ -56,22 +58,29 @@ def ended(runs, session, archives):
     session.run(
         """
         MATCH (r:WorkflowRun {id: 'r1'}), (p:Event {id: 'plan'}), (i:Issue {id: '7'}),
-            (q:PullRequest {id: '9'})
+            (q:PullRequest {id: '9'}), (d:Event {id: 'draft'})
         SET p:Plan, p.status = 'approved', p.version = 1, p.several = [1, 2], p.none = [],
             p.when = date('2026-02-28'), p.long = duration('P1M2DT3.000000004S'),
             p.moment = datetime('2026-01-02T03:04:05.123456789[Europe/Berlin]'),
-            p.at = point({x: 1, y: 2}), p.small = 1e-300, p.big = 9223372036854775807
+            p.time = time('01:02:03.000000004+05:30'), p.here = localdatetime('0001-02-03T04:05'),
+            p.at = point({x: 1, y: 2}), p.above = point({longitude: 1, latitude: 2, height: 3}),
+            p.small = 1e-300, p.big = 9223372036854775807, p.no = 0.0 / 0.0, p.less = -1.0 / 0.0,
+            p.bytes = $bytes, d:Plan, d.status = 'draft', d.version = 1
         CREATE (i)-[:HAS_RUNS]->(r), (r)-[:BASED_ON_ISSUE]->(i), (r)-[:BASED_ON]->(i),
             (r)-[:BASED_ON_COMMIT]->(:Commit {sha: 'c'}), (q)-[:GENERATED_BY]->(r),
-            (:User {id: 'bob'})-[:APPROVES {timestamp: localtime('01:02:03'), version: 1}]->(p),
+            (b:User {id: 'bob'})-[:APPROVES {timestamp: localtime('01:02:03'), version: 1}]->(p),
+            (b)-[:APPROVES {version: 2}]->(p), (b)-[:APPROVES]->(p), (b)-[:APPROVES]->(p),
+            (p)-[:PREVIOUS_VERSION]->(d), (p)-[:SAME {n: 1}]->(p), (r)-[:SAME]->(r),
             (p)-[:IMPLEMENTS]->(i), (:Note {id: 'n'})
-        """
+        """,
+        bytes=b"\x00\xff",
     ).consume()
     return run
 
 
 def graph(session):
-    return session.run(GRAPH).data()
+    """Return all of it as text: what is no number is not equal to itself."""
+    return pformat(session.run(GRAPH).data())
 
 
 def archived(session):
@@ -84,13 +93,13 @@ def test_a_run_comes_back_as_it_was(runs, session, archives, ended):
     before = graph(session)
     row = runs.one("archive", ended)
 
-    assert (row["runId"], row["events"]) == (ended, 7)
+    assert (row["runId"], row["events"]) == (ended, 8)
     assert archived(session) == []
     assert session.run("MATCH (p:Payload) RETURN p.content").value() == [None]
     file = archives / row["file"]
     lines = [json.loads(line) for line in file.read_bytes().splitlines()]
     assert lines[0]["run"][1] == ended
-    assert lines[-1]["end"] == [8, sum("relationship" in line for line in lines), row["digest"]]
+    assert lines[-1]["end"] == [9, sum("relationship" in line for line in lines), row["digest"]]
     assert file.stat().st_mode & 0o077 == 0
 
     assert runs.one("restore", ended) == row
@@ -107,7 +116,7 @@ def test_each_is_told_again_to_who_missed_the_answer(runs, session, ended):
     runs.one("restore", ended)
     with pytest.raises(ClientError, match=r"SC-906.*in the graph"):
         runs.one("restore", ended)
-    assert len(archived(session)) == 8
+    assert len(archived(session)) == 9
 
 
 def test_a_rolled_back_transaction_changes_nothing(runs, session, driver, ended):
@@ -139,7 +148,7 @@ def test_a_run_that_is_needed_stays(runs, session, ended):
     with pytest.raises(ClientError, match=r"SC-917.*awaits its review"):
         runs.one("archive", ended)
     session.run("MATCH (p:Plan) SET p.status = 'rejected'").consume()
-    runs.one("fork", ended, 7, {"id": "fork"})
+    runs.one("fork", ended, 8, {"id": "fork"})
     with pytest.raises(ClientError, match=r"SC-917.*forks"):
         runs.one("archive", ended)
     session.run("MATCH (n:Note), (e:Event {id: 'end'}) CREATE (n)-[:ABOUT]->(e)").consume()
@@ -152,12 +161,12 @@ def test_a_run_that_is_needed_stays(runs, session, ended):
         runs.one("archive", ended)
     with pytest.raises(ClientError, match=r"SC-903.*`none`"):
         runs.one("archive", "none")
-    assert len(archived(session)) == 10
+    assert len(archived(session)) == 11
 
 
 def test_a_fork_is_restored_after_its_origin(runs, session, ended):
     """Its file has its own events only; those that it shares must be there."""
-    runs.one("fork", ended, 6, {"id": "fork"})
+    runs.one("fork", ended, 7, {"id": "fork"})
     runs.append("fork", "workflowCompleted", id="own", parentIds=["plan", "long"])
     before = graph(session)
     row = runs.one("archive", "fork")
@@ -194,7 +203,7 @@ def test_what_is_attached_meanwhile_is_not_lost(runs, session, beside, ended):
     with pytest.raises(Neo4jError):
         beside(attach, "CALL runs.archive('r1')")
     before = graph(session)
-    assert "REVIEWS" in str(before)
+    assert "REVIEWS" in before
 
     runs.one("archive", ended)
     runs.one("restore", ended)
@@ -264,13 +273,12 @@ def test_the_archive_of_another_run_is_not_replaced(runs, session, archives, end
 
 def test_any_id_has_a_file(runs, archives):
     """An id is no part of a path, whatever it looks like."""
-    for run in ("../../up", "a/b", "\U0001f600" * 50, "x" * 200, " "):
-        if run.strip():
-            runs.new(id=run)
-            runs.append(run, "workflowCompleted")
-            file = archives / runs.one("archive", run)["file"]
-            assert file.resolve().is_relative_to(archives)
-            runs.one("restore", run)
+    for run in ("../../up", "a/b", "\U0001f600" * 50, "x" * 200, " a "):
+        runs.new(id=run)
+        runs.append(run, "workflowCompleted")
+        file = archives / runs.one("archive", run)["file"]
+        assert file.resolve().is_relative_to(archives)
+        runs.one("restore", run)
 
 
 def test_a_folder_that_cannot_be_used_is_told(runs, archives, session, ended):
@@ -287,7 +295,7 @@ def test_a_folder_that_cannot_be_used_is_told(runs, archives, session, ended):
         folder.unlink()
         kept.rename(folder)
     assert str(archives) not in str(told.value)
-    assert len(archived(session)) == 8
+    assert len(archived(session)) == 9
 
 
 CRASHES = {
