@@ -4,9 +4,13 @@ import os
 
 import pytest
 
+from sidecypher import Context, procedure
+from sidecypher.errors import CallError
+from sidecypher.testing import ProcedureEnvironment
 from sidecypher_procedures.runs.archives.files import ArchiveFile
-from sidecypher_procedures.runs.archives.lines import FORMAT, Head, sealed
-from sidecypher_procedures.runs.errors import ArchiveDamaged
+from sidecypher_procedures.runs.archives.importing import write_lines
+from sidecypher_procedures.runs.archives.lines import FORMAT, Head, Relationship, sealed
+from sidecypher_procedures.runs.errors import ArchiveDamaged, UnknownReference
 
 HEAD = Head(format=FORMAT, run_id="r1", created_at=None)
 
@@ -42,3 +46,24 @@ def test_a_file_that_begins_as_no_archive_is_told_as_damaged(file, text):
     with pytest.raises(ArchiveDamaged):
         file.write(sealed([HEAD]))
     assert path.read_bytes() == text
+
+
+@procedure("demo.relate", mode="WRITE")
+def relate(ctx: Context) -> None:
+    link = Relationship(type="REFERENCES", start=["Event", "e"], end=["Issue", "7"], properties={})
+    write_lines(ctx, [link])
+
+
+def test_what_is_written_between_two_statements_is_no_riddle():
+    """The first statement does not find it, the second one does: who calls is to try again."""
+
+    def graph(statement, _params):
+        return [{"written": 0}] if "UNWIND" in statement else [{"n": 1}]
+
+    with (
+        ProcedureEnvironment(relate, run=graph) as environment,
+        pytest.raises(CallError) as told,
+    ):
+        environment.call("demo.relate")
+    assert told.value.code == UnknownReference.code
+    assert "try again" in told.value.hint

@@ -197,6 +197,21 @@ def test_what_a_run_refers_to_must_be_there(runs, session, ended):
     ).value() == [4]
 
 
+def test_an_event_id_that_was_given_again_is_told(runs, session, ended):
+    """Nothing is written, and the run can be restored once the other event has gone."""
+    before = graph(session)
+    runs.one("archive", ended)
+    other = runs.new(id="other")
+    runs.append(other, "workflowCompleted", id="plan")
+    with pytest.raises(ClientError, match=r"SC-905.*`plan`"):
+        runs.one("restore", ended)
+    assert set(archived(session)) == {"other", "plan"}
+
+    runs.one("archive", other)
+    runs.one("restore", ended)
+    assert graph(session) == before
+
+
 def test_what_is_attached_meanwhile_is_not_lost(runs, session, beside, ended):
     """A relationship that comes between the file and the deletion ends it; the next call has it."""
     attach = "MATCH (e:Event {id: 'plan'}) CREATE (:User {id: 'eve'})-[:REVIEWS]->(e)"

@@ -67,6 +67,7 @@ def restore_run(ctx: Context, folder: Path | None, run_id: str) -> Archived:
         UnknownArchive: No run of this id was archived.
         ArchiveDamaged: The file is not what was written, or the graph then has something else.
         RunTaken: A run of this id is in the graph.
+        EventTaken: The id of an event of it belongs to another one by now.
         UnknownReference: What the run refers to is not in the graph.
     """
     file = ArchiveFile.of(folder, ctx.database, run_id)

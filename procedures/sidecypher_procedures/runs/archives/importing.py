@@ -8,7 +8,7 @@ from typing import Any, Final, LiteralString
 from sidecypher import Context
 from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.runs.archives.lines import Line, Node, Payload, Relationship, written
-from sidecypher_procedures.runs.errors import UnknownReference
+from sidecypher_procedures.runs.errors import EventTaken, UnknownReference
 
 _BATCH: Final = 1000
 _BATCH_BYTES: Final = 4 * 1024 * 1024
@@ -17,6 +17,10 @@ _BATCH_BYTES: Final = 4 * 1024 * 1024
 _PAYLOADS: Final = """
     UNWIND $rows AS row
     MERGE (p:Payload {sha256: row.sha256}) SET p.content = row.content
+"""
+_TAKEN: Final = """
+    MATCH (e:Event) WHERE e.id IN $ids
+    RETURN e.id AS id ORDER BY id LIMIT 1
 """
 _NODES: Final = """
     UNWIND $rows AS row
@@ -46,6 +50,7 @@ def write_lines(ctx: Context, lines: Iterable[Line]) -> None:
     """Write the texts, nodes and relationships of a run.
 
     Raises:
+        EventTaken: The id of an event belongs to another one by now.
         UnknownReference: What the run refers to is not in the graph.
     """
     for kind, batch in _batches(lines):
@@ -53,6 +58,7 @@ def write_lines(ctx: Context, lines: Iterable[Line]) -> None:
         if kind is Payload:
             ctx.run(_PAYLOADS, rows=[{"sha256": p.sha256, "content": p.content} for p in batch])
         elif kind is Node:
+            _refuse_taken(ctx, batch)
             rows = [{"labels": n.labels, "properties": n.properties} for n in batch]
             ctx.run(_NODES, rows=rows)
         elif kind is Relationship:
@@ -71,6 +77,15 @@ def _batches(lines: Iterable[Line]) -> Iterator[tuple[type[Line], list[Any]]]:
                 batch, size = [], 0
         if batch:
             yield kind, batch
+
+
+def _refuse_taken(ctx: Context, nodes: Sequence[Node]) -> None:
+    ids = [node.properties["id"] for node in nodes if "Event" in node.labels]
+    for record in ctx.run(_TAKEN, ids=ids):
+        raise EventTaken(
+            f"The id `{shown_id(record['id'])}` of an archived event belongs to another event now",
+            hint="Archive or delete the run of that one first.",
+        )
 
 
 def _relate(ctx: Context, relationships: Sequence[Relationship]) -> None:
@@ -100,12 +115,13 @@ def _relate(ctx: Context, relationships: Sequence[Relationship]) -> None:
 
 def _missing(ctx: Context, relationships: Sequence[Relationship]) -> UnknownReference:
     ends = (end for each in relationships for end in (each.start, each.end))
-    label, key = next(
-        (label, key)
-        for label, key in ends
-        if not len(ctx.run(_FIND[label].format("n", "$key") + " RETURN 1 AS n", key=key))
-    )
+    for label, key in ends:
+        if not len(ctx.run(_FIND[label].format("n", "$key") + " RETURN 1 AS n", key=key)):
+            return UnknownReference(
+                f"There is no {label} `{shown_id(key)}`, which the archived run refers to",
+                hint="Write it first; a run that was archived, too, by `runs.restore`.",
+            )
+    # Others may write it between the two statements.
     return UnknownReference(
-        f"There is no {label} `{shown_id(key)}`, which the archived run refers to",
-        hint="Write it first; a run that was archived, too, by `runs.restore`.",
+        "What the archived run refers to was not all in the graph", hint="It is now: try again."
     )
