@@ -125,6 +125,75 @@ def test_a_run_that_cannot_be_archived_holds_up_no_others(runs, session, old):
     assert left(session) == {first}
 
 
+# What may be wrong with a run, or with its file, and how `runs.archive` tells of it.
+OBSTACLES = {
+    "a file of an earlier run": ("SET r.createdAt = datetime()", None, "SC-906"),
+    "a damaged file": ("", b"\xff\n", "SC-919"),
+    "an empty file": ("", b"", "SC-919"),
+    "a time that is a text": ("SET r.createdAt = '2026-01-01'", None, "SC-917.*`createdAt`"),
+    "a time without zone": ("SET r.createdAt = localdatetime()", None, "SC-917.*`createdAt`"),
+    "a text that is a date": ("SET e.content = date()", None, "SC-917.*`runs.verify`"),
+}
+
+
+@pytest.mark.parametrize("obstacle", OBSTACLES.values(), ids=OBSTACLES)
+def test_whatever_holds_one_run_holds_no_others(runs, session, server, old, obstacle):
+    """The run stays, whole, and is told at every call; the others leave."""
+    change, text, error = obstacle
+    first, second = old(days=60)[0], old()[0]
+    file = runs.one("archive", first)["file"]
+    runs.one("restore", first)
+    session.run(
+        f"MATCH (r:WorkflowRun {{id: $id}})<-[:PART_OF]-(e:Event) {change} RETURN r", id=first
+    ).consume()
+    if text is not None:
+        (Path(server.environ["SIDECYPHER_RUNS_ARCHIVE_DIR"]) / file).write_bytes(text)
+    rows = runs.call("retain", "old", MONTH, {"dryRun": False})
+
+    assert {row["runId"]: row["action"] for row in rows} == {first: "stay", second: "archive"}
+    assert left(session) == {first}
+    assert session.run("MATCH (e:Event) RETURN count(e)").value() == [1]
+    with pytest.raises(ClientError, match=error):
+        runs.one("archive", first)
+
+
+def test_those_that_stay_do_not_count(runs, session, old):
+    """`limit` is how many leave, so that many older ones that stay hold up no younger one."""
+    staying, leaving = old(days=60, number=5), old(number=2)
+    session.run(
+        """
+        MATCH (first:WorkflowRun {id: $ids[0]})
+        UNWIND range(0, 4) AS number
+        MATCH (r:WorkflowRun {id: $ids[number]})
+        SET r.completedAt = datetime({datetime: first.completedAt, timezone: $zones[number]})
+        CREATE (:Note)-[:ABOUT]->(r)
+        """,
+        ids=staying,
+        zones=["Z", "Europe/Berlin", "+01:00", "UTC", "Z"],
+    ).consume()
+    for number in (1, 1, 0):
+        rows = runs.call("retain", "old", MONTH, {"dryRun": False, "limit": 1})
+        told = [row["action"] for row in rows]
+        assert (told.count("stay"), told.count("archive")) == (5, number)
+
+    assert left(session) == set(staying)
+    assert not left(session) & set(leaving)
+
+
+def test_a_run_that_is_stored_as_failed_has_ended(runs, session, old):
+    """Plain Cypher may have written it so, and in one of its properties only."""
+    [run] = old(last="error")
+    session.run("MATCH (r:WorkflowRun) SET r.status = 'failed' REMOVE r.state").consume()
+    for dry in (True, False):
+        [row] = runs.call("retain", "old", MONTH, {"dryRun": dry})
+        assert (row["runId"], row["state"], row["action"]) == (run, "error", "archive")
+
+    assert left(session) == set()
+    runs.one("restore", run)
+    assert runs.one("state", run)["state"] == "error"
+    assert runs.append(run, "workflowStarted")["state"] == "running"
+
+
 @pytest.mark.parametrize(
     ("age", "options", "error"),
     [

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from sidecypher import Context
+from sidecypher import Context, SidecypherError
 from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.runs.archives.lines import (
     FORMAT,
@@ -90,8 +90,7 @@ def digest_of(ctx: Context, run_id: str) -> str:
 
 def _lines(ctx: Context, run_id: str) -> Iterator[Line]:
     run = ctx.run(_RUN, runId=run_id).single()
-    created_at = run["properties"].get("createdAt")
-    yield Head(format=FORMAT, run_id=run_id, created_at=created_at)
+    yield _head(run_id, run["properties"].get("createdAt"))
     for record in ctx.run(_PAYLOADS, runId=run_id):
         yield Payload(sha256=record["sha256"], content=record["content"])
     # Whoever locks the run sets it: it is nothing that the run says.
@@ -101,6 +100,18 @@ def _lines(ctx: Context, run_id: str) -> Iterator[Line]:
     for statement in (_OF_RUN, _OF_EVENTS):
         for record in ctx.run(statement, runId=run_id):
             yield from _relationships(record["self"], record["links"])
+
+
+def _head(run_id: str, created_at: Any) -> Head:
+    head = Head(format=FORMAT, run_id=run_id, created_at=created_at)
+    try:
+        written(head)
+    except SidecypherError:
+        raise RunMustStay(
+            f"The `createdAt` of the run `{shown_id(run_id)}` is no ZONED DATETIME",
+            hint="Set it by Cypher, or remove it.",
+        ) from None
+    return head
 
 
 def _node(record: Mapping[str, Any]) -> Node:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
@@ -10,21 +12,32 @@ from sidecypher_procedures.fields import Fields
 from sidecypher_procedures.runs.archives.archiving import archive_run
 from sidecypher_procedures.runs.archives.removing import AWAITED, lock_ended, remove
 from sidecypher_procedures.runs.archives.rows import Retained
-from sidecypher_procedures.runs.errors import InvalidOption, RunMustStay, UnknownRun
-from sidecypher_procedures.runs.states import FINAL
+from sidecypher_procedures.runs.errors import (
+    ArchiveDamaged,
+    InvalidOption,
+    RunMustStay,
+    RunTaken,
+    UnknownRun,
+)
+from sidecypher_procedures.runs.states import FINAL, SYNONYMS, state_of
 
 RETAIN_KEYS: Final = ("dryRun", "delete", "limit")
 
 Action = Literal["archive", "delete", "stay"]
 
 _MOST: Final = 1000
+_BEGINNING: Final = datetime.min.replace(tzinfo=UTC)
+_ENDED: Final = sorted({*FINAL, *SYNONYMS})
 _OLD: Final = f"""
     MATCH (r:WorkflowRun)
-    WHERE r.type = $type AND r.completedAt < datetime() - $olderThan AND r.state IN $final
+    WHERE r.type = $type AND r.completedAt >= $since AND r.completedAt < datetime() - $olderThan
+    AND (r.completedAt > $since OR r.id > $after)
+    AND coalesce(r.state, r.status) IN $ended
     AND NOT EXISTS {{ (r)<-[:FORKED_FROM]-() }}
     AND NOT {AWAITED}
-    WITH r ORDER BY r.type, r.completedAt LIMIT $limit
-    RETURN r.id AS id, r.state AS state, r.completedAt AS completedAt ORDER BY id
+    WITH r ORDER BY r.type, r.completedAt, r.id LIMIT $limit
+    RETURN r.id AS id, coalesce(r.state, r.status) AS state, r.completedAt AS completedAt
+    ORDER BY completedAt, id
 """
 
 
@@ -35,7 +48,7 @@ class Retention:
     Attributes:
         dry_run: Whether it is only told.
         action: What it is.
-        limit: Of how many at most, the oldest first.
+        limit: How many leave at most, the oldest first.
     """
 
     dry_run: bool
@@ -67,18 +80,27 @@ def retain_runs(
     """
     if min(older_than.months, older_than.days, older_than.seconds) < 0:
         raise InvalidOption("The age is negative", hint="Give one such as duration('P90D').")
-    found = ctx.run(
-        _OLD, type=run_type, olderThan=older_than, final=sorted(FINAL), limit=retention.limit
-    )
-    for record in list(found):
-        action = retention.action if retention.dry_run else _leave(ctx, folder, record, retention)
-        if action is not None:
-            yield Retained(
-                run_id=record["id"],
-                state=record["state"],
-                completed_at=record["completedAt"],
-                action=action,
+    wanted = {"type": run_type, "olderThan": older_than, "ended": _ENDED}
+    left, since, after = retention.limit, _BEGINNING, ""
+    # Those that stay are no part of the limit: they would hold up all that are younger.
+    while left:
+        found = list(ctx.run(_OLD, **wanted, since=since, after=after, limit=left))
+        if not found:
+            return
+        since, after = found[-1]["completedAt"], found[-1]["id"]
+        # Who locks several runs does so in the order of their ids.
+        for record in sorted(found, key=itemgetter("id")):
+            action = (
+                retention.action if retention.dry_run else _leave(ctx, folder, record, retention)
             )
+            if action is not None:
+                left -= action != "stay"
+                yield Retained(
+                    run_id=record["id"],
+                    state=state_of(record["state"]),
+                    completed_at=record["completedAt"],
+                    action=action,
+                )
 
 
 def _leave(
@@ -96,6 +118,7 @@ def _leave(
         return "delete"
     try:
         archive_run(ctx, folder, record["id"])
-    except RunMustStay:
+    except (RunMustStay, RunTaken, ArchiveDamaged):
+        # All of these come before anything of it is deleted.
         return "stay"
     return "archive"
