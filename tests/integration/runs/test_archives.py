@@ -197,6 +197,27 @@ def test_what_a_run_refers_to_must_be_there(runs, session, ended):
     ).value() == [4]
 
 
+@pytest.mark.parametrize("order", [("r1", "other"), ("other", "r1")])
+def test_of_runs_that_refer_to_each_other_the_first_comes_back_last(runs, session, ended, order):
+    """The file of that one names an event of the other, which has to be there."""
+    other = runs.new(id="other")
+    runs.append(other, "userMessage", id="own", respondsTo="long")
+    runs.append(other, "workflowCompleted")
+    before = graph(session)
+    for run in order:
+        runs.one("archive", run)
+
+    with pytest.raises(ClientError, match=r"SC-909.*Event"):
+        runs.one("restore", order[0])
+    for run in reversed(order):
+        runs.one("restore", run)
+    assert graph(session) == before
+    for run in order:
+        runs.one("archive", run)
+        runs.one("restore", run)
+        assert graph(session) == before
+
+
 def test_an_event_id_that_was_given_again_is_told(runs, session, ended):
     """Nothing is written, and the run can be restored once the other event has gone."""
     before = graph(session)

@@ -194,6 +194,20 @@ def test_a_run_that_is_stored_as_failed_has_ended(runs, session, old):
     assert runs.append(run, "workflowStarted")["state"] == "running"
 
 
+def test_a_file_outlives_the_run(runs, session, old):
+    """What is deleted for good may be in a file from before, with what it said then."""
+    [run] = old()
+    text = runs.append(run, "status", content="secret")["id"]
+    runs.one("archive", run)
+    runs.one("restore", run)
+    runs.one("deleteEvent", text)
+    assert len(runs.call("retain", "old", MONTH, {"dryRun": False, "delete": True})) == 1
+    assert left(session) == set()
+
+    runs.one("restore", run)
+    assert runs.events(run)[-1]["event"]["content"] == "secret"
+
+
 @pytest.mark.parametrize(
     ("age", "options", "error"),
     [
