@@ -13,7 +13,7 @@ from sidecypher.catalogue import (
     ParameterEntry,
     ProcedureEntry,
 )
-from sidecypher.cli.call import _statement
+from sidecypher.cli import calling
 from sidecypher.errors import SidecypherError, SignatureError
 from sidecypher_plugin import render
 
@@ -66,7 +66,7 @@ called = (
 def test_neo4js_parser_reads_one_call_of_that_very_name(session, name):
     """A statement that is made with a name is a call of it, or is not made at all."""
     try:
-        statement = _statement(name, 1)
+        statement = calling.statement(name, 1)
     except SignatureError:
         return
 
