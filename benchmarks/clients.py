@@ -18,17 +18,18 @@ def rate(
     Args:
         driver: Where they write.
         clients: How many write at once, each in a session of its own.
-        seconds: How long.
+        seconds: How long; each client writes at least once.
         writes: Writes once before each value that it yields, without end.
     """
-    end = time.monotonic() + seconds
+    begun = time.monotonic()
 
     def write(_: int) -> int:
         with driver.session() as session:
-            for count, _ in enumerate(writes(session)):
-                if time.monotonic() > end:
+            for count, _ in enumerate(writes(session), 1):
+                if time.monotonic() - begun > seconds:
                     return count
         raise AssertionError
 
     with ThreadPoolExecutor(clients) as pool:
-        return sum(pool.map(write, range(clients))) / seconds
+        written = sum(pool.map(write, range(clients)))
+    return written / (time.monotonic() - begun)

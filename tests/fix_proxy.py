@@ -92,6 +92,9 @@ class Proxy:
             links = list(self._links)
             if not keep:
                 self._links.clear()
+        # All at once: one that still goes on could bring an answer to the end of another.
+        for link in links:
+            link.mute()
         return links
 
     def _accept(self):
@@ -168,8 +171,10 @@ class Link:
         if not self._aborted:
             sink.shutdown(socket.SHUT_WR)
 
-    def half_close(self):
+    def mute(self):
         self._mute = True
+
+    def half_close(self):
         with contextlib.suppress(OSError):
             self.ends[0].shutdown(socket.SHUT_WR)
 
