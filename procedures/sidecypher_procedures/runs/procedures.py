@@ -14,7 +14,13 @@ from sidecypher_procedures.runs.errors import InvalidOption, UnknownRun
 from sidecypher_procedures.runs.forking import fork_run
 from sidecypher_procedures.runs.inputs import EventInput
 from sidecypher_procedures.runs.locking import unknown_run
-from sidecypher_procedures.runs.reading import EventsOptions, events_of, run_named, states_of
+from sidecypher_procedures.runs.reading import (
+    NO_LIMIT,
+    EventsOptions,
+    events_of,
+    run_named,
+    states_of,
+)
 from sidecypher_procedures.runs.rows import (
     AppendedRow,
     Attached,
@@ -40,8 +46,6 @@ from sidecypher_procedures.runs.verifying import verify_run
 NO_OPTIONS: Final[dict[str, Any]] = {}
 GITHUB_SECONDS: Final = 300.0
 """How long what may ask GitHub may take: as long as `github.mergeIssue`."""
-
-_LARGEST_SEQ: Final = 2**62
 
 
 @procedure("runs.create", mode="WRITE", timeout=GITHUB_SECONDS)
@@ -93,7 +97,7 @@ def append(
     """Append an event to a run; given again with the same id and content, it changes nothing."""
     fields = Fields(options, "list of options", ("expectedSeq",), InvalidOption)
     expected = (
-        fields.count("expectedSeq", 0, largest=_LARGEST_SEQ, smallest=0)
+        fields.count("expectedSeq", 0, largest=NO_LIMIT, smallest=0)
         if "expectedSeq" in fields
         else None
     )
