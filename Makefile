@@ -91,7 +91,6 @@ bench: $(VENV)/ready $(CORE)
 
 # Maintainers: resolve all Python dependencies anew, with hashes, for every platform.
 lock: $(VENV)/ready
-	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --upgrade --quiet -o requirements.lock
 
