@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CORE := plugin-build/sidecypher_plugin/core.jar
 MVN := mvn --batch-mode --quiet --file plugin-build/core/pom.xml
 
-.PHONY: default check demo test faults soak lint format core bench lock clean
+.PHONY: default check demo test faults soak lint format core bench docs lock clean
 
 .DELETE_ON_ERROR:
 
@@ -89,10 +89,15 @@ format: $(VENV)/ready
 bench: $(VENV)/ready $(CORE)
 	$(BIN)/python -m benchmarks
 
+# The site, into `site`. The variable keeps a theme's note on the future of MkDocs out of the output.
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: $(VENV)/ready
+	$(BIN)/mkdocs build
+
 # Maintainers: resolve all Python dependencies anew, with hashes, for every platform.
 lock: $(VENV)/ready
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --upgrade --quiet -o requirements.lock
 
 clean:
-	rm -rf $(VENV) .demo plugin-build/core/target $(CORE)
+	rm -rf $(VENV) .demo site plugin-build/core/target $(CORE)
