@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CORE := plugin-build/sidecypher_plugin/core.jar
 MVN := mvn --batch-mode --quiet --file plugin-build/core/pom.xml
 
-.PHONY: default check demo test faults soak lint format core bench docs lock clean
+.PHONY: default check demo test faults soak lint format core bench docs docs-reference lock clean
 
 .DELETE_ON_ERROR:
 
@@ -93,6 +93,10 @@ bench: $(VENV)/ready $(CORE)
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(VENV)/ready
 	$(BIN)/mkdocs build
+
+# After a change of a shipped procedure's signature or description.
+docs-reference: $(VENV)/ready
+	$(BIN)/python docs/write_reference.py
 
 # Maintainers: resolve all Python dependencies anew, with hashes, for every platform.
 lock: $(VENV)/ready

@@ -17,6 +17,7 @@ from sidecypher.codec import TAGS
 from sidecypher.context import CallState
 from sidecypher.errors import SidecypherError
 from sidecypher.executors import PAGE_ROWS
+from sidecypher.loading import load
 from sidecypher.loading.changes import State
 from sidecypher.registry import Registry, procedures_in
 from sidecypher.runtime.lockfile import load_lock
@@ -25,6 +26,7 @@ from sidecypher.signature import RESERVED_NAMESPACES, read_signature
 from sidecypher.telemetry import Telemetry
 from sidecypher.types import Limits
 from sidecypher_procedures import github, migrations, rules, runs
+from sidecypher_procedures.environment import EnvironmentSettings
 from sidecypher_procedures.github import filters
 from sidecypher_procedures.github.entities import _SETTINGS
 from sidecypher_procedures.github.options import _KNOWN
@@ -84,7 +86,7 @@ def error_classes():
         each = waiting.pop()
         found.add(each)
         waiting += each.__subclasses__()
-    return {each for each in found if each.__module__.partition(".")[0] in PACKAGES}
+    return {each for each in found if _is_ours(each)}
 
 
 def codes_in(files, pattern):
@@ -206,6 +208,19 @@ def test_every_plugin_setting_is_documented_with_its_default():
     assert {name: code_in(told)[0] for name, told in table.items() if code_in(told)} == defaults
 
 
+def test_every_settings_class_of_procedures_has_a_table():
+    """Whatever of the shipped procedures reads variables is compared with its table above."""
+    for name in modules():
+        importlib.import_module(name)
+    found = {each for each in EnvironmentSettings.__subclasses__() if _is_ours(each)}
+
+    assert found == {GithubSettings, RulesSettings, RunsSettings, ClientSettings}
+
+
+def _is_ours(each):
+    return each.__module__.partition(".")[0] in PACKAGES
+
+
 # The author's guide
 
 
@@ -265,6 +280,15 @@ def test_shipped_procedures_are_all_documented(page, procedures):
     names = [each for each in headings(ROOT / f"docs/{page}.md") if each.startswith(f"{page}.")]
 
     assert sorted(names) == sorted(procedures)
+
+
+def test_every_shipped_procedure_has_a_page():
+    """Nothing is found by entry point, batches aside, but what the pages of namespaces have."""
+    found = {each.name for each in load([]).registry}
+
+    assert {name for name in found if not name.endswith(".batch")} == {
+        *(GITHUB | RULES | RUNS | OWN)
+    }
 
 
 def test_what_is_written_is_written_by_procedures_that_exist():

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from docs.pages import ROOT, blocks
 from fix_waiting import promised
 from neo4j.exceptions import ClientError, Neo4jError
 
@@ -32,6 +33,14 @@ def test_procedures_are_listed_as_neo4j_shows_them(session):
     )
 
     assert [record.values() for record in listed] == [record.values() for record in shown]
+
+
+def test_the_reference_is_what_neo4j_shows(session):
+    """docs/reference.md has the signature of each shipped procedure as `SHOW PROCEDURES` does."""
+    written = [block.text.strip() for block in blocks("text", pages=[ROOT / "docs/reference.md"])]
+    shown = session.run("SHOW PROCEDURES YIELD signature").value()
+
+    assert [signature for signature in written if signature not in shown] == []
 
 
 def test_all_is_well(session):
