@@ -9,6 +9,7 @@ import sys
 import httpx
 import psutil
 import pytest
+from docs.pages import ROOT, blocks
 from fix_waiting import wait_until
 
 from sidecypher.runtime.process.state import read_state
@@ -109,7 +110,10 @@ def test_status_of_an_empty_home_says_that_nothing_runs(tmp_path):
 
 
 def test_a_second_installation_with_a_broken_module_and_a_killed_supervisor(tmp_path, server):
-    """Two homes live side by side; a broken module is left out; `up` recovers from a kill -9."""
+    """Two homes live side by side; a broken module is left out; `up` recovers from a kill -9.
+
+    One of the procedures is that of README's first screen.
+    """
     procedures = tmp_path / "procedures"
     procedures.mkdir()
     (procedures / "broken.py").write_text("def broken(:\n")
@@ -119,6 +123,7 @@ def test_a_second_installation_with_a_broken_module_and_a_killed_supervisor(tmp_
         '@procedure("mine.answer")\n'
         'def answer() -> Answer:\n    """The answer."""\n    return Answer(value=42)\n'
     )
+    (procedures / "greet.py").write_text(blocks("python", pages=[ROOT / "README.md"])[0].text)
     home = tmp_path / "home"
     given = {"SIDECYPHER_PROCEDURES": str(procedures)}
     try:
@@ -135,6 +140,7 @@ def test_a_second_installation_with_a_broken_module_and_a_killed_supervisor(tmp_
         assert again.returncode == 0, again.stderr
         assert json.loads(again.stdout)["bolt"] == json.loads(first.stdout)["bolt"]
         assert "42" in run(home, "call", "mine.answer", **given).stdout
+        assert "Hello Ann" in run(home, "call", "demo.greet", "Ann", **given).stdout
         refused = run(home, "plugin", "build", **given)
         assert refused.returncode == 1
         assert "`broken.py` cannot be loaded: syntax error in line 1" in refused.stderr
