@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sidecypher_procedures.github.cache import Clock
 from sidecypher_procedures.github.client import GithubClient
-from sidecypher_procedures.github.connection import Connection, Reply
+from sidecypher_procedures.github.connection import Connection
 from sidecypher_procedures.github.entities import read_issue
 from sidecypher_procedures.github.errors import (
     GithubError,
@@ -25,6 +25,7 @@ from sidecypher_procedures.github.errors import (
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.options import FetchOptions
 from sidecypher_procedures.github.paging import Page, listed
+from sidecypher_procedures.github.replies import Reply
 from sidecypher_procedures.github.settings import GithubSettings
 
 T = TypeVar("T")

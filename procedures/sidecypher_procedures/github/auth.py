@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import httpx
 import jwt
@@ -24,6 +24,7 @@ from sidecypher_procedures.github.errors import (
     UnusableAnswer,
 )
 from sidecypher_procedures.github.limits import used_up
+from sidecypher_procedures.github.replies import Reply
 from sidecypher_procedures.github.settings import (
     PREFIX,
     App,
@@ -32,9 +33,6 @@ from sidecypher_procedures.github.settings import (
     is_token,
     unusable_file,
 )
-
-if TYPE_CHECKING:
-    from sidecypher_procedures.github.connection import Reply
 
 REFUSED_SECONDS: Final = 10.0
 """How long what GitHub refused, and what cannot be replaced, is not tried again."""
@@ -71,7 +69,7 @@ class Authentication(Protocol):
         """
 
 
-Post = Callable[[str, httpx.URL, Mapping[str, str]], Awaitable["Reply"]]
+Post = Callable[[str, httpx.URL, Mapping[str, str]], Awaitable[Reply]]
 """Sends a POST without a body: what it is about, its URL, and the headers that prove who asks."""
 
 
@@ -210,7 +208,7 @@ def _read_token(content: bytes, now: datetime) -> _InstallationToken:
     return _InstallationToken(Credential(SecretStr(answer.token)), now, answer.expires_at)
 
 
-def _refusal(reply: "Reply", now: datetime) -> GithubError:
+def _refusal(reply: Reply, now: datetime) -> GithubError:
     if reply.stops_until is not None:
         return used_up(_WHAT, reply.stops_until, reply.status)
     details: dict[str, Any] = {"status": reply.status}

@@ -16,7 +16,7 @@ from sidecypher import EncodedRow, SidecypherError
 from sidecypher_procedures.github import outcomes
 from sidecypher_procedures.github.budgets import Budget, listed_in
 from sidecypher_procedures.github.cache import Clock, EntityCache, SingleFlight
-from sidecypher_procedures.github.connection import Connection, Reply
+from sidecypher_procedures.github.connection import Connection
 from sidecypher_procedures.github.entities import READERS, ShapeError, place
 from sidecypher_procedures.github.errors import (
     GithubError,
@@ -36,6 +36,7 @@ from sidecypher_procedures.github.identities import Identity, read_identity
 from sidecypher_procedures.github.limits import TRIES, retrying, used_up
 from sidecypher_procedures.github.names import Extent, Kind, Target
 from sidecypher_procedures.github.options import Api
+from sidecypher_procedures.github.replies import Reply
 from sidecypher_procedures.github.rows import ROWS
 from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.github.store import Entry, MemoryStore

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from importlib.metadata import version
 from typing import Any, Final
@@ -29,6 +28,7 @@ from sidecypher_procedures.github.errors import (
 )
 from sidecypher_procedures.github.limits import GRAPHQL, REST, UNCOUNTED, Limits
 from sidecypher_procedures.github.names import Target
+from sidecypher_procedures.github.replies import Reply
 from sidecypher_procedures.github.settings import Credential, GithubSettings, is_loopback
 
 _PERMANENT: Final = frozenset({301, 308})
@@ -50,25 +50,6 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 # They log every URL, and with it the arguments of a call.
 for _name in ("httpx", "httpcore"):
     logging.getLogger(_name).setLevel(logging.WARNING)
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """An answer that is no redirect, read to its end.
-
-    Attributes:
-        status: Its status.
-        headers: Its headers.
-        content: Its body.
-        credential_key: Whose answer it is: who proved the request, not who would prove one now.
-        stops_until: When the limit ends that it is; later than it says if it is met repeatedly.
-    """
-
-    status: int
-    headers: httpx.Headers
-    content: bytes
-    credential_key: str = Credential(None).key
-    stops_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

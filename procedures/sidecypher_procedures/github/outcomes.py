@@ -8,7 +8,6 @@ from typing import Any, Final
 import httpx
 import msgspec
 
-from sidecypher_procedures.github.connection import Reply
 from sidecypher_procedures.github.errors import (
     BadCredentials,
     GithubError,
@@ -22,6 +21,7 @@ from sidecypher_procedures.github.errors import (
 )
 from sidecypher_procedures.github.limits import GRAPHQL, REST, read_limit, used_up
 from sidecypher_procedures.github.names import Target
+from sidecypher_procedures.github.replies import Reply
 
 _PERMISSIONS: Final = re.compile(r"[a-z_=;, ]{1,300}")
 

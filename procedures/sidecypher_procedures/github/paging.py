@@ -8,10 +8,10 @@ from msgspec import structs
 
 from sidecypher_procedures.github import outcomes
 from sidecypher_procedures.github.client import GithubClient
-from sidecypher_procedures.github.connection import Reply
 from sidecypher_procedures.github.entities import ShapeError
 from sidecypher_procedures.github.errors import GithubError, Gone, UnusableAnswer
 from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github.replies import Reply
 
 Read = Callable[[Mapping[str, Any]], dict[str, Any]]
 

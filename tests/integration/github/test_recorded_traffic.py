@@ -14,8 +14,8 @@ import pytest
 
 from sidecypher.testing import ProcedureEnvironment
 from sidecypher_procedures.github import errors, list_issues, outcomes
-from sidecypher_procedures.github.connection import Reply
 from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github.replies import Reply
 
 HELLO = Target(Kind.REPOSITORY, "octokit-fixture-org", "hello-world")
 RENAMED = Target(Kind.REPOSITORY, "octokit-fixture-org", "rename-repository")

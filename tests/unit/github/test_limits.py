@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from sidecypher_procedures.github.budgets import Budget, Budgets, listed_in, told_by
 from sidecypher_procedures.github.cache import Clock
-from sidecypher_procedures.github.connection import Reply
 from sidecypher_procedures.github.errors import (
     GithubError,
     NotFound,
@@ -31,6 +30,7 @@ from sidecypher_procedures.github.limits import (
     used_up,
 )
 from sidecypher_procedures.github.outcomes import graphql_limit
+from sidecypher_procedures.github.replies import Reply
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 EPOCH = str(int(NOW.timestamp()) + 90)

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from sidecypher_procedures.github.connection import Reply
 from sidecypher_procedures.github.errors import (
     BadCredentials,
     GithubError,
@@ -18,6 +17,7 @@ from sidecypher_procedures.github.errors import (
 from sidecypher_procedures.github.limits import reset_at
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.outcomes import body, failure
+from sidecypher_procedures.github.replies import Reply
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TARGET = Target(Kind.ISSUE, "o", "r", 7)

@@ -8,7 +8,7 @@ import httpx
 import msgspec
 
 from sidecypher_procedures.github import outcomes
-from sidecypher_procedures.github.connection import Connection, Reply
+from sidecypher_procedures.github.connection import Connection
 from sidecypher_procedures.github.errors import (
     GithubError,
     GraphqlRefused,
@@ -19,6 +19,7 @@ from sidecypher_procedures.github.errors import (
     UnusableAnswer,
 )
 from sidecypher_procedures.github.names import Target
+from sidecypher_procedures.github.replies import Reply
 
 _OVERLOADED: Final = frozenset({httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT})
 _FORBIDDEN: Final = frozenset({"FORBIDDEN", "INSUFFICIENT_SCOPES"})
