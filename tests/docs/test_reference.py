@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from docs.pages import ROOT, code_in, headings, page_named, rows, section
+from docs.pages import PAGES, ROOT, code_in, headings, name_of, page_named, rows, section
 from docs.test_doctests import PACKAGES, modules
 
 import sidecypher
@@ -138,6 +138,26 @@ def test_the_page_tells_which_side_raises_a_call_error():
 
     assert java == java_codes()
     assert python == {each.code for each in error_classes() if re.fullmatch(r"SC-2\d\d", each.code)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_codes_that_pages_name_exist(page):
+    """A code in a sentence is one that docs/errors.md has."""
+    named = set(re.findall(r"SC-\d{3}", page.read_text(encoding="utf-8")))
+
+    assert named <= {row[0] for row in documented_errors()}
+
+
+def test_the_index_of_errors_is_complete():
+    """The first table of docs/errors.md leads to each of its sections, by their first digit."""
+    index = [row[0] for row in rows(page_named("docs/errors.md"), "codes")]
+
+    assert index == [
+        title.partition(":")[0]
+        for title in headings(ROOT / "docs/errors.md")
+        if title.startswith("SC-")
+    ]
+    assert set(index) == {row[0][:4] for row in documented_errors()}
 
 
 def test_every_error_says_what_to_do():
