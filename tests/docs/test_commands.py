@@ -21,6 +21,7 @@ from docs.pages import (
 from typer.testing import CliRunner
 
 from sidecypher.cli import app
+from sidecypher.cli.commands import load_command
 from sidecypher.cli.lifecycle import read_status
 from sidecypher.settings import Settings, load_settings
 from sidecypher_procedures.github.settings import GithubSettings
@@ -28,7 +29,8 @@ from sidecypher_procedures.rules.client import ClientSettings
 from sidecypher_procedures.rules.settings import RulesSettings
 from sidecypher_procedures.runs.settings import RunsSettings
 
-GROUP = typer.main.get_command(app)
+APP = typer.main.get_command(app)
+GROUP = {name: load_command(name) for name in APP.commands}
 _SIDECYPHER = {"sidecypher", ".venv/bin/sidecypher"}
 _PYTHON = {"python", ".venv/bin/python"}
 _VARIABLE = re.compile(r"[A-Z_]+=")
@@ -36,7 +38,7 @@ _VARIABLE = re.compile(r"[A-Z_]+=")
 
 def commands():
     """Return the commands that people call, by full name."""
-    found = {name: command for name, command in GROUP.commands.items() if not command.hidden}
+    found = {name: command for name, command in GROUP.items() if not APP.commands[name].hidden}
     for name in [name for name, command in found.items() if hasattr(command, "commands")]:
         group = found[name] if found[name].invoke_without_command else found.pop(name)
         found.update({f"{name} {each}": command for each, command in group.commands.items()})
@@ -45,7 +47,9 @@ def commands():
 
 def resolve(words):
     """Return the command that some words after `sidecypher` name, and the words left."""
-    command = GROUP
+    if not words or words[0].startswith("-"):
+        return APP, words
+    command, words = GROUP[words[0]], words[1:]
     while words and hasattr(command, "commands") and not words[0].startswith("-"):
         command = command.commands[words[0]]
         words = words[1:]

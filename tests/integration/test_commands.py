@@ -216,7 +216,7 @@ def test_a_terminated_command_ends_what_it_started(tmp_path):
     script = (
         "import pathlib, sys, time\n"
         "import sidecypher.cli as cli\n"
-        "def work():\n"
+        "def work(**_options):\n"
         "    try:\n"
         "        pathlib.Path(sys.argv[1], 'began').touch()\n"
         "        time.sleep(60)\n"

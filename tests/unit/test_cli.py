@@ -10,13 +10,13 @@ import pytest
 from sidecypher.cli import main
 from sidecypher.cli.call import _value
 from sidecypher.cli.calling import statement
+from sidecypher.cli.commands import COMMANDS, load_command
 from sidecypher.cli.lifecycle import _sidecar
 from sidecypher.cli.output import show_error, show_json, show_table
 from sidecypher.errors import SidecypherError
 from sidecypher.settings import load_settings
 
 SECRET = "hunter2"
-COMMANDS = ["up", "down", "status", "serve", "call", "demo", "plugin", "migrate", "runs"]
 
 
 @pytest.fixture
@@ -47,9 +47,76 @@ def test_help_names_every_command(run):
     code, out, err = run("--help")
 
     assert (code, err) == (0, "")
-    for command in COMMANDS:
-        assert command in out
-    assert "supervise" not in out
+    for name, command in COMMANDS.items():
+        assert (f" {name} " in out) is (command.panel is not None)
+
+
+def test_help_imports_nothing_of_what_commands_do():
+    """`--help` is quick because it knows the commands without their modules."""
+    script = (
+        "import sys\n"
+        "from sidecypher.cli import app\n"
+        "app(['--help'], standalone_mode=False)\n"
+        "print(*sys.modules, sep='\\n', file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    imported = set(done.stderr.splitlines())
+
+    assert not {"asyncio", "httpx", "neo4j", "pydantic", "structlog"} & imported
+    assert {name for name in imported if name.startswith("sidecypher")} == {
+        *("sidecypher", "sidecypher.errors", "sidecypher.cli", "sidecypher.cli.commands")
+    }
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_their_own_help_says(name):
+    """The summary in the list is the first paragraph of the command's own help."""
+    command = load_command(name)
+
+    assert command.name == name
+    assert COMMANDS[name].summary == " ".join(command.help.split("\n\n")[0].split())
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [("mig", ["migrate"]), ("up --hom", ["--home"]), ("migrate va", ["validate"])],
+)
+def test_a_shell_completes_commands_options_and_verbs(line, offered):
+    """What is completed behind a command is that command's, though its module is loaded late."""
+    words = f"sidecypher {line}"
+    done = subprocess.run(
+        [sys.executable, "-m", "sidecypher"],
+        env={
+            **os.environ,
+            "_SIDECYPHER_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split()) - 1),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stdout.split() == offered
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["statsu"], "status"),
+        (["migrate", "valdate"], "validate"),
+        (["status", "--hom", "x"], "--home"),
+    ],
+    ids=" ".join,
+)
+def test_a_misspelt_command_or_option_is_told_what_was_meant(run, arguments, meant):
+    """The nearest name of a command, verb or option is in the message."""
+    code, _, err = run(*arguments)
+
+    assert code == 2
+    assert meant in err
 
 
 @pytest.mark.parametrize(

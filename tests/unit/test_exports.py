@@ -1,9 +1,9 @@
 """What users import is what is promised; every error has a code of its own."""
 
+import ast
 import importlib
 import inspect
 import pkgutil
-import types
 
 import pytest
 
@@ -13,15 +13,26 @@ from sidecypher.errors import SidecypherError
 
 
 def test_the_public_names_are_sorted_and_complete():
-    """`__all__` is sorted and names everything the package offers, and nothing else."""
-    public = {
-        name
-        for name, value in vars(sidecypher).items()
-        if not name.startswith("_") and not isinstance(value, types.ModuleType)
+    """`__all__` is sorted, and names just what type checkers see the package import."""
+    seen = {
+        alias.name: statement.module
+        for statement in ast.walk(ast.parse(inspect.getsource(sidecypher)))
+        if isinstance(statement, ast.ImportFrom) and statement.module.startswith("sidecypher.")
+        for alias in statement.names
     }
 
     assert sidecypher.__all__ == sorted(sidecypher.__all__)
-    assert set(sidecypher.__all__) == public
+    assert set(sidecypher.__all__) == set(seen)
+    for name, module in seen.items():
+        assert getattr(sidecypher, name) is getattr(importlib.import_module(module), name)
+
+
+def test_a_name_that_is_not_public_is_not_there():
+    """What the package does not offer is an AttributeError, as with any module."""
+    with pytest.raises(AttributeError, match="has no attribute 'procedur'"):
+        sidecypher.procedur  # noqa: B018
+
+    assert set(sidecypher.__all__) <= set(dir(sidecypher))
 
 
 @pytest.mark.parametrize("name", sidecypher.__all__)

@@ -1,6 +1,6 @@
 """The command `sidecypher`.
 
-Exit codes: 0 done, 1 it failed, 2 it was called in a way it does not understand.
+Exit codes: 0 done, 1 it failed, 2 it was called in a way it does not understand, 130 Ctrl-C.
 """
 
 import signal
@@ -8,29 +8,21 @@ import sys
 
 import typer
 
-from sidecypher.cli.call import call
-from sidecypher.cli.demo import demo
-from sidecypher.cli.dev import dev, reload
-from sidecypher.cli.lifecycle import down, serve, status, supervise, up
-from sidecypher.cli.migrate import migrate
-from sidecypher.cli.output import show_error
-from sidecypher.cli.plugin import plugin
-from sidecypher.cli.runs import runs
+from sidecypher.cli.commands import Commands
 from sidecypher.errors import SettingsError, SidecypherError
 
 app = typer.Typer(
     name="sidecypher",
-    help="Write Neo4j procedures in Python.",
+    cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
 )
-for command in (up, down, status, reload, dev, serve, call, demo):
-    app.command()(command)
-app.command(hidden=True)(supervise)
-app.add_typer(plugin, name="plugin")
-app.add_typer(migrate, name="migrate")
-app.add_typer(runs, name="runs")
+
+
+@app.callback()
+def _sidecypher() -> None:
+    """Write Neo4j procedures in Python."""
 
 
 def main() -> None:
@@ -39,8 +31,11 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _frame: sys.exit(128 + number))
     try:
-        app()
+        app(prog_name="sidecypher")
     except SidecypherError as error:
+        # Drawing takes longer to import than a command that succeeds may need.
+        from sidecypher.cli.output import show_error  # noqa: PLC0415
+
         show_error(error)
         sys.exit(2 if isinstance(error, SettingsError) else 1)
     except KeyboardInterrupt:

@@ -27,7 +27,7 @@ _NEEDS_PLUGIN: Final = frozenset({"added", "signature changed", "removed"})
 
 
 def reload(home: Home = None, config: Config = None, as_json: AsJson = False) -> None:
-    """Load changed procedures in every sidecar that runs; calls in flight end on the old code."""
+    """Load changed procedures in every sidecar that runs."""
     changes = reload_all(load_settings({"home": home}, config=config))
     if as_json:
         show_json(changes)

@@ -44,7 +44,7 @@ def up(
     check: Check = True,
     lane: Lane = None,
 ) -> None:
-    """Start Neo4j and the sidecar in the background; build the plugin if it does not fit."""
+    """Start Neo4j and the sidecar in the background."""
     flags = {"home": home, "procedures": procedures, "lane": lane}
     settings = load_settings(flags, config=config)
     bring_up(settings, check=check)
@@ -91,7 +91,7 @@ def supervise(
     replay_payloads: Annotated[Path | None, typer.Option()] = None,
     replay_port: Annotated[int, typer.Option()] = 0,
 ) -> None:
-    """Keep Neo4j and the sidecar running, in the foreground; `up` starts this."""
+    """Keep Neo4j and the sidecar running."""
     settings = load_settings({})
 
     def plan() -> list[ProcessSpec]:
@@ -161,7 +161,7 @@ def serve(
     log_level: Annotated[str | None, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = None,
     log_format: Annotated[str | None, typer.Option(help="json or console.")] = None,
 ) -> None:
-    """Run the sidecar alone, in the foreground, until SIGTERM."""
+    """Run the sidecar alone, in the foreground."""
     run_sidecar(
         load_settings(
             {
@@ -178,7 +178,7 @@ def serve(
 
 
 def down(home: Home = None, config: Config = None) -> None:
-    """Stop Neo4j and the sidecar, and whatever a killed one has left behind."""
+    """Stop Neo4j and the sidecar."""
     settings = load_settings({"home": home}, config=config)
     notes.print("Stopped." if stop(settings.home) else "Nothing was running.")
 
@@ -188,7 +188,7 @@ def status(
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what runs and where; exit code 1 when Neo4j or the sidecar does not."""
+    """Tell what runs and where."""
     settings = load_settings({"home": home}, config=config)
     if not show_status(settings, as_json=as_json):
         raise typer.Exit(1)

@@ -50,7 +50,7 @@ Wait = Annotated[
 _PLAIN: Final[dict[str, Any]] = {"markup": False, "highlight": False, "soft_wrap": True}
 
 migrate = typer.Typer(
-    help="Constraints, indexes and triggers, as Cypher files say.", invoke_without_command=True
+    invoke_without_command=True, add_completion=False, rich_markup_mode="markdown"
 )
 
 
@@ -64,7 +64,7 @@ def _apply(
     wait: Wait = 0.0,
     as_json: AsJson = False,
 ) -> None:
-    """Apply what is pending, and install the triggers; nothing happens when all is done."""
+    """Constraints, indexes and triggers, as Cypher files say."""
     if context.invoked_subcommand is not None:
         _refuse_options_before(context)
         return

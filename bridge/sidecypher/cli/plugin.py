@@ -11,7 +11,7 @@ from sidecypher.cli.prepare import PLUGIN_FILE, build_plugin, fetch_jars, find_j
 from sidecypher.errors import ModuleLoadError
 from sidecypher.settings import load_settings
 
-plugin = typer.Typer(help="The jar that Neo4j loads.", no_args_is_help=True)
+plugin = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="markdown")
 
 
 @plugin.callback()

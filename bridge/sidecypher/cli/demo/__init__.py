@@ -32,7 +32,7 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Leave everything up.")] = False,
     lane: Lane = None,
 ) -> None:
-    """Start Neo4j and the sidecar, load a small graph, and query it with data from GitHub."""
+    """See it work: a small graph, queried with data from GitHub."""
     settings = load_settings({"home": home, "lane": lane}, config=config)
     running = read_state(settings.home)
     if running is not None and running.alive:

@@ -12,7 +12,7 @@ from sidecypher.cli.runs.terminal import print_timeline
 from sidecypher.cli.runs.timeline import read_row, read_timeline
 from sidecypher.settings import load_settings
 
-runs = typer.Typer(help="Runs of workflows.", no_args_is_help=True)
+runs = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="markdown")
 
 
 @runs.callback()

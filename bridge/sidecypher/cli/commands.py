@@ -1,0 +1,81 @@
+"""What commands there are, and how each is found when it is called.
+
+`sidecypher --help` shows the table below and imports nothing of what the commands do.
+"""
+
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+_START: Final = "Write procedures"
+_RUN: Final = "Run them"
+_USE: Final = "Use them"
+_LOOK: Final = "Look into it"
+
+
+class Command(NamedTuple):
+    """A command, as the help of `sidecypher` lists it.
+
+    Attributes:
+        module: Module of this package whose member of the command's name is the command.
+        summary: The first sentence of its own help.
+        panel: Under which heading it is listed; None hides it.
+    """
+
+    module: str
+    summary: str
+    panel: str | None
+
+
+COMMANDS: Final = {
+    "dev": Command(
+        "dev",
+        "Bring up Neo4j and the sidecar, and load procedures again whenever a file is saved.",
+        _START,
+    ),
+    "plugin": Command("plugin", "The jar that Neo4j loads.", _START),
+    "up": Command("lifecycle", "Start Neo4j and the sidecar in the background.", _RUN),
+    "down": Command("lifecycle", "Stop Neo4j and the sidecar.", _RUN),
+    "status": Command("lifecycle", "Tell what runs and where.", _RUN),
+    "reload": Command("dev", "Load changed procedures in every sidecar that runs.", _RUN),
+    "serve": Command("lifecycle", "Run the sidecar alone, in the foreground.", _RUN),
+    "supervise": Command("lifecycle", "Keep Neo4j and the sidecar running.", None),
+    "call": Command("call", "Call a procedure through Neo4j and print its rows.", _USE),
+    "runs": Command("runs", "Runs of workflows.", _USE),
+    "migrate": Command("migrate", "Constraints, indexes and triggers, as Cypher files say.", _USE),
+    "demo": Command("demo", "See it work: a small graph, queried with data from GitHub.", _USE),
+}
+
+
+class Commands(TyperGroup):
+    """The commands of the table; the module of one is imported when it is called."""
+
+    def __init__(self, **attributes: Any) -> None:
+        listed = {
+            name: TyperCommand(
+                name,
+                help=command.summary,
+                hidden=command.panel is None,
+                rich_help_panel=command.panel,
+            )
+            for name, command in COMMANDS.items()
+        }
+        super().__init__(**{**attributes, "commands": listed})
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """Return name and command that the arguments begin with, and the arguments left."""
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, listed and load_command(str(name)), rest
+
+
+def load_command(name: str) -> Any:
+    """Import the module of a command, and return it with its options and verbs."""
+    found = getattr(import_module(f"sidecypher.cli.{COMMANDS[name].module}"), name)
+    if not isinstance(found, typer.Typer):
+        function, found = found, typer.Typer(add_completion=False, rich_markup_mode="markdown")
+        found.command(name)(function)
+    loaded = typer.main.get_command(found)
+    loaded.name = name
+    return loaded
