@@ -5,8 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sidecypher.runtime import Installation, find_javac
+from sidecypher_plugin.compiler import javac
 from sidecypher_plugin.jar import read_core, write_jar
-from sidecypher_plugin.javac import compile_sources
 
 _SOURCES = Path(__file__).parent / "java"
 
@@ -14,10 +14,12 @@ _SOURCES = Path(__file__).parent / "java"
 def build_jar(installation: Installation, destination: Path) -> None:
     """Compile `benchmarks/java` into one jar, with the classes of the Py4J that pip installed."""
     py4j = _py4j_jar()
+    program = find_javac()
+    if program is None:
+        raise SystemExit("error: the benchmark needs a JDK, 17 or newer")
     with TemporaryDirectory() as folder:
-        classes = compile_sources(
+        classes = javac(program).compile(
             {path.name: path.read_text(encoding="ascii") for path in _SOURCES.glob("*.java")},
-            javac=find_javac(),
             classpath=[*installation.jars("lib"), py4j],
             folder=Path(folder),
         )

@@ -8,9 +8,9 @@ import pytest
 from sidecypher.runtime.download import fetch
 from sidecypher.runtime.errors import RuntimeFailure
 from sidecypher.runtime.java import find_java, find_javac
-from sidecypher.runtime.lockfile import load_lock
+from sidecypher.runtime.lockfile import load_compiler_lock, load_lock
 from sidecypher.settings import load_settings
-from sidecypher_plugin.builder import CORE_JAR
+from sidecypher_plugin import CORE_JAR, compiler
 
 
 def pytest_configure():
@@ -51,8 +51,23 @@ def current_installation():
 
 @pytest.fixture(scope="session")
 def javac():
-    """A Java compiler."""
-    return find_javac()
+    """The `javac` of a JDK."""
+    program = find_javac()
+    assert program, "install a JDK, 17 or newer"
+    return program
+
+
+@pytest.fixture(scope="session")
+def jdk_compiler(javac):
+    """The Java compiler of a JDK."""
+    return compiler.javac(javac)
+
+
+@pytest.fixture(scope="session")
+def eclipse_compiler(java):
+    """The compiler for machines without a JDK, run by the Java of the LTS lane."""
+    [jar] = fetch(load_compiler_lock(), load_settings({}).cache_dir).jars("compiler")
+    return compiler.eclipse(java.executable, jar)
 
 
 @pytest.fixture(scope="session")

@@ -8,19 +8,28 @@ from sidecypher_plugin.builder import (
     is_current,
     read_inputs,
 )
-from sidecypher_plugin.errors import CoreJarMissing, JdkMissing, PluginBuildError, UnfitProcedure
+from sidecypher_plugin.compiler import Compiler, eclipse, javac
+from sidecypher_plugin.errors import (
+    CompilerMissing,
+    CoreJarMissing,
+    PluginBuildError,
+    UnfitProcedure,
+)
 from sidecypher_plugin.generator import render
 
 __all__ = [
     "CORE_JAR",
     "BuildInputs",
     "BuiltPlugin",
+    "Compiler",
+    "CompilerMissing",
     "CoreJarMissing",
-    "JdkMissing",
     "PluginBuildError",
     "UnfitProcedure",
     "build",
+    "eclipse",
     "is_current",
+    "javac",
     "read_inputs",
     "render",
 ]

@@ -12,10 +12,10 @@ from typing import Final
 import msgspec
 
 from sidecypher.catalogue import Catalogue
+from sidecypher_plugin.compiler import Compiler
 from sidecypher_plugin.errors import CoreJarMissing, PluginBuildError
 from sidecypher_plugin.generator import render
 from sidecypher_plugin.jar import read_core, write_jar
-from sidecypher_plugin.javac import compile_sources, javac_version
 
 __all__ = ["CORE_JAR", "BuildInputs", "BuiltPlugin", "build", "is_current", "read_inputs"]
 
@@ -34,13 +34,13 @@ class BuildInputs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         catalogue: Hash of the catalogue.
         core: SHA-256 of the core's jar.
         generator: SHA-256 of this package's modules and templates.
-        javac: Version of the compiler.
+        compiler: Name and version of the compiler.
     """
 
     catalogue: str
     core: str
     generator: str
-    javac: str
+    compiler: str
 
 
 class BuiltPlugin(msgspec.Struct, frozen=True):
@@ -57,12 +57,12 @@ class BuiltPlugin(msgspec.Struct, frozen=True):
     inputs: BuildInputs
 
 
-def read_inputs(catalogue: Catalogue, *, core_jar: Path, javac: Path) -> BuildInputs:
+def read_inputs(catalogue: Catalogue, *, core_jar: Path, compiler: Compiler) -> BuildInputs:
     """Tell what a plugin built now would be made from.
 
     Raises:
         CoreJarMissing: The core was not built yet.
-        JdkMissing: There is no Java compiler, or it is too old.
+        CompilerMissing: The compiler cannot be run.
     """
     if not core_jar.is_file():
         raise CoreJarMissing("The Java core, `core.jar`, is missing")
@@ -70,7 +70,7 @@ def read_inputs(catalogue: Catalogue, *, core_jar: Path, javac: Path) -> BuildIn
         catalogue=catalogue.hash,
         core=_sha256(core_jar.read_bytes()),
         generator=_generator_digest(),
-        javac=javac_version(javac),
+        compiler=compiler.version(),
     )
 
 
@@ -89,7 +89,7 @@ def build(
     *,
     core_jar: Path,
     classpath: Sequence[Path],
-    javac: Path,
+    compiler: Compiler,
     destination: Path,
 ) -> BuiltPlugin:
     """Build the plugin jar and put it in its place in one step.
@@ -98,13 +98,13 @@ def build(
         catalogue: The procedures that the plugin offers.
         core_jar: The Java core, usually `CORE_JAR`.
         classpath: The Neo4j API jars that stubs and core are compiled against.
-        javac: The Java compiler, 17 or newer.
+        compiler: The Java compiler.
         destination: The jar to write or replace; untouched when the build fails.
 
     Raises:
         UnfitProcedure: An entry of the catalogue cannot become a procedure.
         CoreJarMissing: The core was not built yet.
-        JdkMissing: There is no Java compiler, or it is too old.
+        CompilerMissing: The compiler cannot be run.
         PluginBuildError: The compiler refused the stubs, or a jar cannot be read or written.
     """
     sources = render(catalogue)
@@ -112,7 +112,7 @@ def build(
         raise PluginBuildError(
             "The catalogue holds no procedure", hint="Write one, or see why none was loaded."
         )
-    inputs = read_inputs(catalogue, core_jar=core_jar, javac=javac)
+    inputs = read_inputs(catalogue, core_jar=core_jar, compiler=compiler)
     _check_classpath(classpath)
     try:
         core = read_core(core_jar)
@@ -121,9 +121,7 @@ def build(
             "The Java core, `core.jar`, is damaged", hint="Run `make core` again."
         ) from error
     with tempfile.TemporaryDirectory(prefix="sidecypher-plugin-") as folder:
-        stubs = compile_sources(
-            sources, javac=javac, classpath=[core_jar, *classpath], folder=Path(folder)
-        )
+        stubs = compiler.compile(sources, classpath=[core_jar, *classpath], folder=Path(folder))
     entries = {
         **core,
         **stubs,

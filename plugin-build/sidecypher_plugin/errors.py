@@ -6,18 +6,18 @@
     └── PluginBuildError    SC-401   the plugin was not built; an older one stays as it was
         ├── UnfitProcedure  SC-402   an entry of the catalogue cannot become a Neo4j procedure
         ├── CoreJarMissing  SC-403   the Java core was not built yet
-        └── JdkMissing      SC-404   no Java compiler, or one that is too old
+        └── CompilerMissing SC-404   the Java compiler cannot be run
 """
 
 from sidecypher.errors import SidecypherError
 
-__all__ = ["CoreJarMissing", "JdkMissing", "PluginBuildError", "UnfitProcedure"]
+__all__ = ["CompilerMissing", "CoreJarMissing", "PluginBuildError", "UnfitProcedure"]
 
 
 class PluginBuildError(SidecypherError):
     """The plugin was not built; a jar that was there before stays as it was.
 
-    When the compiler refused the sources, `details` holds its output as ``javac``.
+    When the compiler refused the sources, `details` holds its output as ``compiler``.
     """
 
     code = "SC-401"
@@ -36,8 +36,10 @@ class CoreJarMissing(PluginBuildError):
     default_hint = "Run `make core`."
 
 
-class JdkMissing(PluginBuildError):
-    """There is no Java compiler, or only one that is too old."""
+class CompilerMissing(PluginBuildError):
+    """The Java compiler cannot be run."""
 
     code = "SC-404"
-    default_hint = "Install a JDK, 17 or newer; a Java runtime alone has no compiler."
+    default_hint = (
+        "Name the `javac` of a JDK, 17 or newer, or Eclipse's compiler and a Java to run it."
+    )

@@ -10,7 +10,6 @@ from hypothesis import example, given, settings
 
 from sidecypher.catalogue import Catalogue
 from sidecypher_plugin import render
-from sidecypher_plugin.javac import compile_sources
 
 READER = Path(__file__).with_name("ReadBack.java")
 
@@ -50,7 +49,9 @@ def read_back(lines):
 @settings(jvm_sized, max_examples=2)
 @example(catalogue=Catalogue.build(starmap(with_text, enumerate(HOSTILE))))
 @given(catalogue=catalogues)
-def test_java_reads_back_what_was_written(run_java, javac, core_jar, neo4j_classpath, catalogue):
+def test_java_reads_back_what_was_written(
+    run_java, jdk_compiler, core_jar, neo4j_classpath, catalogue
+):
     """Any valid catalogue compiles; names, texts, defaults and marks reach Java unchanged."""
     sources = render(catalogue)
     stubs = [path.removesuffix(".java").replace("/", ".") for path in sources]
@@ -58,7 +59,7 @@ def test_java_reads_back_what_was_written(run_java, javac, core_jar, neo4j_class
     sources[reader] = READER.read_text("ascii")
     with tempfile.TemporaryDirectory() as folder:
         jars = [core_jar, *neo4j_classpath]
-        compile_sources(sources, javac=javac, classpath=jars, folder=Path(folder))
+        jdk_compiler.compile(sources, classpath=jars, folder=Path(folder))
 
         lines = run_java(
             [Path(folder, "classes"), *jars], "io.sidecypher.generated.ReadBack", *stubs

@@ -14,14 +14,14 @@ ALL = Path(__file__).parents[1] / "golden" / "plugin" / "all.json"
 
 
 @pytest.fixture(scope="module")
-def shown(installation, java, javac, core_jar):
+def shown(installation, java, jdk_compiler, core_jar):
     """Asks a throw-away Neo4j that has loaded the golden plugin."""
     with throwaway_server(installation, java) as server:
         build(
             Catalogue.from_json(ALL.read_bytes()),
             core_jar=core_jar,
             classpath=installation.jars("lib"),
-            javac=javac,
+            compiler=jdk_compiler,
             destination=server.plugin_folder / "sidecypher.jar",
         )
         with (

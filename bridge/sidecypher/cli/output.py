@@ -44,7 +44,7 @@ def _shown(value: object) -> str:
 def show_error(error: SidecypherError) -> None:
     """Print an error as *error / cause / hint*."""
     lines = [("error", f"{error.message} [{error.code}]")]
-    tail = next(filter(None, map(error.details.get, ("log_tail", "javac", "unfit"))), None)
+    tail = next(filter(None, map(error.details.get, ("log_tail", "compiler", "unfit"))), None)
     if tail:
         lines.append(("cause", "\n       ".join(tail if isinstance(tail, list) else [tail])))
     elif error.__cause__ is not None:

@@ -15,10 +15,12 @@ from sidecypher.runtime import (
     find_java,
     find_javac,
     load_api_lock,
+    load_compiler_lock,
     load_lock,
 )
 from sidecypher.settings import Settings
 from sidecypher_plugin.builder import CORE_JAR, build, is_current, read_inputs
+from sidecypher_plugin.compiler import Compiler, eclipse, javac
 
 PLUGIN_FILE = "sidecypher.jar"
 
@@ -32,7 +34,8 @@ def fetch_jars(settings: Settings) -> Installation:
     mirror = settings.maven_url or MAVEN_CENTRAL
     fetch(load_api_lock(), settings.cache_dir, mirror)
     with download_bar("Fetching Neo4j") as on_bytes:
-        return fetch(load_lock(settings.lane), settings.cache_dir, mirror, on_bytes)
+        lock = load_lock(settings.lane).only("lib", "plugins")
+        return fetch(lock, settings.cache_dir, mirror, on_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +43,30 @@ class Jdk:
     """What of Java is needed: one that runs Neo4j, and a compiler for the plugin."""
 
     java: Java
-    javac: Path
+    compiler: Compiler
 
 
 def find_jdk(settings: Settings) -> Jdk:
-    """Find the Java of the lane before anything is fetched for it.
+    """Find the Java of the lane before anything is fetched for it, and a compiler.
+
+    Where the machine has none, the Java of the lane runs Eclipse's, which is fetched.
 
     Raises:
-        JavaNotFound: There is none.
+        JavaNotFound: There is no Java.
         WrongJava: There are only others.
+        DownloadFailed: The compiler cannot be had.
     """
-    return Jdk(find_java(load_lock(settings.lane).java), find_javac())
+    java = find_java(load_lock(settings.lane).java)
+    program = find_javac()
+    return Jdk(java, javac(program) if program else _fetch_compiler(settings, java))
+
+
+def _fetch_compiler(settings: Settings, java: Java) -> Compiler:
+    mirror = settings.maven_url or MAVEN_CENTRAL
+    with download_bar("Fetching a Java compiler") as on_bytes:
+        fetched = fetch(load_compiler_lock(), settings.cache_dir, mirror, on_bytes)
+    [jar] = fetched.jars("compiler")
+    return eclipse(java.executable, jar)
 
 
 def load_procedures(settings: Settings) -> Loaded:
@@ -82,7 +98,7 @@ def build_plugin(
         SidecypherError: It cannot be compiled, or Neo4j does not start with it.
     """
     catalogue = loaded.registry.catalogue
-    inputs = read_inputs(catalogue, core_jar=CORE_JAR, javac=jdk.javac)
+    inputs = read_inputs(catalogue, core_jar=CORE_JAR, compiler=jdk.compiler)
     if is_current(destination, inputs):
         return False
     notes.print(f"Building the plugin for {len(loaded.registry)} procedures")
@@ -93,7 +109,7 @@ def build_plugin(
             catalogue,
             core_jar=CORE_JAR,
             classpath=installation.api_jars(),
-            javac=jdk.javac,
+            compiler=jdk.compiler,
             destination=draft,
         )
         if check:

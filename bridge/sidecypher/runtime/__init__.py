@@ -17,7 +17,7 @@ from sidecypher.runtime.errors import (
 )
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java, find_java, find_javac
-from sidecypher.runtime.lockfile import Jar, Lock, load_api_lock, load_lock
+from sidecypher.runtime.lockfile import Jar, Lock, load_api_lock, load_compiler_lock, load_lock
 from sidecypher.runtime.neo4j import Neo4jServer
 from sidecypher.runtime.ports import choose_ports
 from sidecypher.runtime.process.child import Backoff
@@ -60,6 +60,7 @@ __all__ = [
     "find_javac",
     "launch_supervisor",
     "load_api_lock",
+    "load_compiler_lock",
     "load_lock",
     "read_ports",
     "read_state",

@@ -4,7 +4,7 @@
 
     SidecypherError
     └── RuntimeFailure
-        ├── JavaNotFound    SC-301   no Java, or no compiler, on this machine
+        ├── JavaNotFound    SC-301   no Java on this machine
         ├── WrongJava       SC-302   Java is there, but no version that this lane runs on
         ├── DownloadFailed  SC-303   a jar cannot be fetched
         ├── CorruptJar      SC-304   what the mirror sends is not what the lock file names
@@ -24,7 +24,7 @@ class RuntimeFailure(SidecypherError):
 
 
 class JavaNotFound(RuntimeFailure):
-    """No Java, or no Java compiler, was found on this machine."""
+    """No Java was found on this machine."""
 
     code = "SC-301"
 

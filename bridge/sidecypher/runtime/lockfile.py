@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import msgspec
 
-Place = Literal["lib", "plugins"]
+Place = Literal["compiler", "lib", "plugins"]
 
 _API: Final = frozenset(
     "neo4j-common neo4j-gql-status neo4j-graphdb-api neo4j-kernel-api neo4j-logging "
@@ -19,7 +19,8 @@ class Jar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         artifact: Maven coordinates, ``group:artifact:version`` or with a fourth part, the
             classifier.
-        place: ``lib`` for Neo4j itself, ``plugins`` for what it loads procedures from.
+        place: ``lib`` for Neo4j itself, ``plugins`` for what it loads procedures from,
+            ``compiler`` for what compiles plugins where there is no JDK.
         sha256: Hash of the jar, 64 lower-case hex digits.
         size: Bytes.
     """
@@ -72,6 +73,11 @@ class Lock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         return msgspec.json.decode(data, type=cls)
 
+    def only(self, *places: Place) -> "Lock":
+        """Return the same lock with the jars of these places alone."""
+        jars = tuple(jar for jar in self.jars if jar.place in places)
+        return msgspec.structs.replace(self, jars=jars)
+
     def to_json(self) -> bytes:
         """Render with one jar a line, so that a change of version is one changed line."""
         head = ("lane", "neo4j", "main_class", "java", "flags", "settings")
@@ -104,6 +110,16 @@ def load_api_lock() -> Lock:
     lock = load_lock("lts")
     jars = tuple(jar for jar in lock.jars if jar.artifact.split(":")[1] in _API)
     return msgspec.structs.replace(lock, jars=jars)
+
+
+def load_compiler_lock() -> Lock:
+    """Name the jar of the compiler for machines without a JDK, which is the same in all lanes.
+
+    Example:
+        >>> [jar.file_name for jar in load_compiler_lock().jars]
+        ['ecj-3.40.0.jar']
+    """
+    return load_lock("lts").only("compiler")
 
 
 def _text(value: object) -> str:

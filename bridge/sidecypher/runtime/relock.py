@@ -36,6 +36,7 @@ class Lane:
         java: Major versions of Java it runs on, best first.
         lib: Artifacts that are resolved with everything they need.
         plugins: Artifacts taken alone, because `lib` has the rest of what they need.
+        compiler: The compiler for machines without a JDK, which needs nothing else.
         flags: What this lane's JVM wants beside what every lane's gets.
         settings: What this lane's `neo4j.conf` has beside what every lane's has.
     """
@@ -44,9 +45,19 @@ class Lane:
     neo4j: str
     java: tuple[int, ...]
     lib: tuple[str, ...]
-    plugins: tuple[str, ...]
+    plugins: tuple[str, ...] = ()
+    compiler: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
+
+    def artifacts(self) -> dict[Place, tuple[str, ...]]:
+        """Return the artifacts by their place, without places that have none."""
+        placed: dict[Place, tuple[str, ...]] = {
+            "compiler": self.compiler,
+            "lib": self.lib,
+            "plugins": self.plugins,
+        }
+        return {place: artifacts for place, artifacts in placed.items() if artifacts}
 
 
 LTS = Lane(
@@ -68,6 +79,8 @@ LTS = Lane(
         "org.neo4j.procedure:apoc-core:5.26.19",
         "org.roaringbitmap:RoaringBitmap:0.7.17",
     ),
+    # It must run on every Java of every lane.
+    compiler=("org.eclipse.jdt:ecj:3.40.0",),
     # Otherwise each stop waits 5 s for connections that it has closed before.
     settings={"internal.dbms.bolt.netty_server_shutdown_quiet_period": "0"},
 )
@@ -81,8 +94,7 @@ CURRENT = Lane(
         "org.neo4j.app:neo4j-server:2026.08.1",
         "org.neo4j.client:neo4j-browser:5.24.0",
     ),
-    # No APOC of this version is on Maven Central.
-    plugins=(),
+    # No plugins: no APOC of this version is on Maven Central.
     flags=(
         "--add-opens=java.base/java.util.concurrent=ALL-UNNAMED",
         "--sun-misc-unsafe-memory-access=allow",
@@ -110,12 +122,13 @@ def relock(lane: Lane, target: Path, *, mvn: str = "mvn") -> Lock:
         RelockFailed: If Maven is not there, or cannot resolve an artifact.
     """
     with tempfile.TemporaryDirectory() as folder:
-        lib = _resolve(lane.lib, "lib", Path(folder, "lib"), mvn)
-        plugins = (
-            _resolve(lane.plugins, "plugins", Path(folder, "plugins"), mvn) if lane.plugins else []
-        )
+        jars = [
+            jar
+            for place, artifacts in lane.artifacts().items()
+            for jar in _resolve(artifacts, place, Path(folder, place), mvn)
+        ]
         main_class = _main_class(Path(folder, "lib", "jars", f"neo4j-{lane.neo4j}.jar"))
-    jars = sorted([*lib, *plugins], key=lambda jar: (jar.place, jar.artifact))
+    jars.sort(key=lambda jar: (jar.place, jar.artifact))
     lock = Lock(
         lane.name, lane.neo4j, main_class, lane.java, lane.flags, dict(lane.settings), tuple(jars)
     )
@@ -133,7 +146,7 @@ def _resolve(artifacts: Sequence[str], place: Place, folder: Path, mvn: str) -> 
         "dependency:list",
         "dependency:copy-dependencies",
         "-DincludeScope=runtime",
-        f"-DexcludeTransitive={'true' if place == 'plugins' else 'false'}",
+        f"-DexcludeTransitive={'false' if place == 'lib' else 'true'}",
         f"-DoutputFile={listing}",
         f"-DoutputDirectory={folder / 'jars'}",
     )

@@ -12,8 +12,8 @@ from fix_catalogues import hostile_texts, jvm_sized, letters
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecypher_plugin.compiler import Compiler
 from sidecypher_plugin.defaults import is_default
-from sidecypher_plugin.javac import compile_sources
 
 HERE = Path(__file__).parent
 
@@ -69,15 +69,14 @@ candidates = st.tuples(st.sampled_from(sorted(NEO4J_TYPES)), values | scraps)
 @pytest.fixture(scope="module")
 def neo4j_parses(
     run_java: Callable[..., list[str]],
-    javac: Path,
+    jdk_compiler: Compiler,
     neo4j_classpath: list[Path],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[[list[tuple[str, str]]], list[bool]]:
     """Asks Neo4j's own classes which defaults they can parse."""
     folder = tmp_path_factory.mktemp("reader")
-    compile_sources(
+    jdk_compiler.compile(
         {"ReadDefaults.java": (HERE / "ReadDefaults.java").read_text("ascii")},
-        javac=javac,
         classpath=neo4j_classpath,
         folder=folder,
     )

@@ -1,5 +1,6 @@
 """Jars built by the real compiler from the real core, and what is left when a build fails."""
 
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,15 +17,16 @@ from sidecypher.catalogue import (
 )
 from sidecypher_plugin import (
     BuiltPlugin,
+    CompilerMissing,
     CoreJarMissing,
-    JdkMissing,
     PluginBuildError,
     build,
     is_current,
+    javac,
     read_inputs,
     render,
 )
-from sidecypher_plugin.javac import compile_sources
+from sidecypher_plugin.compiler import Compiler
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "plugin"
 Make = Callable[..., ProcedureEntry]
@@ -32,11 +34,18 @@ Build = Callable[..., BuiltPlugin]
 
 
 @pytest.fixture(scope="module")
-def plugin(core_jar: Path, javac: Path, neo4j_classpath: list[Path]) -> Callable[..., BuiltPlugin]:
+def plugin(
+    core_jar: Path, jdk_compiler: Compiler, neo4j_classpath: list[Path]
+) -> Callable[..., BuiltPlugin]:
     """Builds a plugin from the real parts, some of which a test may exchange."""
 
     def build_plugin(catalogue: Catalogue, destination: Path, **changes: object) -> BuiltPlugin:
-        parts = {"core_jar": core_jar, "javac": javac, "classpath": neo4j_classpath, **changes}
+        parts = {
+            "core_jar": core_jar,
+            "compiler": jdk_compiler,
+            "classpath": neo4j_classpath,
+            **changes,
+        }
         return build(catalogue, destination=destination, **parts)
 
     return build_plugin
@@ -64,11 +73,17 @@ def old_jar(tmp_path: Path) -> Path:
     return jar
 
 
-def fake_javac(folder: Path, answer: str) -> Path:
+@pytest.fixture(params=["jdk_compiler", "eclipse_compiler"])
+def compiler(request: pytest.FixtureRequest) -> Compiler:
+    """Each compiler: that of a JDK, and the one for machines without."""
+    return request.getfixturevalue(request.param)
+
+
+def fake_javac(folder: Path, answer: str) -> Compiler:
     program = folder / "javac"
     program.write_text(f"#!/bin/sh\necho '{answer}'\n")
     program.chmod(0o755)
-    return program
+    return javac(program)
 
 
 def test_a_plugin_holds_core_stubs_and_catalogue(
@@ -126,23 +141,45 @@ def test_core_packaging_is_left_behind(
 
 
 def test_equal_inputs_make_equal_bytes(
-    plugin: Build, catalogue: Catalogue, built: BuiltPlugin, tmp_path: Path
+    plugin: Build, catalogue: Catalogue, compiler: Compiler, tmp_path: Path
 ) -> None:
-    """A second build in another place gives the same bytes."""
-    again = plugin(catalogue, tmp_path / "plugins" / "other.jar")
+    """A second build in another place gives the same bytes, whichever compiler made both."""
+    first = plugin(catalogue, tmp_path / "one.jar", compiler=compiler)
+    again = plugin(catalogue, tmp_path / "plugins" / "other.jar", compiler=compiler)
 
-    assert again.path.read_bytes() == built.path.read_bytes()
-    assert (again.sha256, again.inputs) == (built.sha256, built.inputs)
+    assert again.path.read_bytes() == first.path.read_bytes()
+    assert (again.sha256, again.inputs) == (first.sha256, first.inputs)
+
+
+def test_every_class_is_one_of_java_17(
+    plugin: Build, catalogue: Catalogue, compiler: Compiler, tmp_path: Path
+) -> None:
+    """Core and stubs have the class file level of Java 17, whichever compiler made the stubs."""
+    built = plugin(catalogue, tmp_path / "a.jar", compiler=compiler)
+
+    with zipfile.ZipFile(built.path) as jar:
+        classes = [name for name in jar.namelist() if name.endswith(".class")]
+        levels = {int.from_bytes(jar.read(name)[6:8]) for name in classes}
+    assert any(name.startswith("io/sidecypher/generated/") for name in classes)
+    assert max(levels) == 61
+
+
+def test_compilers_tell_their_version(jdk_compiler: Compiler, eclipse_compiler: Compiler) -> None:
+    """Name and version of the compiler are among what a plugin was made from."""
+    assert re.fullmatch(r"javac (1[7-9]|2\d)[\w.]*", jdk_compiler.version())
+    assert eclipse_compiler.version() == "ecj 3.40.0"
 
 
 def test_a_built_plugin_is_current(
-    built: BuiltPlugin, catalogue: Catalogue, core_jar: Path, javac: Path
+    built: BuiltPlugin, catalogue: Catalogue, core_jar: Path, jdk_compiler: Compiler
 ) -> None:
     """A jar need not be built again while its inputs stay what they were."""
-    assert is_current(built.path, read_inputs(catalogue, core_jar=core_jar, javac=javac))
+    inputs = read_inputs(catalogue, core_jar=core_jar, compiler=jdk_compiler)
+
+    assert is_current(built.path, inputs)
 
 
-@pytest.mark.parametrize("part", ["catalogue", "core", "generator", "javac"])
+@pytest.mark.parametrize("part", ["catalogue", "core", "generator", "compiler"])
 def test_other_inputs_are_not_current(built: BuiltPlugin, part: str) -> None:
     """A change of any input asks for a new jar."""
     assert not is_current(built.path, msgspec.structs.replace(built.inputs, **{part: "other"}))
@@ -161,8 +198,10 @@ def test_damaged_jars_are_not_current(built: BuiltPlugin, tmp_path: Path) -> Non
         assert not is_current(jar, built.inputs)
 
 
-def test_the_widest_procedures_compile(plugin: Build, entry: Make, tmp_path: Path) -> None:
-    """The limits that the generator allows are limits that javac and a class file allow."""
+def test_the_widest_procedures_compile(
+    plugin: Build, entry: Make, compiler: Compiler, tmp_path: Path
+) -> None:
+    """The limits that the generator allows are limits that compilers and a class file allow."""
     wide = [
         entry(
             f"kg.p{index}",
@@ -182,57 +221,62 @@ def test_the_widest_procedures_compile(plugin: Build, entry: Make, tmp_path: Pat
         parameters=(ParameterEntry("a", "STRING", default=DefaultEntry("é" * 30_000)),),
     )
 
-    assert plugin(Catalogue.build([*wide, long_name]), tmp_path / "wide.jar").path.is_file()
+    catalogue = Catalogue.build([*wide, long_name])
+
+    assert plugin(catalogue, tmp_path / "wide.jar", compiler=compiler).path.is_file()
 
 
 @pytest.mark.parametrize("case", ["all", "hostile", "types"])
 def test_golden_sources_compile_without_warnings(
-    case: str, core_jar: Path, javac: Path, neo4j_classpath: list[Path], tmp_path: Path
+    case: str,
+    core_jar: Path,
+    jdk_compiler: Compiler,
+    neo4j_classpath: list[Path],
+    tmp_path: Path,
 ) -> None:
     """What the golden files show is what javac accepts, with every lint on."""
     sources = render(Catalogue.from_json((GOLDEN / f"{case}.json").read_bytes()))
     strict = tmp_path / "javac"
-    strict.write_text(f'#!/bin/sh\nexec "{javac}" -Werror "$@"\n')
+    strict.write_text(f'#!/bin/sh\nexec "{jdk_compiler.command[0]}" -Werror "$@"\n')
     strict.chmod(0o755)
     (tmp_path / "work").mkdir()
 
-    classes = compile_sources(
-        sources,
-        javac=strict,
-        classpath=[core_jar, *neo4j_classpath],
-        folder=tmp_path / "work",
+    classes = javac(strict).compile(
+        sources, classpath=[core_jar, *neo4j_classpath], folder=tmp_path / "work"
     )
 
     assert len(classes) > len(sources)
 
 
 def test_a_refused_stub_is_named(
-    catalogue: Catalogue, core_jar: Path, javac: Path, neo4j_classpath: list[Path], tmp_path: Path
+    catalogue: Catalogue,
+    core_jar: Path,
+    compiler: Compiler,
+    neo4j_classpath: list[Path],
+    tmp_path: Path,
 ) -> None:
-    """When javac refuses a source, the error names the procedure and keeps javac's own words."""
+    """When a compiler refuses a source, the error names the procedure and keeps its own words."""
     sources = {
         path: source.replace("Long stars", "Lnog stars")
         for path, source in render(catalogue).items()
     }
 
     with pytest.raises(PluginBuildError, match=r"`github\.getRepository`") as caught:
-        compile_sources(
-            sources, javac=javac, classpath=[core_jar, *neo4j_classpath], folder=tmp_path
-        )
+        compiler.compile(sources, classpath=[core_jar, *neo4j_classpath], folder=tmp_path)
 
     assert caught.value.code == "SC-401"
-    assert "Lnog" in caught.value.details["javac"]
-    assert str(tmp_path) not in caught.value.details["javac"]
+    assert "Lnog" in caught.value.details["compiler"]
+    assert str(tmp_path) not in caught.value.details["compiler"]
 
 
 def test_a_refusal_of_everything_names_nothing(
-    plugin: Build, catalogue: Catalogue, old_jar: Path
+    plugin: Build, catalogue: Catalogue, compiler: Compiler, old_jar: Path
 ) -> None:
     """An error that belongs to no procedure, such as a missing API, blames none; the jar stays."""
     with pytest.raises(PluginBuildError, match="the procedures") as caught:
-        plugin(catalogue, old_jar, classpath=[])
+        plugin(catalogue, old_jar, compiler=compiler, classpath=[])
 
-    assert "org.neo4j" in caught.value.details["javac"]
+    assert "org.neo4j" in caught.value.details["compiler"]
     assert [file.read_bytes() for file in old_jar.parent.iterdir()] == [b"old"]
 
 
@@ -269,30 +313,31 @@ def test_a_missing_api_jar_is_named(plugin: Build, catalogue: Catalogue, tmp_pat
 def test_no_compiler_names_the_way_out(
     plugin: Build, catalogue: Catalogue, old_jar: Path, tmp_path: Path
 ) -> None:
-    """Without a JDK the error says to install one."""
-    with pytest.raises(JdkMissing) as caught:
-        plugin(catalogue, old_jar, javac=tmp_path / "nowhere" / "javac")
+    """Where there is no compiler the error tells which there are."""
+    with pytest.raises(CompilerMissing, match="no `javac` to run") as caught:
+        plugin(catalogue, old_jar, compiler=javac(tmp_path / "nowhere" / "javac"))
 
     assert "JDK, 17 or newer" in caught.value.hint
     assert old_jar.read_bytes() == b"old"
 
 
-@pytest.mark.parametrize("answer", ["javac 1.8.0_432", "javac 11.0.2", "something else", ""])
-def test_an_old_compiler_is_refused(
+@pytest.mark.parametrize("answer", ["something else", ""])
+def test_what_is_no_compiler_is_refused(
     plugin: Build, catalogue: Catalogue, tmp_path: Path, answer: str
 ) -> None:
-    """A compiler older than Java 17, or a program that is none, is refused."""
-    with pytest.raises(JdkMissing):
-        plugin(catalogue, tmp_path / "a.jar", javac=fake_javac(tmp_path, answer))
+    """A program that does not answer as the compiler does is refused."""
+    with pytest.raises(CompilerMissing, match="does not tell a version"):
+        plugin(catalogue, tmp_path / "a.jar", compiler=fake_javac(tmp_path, answer))
 
 
 def test_a_compiler_may_talk_before_its_version(
     catalogue: Catalogue, core_jar: Path, tmp_path: Path
 ) -> None:
     """What the JVM prints about its environment is not taken for the version."""
-    javac = fake_javac(tmp_path, "Picked up JAVA_TOOL_OPTIONS: -Xmx1g\njavac 21-ea")
+    program = fake_javac(tmp_path, "Picked up JAVA_TOOL_OPTIONS: -Xmx1g\njavac 21-ea")
 
-    assert read_inputs(catalogue, core_jar=core_jar, javac=javac).javac == "21-ea"
+    inputs = read_inputs(catalogue, core_jar=core_jar, compiler=program)
+    assert inputs.compiler == "javac 21-ea"
 
 
 def test_an_empty_catalogue_is_refused(plugin: Build, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from sidecypher.runtime.lockfile import Lock, load_api_lock, load_lock
+from sidecypher.runtime.lockfile import Lock, load_api_lock, load_compiler_lock, load_lock
 
 
 @pytest.fixture(name="lock", params=["lts", "current"])
@@ -59,6 +59,14 @@ def test_plugins_are_compiled_against_the_lts_lane():
     assert {"neo4j-procedure-api-5.26.29.jar", "neo4j-kernel-api-5.26.29.jar"} < {
         jar.file_name for jar in api.jars
     }
+
+
+def test_the_compiler_is_a_jar_of_its_own(lock):
+    """The compiler for machines without a JDK is one jar, and none of those that a server runs."""
+    [compiler] = load_compiler_lock().jars
+
+    assert compiler.artifact.startswith("org.eclipse.jdt:ecj:")
+    assert compiler not in lock.only("lib", "plugins").jars
 
 
 def test_a_lock_survives_a_round_trip(lock):

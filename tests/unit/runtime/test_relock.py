@@ -12,6 +12,7 @@ LANE = Lane(
     *("tiny", "1.0", (17,)),
     lib=("org.neo4j:neo4j:1.0",),
     plugins=("a.b:plug:2",),
+    compiler=("c.d:compile:3",),
     flags=("-Xflag",),
     settings={"a.setting": "1"},
 )
@@ -24,6 +25,8 @@ FAKE_MAVEN = """\
     jars.mkdir()
     if options["excludeTransitive"] == "true":
         found = {{"a.b:plug:jar:2:compile": "plug-2"}}
+        if jars.parent.name == "compiler":
+            found = {{"c.d:compile:jar:3:compile": "compile-3"}}
     else:
         found = {{
             "org.neo4j:neo4j:jar:1.0:compile -- module neo4j": "neo4j-1.0",
@@ -53,6 +56,7 @@ def test_a_lane_becomes_a_sorted_lock(tmp_path):
     lock = relock(LANE, target, mvn=script(tmp_path, FAKE_MAVEN))
 
     assert [(jar.place, jar.artifact) for jar in lock.jars] == [
+        ("compiler", "c.d:compile:3"),
         ("lib", "io.netty:epoll:4:linux-x86_64"),
         ("lib", "org.neo4j:neo4j:1.0"),
         ("plugins", "a.b:plug:2"),
@@ -73,9 +77,9 @@ def test_the_same_lane_gives_the_same_bytes(tmp_path):
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
 
 
-def test_a_lane_may_have_no_plugins(tmp_path):
-    """A lane without plugins is resolved without asking Maven for any."""
-    lane = dataclasses.replace(LANE, plugins=())
+def test_a_lane_may_have_neo4j_alone(tmp_path):
+    """A lane without plugins and compiler is resolved without asking Maven for any."""
+    lane = dataclasses.replace(LANE, plugins=(), compiler=())
 
     lock = relock(lane, tmp_path / "tiny.json", mvn=script(tmp_path, FAKE_MAVEN))
 
