@@ -28,6 +28,8 @@ pytest_plugins = [
     "fix_openapi",
     "fix_workers",
     "fix_usage",
+    "fix_browser",
+    "fix_console",
 ]
 
 

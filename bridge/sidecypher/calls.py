@@ -3,8 +3,9 @@
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, Literal
 
 from sidecypher.errors import CallError, ProtocolError, StreamExpired
@@ -17,7 +18,8 @@ from sidecypher.telemetry import Observation
 OVERDUE_SECONDS: Final = 1.0
 """How long after its deadline a call that its caller did not cancel is cancelled here."""
 
-_EXPIRED_KEPT: Final = 1024
+_REFUSALS_KEPT: Final = 1024
+"""Calls that ended between two pages, whose callers may still ask for the next one."""
 
 
 @dataclass(slots=True, eq=False)
@@ -108,7 +110,8 @@ class OpenCalls:
         self._lease_seconds = lease_seconds
         self._calls: dict[str, Call] = {}
         self._closing: dict[Call, float] = {}
-        self._expired: dict[str, str] = {}
+        self._refusals: dict[str, Callable[[], CallError]] = {}
+        self._refusals_lock: Final = threading.Lock()
         self._reaper: Final[Reaper[Call]] = Reaper()
 
     def __len__(self) -> int:
@@ -142,13 +145,15 @@ class OpenCalls:
 
         Raises:
             StreamExpired: Nobody asked for its next page in time.
+            CallCancelled: It was cancelled here, between two pages.
             ProtocolError: It is not open.
         """
         call = self._calls.get(call_id)
         if call is not None and call.jvm == jvm:
             return call
-        if call_id in self._expired:
-            raise self._too_late(self._expired[call_id])
+        refusal = self._refusals.get(call_id)
+        if refusal is not None:
+            raise refusal()
         raise ProtocolError("The call whose next page is asked for is not open")
 
     def forget(self, call: Call) -> None:
@@ -219,15 +224,25 @@ class OpenCalls:
                 self._reaper.watch(call)
 
     def _expire(self, call: Call) -> None:
-        self._expired[call.call_id] = call.name
-        if len(self._expired) > _EXPIRED_KEPT:
-            del self._expired[next(iter(self._expired))]
-        self.abandon(call, self._too_late(call.name))
+        self._break_off(call, partial(_too_late, call.name, self._lease_seconds))
 
-    def _too_late(self, name: str) -> StreamExpired:
-        return StreamExpired(
-            f"Nobody asked for more rows of `{name}` within {self._lease_seconds:g} s"
-        )
+    def cancel(self, call_id: str) -> bool:
+        """End a call, whoever made it, and wait for nothing; tell whether it was open."""
+        call = self._calls.get(call_id)
+        if call is not None:
+            self._break_off(call, partial(cancelled, call.name))
+        return call is not None
+
+    def _break_off(self, call: Call, refusal: Callable[[], CallError]) -> None:
+        """End a call whose caller may ask for its next page, and is told the reason then.
+
+        An error that was raised holds frames, and all that is in them: it must not be kept.
+        """
+        with self._refusals_lock:
+            self._refusals[call.call_id] = refusal
+            if len(self._refusals) > _REFUSALS_KEPT:
+                del self._refusals[next(iter(self._refusals))]
+        self.abandon(call, refusal())
 
     def running(self) -> list[RunningCall]:
         """Return what is open now, the oldest first."""
@@ -235,6 +250,10 @@ class OpenCalls:
         found = dict.fromkeys([*self, *stuck])
         facts = [_facts(call, is_stuck=call in stuck) for call in found]
         return sorted(facts, key=lambda fact: -fact.seconds)
+
+
+def _too_late(name: str, lease_seconds: float) -> StreamExpired:
+    return StreamExpired(f"Nobody asked for more rows of `{name}` within {lease_seconds:g} s")
 
 
 def _facts(call: Call, *, is_stuck: bool) -> RunningCall:

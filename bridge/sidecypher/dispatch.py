@@ -230,7 +230,7 @@ class Dispatcher:
         return ThreadRunning(procedure, arguments, context, state)
 
     def _refused(self, request: CallRequest, error: SidecypherError) -> bytes:
-        self._telemetry.refused(request.name, error)
+        self._telemetry.refused(request, error)
         return envelope.write(ErrorReply(request.id, ErrorBody.of(error)))
 
     def _page(self, payload: bytes, session: Session) -> bytes:
@@ -338,6 +338,14 @@ class Dispatcher:
         for call in self._calls:
             if call.jvm == session.jvm:
                 self._calls.abandon(call, cancelled(call.name))
+
+    def cancel(self, call_id: str) -> bool:
+        """Cancel a call, whoever made it; return at once.
+
+        Returns:
+            Whether such a call is open.
+        """
+        return self._calls.cancel(call_id)
 
     def refuse_new(self) -> None:
         """Answer every further call with an error: the sidecar is stopping."""

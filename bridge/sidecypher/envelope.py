@@ -56,6 +56,11 @@ class CallRequest(msgspec.Struct, frozen=True):
     kind: Literal["procedure", "function"] = "procedure"
     traceparent: str = ""
 
+    @property
+    def call_id(self) -> str:
+        """The call's identifier, as logs and traces name it."""
+        return self.id
+
 
 class PageRequest(msgspec.Struct, frozen=True):
     """Answer with the next page of an open call."""

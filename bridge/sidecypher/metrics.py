@@ -3,11 +3,13 @@
 A collector of our own instead of six metric objects: a call pays for one lock, not for six.
 """
 
+import math
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import Final, Protocol
+from typing import Final, Protocol, Self
 
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -21,6 +23,9 @@ BUCKET_SECONDS: Final = (0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 3
 """Upper bounds of the buckets of all histograms of seconds."""
 
 _LABELS: Final = ("procedure",)
+
+_FINE: Final = ("ok", "closed")
+"""Outcomes that are no errors."""
 
 
 class Seconds:
@@ -41,6 +46,25 @@ class Seconds:
         """Return the cumulative buckets as Prometheus wants them."""
         bounds = [*(repr(bound) for bound in BUCKET_SECONDS), "+Inf"]
         return list(zip(bounds, map(float, accumulate(self.counts)), strict=True))
+
+    def mean(self) -> float | None:
+        """Return the mean, None without any duration."""
+        count = sum(self.counts)
+        return self.total / count if count else None
+
+    def at_most(self, share: float) -> float | None:
+        """Return the bound that this share of all durations keeps to, infinity above the last one.
+
+        Example:
+            >>> seconds = Seconds()
+            >>> for each in (0.0001, 0.003, 0.004, 60.0):
+            ...     seconds.observe(each)
+            >>> seconds.at_most(0.5), seconds.at_most(1.0)
+            (0.005, inf)
+        """
+        wanted = share * sum(self.counts)
+        bounds = zip((*BUCKET_SECONDS, math.inf), accumulate(self.counts), strict=True)
+        return next((bound for bound, count in bounds if count >= wanted), None) if wanted else None
 
 
 class Series:
@@ -72,6 +96,34 @@ class Series:
         self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
 
 
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The numbers of one procedure or function for a person.
+
+    Attributes:
+        calls: Calls that are over or were never started.
+        errors: Those of them that ended in an error.
+        mean: Seconds that a call took, None before the first one.
+        half: Seconds within which half of the calls were over, as a bucket's bound.
+        most: The same of 95 %.
+    """
+
+    calls: int
+    errors: int
+    mean: float | None
+    half: float | None
+    most: float | None
+
+    @classmethod
+    def of(cls, series: Series) -> Self:
+        """Sum up a series."""
+        with series.lock:
+            calls = sum(series.outcomes.values())
+            fine = sum(series.outcomes.get(each, 0) for each in _FINE)
+            taken = series.taken
+            return cls(calls, calls - fine, taken.mean(), taken.at_most(0.5), taken.at_most(0.95))
+
+
 class CallMetrics(Collector):
     """The series of all procedures; a function that shares a procedure's name shares its series.
 
@@ -89,6 +141,12 @@ class CallMetrics(Collector):
             with self._lock:
                 found = self._series.setdefault(name, Series())
         return found
+
+    def summaries(self) -> dict[str, Summary]:
+        """Return what has been counted so far, by the name of procedure or function."""
+        with self._lock:
+            found = list(self._series.items())
+        return {name: Summary.of(series) for name, series in found}
 
     def collect(self) -> Iterator[Metric]:
         """Yield all metrics as they are now."""

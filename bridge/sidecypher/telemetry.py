@@ -16,6 +16,7 @@ from structlog.typing import FilteringBoundLogger
 
 from sidecypher import tracing
 from sidecypher.errors import SidecypherError, UnknownProcedure
+from sidecypher.failed_calls import FailedCall, FailedCalls
 from sidecypher.metrics import CallMetrics, GraphSize, PluginFailures, Series
 from sidecypher.tracing import CallFacts
 
@@ -174,6 +175,7 @@ class Observation:
             self._telemetry.log.warning(
                 "call failed", code=error.code, **self._numbers(), **self._named()
             )
+            self._telemetry.remember(self._facts, self._facts.name, error, self.seconds)
         elif self._telemetry.is_debug:
             event = "call served" if outcome == "ok" else "call closed"
             self._telemetry.log.debug(event, **self._numbers(), **self._named())
@@ -198,6 +200,8 @@ class Telemetry:
         metrics: What `/metrics` shows.
         plugin_failures: What plugins tell of calls that did not get here.
         graph_size: How much is in the graph.
+        calls: The numbers of all calls.
+        failed_calls: Which calls failed of late.
         log: Where all of it is logged.
         is_debug: Whether calls that went well are logged.
     """
@@ -210,8 +214,9 @@ class Telemetry:
         """
         self.metrics: Final = CollectorRegistry()
         self._tracer = tracer
-        self._calls = CallMetrics()
-        self.metrics.register(self._calls)
+        self.calls: Final = CallMetrics()
+        self.metrics.register(self.calls)
+        self.failed_calls: Final = FailedCalls()
         self.plugin_failures: Final = PluginFailures()
         self.metrics.register(self.plugin_failures)
         self.graph_size: Final = GraphSize()
@@ -279,15 +284,24 @@ class Telemetry:
         span = None
         if self._tracer is not None:
             span = tracing.start(self._tracer, facts, kind, traceparent)
-        return Observation(self, self._calls.series(facts.name), facts, span)
+        return Observation(self, self.calls.series(facts.name), facts, span)
 
-    def refused(self, name: str, error: SidecypherError) -> None:
+    def refused(self, facts: CallFacts, error: SidecypherError) -> None:
         """Count a call that was not started; an unknown name is no label of its own."""
-        known = "unknown" if isinstance(error, UnknownProcedure) else name
-        series = self._calls.series(known)
+        known = "unknown" if isinstance(error, UnknownProcedure) else facts.name
+        series = self.calls.series(known)
         with series.lock:
             series.count(_label(error))
         self.log.warning("call refused", procedure=known, code=error.code)
+        self.remember(facts, known, error)
+
+    def remember(
+        self, facts: CallFacts, name: str, error: SidecypherError, seconds: float = 0.0
+    ) -> None:
+        """Keep a call among those that failed of late."""
+        self.failed_calls.add(
+            FailedCall(facts.call_id, name, error.code, facts.user, facts.database, seconds)
+        )
 
 
 def _label(error: SidecypherError) -> str:

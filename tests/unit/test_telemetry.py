@@ -140,14 +140,15 @@ def test_a_failed_call_is_counted_and_logged_by_code(observe, telemetry, logs):
 def test_unknown_names_make_no_series_of_their_own(telemetry, logs):
     """Whatever names are asked for, they are counted under one label and not logged."""
     for index in range(50):
-        telemetry.refused(f"made.up{index}", UnknownProcedure(f"no `made.up{index}`"))
-    telemetry.refused("kg.a", ArgumentError(SECRET))
+        named = f"made.up{index}"
+        telemetry.refused(CallState("call-1", named, "", ""), UnknownProcedure(f"no `{named}`"))
+    telemetry.refused(CallState("call-2", "kg.a", "", ""), ArgumentError(SECRET))
 
     assert samples(telemetry, "sidecypher_calls_total") == {
         ("unknown", "SC-203"): 50,
         ("kg.a", "SC-204"): 1,
     }
-    assert "made.up" not in str(logs())
+    assert "made.up" not in str([logs(), telemetry.failed_calls.latest()])
 
 
 @pytest.mark.parametrize("code", ["kg.code-{}", "SC-{}", "SC-201.{}", "", "SC-201\n"])
@@ -239,6 +240,6 @@ def test_two_sidecars_in_one_process_count_apart():
 
 def test_an_error_without_own_code_is_counted_by_its_class(telemetry):
     """A code such as SC-207 is its own label."""
-    telemetry.refused("kg.a", CallError("", code="SC-207"))
+    telemetry.refused(CallState("call-1", "kg.a", "", ""), CallError("", code="SC-207"))
 
     assert samples(telemetry, "sidecypher_calls_total") == {("kg.a", "SC-207"): 1}

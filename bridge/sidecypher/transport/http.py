@@ -3,7 +3,6 @@
 Only who has the token for HTTP of the run folder gets an answer.
 """
 
-import hmac
 import math
 import threading
 from http import HTTPStatus
@@ -20,7 +19,8 @@ from sidecypher.telemetry import Telemetry
 from sidecypher.transport.bodies import read_body
 from sidecypher.transport.exchange import Exchange, HttpCall
 from sidecypher.transport.openapi import STREAM_TYPE, openapi
-from sidecypher.transport.problems import HttpBusy, RequestRefused, TokenRefused
+from sidecypher.transport.problems import HttpBusy, RequestRefused
+from sidecypher.transport.tokens import TokenCheck
 from sidecypher.types import Limits
 
 
@@ -47,7 +47,7 @@ class HttpApi:
         stall_seconds: float,
     ) -> None:
         self._dispatcher = dispatcher
-        self._token = token
+        self._authorize = TokenCheck(token, telemetry)
         self._limits = limits
         self._telemetry = telemetry
         self._slots = threading.Semaphore(calls)
@@ -71,13 +71,6 @@ class HttpApi:
         self._authorize(request)
         document = openapi(self._dispatcher.registry.catalogue)
         return Response(msgspec.json.encode(document), media_type="application/json")
-
-    def _authorize(self, request: Request) -> None:
-        scheme, _, shown = request.headers.get("authorization", "").partition(" ")
-        given = shown.strip().encode("latin-1")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(given, self._token):
-            self._telemetry.rejected("request refused", "wrong token")
-            raise TokenRefused("The request does not have the sidecar's token for HTTP")
 
     async def call(self, request: Request, name: str, kind: Kind, send: Send) -> None:
         """Answer one request for a call.

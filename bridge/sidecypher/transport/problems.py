@@ -20,6 +20,7 @@ STATUSES: Final = {
     "SC-652": HTTPStatus.FORBIDDEN,
     "SC-653": HTTPStatus.BAD_REQUEST,
     "SC-654": HTTPStatus.SERVICE_UNAVAILABLE,
+    "SC-655": HTTPStatus.NOT_FOUND,
 }
 """Statuses of codes; others are told by `status_of`."""
 
@@ -59,6 +60,13 @@ class HttpBusy(SidecypherError):
 
     code = "SC-654"
     default_hint = "Call again, or raise `http_calls`."
+
+
+class UnknownCall(SidecypherError):
+    """No open call has the id that a request over HTTP names."""
+
+    code = "SC-655"
+    default_hint = "It may have ended meanwhile; `GET /v1/calls` lists those that are open."
 
 
 def status_of(error: SidecypherError) -> HTTPStatus:

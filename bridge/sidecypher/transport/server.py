@@ -20,8 +20,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sidecypher.errors import ListenError, SidecypherError
 from sidecypher.telemetry import Telemetry
+from sidecypher.transport.calls import PREFIX as CALLS
 from sidecypher.transport.problems import OriginRefused, RequestRefused, problem_response
-from sidecypher.webhooks import PREFIX
+from sidecypher.webhooks import PREFIX as WEBHOOKS
 
 MOST_CONNECTIONS: Final = 128
 """Open HTTP connections; beyond them the one that has been silent for longest is closed."""
@@ -150,7 +151,8 @@ class _Guard:
     """Lets only programs of this machine in: no web page, by whatever name it found the way.
 
     A page's scripts cannot leave out `Origin` where they send anything, and a page that had its
-    own name resolve to 127.0.0.1 (DNS rebinding) has that name in `Host`.
+    own name resolve to 127.0.0.1 (DNS rebinding) has that name in `Host`. The one page that may
+    send something is the sidecar's own, the console, and only to where calls are cancelled.
     """
 
     def __init__(self, app: ASGIApp, connections: _Connections, telemetry: Telemetry) -> None:
@@ -197,9 +199,10 @@ def _unwelcome(path: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
     hosts = [value for name, value in headers if name == b"host"]
     # What a proxy hands on to a webhook is for a host of another name.
     is_local = len(hosts) == 1 and _LOCAL_HOST.match(hosts[0])
-    if not is_local and not path.startswith(PREFIX):
+    if not is_local and not path.startswith(WEBHOOKS):
         return "names a host that is not this machine"
-    if any(name == b"origin" for name, _ in headers):
+    origins = [value for name, value in headers if name == b"origin"]
+    if origins and not (path.startswith(CALLS) and origins == [b"http://" + hosts[0]]):
         return "comes from a web page"
     return None
 

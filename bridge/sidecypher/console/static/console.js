@@ -1,0 +1,224 @@
+"use strict";
+
+// The page is whole without this script, which keeps it up to date, filters, copies, and, once it
+// has the token, shows and cancels calls. The token is kept in memory alone, and is forgotten as
+// soon as it is not certain any more that the same sidecar still answers.
+
+const REFRESH_MILLISECONDS = 2000;
+
+const byId = (id) => document.getElementById(id);
+const root = document.documentElement;
+let token = null;
+
+function tell(text) {
+  byId("news").textContent = text;
+}
+
+// Keeping the page up to date
+
+async function refresh() {
+  const answer = await fetch("/");
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const { generation, catalogue } = fresh.documentElement.dataset;
+  if (generation !== root.dataset.generation) {
+    forget();
+    tell("Another sidecar answers here now. Load the page again.");
+  } else if (catalogue !== root.dataset.catalogue) {
+    tell("Procedures have changed. Load the page again to see them.");
+  } else {
+    tell("");
+  }
+  for (const part of fresh.querySelectorAll("[data-live]")) {
+    const old = byId(part.id);
+    if (old.innerHTML !== part.innerHTML) old.replaceChildren(...part.childNodes);
+  }
+  for (const row of fresh.querySelectorAll(".namespace tr[id]")) {
+    const cells = byId(row.id)?.querySelectorAll(".number") ?? [];
+    row.querySelectorAll(".number").forEach((cell, index) => setText(cells[index], cell.textContent));
+  }
+}
+
+function setText(cell, text) {
+  if (cell !== undefined && cell.textContent !== text) cell.textContent = text;
+}
+
+async function keepUpToDate() {
+  if (byId("refresh").checked && !document.hidden) {
+    try {
+      await refresh();
+      if (token !== null) await showCalls();
+    } catch {
+      forget();
+      tell("The sidecar does not answer.");
+    }
+  }
+  setTimeout(keepUpToDate, REFRESH_MILLISECONDS);
+}
+
+// Calls
+
+async function ask(path, options = {}) {
+  return fetch(path, { ...options, headers: { Authorization: `Bearer ${token}` } });
+}
+
+function forget(problem = "") {
+  token = null;
+  byId("calls").hidden = true;
+  for (const name of ["running", "failed"]) byId(name).tBodies[0].replaceChildren();
+  byId("problems").replaceChildren();
+  byId("token-form").hidden = false;
+  byId("token-problem").textContent = problem;
+  byId("token").toggleAttribute("aria-invalid", problem !== "");
+}
+
+async function showCalls() {
+  const answers = await Promise.all([ask("/v1/calls"), ask("/v1/modules")]);
+  if (answers.some(({ status }) => status === 401)) {
+    forget("This is not the token of this sidecar.");
+    byId("token").focus();
+    return;
+  }
+  for (const { ok, status } of answers) if (!ok) throw new Error(`status ${status}`);
+  const [{ running, failed }, { modules }] = await Promise.all(answers.map((each) => each.json()));
+  // Told to forget the token meanwhile.
+  if (token === null) return;
+  showProblems(modules.filter(({ problems }) => problems.length > 0));
+  byId("token-form").hidden = true;
+  byId("calls").hidden = false;
+  fill("running", running, (each) => [
+    each.name,
+    each.callId,
+    each.user,
+    each.database,
+    each.seconds.toFixed(1),
+    String(each.rows),
+    progress(each),
+    each.state,
+  ]);
+  fill("failed", failed, (each) => [
+    each.at,
+    each.name,
+    each.code,
+    each.callId,
+    each.user,
+    each.seconds.toFixed(3),
+  ]);
+}
+
+function showProblems(modules) {
+  const items = modules.flatMap(({ module, problems }) =>
+    problems.map((problem) => {
+      const item = document.createElement("li");
+      item.textContent = `${module}: ${problem}`;
+      return item;
+    }),
+  );
+  byId("problems").replaceChildren(...items);
+  byId("no-problems").hidden = items.length > 0;
+}
+
+function progress({ done, total }) {
+  if (done === null) return "-";
+  return total === null ? String(done) : `${done} of ${total}`;
+}
+
+// Rows stay the same elements as long as their calls do, so that a button keeps the focus.
+function fill(name, calls, textsOf) {
+  const body = byId(name).tBodies[0];
+  const before = new Map([...body.rows].map((row) => [row.dataset.call, row]));
+  const rows = calls.map((call) => {
+    const row = before.get(call.callId) ?? newRow(call.callId, textsOf(call).length);
+    textsOf(call).forEach((text, index) => setText(row.cells[index], text));
+    if (name === "running") offerCancel(row, call);
+    return row;
+  });
+  for (const row of before.values()) if (!rows.includes(row)) row.remove();
+  rows.forEach((row, index) => {
+    if (body.rows[index] !== row) body.insertBefore(row, body.rows[index] ?? null);
+  });
+  byId(`none-${name}`).hidden = calls.length > 0;
+}
+
+function newRow(callId, cells) {
+  const row = document.createElement("tr");
+  row.dataset.call = callId;
+  for (let index = 0; index < cells; index += 1) row.insertCell();
+  return row;
+}
+
+function offerCancel(row, call) {
+  const cell = row.cells[8] ?? row.insertCell();
+  const canBeCancelled = call.state === "running" || call.state === "waiting";
+  if (!canBeCancelled) {
+    cell.replaceChildren();
+  } else if (cell.firstChild === null) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Cancel";
+    button.setAttribute("aria-label", `Cancel ${call.name}, call ${call.callId}`);
+    button.addEventListener("click", () => cancel(call));
+    cell.append(button);
+  }
+}
+
+async function cancel({ callId, name }) {
+  try {
+    const answer = await ask(`/v1/calls/${encodeURIComponent(callId)}/cancel`, { method: "POST" });
+    if (answer.status === 202) tell(`The call to ${name} is being cancelled.`);
+    else tell((await answer.json()).detail);
+    await showCalls();
+  } catch {
+    forget();
+    tell("The sidecar does not answer.");
+  }
+}
+
+// Filtering and copying
+
+function filter() {
+  const words = byId("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+  let shown = 0;
+  for (const section of document.querySelectorAll(".namespace")) {
+    const rows = [...section.querySelectorAll("tr[id]")];
+    for (const row of rows) {
+      const text = `${row.cells[0].textContent} ${row.cells[1].textContent}`.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+    }
+    const visible = rows.filter((row) => !row.hidden).length;
+    section.hidden = visible === 0;
+    shown += visible;
+  }
+  byId("shown").textContent = `${shown} shown`;
+}
+
+async function copy(button) {
+  const text = button.previousElementSibling.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    tell(`Copied: ${text}`);
+  } catch {
+    getSelection().selectAllChildren(button.previousElementSibling);
+    tell("The browser does not let the page copy. The call is selected.");
+  }
+}
+
+for (const part of document.querySelectorAll(".live, .copy")) part.hidden = false;
+document.querySelector(".still").hidden = true;
+byId("filter").addEventListener("input", filter);
+byId("procedures").addEventListener("click", (event) => {
+  const button = event.target.closest(".copy");
+  if (button !== null) copy(button);
+});
+byId("token-form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  token = byId("token").value.trim();
+  byId("token").value = "";
+  await showCalls().catch(() => forget("The sidecar does not answer."));
+});
+byId("forget").addEventListener("click", () => {
+  forget();
+  byId("token").focus();
+});
+forget();
+setTimeout(keepUpToDate, REFRESH_MILLISECONDS);

@@ -1,0 +1,114 @@
+"""What the page shows, as plain values for its template."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from sidecypher.catalogue import ProcedureEntry
+from sidecypher.console.samples import sample_call
+from sidecypher.metrics import BUCKET_SECONDS, Summary
+from sidecypher.registry import Procedure
+
+_UNTRIED: Final = Summary(calls=0, errors=0, mean=None, half=None, most=None)
+
+NUMBERS: Final = ("calls", "errors", "mean", "half", "most")
+"""The columns of numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A procedure or function.
+
+    Attributes:
+        marks: What is to be known of it beside its signature, a word each.
+        numbers: As they are shown, in the order of `NUMBERS`.
+    """
+
+    kind: str
+    name: str
+    description: str
+    usage: str
+    sample: str
+    marks: tuple[str, ...]
+    numbers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """The procedures and functions of one namespace."""
+
+    name: str
+    items: tuple[Item, ...]
+
+
+def namespaces(
+    procedures: Iterable[Procedure], summaries: Mapping[str, Summary]
+) -> list[Namespace]:
+    """Return all procedures and functions, sorted by name."""
+    ordered = sorted(procedures, key=lambda each: (each.name, each.kind))
+    return [
+        Namespace(name, tuple(_item(each, summaries.get(each.name, _UNTRIED)) for each in found))
+        for name, found in groupby(ordered, key=lambda each: each.name.partition(".")[0])
+    ]
+
+
+def _item(found: Procedure, summary: Summary) -> Item:
+    return Item(
+        kind=found.kind,
+        name=found.name,
+        description=found.entry.description,
+        usage=found.usage(),
+        sample=sample_call(found.entry),
+        marks=tuple(_marks(found)),
+        numbers=(
+            str(summary.calls),
+            str(summary.errors),
+            duration(summary.mean),
+            bound(summary.half),
+            bound(summary.most),
+        ),
+    )
+
+
+def _marks(found: Procedure) -> Iterator[str]:
+    entry = found.entry
+    if isinstance(entry, ProcedureEntry):
+        yield entry.mode
+    else:
+        yield "function"
+    yield found.options.executor
+    yield f"{entry.timeout_ms / 1000:g} s"
+    if isinstance(entry, ProcedureEntry) and entry.admin:
+        yield "administrators"
+    if entry.availability != "REQUIRED":
+        yield entry.availability
+    if entry.deprecated_by is not None:
+        yield f"deprecated: use {entry.deprecated_by}" if entry.deprecated_by else "deprecated"
+
+
+def duration(seconds: float | None) -> str:
+    """Return seconds in the unit that reads best.
+
+    Example:
+        >>> duration(0.00025), duration(0.0125), duration(90.0), duration(None)
+        ('0.25 ms', '12.5 ms', '90 s', '-')
+    """
+    if seconds is None:
+        return "-"
+    return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def bound(seconds: float | None) -> str:
+    """Return a bound of seconds that something keeps to, or does not.
+
+    Example:
+        >>> bound(0.005), bound(math.inf)
+        ('≤ 5 ms', '> 30 s')
+    """
+    if seconds is None:
+        return "-"
+    if seconds == math.inf:
+        return f"> {duration(BUCKET_SECONDS[-1])}"
+    return f"≤ {duration(seconds)}"

@@ -1,0 +1,123 @@
+"""A sidecar in this process whose console is looked at, with procedures that tests hold up."""
+
+import itertools
+import threading
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+from fix_waiting import wait_until
+
+from sidecypher import envelope
+from sidecypher.app import Sidecar
+from sidecypher.dispatch import Session
+from sidecypher.envelope import CallRequest, Hello
+from sidecypher.rendezvous import running_sidecars
+from sidecypher.settings import load_settings
+from sidecypher.state import no_transaction
+
+PROCEDURES = Path(__file__).parent / "console"
+
+HOSTILE_MODULE = "<img src=x onerror=alert(1)>.py"
+HOSTILE_FAILURE = "</li><script>document.title = 'attacked'</script>"
+
+_ids = itertools.count(1)
+
+
+class Shown:
+    """The sidecar.
+
+    Attributes:
+        url: Address of its page.
+        token: What opens the calls.
+        http: A client of its own.
+    """
+
+    def __init__(self, home):
+        self.home = home
+        hostile = home / "hostile"
+        hostile.mkdir()
+        (hostile / HOSTILE_MODULE).write_text(f"raise RuntimeError({HOSTILE_FAILURE!r})")
+        folders = [PROCEDURES, hostile]
+        self.sidecar = Sidecar(load_settings({"home": home, "procedures": folders}, {}))
+        self.sidecar.start()
+        [told] = running_sidecars(home / "run")
+        self.url = f"http://127.0.0.1:{told.http}"
+        self.token = (home / "run" / "http-token").read_text().strip()
+        self.http = httpx.Client(base_url=self.url, trust_env=False, verify=False)
+        self._session = Session(no_transaction)
+        self._send("hello", Hello(envelope.VERSION, "tests", "call", ""))
+        self.state = self._found("shown.wait").body.__globals__["state"]
+
+    def _found(self, name):
+        return self.sidecar.loaded.registry.get(name)
+
+    def _send(self, method, request):
+        dispatcher = self.sidecar._dispatcher
+        return msgspec.json.decode(
+            dispatcher.handle(method, envelope.write(request), self._session)
+        )
+
+    def call(self, name, *arguments, user="ann"):
+        """Call as a plugin does; return the reply, which may tell an error."""
+        entry = self._found(name).entry
+        request = CallRequest(
+            f"shown-{next(_ids)}", name, entry.signature, list(arguments), 60_000, "READ",
+            "people", user,
+        )  # fmt: skip
+        return self._send("call", request)
+
+    def page_of(self, reply):
+        """Ask for the next page of a call."""
+        return self._send("page", envelope.PageRequest(reply["id"], 60_000))
+
+    def begin(self, name="shown.wait", **facts):
+        """Call in the background; return the thread and where the reply will be."""
+        replies = []
+        self.state.begun.clear()
+        thread = threading.Thread(target=lambda: replies.append(self.call(name, **facts)))
+        thread.start()
+        assert self.state.begun.wait(10)
+        return Begun(thread, replies)
+
+    @property
+    def bearer(self):
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def calls(self):
+        """What `/v1/calls` tells."""
+        return self.http.get("/v1/calls", headers=self.bearer).json()
+
+    def stop(self):
+        self.http.close()
+        self.sidecar.stop()
+
+
+class Begun:
+    """A call that is under way."""
+
+    def __init__(self, thread, replies):
+        self._thread = thread
+        self._replies = replies
+
+    def reply(self):
+        """Wait for its end."""
+        self._thread.join(20)
+        return self._replies[0]
+
+
+@pytest.fixture(scope="module")
+def _shown(tmp_path_factory):
+    made = Shown(tmp_path_factory.mktemp("home"))
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def shown(_shown):
+    """The sidecar, with no call under way before and after the test."""
+    yield _shown
+    _shown.state.go.set()
+    wait_until(lambda: not _shown.calls()["running"])
+    _shown.state.go.clear()
