@@ -100,6 +100,18 @@ def resolves(site, path, target):
     )
 
 
+def test_blocks_and_tables_are_rendered(built, site):
+    """No page shows the marks of a block, or of a bar in a table's code."""
+    folder, _ = built
+    raw = {
+        path.relative_to(folder).as_posix()
+        for path in site
+        if re.search(r"```|\\\|", path.read_text("utf-8"))
+    }
+
+    assert raw == set()
+
+
 def test_the_site_asks_no_other_host(built, site):
     """Scripts, styles, fonts and pictures of the site are files of the site."""
     folder, _ = built
