@@ -83,7 +83,8 @@ def inline_code(page):
 def section(name, title):
     """Return the text below a heading, up to the next heading of its rank or a higher one."""
     lines = page_named(name).splitlines()
-    found = [index for index, line in enumerate(lines) if line.lstrip("#").strip() == title]
+    titles = [(match := _HEADING.fullmatch(line)) and match["title"] for line in lines]
+    found = [index for index, each in enumerate(titles) if each == title]
     assert len(found) == 1, f"{name} has {len(found)} headings `{title}`"
     rank = len(lines[found[0]]) - len(lines[found[0]].lstrip("#"))
     text = []
