@@ -8,6 +8,7 @@ sees.
 from sidecypher_procedures.github.lists import list_comments, list_issues, list_pull_requests
 from sidecypher_procedures.github.merges import merge_issue, merge_pull_request, merge_repository
 from sidecypher_procedures.github.procedures import (
+    credentials,
     get_issue,
     get_pull_request,
     get_repository,
@@ -17,6 +18,7 @@ from sidecypher_procedures.github.procedures import (
 from sidecypher_procedures.github.webhooks import receive, receive_webhook
 
 __all__ = [
+    "credentials",
     "get_issue",
     "get_pull_request",
     "get_repository",

@@ -19,6 +19,7 @@ from sidecypher_procedures.github.cache import Clock, EntityCache, SingleFlight
 from sidecypher_procedures.github.connection import Connection
 from sidecypher_procedures.github.entities import READERS, ShapeError, place
 from sidecypher_procedures.github.errors import (
+    CredentialRevoked,
     GithubError,
     InvalidOption,
     NotFound,
@@ -39,6 +40,7 @@ from sidecypher_procedures.github.options import Api
 from sidecypher_procedures.github.replies import Reply
 from sidecypher_procedures.github.rows import ROWS
 from sidecypher_procedures.github.settings import GithubSettings
+from sidecypher_procedures.github.standing import Standing, read_standing
 from sidecypher_procedures.github.store import Entry, MemoryStore
 
 # GitHub computes `mergeable` after it was first asked for, within seconds.
@@ -292,6 +294,29 @@ class GithubClient:
                 return await retrying(self._ask_for_budgets, wait=wait, clock=self._clock)
         except TimeoutError as error:
             raise TimedOut("GitHub did not answer in time for the rate limit") from error
+
+    async def standing(self, *, wait: float = 30.0) -> Standing:
+        """Tell who asks GitHub, and what GitHub says of that.
+
+        Args:
+            wait: Seconds to wait for GitHub.
+
+        Raises:
+            GithubError: GitHub gave no answer that can be used.
+        """
+        source = self._settings.source
+        try:
+            async with asyncio.timeout(wait):
+                reply = await self._connection.rate_limit()
+        except CredentialRevoked:
+            return Standing(source, accepted=False)
+        except TimeoutError as error:
+            raise TimedOut("GitHub did not answer in time for the rate limit") from error
+        if reply.status == httpx.codes.UNAUTHORIZED:
+            return Standing(source, accepted=False)
+        if reply.status not in {httpx.codes.OK, httpx.codes.NOT_FOUND}:
+            raise outcomes.failure(reply, "rate limit", self._clock.now())
+        return read_standing(source, reply.headers, self._clock.now())
 
     async def _fetch_page(self, target: Target) -> Reply:
         reply = await self._connection.get(target, self._unless_invalidated(target))

@@ -1,4 +1,4 @@
-"""`github.getIssue`, `getPullRequest`, `getRepository`, `invalidate` and `rateLimit`."""
+"""Single things of GitHub, what is in memory of them, and what GitHub says of who asks."""
 
 import asyncio
 from dataclasses import asdict
@@ -10,6 +10,7 @@ from sidecypher_procedures.github.errors import GithubError, InvalidOption
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.options import FetchOptions
 from sidecypher_procedures.github.rows import (
+    Credentials,
     Dropped,
     Issue,
     PullRequest,
@@ -76,6 +77,14 @@ async def rate_limit(ctx: Context) -> list[RateLimit]:
     wait = FetchOptions().wait(ctx.deadline)
     found = await ctx.resource(GithubClient).budgets(wait=wait)
     return [RateLimit(**asdict(budget)) for budget in found]
+
+
+@procedure("github.credentials", mode="READ", timeout=30.0, admin=True)
+async def credentials(ctx: Context) -> Credentials:
+    """Tell who asks GitHub and whether GitHub accepts that, without any secret."""
+    wait = FetchOptions().wait(ctx.deadline)
+    found = await ctx.resource(GithubClient).standing(wait=wait)
+    return Credentials(**asdict(found))
 
 
 async def _fetch(ctx: Context, row: type[R], target: Target, options: dict[str, Any]) -> R | None:

@@ -122,6 +122,18 @@ class RateLimit(Row):
     reset_at: Annotated[datetime, Description("when the next period begins")]
 
 
+class Credentials(Row):
+    """Who asks GitHub."""
+
+    source: Annotated[str | None, Description("setting that says who asks, null without one")]
+    accepted: Annotated[bool, Description("whether GitHub answers who asks so")]
+    scopes: Annotated[list[str] | None, Description("of a classic token")]
+    expires_at: Annotated[datetime | None, Description("when the token ends")]
+    clock_offset: Annotated[
+        float | None, Description("seconds the sidecar's clock is ahead of GitHub's")
+    ]
+
+
 class Comment(Row):
     """A comment of an issue or a pull request."""
 

@@ -182,9 +182,23 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
             return Credential(self.token)
         if self.token_file is not None:
             return Credential(_read_token(self.token_file))
-        if httpx.URL(self.base_url).host == _PUBLIC_HOST:
-            return Credential(self.ambient_token)
-        return Credential(None)
+        return Credential(self.ambient_token if self._uses_ambient_token else None)
+
+    @property
+    def source(self) -> str | None:
+        """Name the variable that says who asks, None where nobody proves it."""
+        if self.app_id is not None:
+            return f"{PREFIX}APP_ID"
+        if self.token is not None:
+            return f"{PREFIX}TOKEN"
+        if self.token_file is not None:
+            return f"{PREFIX}TOKEN_FILE"
+        return "GITHUB_TOKEN" if self._uses_ambient_token else None
+
+    @property
+    def _uses_ambient_token(self) -> bool:
+        is_public = httpx.URL(self.base_url).host == _PUBLIC_HOST
+        return is_public and self.ambient_token is not None
 
     def webhook_key(self) -> bytes | None:
         """Return the bytes that webhooks are signed with, None where they are off.
