@@ -186,6 +186,7 @@ def load_settings(
         raise SettingsError(
             f"The setting `{name}` cannot be used: {first['msg'][:1].lower()}{first['msg'][1:]}",
             hint=f"Correct it: its option, the variable {PREFIX}{name.upper()} or the TOML file.",
+            details={"variable": PREFIX + name.upper()},
         ) from None
 
 
@@ -206,6 +207,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
             raise SettingsError(
                 f"There is no setting `{variable}`",
                 hint="Run `sidecypher --help`, or see docs/settings.md for all names.",
+                details={"variable": variable},
             )
     return found
 
@@ -236,10 +238,13 @@ def _secret(variable: str, path: Path) -> SecretStr:
         return SecretStr(path.read_text(encoding="utf-8").strip())
     except OSError as error:
         raise SettingsError(
-            f"The file named by {variable} cannot be read: {error.strerror}"
+            f"The file named by {variable} cannot be read: {error.strerror}",
+            details={"variable": variable},
         ) from None
     except UnicodeDecodeError:
-        raise SettingsError(f"The file named by {variable} is no text in UTF-8") from None
+        raise SettingsError(
+            f"The file named by {variable} is no text in UTF-8", details={"variable": variable}
+        ) from None
 
 
 def _problem_of_uri(uri: str) -> str | None:

@@ -6,6 +6,7 @@ from sidecypher_plugin.builder import (
     BuiltPlugin,
     build,
     is_current,
+    read_catalogue,
     read_inputs,
 )
 from sidecypher_plugin.compiler import Compiler, eclipse, javac
@@ -30,6 +31,7 @@ __all__ = [
     "eclipse",
     "is_current",
     "javac",
+    "read_catalogue",
     "read_inputs",
     "render",
 ]

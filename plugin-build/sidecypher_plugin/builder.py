@@ -17,7 +17,15 @@ from sidecypher_plugin.errors import CoreJarMissing, PluginBuildError
 from sidecypher_plugin.generator import render
 from sidecypher_plugin.jar import read_core, write_jar
 
-__all__ = ["CORE_JAR", "BuildInputs", "BuiltPlugin", "build", "is_current", "read_inputs"]
+__all__ = [
+    "CORE_JAR",
+    "BuildInputs",
+    "BuiltPlugin",
+    "build",
+    "is_current",
+    "read_catalogue",
+    "read_inputs",
+]
 
 CORE_JAR: Final = Path(__file__).with_name("core.jar")
 """Where `make core` puts the Java core."""
@@ -82,6 +90,24 @@ def is_current(jar: Path, inputs: BuildInputs) -> bool:
             return stored == inputs and archive.testzip() is None
     except (OSError, KeyError, zipfile.BadZipFile, zlib.error, msgspec.DecodeError):
         return False
+
+
+def read_catalogue(jar: Path) -> Catalogue:
+    """Return the catalogue that a plugin was built from.
+
+    Raises:
+        PluginBuildError: The jar is damaged, or no plugin.
+        CatalogueError: Its catalogue is none of this version.
+    """
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            text = archive.read(_CATALOGUE)
+    except (OSError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        raise PluginBuildError(
+            f"`{jar.name}` is damaged, or no plugin of sidecypher's",
+            hint="Build it again with `sidecypher plugin build`.",
+        ) from error
+    return Catalogue.from_json(text)
 
 
 def build(

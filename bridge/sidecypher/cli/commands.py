@@ -43,6 +43,7 @@ COMMANDS: Final = {
     "serve": Command("lifecycle", "Run the sidecar alone, in the foreground.", _RUN),
     "supervise": Command("lifecycle", "Keep Neo4j and the sidecar running.", None),
     "call": Command("call", "Call a procedure through Neo4j and print its rows.", _USE),
+    "doctor": Command("doctor", "Look at everything that must hold, and tell the way out.", _LOOK),
     "runs": Command("runs", "Runs of workflows.", _USE),
     "migrate": Command("migrate", "Constraints, indexes and triggers, as Cypher files say.", _USE),
     "demo": Command("demo", "See it work: a small graph, queried with data from GitHub.", _USE),

@@ -16,7 +16,7 @@ from sidecypher.runtime.errors import (
     WrongJava,
 )
 from sidecypher.runtime.installation import Installation
-from sidecypher.runtime.java import Java, find_java, find_javac
+from sidecypher.runtime.java import Java, each_java, find_java, find_javac
 from sidecypher.runtime.lockfile import Jar, Lock, load_api_lock, load_compiler_lock, load_lock
 from sidecypher.runtime.neo4j import Neo4jServer
 from sidecypher.runtime.ports import choose_ports
@@ -55,6 +55,7 @@ __all__ = [
     "WrongJava",
     "boot_check",
     "choose_ports",
+    "each_java",
     "fetch",
     "find_java",
     "find_javac",

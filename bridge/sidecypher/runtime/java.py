@@ -44,6 +44,21 @@ class Java:
         return self.home / "bin" / "java"
 
 
+def each_java(
+    *, environ: Mapping[str, str] = os.environ, places: Collection[str] = _PLACES
+) -> Iterator[Java]:
+    """Yield every Java that answers, in the order in which `find_java` looks at them.
+
+    Args:
+        environ: Where JAVA_HOME and PATH are read.
+        places: Patterns of folders that may be a Java home.
+    """
+    for home in _homes(environ, places):
+        version = _version(home / "bin" / "java")
+        if version:
+            yield Java(home, version)
+
+
 def find_java(
     versions: Collection[int],
     *,
@@ -68,11 +83,10 @@ def find_java(
         True
     """
     seen: set[int] = set()
-    for home in _homes(environ, places):
-        version = _version(home / "bin" / "java")
-        if version in versions:
-            return Java(home, version)
-        seen |= {version} - {0}
+    for java in each_java(environ=environ, places=places):
+        if java.version in versions:
+            return java
+        seen.add(java.version)
     wanted = " or ".join(map(str, versions))
     way_out = (
         f"Install a Java {wanted}, or set JAVA_HOME to one; "

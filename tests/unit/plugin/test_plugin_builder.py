@@ -23,6 +23,7 @@ from sidecypher_plugin import (
     build,
     is_current,
     javac,
+    read_catalogue,
     read_inputs,
     render,
 )
@@ -104,6 +105,19 @@ def test_a_plugin_holds_core_stubs_and_catalogue(
         "io/sidecypher/generated/Kg_1$Row0.class",
     }
     assert {name for name in classes if "versions/" not in name} <= names
+
+
+def test_the_catalogue_of_a_plugin_can_be_read(built: BuiltPlugin, catalogue: Catalogue) -> None:
+    """A jar tells which procedures it was built for."""
+    assert read_catalogue(built.path) == catalogue
+
+
+def test_a_damaged_jar_has_no_catalogue(old_jar: Path) -> None:
+    """What is no plugin is refused by name, with the way out."""
+    with pytest.raises(PluginBuildError, match=r"`sidecypher\.jar` is damaged") as caught:
+        read_catalogue(old_jar)
+
+    assert caught.value.hint == "Build it again with `sidecypher plugin build`."
 
 
 def test_a_plugin_is_a_plain_jar(built: BuiltPlugin) -> None:

@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from sidecypher.runtime.errors import JavaNotFound, WrongJava
-from sidecypher.runtime.java import find_java, find_javac
+from sidecypher.runtime.java import each_java, find_java, find_javac
 
 
 def jdk(folder, name, version, *, compiler=False, works=True):
@@ -123,3 +123,14 @@ def test_an_old_compiler_is_passed_over(tmp_path):
     assert (
         find_javac(environ=environ, places=[str(tmp_path / "jvm" / "*")]) == new / "bin" / "javac"
     )
+
+
+def test_every_java_is_told_in_the_order_of_the_search(tmp_path):
+    """`each_java` gives all that answer, those first that `find_java` would take first."""
+    first, other = jdk(tmp_path, "own", "21"), jdk(tmp_path, "jvm/17", "17.0.1")
+    jdk(tmp_path, "jvm/16", "16", works=False)
+    environ = {"JAVA_HOME": str(first), "PATH": ""}
+
+    found = list(each_java(environ=environ, places=[str(tmp_path / "jvm" / "*")]))
+
+    assert [(java.home, java.version) for java in found] == [(first, 21), (other, 17)]

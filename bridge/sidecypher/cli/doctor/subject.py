@@ -1,0 +1,213 @@
+"""What the checks look at: one installation, each part of it read once and only when asked for."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, Self
+
+import httpx
+import neo4j
+
+from sidecypher.address import Ports, bolt_address, read_ports
+from sidecypher.catalogue import Catalogue
+from sidecypher.cli.doctor.findings import CannotTell
+from sidecypher.errors import SettingsError, SidecypherError
+from sidecypher.loading import Loaded, load
+from sidecypher.registry import Procedure
+from sidecypher.rendezvous import Announcement, running_sidecars
+from sidecypher.runtime import State, read_state
+from sidecypher.settings import PREFIX, Settings, load_settings
+from sidecypher.testing import ProcedureEnvironment
+from sidecypher_schema import Graph, connect
+
+CONNECT_SECONDS: Final = 5.0
+ANSWER_SECONDS: Final = 15.0
+"""How long the sidecar may take for an answer; GitHub may be behind it."""
+
+START: Final = "Run `sidecypher up`."
+
+
+class Subject:
+    """One installation; nothing of it is changed.
+
+    Attributes:
+        settings: What is set, without what is wrong.
+        environ: Variables of this command.
+        wrong: What is wrong with the settings.
+    """
+
+    def __init__(
+        self, flags: Mapping[str, Any], environ: Mapping[str, str], config: Path | None
+    ) -> None:
+        self.environ: Final = environ
+        self.settings, self.wrong = _usable(flags, environ, config)
+        self._neo4j: Graph | CannotTell | None = None
+        self._opened = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Return the subject."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close what was opened."""
+        self._opened.close()
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        """Procedures that are found now, whatever a sidecar has loaded."""
+        return load(self.settings.procedures)
+
+    @property
+    def state(self) -> State | None:
+        """What the supervisor of the home has written down."""
+        return read_state(self.settings.home)
+
+    @property
+    def ports(self) -> Ports:
+        """Ports of the embedded Neo4j's last start."""
+        return read_ports(self.settings.home / "ports.json")
+
+    @property
+    def runs(self) -> bool:
+        """Whether a supervisor runs in the home."""
+        return self.state is not None and self.state.alive
+
+    @cached_property
+    def sidecars(self) -> list[Announcement]:
+        """Sidecars that run."""
+        return running_sidecars(self.settings.run_folder)
+
+    def catalogue(self) -> tuple[Catalogue, str]:
+        """Return what the sidecar has loaded, or else what is found; and which of the two it is.
+
+        Raises:
+            CannotTell: The sidecar gives no answer.
+        """
+        if self.sidecars:
+            answer = self.get(self.sidecars[0], "/v1/procedures")
+            return Catalogue.from_json(answer.content), "those of the sidecar"
+        return self.loaded.registry.catalogue, "those that are found"
+
+    def graph(self) -> Graph:
+        """Return the server that commands talk to, connected once.
+
+        Raises:
+            CannotTell: It cannot be reached; it is asked once, and not by each check.
+        """
+        if self._neo4j is None:
+            try:
+                self._neo4j = self._connected()
+            except CannotTell as unknown:
+                self._neo4j = unknown
+        if isinstance(self._neo4j, CannotTell):
+            raise CannotTell(self._neo4j.why, self._neo4j.way_out)
+        return self._neo4j
+
+    def _connected(self) -> Graph:
+        address = bolt_address(self.settings)
+        if address is None or not (self.settings.neo4j_uri or self.runs):
+            raise CannotTell("Neo4j does not run", START)
+        uri, auth = address
+        driver = neo4j.GraphDatabase.driver(
+            uri,
+            auth=auth,
+            connection_timeout=CONNECT_SECONDS,
+            connection_acquisition_timeout=CONNECT_SECONDS,
+            max_transaction_retry_time=0,
+            notifications_min_severity="OFF",
+        )
+        self._opened.callback(driver.close)
+        try:
+            return connect(driver)
+        except SidecypherError as error:
+            raise CannotTell(
+                error.message, "See that it runs, and that address, user and password are right."
+            ) from None
+
+    def ask(self, name: str, *arguments: Any) -> list[dict[str, Any]]:
+        """Call a procedure without a transaction: in a sidecar that runs, or else in this process.
+
+        Without a sidecar the answer is that of one which would be started now, from here.
+
+        Raises:
+            CannotTell: There is no such procedure, or the sidecar gives no answer.
+            SidecypherError: The call failed.
+        """
+        if self.sidecars:
+            return self._ask_sidecar(name, arguments)
+        with ProcedureEnvironment(self._found(name).body, run=lambda *_: []) as environment:
+            return environment.call(name, *arguments)
+
+    @cached_property
+    def github(self) -> dict[str, Any] | SidecypherError:
+        """Who asks GitHub, or why it gives no answer; asked once, and not by each check."""
+        try:
+            return self.ask("github.credentials")[0]
+        except SidecypherError as error:
+            return error
+
+    def get(self, sidecar: Announcement, path: str) -> httpx.Response:
+        """Return what a sidecar answers to a GET."""
+        return self._send(sidecar, "GET", path)
+
+    def _ask_sidecar(self, name: str, arguments: tuple[Any, ...]) -> list[dict[str, Any]]:
+        answer = self._send(self.sidecars[0], "POST", f"/v1/call/{name}", json=list(arguments))
+        told = answer.json()
+        if not answer.is_success:
+            raise SidecypherError(told["detail"], code=told["code"], hint=told["hint"])
+        rows: list[dict[str, Any]] = told["rows"]
+        return rows
+
+    def _send(
+        self, sidecar: Announcement, method: str, path: str, **content: Any
+    ) -> httpx.Response:
+        try:
+            token = (self.settings.run_folder / "http-token").read_text(encoding="utf-8").strip()
+            return httpx.request(
+                method,
+                f"http://127.0.0.1:{sidecar.http}{path}",
+                headers={"Authorization": f"Bearer {token}"},
+                timeout=ANSWER_SECONDS,
+                # No proxy reaches what listens on this machine only.
+                trust_env=False,
+                **content,
+            )
+        except (OSError, httpx.HTTPError) as error:
+            raise CannotTell(
+                f"the sidecar gives no answer ({type(error).__name__})",
+                "Read the end of its log; end its process, and it is started again.",
+            ) from None
+
+    def _found(self, name: str) -> Procedure:
+        try:
+            return self.loaded.registry.get(name)
+        except SidecypherError:
+            raise CannotTell(
+                f"`{name}` is not there", "See what is said of the modules of procedures."
+            ) from None
+
+
+def _usable(
+    flags: Mapping[str, Any], environ: Mapping[str, str], config: Path | None
+) -> tuple[Settings, list[SettingsError]]:
+    """Return the settings that can be used, and what is wrong with the others.
+
+    What is wrong is left out, variable by variable, then the file, then the flags; so that a
+    setting which is wrong hides nothing else.
+    """
+    given, named = dict(environ), config
+    wrong: list[SettingsError] = []
+    while True:
+        try:
+            return load_settings(flags, given, named), wrong
+        except SettingsError as error:
+            wrong.append(error)
+            variable = error.details.get("variable")
+            if variable in given:
+                del given[variable]
+            elif named is not None or PREFIX + "CONFIG" in given:
+                named = None
+                given.pop(PREFIX + "CONFIG", None)
+            else:
+                flags = {}
