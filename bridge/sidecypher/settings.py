@@ -6,7 +6,8 @@ from, so that a typing mistake is never silently a default.
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
@@ -18,6 +19,12 @@ from sidecypher.errors import SettingsError
 from sidecypher.types import Limits
 
 PREFIX: Final = "SIDECYPHER_"
+
+PROJECT_FILE: Final = "sidecypher.toml"
+"""Settings file of the current folder, read when no other one is named."""
+
+Source = Literal["default", "file", "environment", "option"]
+"""Where a setting may come from; each one beats those before it."""
 
 _OWN_PREFIXES: Final = (
     *("SIDECYPHER_GITHUB_", "SIDECYPHER_RULES_", "SIDECYPHER_RUNS_", "SIDECYPHER_GRAPHRAG_"),
@@ -147,10 +154,11 @@ class Settings(BaseModel):
 
     def environment(self) -> dict[str, str]:
         """Return the `SIDECYPHER_*` variables that give a child process these settings."""
+        # All that was given, also where it equals a default: it may have beaten a variable.
         values = {
             name: value
-            for name, value in self.model_dump(exclude_defaults=True).items()
-            if name != "neo4j_password"
+            for name, value in self.model_dump(exclude_unset=True).items()
+            if name != "neo4j_password" and value is not None
         }
         values |= {"home": self.home, "cache_dir": self.cache_dir}
         return {PREFIX + name.upper(): _text(value) for name, value in values.items()}
@@ -166,7 +174,7 @@ def load_settings(
     Args:
         flags: Values given on the command line; None means not given.
         environ: Environment variables.
-        config: TOML file; without it `SIDECYPHER_CONFIG`, else none is read.
+        config: TOML file; without it `SIDECYPHER_CONFIG`, else `sidecypher.toml` if it is there.
 
     Raises:
         SettingsError: A name is unknown or a value cannot be used; neither value nor path is told.
@@ -175,9 +183,9 @@ def load_settings(
         >>> load_settings({"port": 7000}, {}).port
         7000
     """
-    given = {name: value for name, value in flags.items() if value is not None}
-    named = config or (Path(environ[PREFIX + "CONFIG"]) if PREFIX + "CONFIG" in environ else None)
-    merged = (_from_file(named) if named else {}) | _from_environment(environ) | given
+    merged: dict[str, Any] = {}
+    for values in _layers(flags, environ, config).values():
+        merged |= values
     try:
         return Settings.model_validate(merged)
     except ValidationError as error:
@@ -188,6 +196,53 @@ def load_settings(
             hint=f"Correct it: its option, the variable {PREFIX}{name.upper()} or the TOML file.",
             details={"variable": PREFIX + name.upper()},
         ) from None
+
+
+def settings_sources(
+    flags: Mapping[str, Any],
+    environ: Mapping[str, str] = os.environ,
+    config: Path | None = None,
+) -> dict[str, Source]:
+    """Return where each setting of `load_settings` comes from.
+
+    Raises:
+        SettingsError: As `load_settings`.
+
+    Example:
+        >>> settings_sources({"port": 7000}, {})["port"]
+        'option'
+    """
+    layers = _layers(flags, environ, config)
+    return {
+        name: next((source for source in reversed(layers) if name in layers[source]), "default")
+        for name in Settings.model_fields
+    }
+
+
+def _layers(
+    flags: Mapping[str, Any], environ: Mapping[str, str], config: Path | None
+) -> dict[Source, dict[str, Any]]:
+    """Return what each source gives, the weakest first."""
+    file = config or _named_file(environ)
+    return {
+        "file": _from_file(file) if file else {},
+        "environment": _from_environment(environ),
+        "option": {name: value for name, value in flags.items() if value is not None},
+    }
+
+
+def _named_file(environ: Mapping[str, str]) -> Path | None:
+    if PREFIX + "CONFIG" in environ:
+        return Path(environ[PREFIX + "CONFIG"])
+    project = Path(PROJECT_FILE)
+    return project if project.is_file() else None
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """Return a hint with the nearest name there is."""
+    nearest = get_close_matches(name, known, n=1)
+    hint = f"Did you mean `{nearest[0]}`? " if nearest else ""
+    return f"{hint}`sidecypher config` lists all of them."
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -206,10 +261,15 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
         else:
             raise SettingsError(
                 f"There is no setting `{variable}`",
-                hint="Run `sidecypher --help`, or see docs/settings.md for all names.",
+                hint=_meant(variable, _known_variables()),
                 details={"variable": variable},
             )
     return found
+
+
+def _known_variables() -> set[str]:
+    fields = {PREFIX + name.upper() for name in Settings.model_fields}
+    return fields | PLUGIN_VARIABLES | {PREFIX + "CONFIG", PREFIX + "NEO4J_PASSWORD_FILE"}
 
 
 def _from_file(path: Path) -> dict[str, Any]:
@@ -221,14 +281,17 @@ def _from_file(path: Path) -> dict[str, Any]:
             hint="Correct `--config` or SIDECYPHER_CONFIG.",
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"The settings file `{path.name}` is no TOML: {error}") from None
+        raise SettingsError(
+            f"The settings file `{path.name}` is no TOML: {error}",
+            hint="Correct it there: each setting is `name = value`, texts in quotes.",
+        ) from None
     except RecursionError:
         raise SettingsError(f"The settings file `{path.name}` is nested too deeply") from None
     unknown = sorted(set(found) - set(Settings.model_fields))
     if unknown:
         raise SettingsError(
             f"The settings file `{path.name}` has the unknown name `{unknown[0]}`",
-            hint="See docs/settings.md for all names.",
+            hint=_meant(unknown[0], Settings.model_fields),
         )
     return found
 

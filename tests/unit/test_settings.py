@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sidecypher.errors import SettingsError
-from sidecypher.settings import Settings, load_settings
+from sidecypher.settings import Settings, load_settings, settings_sources
 
 SECRET = "hunter2"
 
@@ -309,3 +309,56 @@ def test_without_an_environment_the_process_has_its_own(monkeypatch, tmp_path):
     monkeypatch.setenv("SIDECYPHER_HOME", str(tmp_path))
 
     assert load_settings({}).home == tmp_path
+
+
+def test_what_was_given_reaches_a_child_also_when_it_equals_the_default(tmp_path):
+    """A flag that says what the default says still beats the variable that the child inherits."""
+    environ = {"SIDECYPHER_LANE": "current", "SIDECYPHER_HOME": str(tmp_path)}
+    settings = load_settings({"lane": "lts"}, environ)
+
+    assert settings.lane == "lts"
+    assert load_settings({}, {**environ, **settings.environment()}).lane == "lts"
+
+
+def test_the_file_of_the_current_folder_is_read_when_none_is_named(tmp_path, monkeypatch):
+    """`sidecypher.toml` makes a folder a project; a file that is named takes its place."""
+    monkeypatch.chdir(tmp_path)
+    toml(tmp_path, 'port = 1\nprocedures = ["kg"]')
+    other = toml(tmp_path, "port = 2", "other.toml")
+
+    assert load_settings({}, {}).port == 1
+    assert load_settings({}, {}).procedures == (tmp_path / "kg",)
+    assert load_settings({}, {}, other).port == 2
+    assert load_settings({}, {"SIDECYPHER_CONFIG": str(other)}).procedures == ()
+
+
+def test_each_setting_tells_where_it_comes_from(tmp_path):
+    """The source of a setting is the one whose value holds."""
+    config = toml(tmp_path, "port = 1\nhttp_port = 1\nbolt_port = 1\n")
+    environ = {"SIDECYPHER_PORT": "2", "SIDECYPHER_HTTP_PORT": "2"}
+
+    sources = settings_sources({"port": 3, "lane": None}, environ, config)
+
+    assert list(sources) == list(Settings.model_fields)
+    assert (sources["port"], sources["http_port"], sources["bolt_port"], sources["lane"]) == (
+        *("option", "environment", "file", "default"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ("SIDECYPHER_PROT", "SIDECYPHER_PORT"),
+        ("SIDECYPHER_PROCEDURE", "SIDECYPHER_PROCEDURES"),
+        ("SIDECYPHER_POOLSIZE", "SIDECYPHER_POOL_SIZE"),
+    ],
+)
+def test_a_misspelt_variable_is_told_what_was_meant(wrong, meant):
+    """The nearest variable there is stands in the hint."""
+    assert f"Did you mean `{meant}`?" in refused(environ={wrong: "1"}).hint
+
+
+def test_a_misspelt_name_in_the_file_is_told_what_was_meant(tmp_path):
+    """The nearest setting there is stands in the hint; where none is near, none is."""
+    assert "Did you mean `log_level`?" in refused(config=toml(tmp_path, "loglevel = 1")).hint
+    assert "Did you mean" not in refused(config=toml(tmp_path, "wings = 1")).hint
