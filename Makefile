@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CORE := plugin-build/sidecypher_plugin/core.jar
 MVN := mvn --batch-mode --quiet --file plugin-build/core/pom.xml
 
-.PHONY: default check demo test faults soak lint format core bench docs docs-reference lock clean
+.PHONY: default check demo test faults soak lint format core bench docs reference lock clean
 
 .DELETE_ON_ERROR:
 
@@ -86,6 +86,11 @@ format: $(VENV)/ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# After a change of a command's help, or of a shipped procedure's signature or description.
+reference: $(VENV)/ready
+	$(BIN)/python -m sidecypher.cli.reference docs/cli.md
+	$(BIN)/python docs/write_reference.py
+
 bench: $(VENV)/ready $(CORE)
 	$(BIN)/python -m benchmarks
 
@@ -93,10 +98,6 @@ bench: $(VENV)/ready $(CORE)
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(VENV)/ready
 	$(BIN)/mkdocs build
-
-# After a change of a shipped procedure's signature or description.
-docs-reference: $(VENV)/ready
-	$(BIN)/python docs/write_reference.py
 
 # Maintainers: resolve all Python dependencies anew, with hashes, for every platform.
 lock: $(VENV)/ready

@@ -13,7 +13,7 @@ _HEAD = """\
 # Reference of the procedures
 
 Every procedure that ships with sidecypher, as Neo4j lists it by `SHOW PROCEDURES`. The link after a
-description leads to what there is to know beyond. This page is written by `make docs-reference`.
+description leads to what there is to know beyond. This page is written by `make reference`.
 """
 
 

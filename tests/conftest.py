@@ -12,6 +12,7 @@ settings.load_profile("shared cores")
 
 pytest_plugins = [
     "fix_waiting",
+    "fix_commands",
     "fix_jars",
     "fix_server",
     "fix_github",

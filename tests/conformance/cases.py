@@ -77,7 +77,7 @@ def nested_list(levels):
     return made
 
 
-_NAMES = vars(sidecypher) | {
+_NAMES = {name: getattr(sidecypher, name) for name in sidecypher.__all__} | {
     each.__name__: each
     for each in (
         *(Decimal, ZoneInfo, date, datetime, math, sys, time, timedelta, timezone),

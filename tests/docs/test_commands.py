@@ -23,6 +23,7 @@ from typer.testing import CliRunner
 from sidecypher.cli import app
 from sidecypher.cli.commands import load_command
 from sidecypher.cli.lifecycle import read_status
+from sidecypher.cli.reference import reference
 from sidecypher.settings import Settings, load_settings
 from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.rules.client import ClientSettings
@@ -92,7 +93,7 @@ def test_shell_commands_exist(words):
     elif words[0] in _PYTHON:
         assert _is_there(words[1])
     else:
-        assert words[0] in {"pip", "git"}
+        assert words[0] in {"pip", "git", "cd"}
 
 
 def _targets():
@@ -113,6 +114,19 @@ def test_commands_in_sentences_exist(page):
             assert {word for word in rest if word.startswith("-")} <= options(command) | {"--help"}
         elif words[0] == "make" and len(words) > 1:
             assert {word for word in words[1:] if "=" not in word} <= set(_targets())
+
+
+def test_the_cli_page_is_what_the_commands_say_of_themselves():
+    """docs/cli.md is written from the help of the commands; `make reference` does it."""
+    assert page_named("docs/cli.md") == reference()
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_command_shows_an_example(name):
+    """The help of each command ends with a block of examples that name it."""
+    *_, examples = commands()[name].help.partition("```sh\n")
+
+    assert f"sidecypher {name}" in examples
 
 
 def test_the_cli_page_has_every_command():
@@ -140,8 +154,9 @@ def test_the_cli_page_has_every_option(name):
 @pytest.mark.parametrize("name", commands())
 def test_help_of_every_command_works(name):
     """`--help` of a command shows all of its options."""
-    told = CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": "200"}).output
+    told = CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": "80"}).output
 
+    assert max(map(len, told.splitlines())) <= 80
     assert [each for each in options(commands()[name]) if each not in told] == []
 
 

@@ -251,7 +251,8 @@ def types():
 @pytest.mark.parametrize("row", types(), ids=lambda row: row[0])
 def test_the_table_of_types_is_true(row):
     """An annotation of the table gives the Cypher type beside it."""
-    names = vars(sidecypher) | {"date": date, "datetime": datetime, "time": time, "Any": Any}
+    names = {name: getattr(sidecypher, name) for name in sidecypher.__all__}
+    names |= {"date": date, "datetime": datetime, "time": time, "Any": Any}
     kind = eval(code_in(row[0])[0], names | {"T": int})
 
     def body(value) -> Value: ...

@@ -8,7 +8,7 @@ from sidecypher.loading import load
 
 
 def test_the_reference_is_written_from_the_catalogue():
-    """docs/reference.md is what `make docs-reference` writes."""
+    """docs/reference.md is what `make reference` writes."""
     written = runpy.run_path(str(ROOT / "docs/write_reference.py"))
     catalogue = load([]).registry.catalogue
 

@@ -2,20 +2,20 @@
 
 import os
 import re
-import signal
 import subprocess
 import sys
-import threading
 
 import neo4j
 import psutil
 import pytest
+from fix_dev import Dev
 from fix_modules import good, write
-from fix_waiting import wait_until
 
 from sidecypher.cli.lifecycle import read_status
 from sidecypher.runtime.process.state import read_state
 from sidecypher.settings import load_settings
+
+OFFERED = "Neo4j offers what has changed."
 
 SLOW = """
 from collections.abc import Iterator
@@ -31,41 +31,18 @@ def slow() -> Iterator[Text]:
 """
 
 
-class Dev:
-    """A running `sidecypher dev`, and what it has printed."""
+class Folder(Dev):
+    """`dev` on a folder of procedures."""
 
     def __init__(self, folder, environ, *options):
         self.folder = folder
-        command = [sys.executable, "-m", "sidecypher", "dev", "--procedures", str(folder), *options]
-        self.process = subprocess.Popen(
-            command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        self.lines = []
-        self.reader = threading.Thread(target=lambda: self.lines.extend(self.process.stdout))
-        self.reader.start()
+        super().__init__(environ, "--procedures", str(folder), *options)
 
-    def printed(self, pattern, since=0):
-        """Wait until a line that fits is printed; return all text from the mark on."""
-
-        def found():
-            text = "".join(self.lines[since:])
-            assert self.process.poll() is None or re.search(pattern, text), "".join(self.lines)
-            return re.search(pattern, text) and text
-
-        return wait_until(found, 240)
-
-    def save(self, file, content, pattern):
-        """Save a file; return what is printed for it, as soon as the pattern is in it."""
+    def save(self, file, content, expected):
+        """Save a file; return what is printed for it, as soon as a text is in it."""
         mark = len(self.lines)
         write(self.folder, file, content)
-        return self.printed(pattern, mark)
-
-    def end(self):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait(120)
-        self.reader.join(30)
-        self.process.stdout.close()
-        return self.process.returncode
+        return self.printed(expected, mark)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +67,7 @@ def settings(environ):
 @pytest.fixture(scope="module")
 def dev(folder, environ, settings):
     """A `dev` with a home of its own; Ctrl-C ends it without an error, and leaves nothing."""
-    made = Dev(folder, environ, "--no-check")
+    made = Folder(folder, environ, "--no-check")
     try:
         made.printed("Watching my")
         pids = [each.pid for each in read_state(settings.home).processes]
@@ -139,21 +116,23 @@ def test_a_call_in_flight_ends_on_the_code_it_began_with(dev, session):
 
 
 @pytest.mark.timeout(400)
-def test_a_changed_signature_is_told_and_reached_by_call(dev, session):
-    """What to rebuild is printed; until then `sidecypher.call` has the new one."""
+def test_a_changed_signature_is_offered_by_neo4j(dev, session):
+    """A changed signature or a new file makes a new plugin, and Neo4j restarts with it."""
     changed = good("kg.word", "{extra}").replace("body()", "body(extra: str)")
     changed = changed.replace('value="{extra}"', "value=extra")
-    told = dev.save("word.py", changed, r"Ctrl-C and .* restart Neo4j\.")
+    write(dev.folder, "new.py", good("kg.fresh", "there"))
+    told = dev.save("word.py", changed, OFFERED)
 
     assert "kg.word: signature changed" in told
-    assert "`sidecypher.call` reaches it now" in told
-    assert "Ctrl-C and `sidecypher dev` rebuild the plugin and restart Neo4j." in told
-    with pytest.raises(neo4j.exceptions.ClientError, match="SC-217"):
-        word(session)
-    row = session.run("CALL sidecypher.call('kg.word', ['new']) YIELD row RETURN row").single()
-    assert row["row"] == {"value": "new"}
+    assert "Restarting Neo4j with it" in told
+    row = session.run("CALL kg.word('new') YIELD value RETURN value").single()
+    assert row["value"] == "new"
+    # Both files may have been seen at once, or the new one first: then each has its restart.
+    dev.printed(re.compile("kg.fresh: added(.|\n)*" + OFFERED))
+    row = session.run("CALL kg.fresh() YIELD value RETURN value").single()
+    assert row["value"] == "there"
 
-    dev.save("word.py", good("kg.word", "third"), "kg.word: signature changed")
+    dev.save("word.py", good("kg.word", "third"), OFFERED)
     assert word(session) == "third"
 
 
@@ -171,22 +150,28 @@ def test_a_broken_file_keeps_its_procedures(dev, session):
 
 
 @pytest.mark.timeout(400)
-def test_a_new_file_is_reached_by_call(dev, session):
-    """A procedure that the plugin does not know is there at once."""
-    dev.save("new.py", good("kg.fresh", "there"), "kg.fresh: added")
+def test_dev_uses_what_is_up_and_leaves_it_up(dev, folder, environ, settings):
+    """A second `dev` on the same home watches too, restarts nothing, and its end stops nothing."""
+    second = Folder(folder, environ)
+    told = second.printed("Watching my")
 
-    row = session.run("CALL sidecypher.call('kg.fresh') YIELD row RETURN row.value AS value")
-    assert row.single()["value"] == "there"
+    assert "Already up" in told
+    assert second.end() == 0
+    assert read_status(settings)["running"]
 
 
 @pytest.mark.timeout(400)
-def test_dev_uses_what_is_up_and_leaves_it_up(dev, folder, environ, settings):
-    """A second `dev` on the same home watches too, and its end stops nothing."""
-    second = Dev(folder, environ)
-    second.printed("Watching my")
+def test_it_begins_with_every_address_and_a_call_to_paste(dev, settings):
+    """What a person needs next is on the screen, and the last line is a command to run."""
+    facts = read_status(settings)
+    told = dev.printed("next: ").splitlines()
 
-    assert second.end() == 0
-    assert read_status(settings)["running"]
+    shown = {line.split()[0]: line.split(None, 1)[1] for line in told if " " in line}
+    for name in ("browser", "bolt", "console", "user", "password_file"):
+        assert shown[name] == str(facts[name])
+    assert shown["logs"] == str(settings.log_dir)
+    assert shown["sample"] == "CALL kg.slow() YIELD value"
+    assert "next: sidecypher call kg.slow  # in another terminal" in told
 
 
 def test_a_folder_must_be_named(clean_environment, tmp_path):

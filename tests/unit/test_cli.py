@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from sidecypher.cli import main
 from sidecypher.cli.call import _value
 from sidecypher.cli.calling import statement
 from sidecypher.cli.commands import COMMANDS, load_command
@@ -17,29 +16,6 @@ from sidecypher.errors import SidecypherError
 from sidecypher.settings import load_settings
 
 SECRET = "hunter2"
-
-
-@pytest.fixture
-def home(tmp_path):
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def run(capsys, monkeypatch, home):
-    """Run a command in this process; give its exit code and what it printed."""
-
-    def run(*arguments, **variables):
-        for name in [name for name in os.environ if name.startswith("SIDECYPHER_")]:
-            monkeypatch.delenv(name)
-        for name, value in {"SIDECYPHER_HOME": str(home), **variables}.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setattr(sys, "argv", ["sidecypher", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        shown = capsys.readouterr()
-        return ended.value.code or 0, shown.out, shown.err
-
-    return run
 
 
 def test_help_names_every_command(run):
@@ -66,7 +42,8 @@ def test_help_imports_nothing_of_what_commands_do():
 
     assert not {"asyncio", "httpx", "neo4j", "pydantic", "structlog"} & imported
     assert {name for name in imported if name.startswith("sidecypher")} == {
-        *("sidecypher", "sidecypher.errors", "sidecypher.cli", "sidecypher.cli.commands")
+        *("sidecypher", "sidecypher.cli", "sidecypher.cli.commands", "sidecypher.cli.errors"),
+        "sidecypher.errors",
     }
 
 
@@ -147,10 +124,10 @@ def test_a_command_that_is_not_understood_ends_with_2(run, arguments):
 
 
 def test_nothing_running_is_status_1(run, home):
-    """`status` where nothing runs ends with 1, says so, and writes nothing."""
+    """`status` where nothing runs ends with 1, says so and what to do, and writes nothing."""
     code, out, err = run("status")
 
-    assert (code, err) == (1, "")
+    assert (code, err) == (1, "next: sidecypher up  # starts what does not run\n")
     assert out.splitlines()[0].split() == ["running", "False"]
     assert not home.exists()
 
@@ -190,7 +167,11 @@ def test_down_where_nothing_runs_is_no_failure(run):
     """`down` may be said twice."""
     code, out, err = run("down")
 
-    assert (code, out, err) == (0, "", "Nothing was running.\n")
+    assert (code, out) == (0, "")
+    assert err.splitlines() == [
+        "Nothing was running.",
+        "next: sidecypher up  # starts it, with the graph as it was",
+    ]
 
 
 @pytest.mark.parametrize("command", [["status"], ["down"], ["serve"], ["call", "kg.a"], ["up"]])
@@ -200,7 +181,7 @@ def test_an_unknown_setting_ends_every_command_with_2(run, home, command):
 
     assert (code, out) == (2, "")
     assert "error: There is no setting `SIDECYPHER_PROT` [SC-601]" in err
-    assert "hint: Run `sidecypher --help`" in err
+    assert "hint: Did you mean `SIDECYPHER_PORT`?" in err
     assert SECRET not in err
     assert not home.exists()
 

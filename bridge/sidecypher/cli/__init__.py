@@ -5,10 +5,12 @@ Exit codes: 0 done, 1 it failed, 2 it was called in a way it does not understand
 
 import signal
 import sys
+from typing import NoReturn
 
 import typer
 
 from sidecypher.cli.commands import Commands
+from sidecypher.cli.errors import storage_failure
 from sidecypher.errors import SettingsError, SidecypherError
 
 app = typer.Typer(
@@ -22,7 +24,12 @@ app = typer.Typer(
 
 @app.callback()
 def _sidecypher() -> None:
-    """Write Neo4j procedures in Python."""
+    """Write Neo4j procedures in Python.
+
+    ```sh
+    sidecypher init people && cd people && sidecypher dev
+    ```
+    """
 
 
 def main() -> None:
@@ -33,10 +40,19 @@ def main() -> None:
     try:
         app(prog_name="sidecypher")
     except SidecypherError as error:
-        # Drawing takes longer to import than a command that succeeds may need.
-        from sidecypher.cli.output import show_error  # noqa: PLC0415
-
-        show_error(error)
-        sys.exit(2 if isinstance(error, SettingsError) else 1)
+        _fail(error)
+    except OSError as error:
+        failure = storage_failure(error)
+        if failure is None:
+            raise
+        _fail(failure)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _fail(error: SidecypherError) -> NoReturn:
+    # Drawing takes longer to import than a command that succeeds may need.
+    from sidecypher.cli.output import show_error  # noqa: PLC0415
+
+    show_error(error)
+    sys.exit(2 if isinstance(error, SettingsError) else 1)

@@ -30,23 +30,33 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final = {
+    "init": Command("init", "Write a project with one procedure and its test.", _START),
     "dev": Command(
         "dev",
         "Bring up Neo4j and the sidecar, and load procedures again whenever a file is saved.",
         _START,
     ),
+    "test": Command("test", "Run the tests of this project by pytest.", _START),
     "plugin": Command("plugin", "The jar that Neo4j loads.", _START),
     "up": Command("lifecycle", "Start Neo4j and the sidecar in the background.", _RUN),
     "down": Command("lifecycle", "Stop Neo4j and the sidecar.", _RUN),
     "status": Command("lifecycle", "Tell what runs and where.", _RUN),
-    "reload": Command("dev", "Load changed procedures in every sidecar that runs.", _RUN),
+    "reload": Command("reload", "Load changed procedures in every sidecar that runs.", _RUN),
     "serve": Command("lifecycle", "Run the sidecar alone, in the foreground.", _RUN),
     "supervise": Command("lifecycle", "Keep Neo4j and the sidecar running.", None),
     "call": Command("call", "Call a procedure through Neo4j and print its rows.", _USE),
     "doctor": Command("doctor", "Look at everything that must hold, and tell the way out.", _LOOK),
+    "procedures": Command(
+        "procedures", "Tell what can be called, each with a sample call to paste.", _USE
+    ),
     "runs": Command("runs", "Runs of workflows.", _USE),
     "migrate": Command("migrate", "Constraints, indexes and triggers, as Cypher files say.", _USE),
     "demo": Command("demo", "See it work: a small graph, queried with data from GitHub.", _USE),
+    "logs": Command("logs", "Show what the processes of a home have written.", _LOOK),
+    "config": Command("config", "Tell every setting, its value, and where that comes from.", _LOOK),
+    "version": Command(
+        "version", "Tell the versions of sidecypher and of what it works with.", _LOOK
+    ),
 }
 
 

@@ -1,38 +1,28 @@
-"""`reload` and `dev`: changed procedures, while Neo4j and the sidecars go on."""
+"""`sidecypher dev`: what is saved is what the next call runs."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import httpx
 from watchfiles import watch
 
 from sidecypher.cli.lifecycle import bring_up, read_status
-from sidecypher.cli.options import AsJson, Check, Config, Home, Procedures
-from sidecypher.cli.output import notes, results, show_json
-from sidecypher.errors import ReloadFailed, SettingsError, SidecypherError
-from sidecypher.rendezvous import Announcement, running_sidecars
-from sidecypher.runtime import NotRunning, read_state, stop
+from sidecypher.cli.options import Check, Config, Home, Procedures
+from sidecypher.cli.output import notes, show_error, show_facts, show_next, show_text
+from sidecypher.cli.prepare import install_plugin
+from sidecypher.cli.reload import Change, needs_plugin, reload_all, show_changes
+from sidecypher.errors import SettingsError, SidecypherError
+from sidecypher.loading import Loaded, load
+from sidecypher.registry import Procedure
+from sidecypher.runtime import read_state, restart_process, stop
+from sidecypher.samples import sample_call
 from sidecypher.settings import Settings, load_settings
-
-_PLAIN: Final[dict[str, Any]] = {"markup": False, "highlight": False, "soft_wrap": True}
-_RELOAD_SECONDS: Final = 130.0
-"""A little more than the procedure itself may take."""
 
 _WATCH_MILLISECONDS: Final = 200
 """How often the watcher looks up; the first time tells that it has begun."""
 
-_NEEDS_PLUGIN: Final = frozenset({"added", "signature changed", "removed"})
-
-
-def reload(home: Home = None, config: Config = None, as_json: AsJson = False) -> None:
-    """Load changed procedures in every sidecar that runs."""
-    changes = reload_all(load_settings({"home": home}, config=config))
-    if as_json:
-        show_json(changes)
-    else:
-        _show(changes, again="`sidecypher down` and `sidecypher up`")
+_TOLD: Final = ("browser", "bolt", "user", "password_file", "console")
 
 
 def dev(
@@ -41,18 +31,32 @@ def dev(
     config: Config = None,
     check: Check = True,
 ) -> None:
-    """Bring up Neo4j and the sidecar, and load procedures again whenever a file is saved."""
+    """Bring up Neo4j and the sidecar, and load procedures again whenever a file is saved.
+
+    It starts what `up` starts and prints where everything is: Neo4j Browser, Bolt, the console of
+    the sidecar, the user with the file of the password, the logs, and a sample call to paste. Each
+    time a file is saved it prints what has changed. After a new procedure or a changed signature it
+    builds the plugin and restarts Neo4j, which takes some seconds. Ctrl-C ends it, and stops what
+    it has started.
+
+    A home that is up already is used as it is, and stays up; its sidecars must have the same
+    folders, and a changed signature is told only.
+
+    ```sh
+    sidecypher dev --procedures my
+    ```
+    """
     settings = load_settings({"home": home, "procedures": procedures}, config=config)
     _check_folders(settings.procedures)
     running = read_state(settings.home)
     is_ours = running is None or not running.alive
-    again = "Ctrl-C and `sidecypher dev`" if is_ours else "`sidecypher down` and `sidecypher dev`"
     try:
         bring_up(settings, check=check)
+        session = _Session(settings, is_ours=is_ours, check=check)
         for saved in _saves(settings.procedures):
-            _reload_and_tell(settings, saved, again)
+            session.load(saved)
             if saved is None:
-                _tell_where(settings)
+                session.tell_where()
     except KeyboardInterrupt:
         # The way to end it: no error, and nothing of ours stays.
         pass
@@ -60,52 +64,15 @@ def dev(
         if is_ours:
             notes.print("\nStopping Neo4j and the sidecar")
             stop(settings.home)
-
-
-def reload_all(settings: Settings) -> list[dict[str, Any]]:
-    """Ask every sidecar of an installation to load its procedures again.
-
-    Returns:
-        What `sidecypher.reload` yields, each change once, whichever sidecars told it.
-
-    Raises:
-        NotRunning: There is no sidecar.
-        ReloadFailed: One of them did not do it.
-    """
-    run_folder = settings.home / "run"
-    sidecars = running_sidecars(run_folder)
-    if not sidecars:
-        raise NotRunning("There is no sidecar that could load procedures")
-    token = (run_folder / "http-token").read_text(encoding="utf-8").strip()
-    changes = [change for each in sidecars for change in _reload_one(each, token)]
-    return list({tuple(change.values()): change for change in changes}.values())
-
-
-def _reload_one(sidecar: Announcement, token: str) -> list[dict[str, Any]]:
-    try:
-        answer = httpx.post(
-            f"http://127.0.0.1:{sidecar.http}/v1/call/sidecypher.reload",
-            json=[],
-            headers={"Authorization": f"Bearer {token}"},
-            timeout=_RELOAD_SECONDS,
-            # No proxy reaches what listens on this machine only.
-            trust_env=False,
-        )
-        answer.raise_for_status()
-    except httpx.HTTPError as error:
-        raise ReloadFailed(
-            f"The sidecar of process {sidecar.pid} did not load its procedures again: "
-            f"{type(error).__name__}"
-        ) from None
-    rows: list[dict[str, Any]] = answer.json()["rows"]
-    return rows
+            show_next("sidecypher test", "runs the tests, without a server")
 
 
 def _check_folders(folders: Iterable[Path]) -> None:
     if not folders:
         raise SettingsError(
             "There is no folder of procedures to watch",
-            hint="Name one with `--procedures` or SIDECYPHER_PROCEDURES.",
+            hint="Name one with `--procedures` or SIDECYPHER_PROCEDURES; or write a project with "
+            "`sidecypher init NAME`, and run it in there.",
         )
     for folder in folders:
         if not folder.is_dir():
@@ -126,33 +93,66 @@ def _saves(folders: tuple[Path, ...]) -> Iterator[str | None]:
             yield ", ".join(sorted({Path(path).name for _, path in changes}))
 
 
-def _tell_where(settings: Settings) -> None:
-    facts = read_status(settings)
-    for name in ("browser", "bolt", "user", "password_file"):
-        results.print(f"{name:14} {facts[name]}", **_PLAIN)
-    watched = ", ".join(folder.name for folder in settings.procedures)
-    results.print(f"Watching {watched}; Ctrl-C ends it.", **_PLAIN)
+class _Session:
+    """What `dev` knows of the installation that it keeps up to date."""
 
+    def __init__(self, settings: Settings, *, is_ours: bool, check: bool) -> None:
+        self._settings = settings
+        self._is_ours = is_ours
+        self._check = check
+        self._loaded: Loaded = load(settings.procedures)
+        self._is_stale = False
 
-def _reload_and_tell(settings: Settings, saved: str | None, again: str) -> None:
-    if saved is not None:
-        results.print(f"{datetime.now().astimezone():%H:%M:%S} saved {saved}", **_PLAIN)
-    try:
-        changes = reload_all(settings)
-    except SidecypherError as error:
-        notes.print(f"{error.message}. It loads what is saved when it starts.", **_PLAIN)
-        return
-    if saved is not None or changes:
-        _show(changes, again)
+    def load(self, saved: str | None) -> None:
+        """Have the sidecars load what was saved, and Neo4j offer it."""
+        if saved is not None:
+            show_text(f"{datetime.now().astimezone():%H:%M:%S} saved {saved}")
+        try:
+            changes = reload_all(self._settings)
+        except SidecypherError as error:
+            notes.print(f"{error.message}. It loads what is saved when it starts.", markup=False)
+            return
+        if saved is not None or changes:
+            show_changes(changes)
+        self._renew_plugin(changes)
 
+    def _renew_plugin(self, changes: list[Change]) -> None:
+        # As the sidecars do: what cannot be loaded now stays as it was.
+        self._loaded = load(self._settings.procedures, self._loaded)
+        self._is_stale |= needs_plugin(changes)
+        if not self._is_stale:
+            return
+        if not self._is_ours:
+            show_text("  `sidecypher down` and `sidecypher dev` rebuild the plugin.")
+            self._is_stale = False
+            return
+        try:
+            if install_plugin(self._settings, self._loaded, check=self._check):
+                notes.print("Restarting Neo4j with it")
+                restart_process(self._settings.home, "neo4j")
+        except SidecypherError as error:
+            show_error(error)
+            return
+        self._is_stale = False
+        show_text("  Neo4j offers what has changed.")
 
-def _show(changes: list[dict[str, Any]], again: str) -> None:
-    if not changes:
-        results.print("No procedure has changed.")
-    for change in changes:
-        name, detail = change["name"] or change["module"], change["detail"]
-        results.print(f"  {name}: {change['state']}", **_PLAIN)
-        if detail:
-            results.print(f"    {detail}", **_PLAIN)
-    if any(change["state"] in _NEEDS_PLUGIN for change in changes):
-        results.print(f"  {again} rebuild the plugin and restart Neo4j.", **_PLAIN)
+    def tell_where(self) -> None:
+        """Print every address, and what to paste there."""
+        facts = read_status(self._settings)
+        show_facts({name: facts[name] for name in _TOLD})
+        show_facts({"logs": self._settings.log_dir})
+        own = self._own_procedures()
+        if own:
+            show_facts({"sample": sample_call(own[0].entry)})
+        watched = ", ".join(folder.name for folder in self._settings.procedures)
+        show_text(f"Watching {watched}; Ctrl-C ends it.")
+        if own:
+            needed = [each.name.upper() for each in own[0].signature.parameters if not each.default]
+            show_next(f"sidecypher call {' '.join([own[0].name, *needed])}", "in another terminal")
+
+    def _own_procedures(self) -> list[Procedure]:
+        folders = [self._loaded.parts.get(str(each)) for each in self._settings.procedures]
+        found = [
+            each for part in folders if part for unit in part.units for each in unit.procedures
+        ]
+        return [each for each in found if each.kind == "procedure"]

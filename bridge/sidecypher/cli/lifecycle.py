@@ -14,8 +14,8 @@ from sidecypher import address
 from sidecypher.app import END_SECONDS
 from sidecypher.app import serve as run_sidecar
 from sidecypher.cli.options import AsJson, Check, Config, Home, Lane, Procedures
-from sidecypher.cli.output import notes, results, show_json
-from sidecypher.cli.prepare import PLUGIN_FILE, build_plugin, fetch_jars, find_jdk, load_procedures
+from sidecypher.cli.output import notes, show_facts, show_json, show_next
+from sidecypher.cli.prepare import install_plugin, load_procedures
 from sidecypher.rendezvous import running_sidecars
 from sidecypher.runtime import (
     USER,
@@ -44,11 +44,23 @@ def up(
     check: Check = True,
     lane: Lane = None,
 ) -> None:
-    """Start Neo4j and the sidecar in the background."""
+    """Start Neo4j and the sidecar in the background.
+
+    It fetches the jars that are missing, loads the procedures, builds the plugin unless the one
+    that is there fits, and returns when Neo4j and the sidecar answer. Then it prints what `status`
+    prints. An installation that is up already is left as it is.
+
+    ```sh
+    sidecypher up
+    sidecypher up --home /tmp/second --procedures my --json
+    ```
+    """
     flags = {"home": home, "procedures": procedures, "lane": lane}
     settings = load_settings(flags, config=config)
     bring_up(settings, check=check)
     show_status(settings, as_json=as_json)
+    if not as_json:
+        show_next("sidecypher procedures", "lists what can be called, with samples")
 
 
 def bring_up(
@@ -75,13 +87,7 @@ def bring_up(
     if running is not None and running.alive:
         notes.print("Already up. `sidecypher reload` loads changed procedures.")
         return
-    # Asked first: without a JDK there is no use in fetching 140 MB.
-    jdk = find_jdk(settings)
-    installation = fetch_jars(settings)
-    loaded = load_procedures(settings)
-    plugins = settings.home / "neo4j" / "plugins"
-    plugins.mkdir(parents=True, exist_ok=True)
-    build_plugin(loaded, installation, jdk, plugins / PLUGIN_FILE, check=check)
+    install_plugin(settings, load_procedures(settings), check=check)
     notes.print("Starting Neo4j and the sidecar")
     command = [sys.executable, "-m", "sidecypher", "supervise", *replay]
     launch_supervisor(settings.home, command, {**environ, **settings.environment()})
@@ -91,7 +97,10 @@ def supervise(
     replay_payloads: Annotated[Path | None, typer.Option()] = None,
     replay_port: Annotated[int, typer.Option()] = 0,
 ) -> None:
-    """Keep Neo4j and the sidecar running."""
+    """Keep Neo4j and the sidecar running.
+
+    It stays in the foreground; `up` starts it.
+    """
     settings = load_settings({})
 
     def plan() -> list[ProcessSpec]:
@@ -156,12 +165,27 @@ def serve(
     home: Home = None,
     procedures: Procedures = None,
     config: Config = None,
-    port: Annotated[int | None, typer.Option(help="Port for the plugin; 0 is any.")] = None,
-    http_port: Annotated[int | None, typer.Option(help="Port of /livez; 0 is any.")] = None,
-    log_level: Annotated[str | None, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = None,
-    log_format: Annotated[str | None, typer.Option(help="json or console.")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port for the plugin; 0 is any free one.")
+    ] = None,
+    http_port: Annotated[
+        int | None,
+        typer.Option(help="Port of `/livez`, `/readyz` and `/metrics`; 0 is any free one."),
+    ] = None,
+    log_level: Annotated[
+        str | None, typer.Option(help="`DEBUG`, `INFO`, `WARNING` or `ERROR`.")
+    ] = None,
+    log_format: Annotated[str | None, typer.Option(help="`json` or `console`.")] = None,
 ) -> None:
-    """Run the sidecar alone, in the foreground."""
+    """Run the sidecar alone, in the foreground.
+
+    It ends at SIGTERM or SIGINT; a second signal ends it at once. Logs go to standard error. `up`
+    starts this for you.
+
+    ```sh
+    sidecypher serve --port 7001 --http-port 7002 --log-format console
+    ```
+    """
     run_sidecar(
         load_settings(
             {
@@ -178,9 +202,17 @@ def serve(
 
 
 def down(home: Home = None, config: Config = None) -> None:
-    """Stop Neo4j and the sidecar."""
+    """Stop Neo4j and the sidecar.
+
+    So is whatever a killed supervisor has left behind. Nothing is an error when nothing runs.
+
+    ```sh
+    sidecypher down
+    ```
+    """
     settings = load_settings({"home": home}, config=config)
     notes.print("Stopped." if stop(settings.home) else "Nothing was running.")
+    show_next("sidecypher up", "starts it, with the graph as it was")
 
 
 def status(
@@ -188,10 +220,41 @@ def status(
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what runs and where."""
+    """Tell what runs and where.
+
+    The exit code is 1 when Neo4j or the sidecar does not run. The JSON has these members; `up
+    --json` prints the same:
+
+    | member | meaning |
+    |---|---|
+    | `running` | whether the supervisor and all its processes run |
+    | `ready` | whether the `/readyz` of every sidecar says yes |
+    | `bolt` | address for drivers, null before the first start |
+    | `http` | address of Neo4j's HTTP interface |
+    | `browser` | address of Neo4j Browser |
+    | `user` | user name, always `neo4j` |
+    | `password_file` | file that holds the password |
+    | `sidecar` | address of `/livez` and `/metrics` of the first sidecar, null when none runs |
+    | `console` | address of that sidecar's page for people, null when none runs |
+    | `sidecars` | such addresses of all sidecars that run |
+    | `procedures` | how many procedures the sidecar has loaded, null when it does not run |
+    | `left_out` | modules that could not be loaded, with the reason |
+    | `pid` | process id of the supervisor, null when it does not run |
+    | `home` | the home |
+    | `processes` | by name (`neo4j`, `sidecar`, `sidecar-2`): `pid`, `status`, `restarts` |
+
+    ```sh
+    sidecypher status --json
+    ```
+    """
     settings = load_settings({"home": home}, config=config)
-    if not show_status(settings, as_json=as_json):
-        raise typer.Exit(1)
+    is_up = show_status(settings, as_json=as_json)
+    if not as_json:
+        if is_up:
+            show_next("sidecypher logs --follow", "shows what they write")
+        else:
+            show_next("sidecypher up", "starts what does not run")
+    raise typer.Exit(0 if is_up else 1)
 
 
 def show_status(settings: Settings, *, as_json: bool) -> bool:
@@ -200,12 +263,10 @@ def show_status(settings: Settings, *, as_json: bool) -> bool:
     if as_json:
         show_json(facts)
     else:
-        for name, value in facts.items():
-            if name != "processes" and value not in (None, {}):
-                results.print(f"{name:14} {value}", markup=False, highlight=False, soft_wrap=True)
-        for name, process in facts["processes"].items():
-            line = f"{name:14} {process['status']}, pid {process['pid']}"
-            results.print(line, markup=False, highlight=False)
+        told = {name: value for name, value in facts.items() if value not in (None, {})}
+        processes = told.pop("processes", {})
+        show_facts(told)
+        show_facts({n: f"{each['status']}, pid {each['pid']}" for n, each in processes.items()})
     return bool(facts["running"])
 
 
@@ -226,6 +287,7 @@ def read_status(settings: Settings) -> dict[str, Any]:
         "user": USER,
         "password_file": str(settings.home / "neo4j-password"),
         "sidecar": f"http://127.0.0.1:{first.http}" if first else None,
+        "console": f"http://127.0.0.1:{first.http}/" if first else None,
         "sidecars": [f"http://127.0.0.1:{each.http}" for each in sidecars],
         "procedures": first.procedures if first else None,
         "left_out": first.left_out if first else {},

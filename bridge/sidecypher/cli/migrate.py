@@ -13,7 +13,7 @@ import typer
 
 from sidecypher.cli.lifecycle import bolt_address
 from sidecypher.cli.options import AsJson, Config, Home
-from sidecypher.cli.output import notes, results, show_json, show_table
+from sidecypher.cli.output import notes, results, show_json, show_next, show_table
 from sidecypher.errors import SettingsError
 from sidecypher.settings import load_settings
 from sidecypher_schema import (
@@ -41,7 +41,11 @@ Folder = Annotated[
 ]
 Values = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Value of a placeholder, as NAME=VALUE; may be given again."),
+    typer.Option(
+        "--set",
+        help="Value of a [placeholder](migrations.md#placeholders), as `name=value`; may be given "
+        "again.",
+    ),
 ]
 Wait = Annotated[
     float, typer.Option("--wait", min=0, help="Seconds to wait while another run is under way.")
@@ -64,7 +68,18 @@ def _apply(
     wait: Wait = 0.0,
     as_json: AsJson = False,
 ) -> None:
-    """Constraints, indexes and triggers, as Cypher files say."""
+    """Constraints, indexes and triggers, as Cypher files say.
+
+    Without a verb it applies the migrations that are pending and installs the triggers;
+    [migrations.md](migrations.md) tells what that is. Before each statement it prints file, number
+    and first line. When all is done, nothing is written. It talks to the embedded Neo4j, or to the
+    one that `SIDECYPHER_NEO4J_URI` names; so do its verbs. Their options stand behind the verb.
+
+    ```sh
+    sidecypher migrate
+    sidecypher migrate --folder my-schema --set team=graph --wait 60
+    ```
+    """
     if context.invoked_subcommand is not None:
         _refuse_options_before(context)
         return
@@ -75,13 +90,21 @@ def _apply(
         show_json(_facts_of_run(done))
     else:
         _show_run(done)
+        show_next("sidecypher migrate info", "lists migrations and triggers with their state")
 
 
 @migrate.command()
 def info(
     home: Home = None, config: Config = None, folder: Folder = None, as_json: AsJson = False
 ) -> None:
-    """Tell what is applied, pending or changed; nothing is written."""
+    """Tell all migrations and triggers with their state.
+
+    They are applied, pending or changed. Nothing is written.
+
+    ```sh
+    sidecypher migrate info
+    ```
+    """
     with _graph(home, config) as graph:
         rows = [asdict(row) for row in overview(graph, _scripts(folder))]
     if as_json:
@@ -95,7 +118,14 @@ def info(
 def validate(
     home: Home = None, config: Config = None, folder: Folder = None, as_json: AsJson = False
 ) -> None:
-    """Tell how the graph differs from the files; exit code 1 when it does."""
+    """Tell how the graph differs from the files.
+
+    The exit code is 1 when it does. Nothing is written.
+
+    ```sh
+    sidecypher migrate validate --json
+    ```
+    """
     with _graph(home, config) as graph:
         rows = [asdict(each) for each in find_drift(graph, _scripts(folder))]
     if as_json:
@@ -116,7 +146,14 @@ def dry_run(
     values: Values = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what a run would do; nothing is written."""
+    """Print what a run would do.
+
+    Nothing is written.
+
+    ```sh
+    sidecypher migrate dry-run
+    ```
+    """
     scripts, given = _scripts(folder), _given(values)
     with _graph(home, config) as graph:
         plan = make_plan(graph, scripts, given)
@@ -135,7 +172,15 @@ def repair_command(
     wait: Wait = 0.0,
     as_json: AsJson = False,
 ) -> None:
-    """Accept changed scripts, and create again what is missing; no script runs."""
+    """Let the graph agree with the files again without running a script.
+
+    Changed scripts are accepted, and what is missing is made again; see
+    [drift](migrations.md#drift).
+
+    ```sh
+    sidecypher migrate repair
+    ```
+    """
     scripts, given = _scripts(folder), _given(values)
     with _driver(home, config) as driver:
         facts = asdict(repair(driver, scripts, values=given, wait=wait))
@@ -151,7 +196,15 @@ def clean_command(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove the chain, the triggers, constraints and indexes of the files; never your data."""
+    """Remove chain, triggers, constraints and indexes that the files have made.
+
+    None of your nodes and relationships is removed. It asks first; where there is no terminal, only
+    `--yes` does it.
+
+    ```sh
+    sidecypher migrate clean --yes
+    ```
+    """
     scripts = _scripts(folder)
     if not yes:
         _ask(scripts)

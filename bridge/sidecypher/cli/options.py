@@ -16,9 +16,14 @@ Procedures = Annotated[
 Config = Annotated[Path | None, typer.Option("--config", help="TOML file of settings.")]
 Lane = Annotated[
     Literal["lts", "current"] | None,
-    typer.Option("--lane", help="Which Neo4j runs; a home keeps the one it began with."),
+    typer.Option(
+        "--lane", help="Which Neo4j runs, `lts` or `current`, see [lanes](runtime.md#lanes)."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Check = Annotated[
-    bool, typer.Option(help="Start a throw-away Neo4j with a new plugin before it is installed.")
+    bool,
+    typer.Option(
+        help="Whether to start a throw-away Neo4j with a new plugin before it is installed."
+    ),
 ]

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -21,6 +21,22 @@ notes: Final = Console(stderr=True, highlight=False)
 def show_json(value: object) -> None:
     """Print one JSON document."""
     sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
+
+
+def show_text(line: str) -> None:
+    """Print a line as it is: no markup, no colours by pattern, not broken at the width."""
+    results.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def show_facts(facts: Mapping[str, object]) -> None:
+    """Print names and values below each other."""
+    for name, value in facts.items():
+        show_text(f"{name:14} {value}")
+
+
+def show_next(command: str, why: str) -> None:
+    """Name the command that most people want next; to standard error, as it is no result."""
+    notes.print(Text.assemble(("next: ", "bold"), f"{command}  # {why}"), soft_wrap=True)
 
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:

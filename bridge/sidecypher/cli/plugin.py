@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sidecypher.cli.options import Check, Config, Home, Procedures
-from sidecypher.cli.output import results
+from sidecypher.cli.output import results, show_next
 from sidecypher.cli.prepare import PLUGIN_FILE, build_plugin, fetch_jars, find_jdk, load_procedures
 from sidecypher.errors import ModuleLoadError
 from sidecypher.settings import load_settings
@@ -22,14 +22,24 @@ def _group() -> None:
 @plugin.command()
 def build(
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to put it; the home by default.")
+        Path | None,
+        typer.Option("--output", "-o", help="Where to put the jar; by default into the home."),
     ] = None,
     home: Home = None,
     procedures: Procedures = None,
     config: Config = None,
     check: Check = True,
 ) -> None:
-    """Build the plugin for all procedures that are found; nothing is built if one is broken."""
+    """Build the plugin for all procedures that are found.
+
+    Nothing is built when a module cannot be loaded or Neo4j does not start with the result; a
+    plugin that was there stays. Neo4j reads plugins at its start, so it must be started again
+    afterwards.
+
+    ```sh
+    sidecypher plugin build --procedures my --output build/sidecypher.jar
+    ```
+    """
     settings = load_settings({"home": home, "procedures": procedures}, config=config)
     loaded = load_procedures(settings)
     if loaded.failures:
@@ -49,3 +59,7 @@ def build(
         highlight=False,
         soft_wrap=True,
     )
+    if output is None:
+        show_next("sidecypher down && sidecypher up", "lets Neo4j load it")
+    else:
+        show_next("sidecypher up", "tries it here; another Neo4j wants it among its plugins")

@@ -79,6 +79,23 @@ def load_procedures(settings: Settings) -> Loaded:
     return loaded
 
 
+def install_plugin(settings: Settings, loaded: Loaded, *, check: bool) -> bool:
+    """Put a plugin that fits the procedures where Neo4j loads it from.
+
+    Returns:
+        Whether it was built: one that fits is left as it is.
+
+    Raises:
+        SidecypherError: Java or a jar is missing, or the plugin does not work.
+    """
+    # Asked first: without a JDK there is no use in fetching 140 MB.
+    jdk = find_jdk(settings)
+    installation = fetch_jars(settings)
+    plugins = settings.home / "neo4j" / "plugins"
+    plugins.mkdir(parents=True, exist_ok=True)
+    return build_plugin(loaded, installation, jdk, plugins / PLUGIN_FILE, check=check)
+
+
 def build_plugin(
     loaded: Loaded, installation: Installation, jdk: Jdk, destination: Path, *, check: bool
 ) -> bool:

@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import Final
 
 from sidecypher.catalogue import ProcedureEntry
-from sidecypher.console.samples import sample_call
 from sidecypher.metrics import BUCKET_SECONDS, Summary
 from sidecypher.registry import Procedure
+from sidecypher.samples import sample_call
 
 _UNTRIED: Final = Summary(calls=0, errors=0, mean=None, half=None, most=None)
 

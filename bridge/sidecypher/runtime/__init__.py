@@ -22,6 +22,7 @@ from sidecypher.runtime.neo4j import Neo4jServer
 from sidecypher.runtime.ports import choose_ports
 from sidecypher.runtime.process.child import Backoff
 from sidecypher.runtime.process.detached import launch_supervisor
+from sidecypher.runtime.process.restart import restart_process
 from sidecypher.runtime.process.spec import ProcessSpec
 from sidecypher.runtime.process.state import ProcessState, State, read_state
 from sidecypher.runtime.process.stop import stop
@@ -65,6 +66,7 @@ __all__ = [
     "load_lock",
     "read_ports",
     "read_state",
+    "restart_process",
     "running",
     "stop",
     "throwaway_server",

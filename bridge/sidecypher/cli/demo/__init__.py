@@ -32,7 +32,21 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Leave everything up.")] = False,
     lane: Lane = None,
 ) -> None:
-    """See it work: a small graph, queried with data from GitHub."""
+    """See it work: a small graph, queried with data from GitHub.
+
+    It starts Neo4j and the sidecar, loads a small graph of repositories, issues and pull requests,
+    and runs three queries with data from GitHub. Everything in the home is stopped at the end.
+    `make demo` runs it in a home of its own, `.demo` in the clone, unless `SIDECYPHER_HOME` is set;
+    `make demo KEEP=1` adds `--keep`.
+
+    It uses the live GitHub API when that answers within 3 seconds and has calls left. Otherwise it
+    fetches recordings of real answers by npm, once, and serves them on this machine. One line says
+    which of the two it does.
+
+    ```sh
+    sidecypher demo --home /tmp/demo --keep
+    ```
+    """
     settings = load_settings({"home": home, "lane": lane}, config=config)
     running = read_state(settings.home)
     if running is not None and running.alive:

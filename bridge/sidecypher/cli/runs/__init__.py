@@ -25,12 +25,31 @@ def show(
     run: Annotated[str, typer.Argument(help="Id of the run.")],
     svg: Annotated[
         typer.FileTextWrite | None,
-        typer.Option("--svg", help="File for a picture of it.", encoding="utf-8", lazy=True),
+        typer.Option(
+            "--svg",
+            help="File for a picture of it, for light and dark pages.",
+            encoding="utf-8",
+            lazy=True,
+        ),
     ] = None,
     home: Home = None,
     config: Config = None,
 ) -> None:
-    """Draw the events of a run, branches beside each other."""
+    """Draw the events of a run, branches beside each other.
+
+    They come from the first to the last, with branches as lanes; see the
+    [example](runs.md#runstimeline). Each event is told in words as well: its place in the run, the
+    time since the first event, type, tool and state, the places of what it follows unless that is
+    the event before it, and in brackets the time since these. In a terminal the lines are cut at
+    its width, and lanes that have no room are drawn as one; in a file they are whole. A terminal
+    that has no `│` and `●` gets `|` and `*`. The description in the picture has the same words. It
+    talks to the embedded Neo4j, or to the one that `SIDECYPHER_NEO4J_URI` names.
+
+    ```sh
+    sidecypher runs show triage-7
+    sidecypher runs show triage-7 --svg triage-7.svg
+    ```
+    """
     with connected(load_settings({"home": home}, config=config)) as driver:
         [found] = call_procedure(driver, "runs.get", [run]).records
         rows = [

@@ -1,0 +1,71 @@
+"""`sidecypher config`."""
+
+import os
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from sidecypher.cli.options import AsJson, Config, Home, Lane, Procedures
+from sidecypher.cli.output import show_json, show_next, show_table
+from sidecypher.settings import PREFIX, Settings, load_settings, settings_sources
+
+_HIDDEN: Final = "(not shown)"
+
+
+def config(
+    home: Home = None,
+    procedures: Procedures = None,
+    config: Config = None,
+    lane: Lane = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell every setting, its value, and where that comes from.
+
+    `from` is `default`, `file`, `environment` or `option`; each beats those before it. Passwords
+    are never shown. Variables that the plugin or procedures read are listed with their names alone.
+
+    | member | meaning |
+    |---|---|
+    | `name` | the [setting](settings.md), or the variable of another |
+    | `value` | its value |
+    | `from` | where it comes from |
+
+    ```sh
+    sidecypher config
+    SIDECYPHER_LOG_LEVEL=DEBUG sidecypher config --json
+    ```
+    """
+    flags = {"home": home, "procedures": procedures, "lane": lane}
+    settings = load_settings(flags, config=config)
+    sources = settings_sources(flags, config=config)
+    rows = [
+        {"name": name, "value": _shown(getattr(settings, name)), "from": sources[name]}
+        for name in Settings.model_fields
+    ]
+    rows += [
+        {"name": name, "value": _HIDDEN, "from": "environment"} for name in _variables_of_others()
+    ]
+    if as_json:
+        show_json(rows)
+    else:
+        show_table("Settings", ["name", "value", "from"], (row.values() for row in rows))
+        show_next("sidecypher up", "starts Neo4j and the sidecar with them")
+
+
+def _shown(value: Any) -> Any:
+    match value:
+        case SecretStr():
+            return _HIDDEN
+        case tuple():
+            return [str(each) for each in value]
+        case str() if "@" in urlsplit(value).netloc:
+            return value.replace(urlsplit(value).netloc.rpartition("@")[0], _HIDDEN)
+        case None | bool() | int() | float():
+            return value
+    return str(value)
+
+
+def _variables_of_others() -> list[str]:
+    own = {PREFIX + name.upper() for name in Settings.model_fields}
+    return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in own)

@@ -1,0 +1,108 @@
+"""`sidecypher init`."""
+
+import contextlib
+import keyword
+import re
+import shutil
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Final
+
+import jinja2
+import typer
+
+from sidecypher.cli.errors import ProjectRefused
+from sidecypher.cli.output import show_next, show_text
+from sidecypher.errors import SignatureError
+from sidecypher.signature import check_procedure_name
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9]*\Z")
+_LONGEST: Final = 40
+_TAKEN: Final = frozenset({"github", "rules", "runs", "sidecypher", "tests"})
+"""Namespaces of the shipped procedures, and the other folder of a project."""
+
+FILES: Final = {
+    ".gitignore": "gitignore.j2",
+    "README.md": "README.md.j2",
+    "compose.yml": "compose.yml.j2",
+    "pyproject.toml": "pyproject.toml.j2",
+    "sidecypher.toml": "sidecypher.toml.j2",
+    "tests/test_greeting.py": "test_greeting.py.j2",
+    "{name}/__init__.py": "package.py.j2",
+    "{name}/greeting.py": "greeting.py.j2",
+}
+"""The files of a project, with what each is made from."""
+
+
+def init(
+    name: Annotated[
+        str, typer.Argument(help="Name of the project, its folder, and its procedures' namespace.")
+    ],
+) -> None:
+    """Write a project with one procedure and its test.
+
+    It is made in a new folder of that name: a package with a typed procedure, a test that needs no
+    server, the [settings](settings.md), a `pyproject.toml`, and a `compose.yml` for
+    containers. A folder that has files is left as it is.
+
+    ```sh
+    sidecypher init people
+    ```
+    """
+    _check_name(name)
+    target = Path(name)
+    _write(target, name)
+    for path in sorted(FILES):
+        show_text(f"{name}/{path.format(name=name)}")
+    show_next(f"cd {name} && sidecypher dev", "starts Neo4j, and loads what you save")
+
+
+def _check_name(name: str) -> None:
+    try:
+        fits = bool(_NAME.match(name)) and check_procedure_name(f"{name}.greet") != ""
+    except SignatureError:
+        fits = False
+    if not fits or keyword.iskeyword(name) or name in _TAKEN or len(name) > _LONGEST:
+        raise ProjectRefused(
+            "The name cannot be that of a project, which is a package and a namespace of Cypher",
+            hint="Use small letters and digits, and no word that Python, Java or Neo4j keeps for "
+            "itself: `sidecypher init people`.",
+        )
+
+
+def _write(target: Path, name: str) -> None:
+    """Write all files, or none: they are made beside the folder and moved in one step.
+
+    Raises:
+        ProjectRefused: The folder has files already.
+    """
+    refused = ProjectRefused(
+        f"`{name}` is there already, and not empty",
+        hint="Choose another name, or take the files away.",
+    )
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise refused
+    draft = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=target.absolute().parent))
+    try:
+        draft.chmod(0o755)
+        for path, template in FILES.items():
+            file = draft / path.format(name=name)
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(_rendered(template, name), encoding="utf-8")
+        with contextlib.suppress(FileExistsError):
+            draft.replace(target)
+            return
+        raise refused
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _rendered(template: str, name: str) -> str:
+    text = (files(__name__) / "project" / template).read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        autoescape=False,  # noqa: S701 - none of it is HTML, and the name is letters and digits
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.from_string(text).render(name=name)

@@ -1,0 +1,74 @@
+"""`sidecypher procedures`."""
+
+from typing import Annotated, Any
+
+import typer
+
+from sidecypher.cli.options import AsJson, Config, Procedures
+from sidecypher.cli.output import results, show_json, show_next, show_text
+from sidecypher.cli.prepare import load_procedures
+from sidecypher.errors import UnknownProcedure
+from sidecypher.registry import Procedure
+from sidecypher.samples import sample_call
+from sidecypher.settings import load_settings
+
+
+def procedures(
+    name: Annotated[
+        str | None, typer.Argument(help="Only those whose name begins so, such as `github`.")
+    ] = None,
+    procedures: Procedures = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what can be called, each with a sample call to paste.
+
+    These are the procedures and functions of the installed packages and of your own folders, as a
+    sidecar that starts now would offer them; nothing needs to be up. What a sidecar that runs has
+    loaded is told by [`sidecypher.procedures`](sidecypher.md#sidecypherprocedures).
+
+    | member | meaning |
+    |---|---|
+    | `name` | name in Cypher |
+    | `kind` | `procedure` or `function` |
+    | `mode` | `READ`, `WRITE` or `SCHEMA`; null for a function |
+    | `signature` | parameters and columns |
+    | `description` | first paragraph of its docstring |
+    | `sample` | a statement that calls it |
+
+    ```sh
+    sidecypher procedures github.get
+    sidecypher procedures --procedures my --json
+    ```
+    """
+    loaded = load_procedures(load_settings({"procedures": procedures}, config=config))
+    found = sorted(
+        (each for each in loaded.registry if each.name.startswith(name or "")),
+        key=lambda each: (each.name, each.kind),
+    )
+    if not found:
+        raise UnknownProcedure(
+            f"No procedure's name begins with `{name}`", hint="`sidecypher procedures` lists all."
+        )
+    if as_json:
+        show_json([_facts(each) for each in found])
+        return
+    for each in found:
+        facts = _facts(each)
+        heading = facts["signature"].partition(" :: (")[0]
+        results.print(heading, style="bold", markup=False, highlight=False, soft_wrap=True)
+        for line in (facts["description"], facts["sample"]):
+            if line:
+                show_text(f"    {line}")
+    show_next("sidecypher call NAME ARGUMENTS", "calls one of them, while `sidecypher up` runs")
+
+
+def _facts(found: Procedure) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "kind": found.kind,
+        "mode": getattr(found.entry, "mode", None),
+        "signature": found.usage(),
+        "description": " ".join(found.entry.description.split()),
+        "sample": sample_call(found.entry),
+    }

@@ -1,0 +1,97 @@
+"""`sidecypher reload`: changed procedures, while Neo4j and the sidecars go on."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import httpx
+
+from sidecypher.cli.options import AsJson, Config, Home
+from sidecypher.cli.output import show_json, show_next, show_text
+from sidecypher.errors import ReloadFailed
+from sidecypher.rendezvous import Announcement, running_sidecars
+from sidecypher.runtime import NotRunning
+from sidecypher.settings import Settings, load_settings
+
+Change = dict[str, Any]
+"""A row of the procedure `sidecypher.reload`."""
+
+_RELOAD_SECONDS: Final = 130.0
+"""A little more than the procedure itself may take."""
+
+_NEEDS_PLUGIN: Final = frozenset({"added", "signature changed", "removed"})
+
+
+def reload(home: Home = None, config: Config = None, as_json: AsJson = False) -> None:
+    """Load changed procedures in every sidecar that runs.
+
+    Calls go on meanwhile, and end on the code they began with. It prints what
+    [`sidecypher.reload`](sidecypher.md#sidecypherreload) yields.
+
+    ```sh
+    sidecypher reload
+    ```
+    """
+    changes = reload_all(load_settings({"home": home}, config=config))
+    if as_json:
+        show_json(changes)
+        return
+    show_changes(changes)
+    if needs_plugin(changes):
+        show_next("sidecypher down && sidecypher up", "rebuilds the plugin and restarts Neo4j")
+    else:
+        show_next("sidecypher call NAME ARGUMENTS", "calls what was loaded")
+
+
+def reload_all(settings: Settings) -> list[Change]:
+    """Ask every sidecar of an installation to load its procedures again.
+
+    Returns:
+        What `sidecypher.reload` yields, each change once, whichever sidecars told it.
+
+    Raises:
+        NotRunning: There is no sidecar.
+        ReloadFailed: One of them did not do it.
+    """
+    run_folder = settings.home / "run"
+    sidecars = running_sidecars(run_folder)
+    if not sidecars:
+        raise NotRunning("There is no sidecar that could load procedures")
+    token = (run_folder / "http-token").read_text(encoding="utf-8").strip()
+    changes = [change for each in sidecars for change in _reload_one(each, token)]
+    return list({tuple(change.values()): change for change in changes}.values())
+
+
+def _reload_one(sidecar: Announcement, token: str) -> list[Change]:
+    try:
+        answer = httpx.post(
+            f"http://127.0.0.1:{sidecar.http}/v1/call/sidecypher.reload",
+            json=[],
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=_RELOAD_SECONDS,
+            # No proxy reaches what listens on this machine only.
+            trust_env=False,
+        )
+        answer.raise_for_status()
+    except httpx.HTTPError as error:
+        raise ReloadFailed(
+            f"The sidecar of process {sidecar.pid} did not load its procedures again: "
+            f"{type(error).__name__}"
+        ) from None
+    rows: list[Change] = answer.json()["rows"]
+    return rows
+
+
+def show_changes(changes: Sequence[Change]) -> None:
+    """Print what a reload has changed."""
+    if not changes:
+        show_text("No procedure has changed.")
+    for change in changes:
+        name, detail = change["name"] or change["module"], change["detail"]
+        show_text(f"  {name}: {change['state']}")
+        if detail:
+            show_text(f"    {detail}")
+
+
+def needs_plugin(changes: Sequence[Change]) -> bool:
+    """Tell whether Neo4j must be told of them: a body alone is the sidecar's own."""
+    return any(change["state"] in _NEEDS_PLUGIN for change in changes)

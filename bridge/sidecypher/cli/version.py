@@ -1,0 +1,49 @@
+"""`sidecypher version`."""
+
+import hashlib
+import platform
+from importlib.metadata import version as installed_version
+from typing import Any
+
+from sidecypher.cli.options import AsJson, Config, Procedures
+from sidecypher.cli.output import show_facts, show_json
+from sidecypher.loading import load
+from sidecypher.runtime import load_lock
+from sidecypher.settings import load_settings
+from sidecypher_plugin.builder import CORE_JAR
+
+
+def version(procedures: Procedures = None, config: Config = None, as_json: AsJson = False) -> None:
+    """Tell the versions of sidecypher and of what it works with.
+
+    Two installations fit together when `core` and `catalogue` are the same: the hash of the Java
+    core that plugins are made with, and the hash of the signatures of all procedures that are
+    found.
+
+    | member | meaning |
+    |---|---|
+    | `sidecypher` | version of this package |
+    | `python` | version of Python |
+    | `neo4j` | version of the embedded Neo4j, by [lane](runtime.md#lanes) |
+    | `core` | SHA-256 of the Java core, null when it was not built |
+    | `catalogue` | SHA-256 of all signatures |
+
+    ```sh
+    sidecypher version --json
+    ```
+    """
+    facts = _facts(load(load_settings({"procedures": procedures}, config=config).procedures))
+    if as_json:
+        show_json(facts)
+        return
+    show_facts({**facts, "neo4j": ", ".join(f"{v} ({lane})" for lane, v in facts["neo4j"].items())})
+
+
+def _facts(loaded: Any) -> dict[str, Any]:
+    return {
+        "sidecypher": installed_version("sidecypher"),
+        "python": platform.python_version(),
+        "neo4j": {lane: load_lock(lane).neo4j for lane in ("lts", "current")},
+        "core": hashlib.sha256(CORE_JAR.read_bytes()).hexdigest() if CORE_JAR.is_file() else None,
+        "catalogue": loaded.registry.catalogue.hash,
+    }

@@ -1,0 +1,44 @@
+"""Restart one process of a home from outside: end it, and its supervisor starts it again."""
+
+import time
+from pathlib import Path
+
+from sidecypher.runtime.errors import NotRunning, ServerFailed
+from sidecypher.runtime.process.state import ProcessState, find_process, read_state
+
+_POLL = 0.05  # seconds
+
+
+def restart_process(home: Path, name: str, *, timeout: float = 180.0) -> None:
+    """End a process, and wait until its successor is ready.
+
+    Args:
+        home: The home.
+        name: The process, such as ``neo4j``; one that its supervisor restarts.
+        timeout: Seconds until the successor must be ready.
+
+    Raises:
+        NotRunning: It does not run.
+        ServerFailed: Its successor is not ready in time, or the supervisor gave up.
+    """
+    before = _running(home, name)
+    found = find_process(before.pid, before.create_time) if before else None
+    if before is None or found is None:
+        raise NotRunning(f"`{name}` does not run")
+    found.terminate()
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        now = _running(home, name)
+        if now is None:
+            break
+        if now.restarts > before.restarts and now.status == "ready":
+            return
+        time.sleep(_POLL)
+    raise ServerFailed(f"`{name}` is not back again", hint="`sidecypher logs` tells why.")
+
+
+def _running(home: Path, name: str) -> ProcessState | None:
+    """Return a process of a home whose supervisor runs."""
+    state = read_state(home)
+    processes = state.processes if state is not None and state.alive else ()
+    return next((each for each in processes if each.name == name), None)

@@ -1,0 +1,31 @@
+"""Run a command of `sidecypher` in this process."""
+
+import os
+import sys
+
+import pytest
+
+from sidecypher.cli import main
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, home):
+    """Run a command in this process; give its exit code and what it printed."""
+
+    def run(*arguments, **variables):
+        for name in [name for name in os.environ if name.startswith("SIDECYPHER_")]:
+            monkeypatch.delenv(name)
+        for name, value in {"SIDECYPHER_HOME": str(home), **variables}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "argv", ["sidecypher", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capsys.readouterr()
+        return ended.value.code or 0, shown.out, shown.err
+
+    return run

@@ -1,0 +1,174 @@
+"""`init` and `test`: a project that works from its first minute on."""
+
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from sidecypher.cli.init import FILES
+from sidecypher.settings import load_settings
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder that is the current one."""
+    made = tmp_path / "work"
+    made.mkdir()
+    monkeypatch.chdir(made)
+    return made
+
+
+def files_of(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_project_has_its_files_and_names_the_next_command(run, folder):
+    """`init NAME` writes all files into a folder of that name, and says how to go on."""
+    code, out, err = run("init", "people")
+
+    written = files_of(folder)
+    assert code == 0
+    assert written == sorted(f"people/{path.format(name='people')}" for path in FILES)
+    assert sorted(out.splitlines()) == written
+    assert err.startswith("next: cd people && sidecypher dev")
+    assert tomllib.loads((folder / "people/pyproject.toml").read_text())["project"]["name"] == (
+        "people"
+    )
+
+
+def test_a_project_has_a_home_and_a_folder_of_procedures_of_its_own(run, folder, monkeypatch):
+    """Commands in the folder of a project need no option: its settings are read there."""
+    run("init", "people")
+    monkeypatch.chdir(folder / "people")
+
+    settings = load_settings({}, {})
+
+    assert settings.home == folder / "people/.sidecypher"
+    assert settings.procedures == (folder / "people/people",)
+
+
+def test_the_tests_of_a_new_project_pass(run, folder, monkeypatch):
+    """`sidecypher test` runs the project's tests, and passes on what it is given."""
+    run("init", "people")
+    monkeypatch.chdir(folder / "people")
+
+    code, _, err = run("test", "--", "-q", "-p", "no:cacheprovider", "-p", "no:randomly")
+
+    assert code == 0
+    assert err.startswith("next: sidecypher plugin build")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("test_it.py", "def test_it():\n    assert False\n", 1),
+        ("none.py", "", 1),
+        ("test_it.py", "import pytest\ndef test_it():\n    pytest.exit('', 2)\n", 130),
+        ("test_it.py", "def test_it(:\n", 130),
+    ],
+    ids=["failed", "none found", "interrupted", "broken file"],
+)
+def test_the_exit_code_tells_how_the_tests_ended(run, folder, name, content, expected):
+    """A failure is 1, and so is a folder without tests; pytest's own 2 is an interruption."""
+    (folder / name).write_text(content)
+
+    assert (
+        run("test", "--", "-q", "-p", "no:cacheprovider", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")[0]
+        == expected
+    )
+
+
+def test_arguments_that_pytest_does_not_know_end_with_2(run, folder):
+    """What pytest calls a usage error is one of ours."""
+    assert run("test", "--", "--wings", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")[0] == 2
+
+
+def test_without_pytest_it_says_what_to_install(clean_environment, tmp_path):
+    """Where pytest is missing `sidecypher test` is one error with the way out."""
+    script = (
+        "import importlib.util, sys\n"
+        "find = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name: None if name == 'pytest' else find(name)\n"
+        "sys.argv = ['sidecypher', 'test']\n"
+        "from sidecypher.cli import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=clean_environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "error: pytest is not installed, and `sidecypher test` runs the tests by it [SC-613]",
+        "hint: Install it where sidecypher is: `pip install pytest`.",
+    ]
+
+
+@pytest.mark.parametrize("kept", ["notes.txt", ".hidden"])
+def test_a_folder_with_files_is_left_as_it_is(run, folder, kept):
+    """`init` never writes into a folder that has anything in it."""
+    (folder / "people").mkdir()
+    (folder / "people" / kept).write_text("mine")
+
+    code, out, err = run("init", "people")
+
+    assert (code, out) == (1, "")
+    assert "error: `people` is there already, and not empty [SC-612]" in err
+    assert files_of(folder) == [f"people/{kept}"]
+
+
+def test_a_file_of_that_name_is_left_as_it_is(run, folder):
+    """`init` replaces no file by a folder."""
+    (folder / "people").write_text("mine")
+
+    assert run("init", "people")[0] == 1
+    assert (folder / "people").read_text() == "mine"
+
+
+def test_an_empty_folder_becomes_the_project(run, folder):
+    """A folder that was made for it is used."""
+    (folder / "people").mkdir()
+
+    assert run("init", "people")[0] == 0
+    assert len(files_of(folder)) == len(FILES)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", "People", "my-project", "my_project", "../up", "a/b", "class", "db", "tests"),
+        *("github", "1st", "é", "x" * 41, "native"),
+    ],
+)
+def test_a_name_that_cannot_be_a_namespace_is_refused(run, folder, name):
+    """The name is a package, a folder and a namespace of Cypher; what is not all three is none."""
+    code, out, err = run("init", "--", name)
+
+    assert (code, out) == (1, "")
+    assert "[SC-612]" in err
+    assert "sidecypher init people" in err
+    assert list(folder.iterdir()) == []
+
+
+def test_nothing_half_written_stays(run, folder, monkeypatch):
+    """When a file cannot be written, neither the folder nor a draft of it is there."""
+    from sidecypher.cli import init  # noqa: PLC0415
+
+    def full(template, name):
+        if template == "greeting.py.j2":
+            raise OSError(28, "No space left on device", "greeting.py")
+        return ""
+
+    monkeypatch.setattr(init, "_rendered", full)
+
+    code, _, err = run("init", "people")
+
+    assert code == 1
+    assert "error: `greeting.py` cannot be written or read: No space left on device" in err
+    assert list(folder.iterdir()) == []

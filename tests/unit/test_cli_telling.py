@@ -1,0 +1,226 @@
+"""`config`, `version`, `procedures` and `logs`: what there is, for people and for programs."""
+
+import json
+
+import pytest
+from fix_modules import good, write
+
+from sidecypher.cli import logs
+from sidecypher.cli.errors import storage_failure
+from sidecypher.cli.logs.files import LogFile
+from sidecypher.settings import Settings
+
+SECRET = "hunter2"
+
+
+def rows_of(out):
+    return {row["name"]: row for row in json.loads(out)}
+
+
+def test_every_setting_is_told_with_its_source(run, tmp_path):
+    """`config` lists all settings with value and source, and reads nothing else."""
+    (tmp_path / "my.toml").write_text("http_port = 7002\nlog_level = 'DEBUG'\n")
+
+    code, out, err = run(
+        *("config", "--json", "--config", str(tmp_path / "my.toml"), "--procedures", "/srv/my"),
+        SIDECYPHER_LOG_LEVEL="ERROR",
+    )
+
+    found = rows_of(out)
+    assert (code, err) == (0, "")
+    assert list(found) == list(Settings.model_fields)
+    assert {name: (found[name]["value"], found[name]["from"]) for name in found if name in (
+        "http_port", "log_level", "procedures", "lane"
+    )} == {
+        "http_port": (7002, "file"),
+        "log_level": ("ERROR", "environment"),
+        "procedures": (["/srv/my"], "option"),
+        "lane": ("lts", "default"),
+    }  # fmt: skip
+
+
+def test_no_secret_is_told(run):
+    """Passwords, those within an address included, and variables of others show no value."""
+    variables = {
+        "SIDECYPHER_NEO4J_PASSWORD": SECRET,
+        "SIDECYPHER_MAVEN_URL": f"https://ann:{SECRET}@maven.example.com/central",
+        "SIDECYPHER_GITHUB_TOKEN": SECRET,
+    }
+    for arguments in (["config"], ["config", "--json"]):
+        code, out, err = run(*arguments, **variables)
+
+        assert code == 0
+        assert SECRET not in out + err
+    found = rows_of(out)
+    assert found["neo4j_password"]["value"] == "(not shown)"
+    assert found["maven_url"]["value"] == "https://(not shown)@maven.example.com/central"
+    assert found["SIDECYPHER_GITHUB_TOKEN"] == {
+        "name": "SIDECYPHER_GITHUB_TOKEN", "value": "(not shown)", "from": "environment",
+    }  # fmt: skip
+
+
+def test_the_version_tells_what_must_fit_together(run, tmp_path):
+    """`version` has the hash of all signatures, which another procedure changes."""
+    _, out, err = run("version", "--json")
+    write(tmp_path, "my/word.py", good("kg.word"))
+    _, other, _ = run("version", "--json", "--procedures", str(tmp_path / "my"))
+    _, shown, _ = run("version")
+
+    facts, others = json.loads(out), json.loads(other)
+    assert err == ""
+    assert list(facts) == ["sidecypher", "python", "neo4j", "core", "catalogue"]
+    assert list(facts["neo4j"]) == ["lts", "current"]
+    assert facts["catalogue"] != others["catalogue"]
+    assert facts["catalogue"] in shown
+
+
+def test_procedures_are_told_with_a_sample_call(run, tmp_path):
+    """`procedures` lists those of installed packages and own folders, with what to paste."""
+    write(tmp_path, "my/word.py", good("kg.word"))
+    folder = ("--procedures", str(tmp_path / "my"))
+
+    _, out, err = run("procedures", "kg", "--json", *folder)
+    _, everything, _ = run("procedures", "--json", *folder)
+    code, shown, _ = run("procedures", "kg", *folder)
+
+    assert (code, err) == (0, "")
+    assert json.loads(out) == [
+        {
+            "name": "kg.word",
+            "kind": "procedure",
+            "mode": "READ",
+            "signature": "kg.word() :: (value :: STRING)",
+            "description": "",
+            "sample": "CALL kg.word() YIELD value",
+        }
+    ]
+    assert {"kg.word", "github.getIssue", "sidecypher.health"} <= set(rows_of(everything))
+    assert "CALL kg.word() YIELD value" in shown
+
+
+def test_a_name_that_no_procedure_has_is_told(run):
+    """`procedures NAME` that finds none fails, with the way to all of them."""
+    code, out, err = run("procedures", "wings")
+
+    assert (code, out) == (1, "")
+    assert "No procedure's name begins with `wings`" in err
+
+
+@pytest.fixture
+def log_folder(home):
+    folder = home / "logs"
+    folder.mkdir(parents=True)
+    (folder / "neo4j.log").write_text(
+        "2026-01-01 10:00:00.500+0000 INFO  Started.\n\tat a place\nno time yet\n"
+    )
+    (folder / "sidecar.log").write_text(
+        '{"event": "sidecar ready", "level": "info", "timestamp": "2026-01-01T10:00:00.100000Z"}\n'
+        "printed by a procedure\n"
+        '{"call": "c-1", "rows": [1], "event": "call failed", "level": "warning", '
+        '"timestamp": "2026-01-01T10:00:01Z"}\n'
+        '{"call": "c-12", "event": "call failed", "level": "warning", '
+        '"timestamp": "2026-01-01T10:00:02Z"}\n'
+        "no end of this li"
+    )
+    return folder
+
+
+def events(out):
+    return [(each["process"], each["event"]) for each in map(json.loads, out.splitlines())]
+
+
+def test_lines_of_all_processes_come_by_time(run, log_folder):
+    """What has no time of its own stays behind the line before it; a begun line has to wait."""
+    code, out, err = run("logs", "--json")
+
+    assert (code, err) == (0, "")
+    assert events(out) == [
+        ("sidecar", "sidecar ready"),
+        ("sidecar", "printed by a procedure"),
+        ("neo4j", "2026-01-01 10:00:00.500+0000 INFO  Started."),
+        ("neo4j", "\tat a place"),
+        ("neo4j", "no time yet"),
+        ("sidecar", "call failed"),
+        ("sidecar", "call failed"),
+    ]
+
+
+def test_lines_are_chosen_by_process_number_and_call(run, log_folder):
+    """An id is matched whole, and the number of lines is that of those chosen."""
+    assert [each[0] for each in events(run("logs", "--json", "--process", "neo4j")[1])] == (
+        ["neo4j"] * 3
+    )
+    assert len(events(run("logs", "--json", "--lines", "2")[1])) == 2
+    assert run("logs", "--lines", "0")[1] == ""
+    about = [json.loads(line) for line in run("logs", "--json", "--call", "c-1")[1].splitlines()]
+    assert [each["call"] for each in about] == ["c-1"]
+
+
+def test_a_line_of_json_is_shown_readably(run, log_folder):
+    """A person sees level, event and the other members, and text as it was written."""
+    _, out, _ = run("logs")
+
+    assert "sidecar    " in out
+    assert "warning call failed call=c-1 rows=[1]" in out
+    assert "neo4j      2026-01-01 10:00:00.500+0000 INFO  Started." in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [((), "This home has no log"), (("--process", "wings"), "no log of `wings`")],
+)
+def test_a_log_that_is_not_there_is_told(run, arguments, told):
+    """`logs` of a home that never ran, or of an unknown process, fails with the way out."""
+    code, out, err = run("logs", *arguments)
+
+    assert (code, out) == (1, "")
+    assert told in err
+    assert "[SC-615]" in err
+
+
+def test_what_is_written_later_is_followed(run, log_folder, monkeypatch):
+    """`--follow` shows what comes, a new process and a truncated file included, until Ctrl-C."""
+    begun = (log_folder / "sidecar.log").read_text()
+    steps = iter(
+        [
+            lambda: (log_folder / "sidecar.log").write_text(begun + "ne\n"),
+            lambda: (log_folder / "sidecar-2.log").write_text("new\n"),
+            lambda: (log_folder / "neo4j.log").write_text("begun anew\n"),
+        ]
+    )
+
+    def step(_seconds):
+        following = next(steps, None)
+        if following is None:
+            raise KeyboardInterrupt
+        following()
+
+    monkeypatch.setattr(logs.time, "sleep", step)
+
+    code, out, _ = run("logs", "--follow", "--json", "--lines", "1")
+
+    assert code == 130
+    assert events(out)[1:] == [
+        ("sidecar", "no end of this line"),
+        ("sidecar-2", "new"),
+        ("neo4j", "begun anew"),
+    ]
+
+
+@pytest.mark.parametrize("lines", [0, 1, 7, 40_000, 50_000, 60_000])
+def test_only_the_end_of_a_long_log_is_read(tmp_path, lines):
+    """Whatever the length of a log and of the pieces it is read in, the last lines are the last."""
+    path = tmp_path / "neo4j.log"
+    path.write_text("".join(f"line {number} {'x' * 60}\n" for number in range(50_000)))
+    file = LogFile(path)
+
+    file.skip_to_last(lines)
+
+    found = [line.text.split()[1] for line in file.fresh()]
+    assert found == [str(number) for number in range(max(0, 50_000 - lines), 50_000)]
+
+
+def test_only_errors_of_files_are_told_as_such():
+    """A refused connection is no trouble of a disk."""
+    assert storage_failure(ConnectionRefusedError(111, "Connection refused")) is None
+    assert storage_failure(PermissionError(13, "Permission denied", "/srv/x")).code == "SC-614"
