@@ -22,7 +22,13 @@ def doctor(
 ) -> None:
     """Look at everything that must hold, and tell the way out.
 
-    The exit code is 1 if there is an error.
+    The exit code is 1 if there is an error. Nothing is changed. [doctor.md](doctor.md) has every
+    check.
+
+    ```sh
+    sidecypher doctor
+    sidecypher doctor --home /tmp/second --json
+    ```
     """
     # What fails is told by the checks, and not a second time by the log.
     configure_logging("ERROR", "console")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sidecypher.cli.doctor.findings import Finding, error, ok
+from sidecypher.cli.doctor.findings import Finding, error, ok, warn
 from sidecypher.cli.doctor.subject import Subject
 from sidecypher.runtime import (
     Installation,
@@ -38,7 +38,10 @@ def look_at_compiler(subject: Subject) -> Finding:
     """Tell which compiler builds the plugin."""
     found = compiler_of(subject)
     if found is None:
-        return ok("no JDK has one; Eclipse's is fetched when a plugin is built")
+        return warn(
+            "no JDK has one, and Eclipse's is not fetched yet",
+            "It is fetched when a plugin is built; that needs the network once.",
+        )
     return ok(f"`{found.name}` of {_short(Path(found.command[0]).parent.parent)}")
 
 
