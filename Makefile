@@ -1,5 +1,5 @@
-# `make demo` and `make test` do all the set-up they need: Python >= 3.11, a JDK >= 17, Maven >= 3.8
-# and Node >= 20 are enough.
+# `make demo` and `make test` do all the set-up they need: Python >= 3.11, a JDK >= 17 and Maven >= 3.8
+# are enough, and Node >= 20 for the tests.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin

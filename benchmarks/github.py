@@ -11,13 +11,12 @@ from statistics import median
 
 import httpx
 import psutil
+from tests.npm_packages import installed as npm_packages
 
 from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import Installation, ended, installed
 from benchmarks.measures import Samples
 from benchmarks.report import table
-from sidecypher.settings import load_settings
-from sidecypher_procedures.github.recorded import fetch
 
 _OWNER, _REPO = "Codertocat", "Hello-World"
 _SLOW = 0.1  # seconds the origin takes for an answer, as github.com does
@@ -137,7 +136,7 @@ def main() -> None:
 @contextmanager
 def measuring() -> Iterator["Measurement"]:
     """Start an origin, and an installation that takes it for GitHub."""
-    recordings = fetch(load_settings({}).cache_dir)
+    recordings = npm_packages("recordings")
     command = [sys.executable, "-m", "benchmarks.github_origin", str(recordings)]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
     with ended(subprocess.Popen(command, text=True, **pipes)) as process:

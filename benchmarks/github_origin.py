@@ -18,8 +18,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-
-from sidecypher_procedures.github.recorded import Recordings
+from tests.recorded import Recordings
 
 RECORDED: Final = "/repos/Codertocat/Hello-World/issues/1"
 _REPOSITORY: Final = re.compile(r"(r\d+): repository\(.*?\) \{(.*)\}")

@@ -3,8 +3,7 @@
 import itertools
 
 import pytest
-
-from sidecypher_procedures.github.recorded import Recordings
+from recorded import Recordings
 
 ANN = {"login": "ann", "id": 11, "type": "User"}
 BOB = {"login": "bob", "id": 12, "type": "User"}
@@ -66,7 +65,7 @@ class World:
     def _add(self, path, **fields):
         entity = {"url": f"https://api.github.com/repos/{path}", **_MOMENTS, **fields}
         self._objects.append(entity)
-        self._monkeypatch.setattr(self._replay, "recordings", Recordings(self._objects))
+        self._monkeypatch.setattr(self._replay, "objects", Recordings(self._objects))
         return str(fields["id"])
 
 

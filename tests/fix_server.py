@@ -13,11 +13,10 @@ import psutil
 import pytest
 from fix_waiting import wait_until
 from fix_webhooks import SECRET
+from recorded import Recordings
 
 from sidecypher.rendezvous import running_sidecars
 from sidecypher.runtime.process.state import read_state
-from sidecypher.settings import load_settings
-from sidecypher_procedures.github.recorded import Recordings, fetch
 from sidecypher_procedures.github.replay import serving
 from sidecypher_schema import migrate
 
@@ -131,9 +130,9 @@ def _listens(port):
 
 
 @pytest.fixture(scope="session")
-def github():
+def github(payloads):
     """A GitHub that answers with recorded data."""
-    with serving(Recordings.load(fetch(load_settings({}).cache_dir))) as replay:
+    with serving(Recordings.load(payloads)) as replay:
         yield replay
 
 

@@ -194,11 +194,11 @@ def test_a_port_in_use_is_named_and_nothing_is_left(tmp_path, installation):
 
 def test_the_demo_prints_rows_and_stops_everything(tmp_path, installation):
     """`demo` prints the rows of the three queries, and nothing runs afterwards."""
-    done = run(tmp_path, "demo")
+    done = run(tmp_path, "demo", SIDECYPHER_GITHUB_BASE_URL="http://127.0.0.1:1")
 
     assert done.returncode == 0, done.stderr
-    assert "GitHub data: " in done.stderr
-    for shown in ("mergeable", "defaultBranch", "Hello-World", "/browser/"):
+    assert "GitHub data: made-up samples" in done.stderr
+    for shown in ("The lamp flickers in", "Give the lamp", "lighthouse", "/browser/"):
         assert shown in done.stdout
     assert not read_state(tmp_path).alive
     assert not read_state(tmp_path).orphans

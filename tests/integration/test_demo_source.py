@@ -8,14 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from sidecypher.cli.demo import source
 from sidecypher.cli.demo.source import choose_source
-
-
-@pytest.fixture(autouse=True)
-def recorded(monkeypatch, tmp_path):
-    """Leave the recordings where they are; that they can be fetched is tested elsewhere."""
-    monkeypatch.setattr(source, "_recordings", lambda _cache: tmp_path)
 
 
 @pytest.fixture
@@ -51,11 +44,11 @@ def left(calls):
     return json.dumps({"resources": {"core": {"remaining": calls}}}).encode()
 
 
-def test_an_api_that_answers_is_used_live(answering, tmp_path):
+def test_an_api_that_answers_is_used_live(answering):
     """GitHub answers and has calls left: the demo says `live` and runs no stand-in."""
     answering(left(60))
 
-    chosen = choose_source(tmp_path)
+    chosen = choose_source()
 
     assert chosen.told == "GitHub data: live, from 127.0.0.1"
     assert (chosen.environ, chosen.replay) == ({}, ())
@@ -69,34 +62,34 @@ def test_an_api_that_answers_is_used_live(answering, tmp_path):
         (b"[]", "the live API gives no usable answer"),
     ],
 )
-def test_an_api_that_cannot_serve_is_replaced(answering, tmp_path, body, reason):
-    """GitHub has no calls left or says nonsense: recordings are replayed, and the reason told."""
+def test_an_api_that_cannot_serve_is_replaced(answering, body, reason):
+    """GitHub has no calls left or says nonsense: samples are taken, and the reason told."""
     answering(body)
 
-    chosen = choose_source(tmp_path)
+    chosen = choose_source()
 
-    assert chosen.told == f"GitHub data: replayed from recordings of the real API ({reason})"
-    assert chosen.replay[:2] == ("--replay-payloads", str(tmp_path))
+    assert chosen.told == f"GitHub data: made-up samples ({reason})"
+    assert chosen.replay[0] == "--replay-port"
 
 
-def test_a_silent_api_is_given_up_within_three_seconds(monkeypatch, tmp_path):
+def test_a_silent_api_is_given_up_within_three_seconds(monkeypatch):
     """An address that accepts and never answers costs at most the 3 s that the demo promises."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", address)
         begun = time.monotonic()
-        chosen = choose_source(tmp_path)
+        chosen = choose_source()
 
     assert time.monotonic() - begun < 3.0
     assert "does not answer from here" in chosen.told
 
 
-def test_a_token_is_never_sent_to_the_stand_in(monkeypatch, tmp_path):
+def test_a_token_is_never_sent_to_the_stand_in(monkeypatch):
     """The replay gets an empty token, whatever token the user has set."""
     monkeypatch.setenv("SIDECYPHER_GITHUB_TOKEN", "secret")
     monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", "http://127.0.0.1:1")
 
-    chosen = choose_source(tmp_path)
+    chosen = choose_source()
 
     assert chosen.environ["SIDECYPHER_GITHUB_TOKEN"] == ""
     assert chosen.environ["SIDECYPHER_GITHUB_TOKEN_FILE"] == ""

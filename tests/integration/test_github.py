@@ -1,27 +1,29 @@
 """The seed's queries on a real Neo4j, answered by recordings of the real GitHub."""
 
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from docs.pages import cypher_blocks
 from neo4j.exceptions import ClientError
 
-from sidecypher.cli.demo import PARAMETERS
 from sidecypher_schema import split
 
-
-def statements(package, name):
-    script = split((files(package) / name).read_text(encoding="utf-8"))
-    return [statement.text for statement in script.statements]
+GRAPH = Path(__file__).parents[1] / "data" / "github" / "graph.cypher"
 
 
-QUERIES = statements("sidecypher.cli.demo", "queries.cypher")
+def statements(file):
+    return [statement.text for statement in split(file.read_text(encoding="utf-8")).statements]
+
+
+QUERIES = statements(files("sidecypher.cli.demo") / "queries.cypher")
+PARAMETERS = {"owner": "Codertocat", "repoName": "Hello-World", "issueNumber": 1, "prNumber": 2}
 
 
 @pytest.fixture
 def graph(session):
-    """The demo's small graph of real repositories, issues and pull requests."""
-    for statement in statements("sidecypher_procedures.github", "demo.cypher"):
+    """A small graph of real repositories, issues and pull requests."""
+    for statement in statements(GRAPH):
         session.run(statement).consume()
     return session
 

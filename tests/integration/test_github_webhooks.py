@@ -10,17 +10,14 @@ from fix_waiting import wait_until
 from fix_webhooks import SECRET_PART, Sender, examples
 from neo4j.exceptions import ClientError
 
-from sidecypher.settings import load_settings
-from sidecypher_procedures.github.recorded import fetch
-
 EVENT = "MATCH (w:GithubWebhookEvent {id: $id}) RETURN w"
 _ids = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
-def recorded():
+def recorded(payloads):
     """GitHub's own examples as (event, payload)."""
-    return examples(fetch(load_settings({}).cache_dir))
+    return examples(payloads)
 
 
 @pytest.fixture

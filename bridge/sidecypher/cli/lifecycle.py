@@ -4,7 +4,6 @@ import os
 import socket
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import httpx
@@ -94,8 +93,7 @@ def bring_up(
 
 
 def supervise(
-    replay_payloads: Annotated[Path | None, typer.Option()] = None,
-    replay_port: Annotated[int, typer.Option()] = 0,
+    replay_port: Annotated[int | None, typer.Option()] = None,
 ) -> None:
     """Keep Neo4j and the sidecar running.
 
@@ -113,8 +111,8 @@ def supervise(
         server = Neo4jServer(settings.home, installation, find_java(installation.lock.java), ports)
         server.prepare()
         companions = []
-        if replay_payloads is not None:
-            companions.append(_replay(settings, replay_payloads, replay_port))
+        if replay_port is not None:
+            companions.append(_replay(settings, replay_port))
         sidecars = [_sidecar(settings, number) for number in range(settings.sidecars)]
         return [*companions, *sidecars, server.process(restart=True)]
 
@@ -138,14 +136,11 @@ def _sidecar(settings: Settings, number: int) -> ProcessSpec:
     )
 
 
-def _replay(settings: Settings, payloads: Path, port: int) -> ProcessSpec:
+def _replay(settings: Settings, port: int) -> ProcessSpec:
     module = "sidecypher_procedures.github.replay"
     return ProcessSpec(
         name="github-replay",
-        argv=(
-            *(sys.executable, "-m", module),
-            *("--payloads", str(payloads), "--port", str(port)),
-        ),
+        argv=(sys.executable, "-m", module, "--port", str(port)),
         env=dict(os.environ),
         log_file=settings.log_dir / "replay.log",
         restart=True,

@@ -1,10 +1,12 @@
-"""A small stand-in for GitHub's REST API that answers with recorded data, on this machine only.
+"""A small stand-in for GitHub's REST API that answers with given objects, on this machine only.
 
 It serves ``GET /repos/OWNER/REPO``, ``.../issues/NUMBER`` and ``.../pulls/NUMBER``, and the lists
 ``.../issues``, ``.../pulls`` and ``.../issues/NUMBER/comments``, with the headers that a client of
 GitHub relies on: ETag, rate limit, caching, Link; and ``GET /rate_limit``. Run it with::
 
-    python -m sidecypher_procedures.github.replay --payloads node_modules --port 8000
+    python -m sidecypher_procedures.github.replay --port 8000
+
+to serve the samples that this package brings.
 """
 
 import argparse
@@ -26,7 +28,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 import msgspec
 
-from sidecypher_procedures.github.recorded import Object, Recordings, RecordingsMissing
+from sidecypher_procedures.github.samples import Object, Objects, samples
 
 _HOST: Final = "127.0.0.1"
 _LIMIT: Final = 5000
@@ -36,19 +38,19 @@ _DOCUMENTATION: Final = "https://docs.github.com/rest"
 
 
 class ReplayServer(ThreadingHTTPServer):
-    """Serves `recordings` on a loopback port; 0 takes a free one.
+    """Serves `objects` on a loopback port; 0 takes a free one.
 
     Example:
-        >>> with serving(Recordings.load(Path("node_modules"))) as server:  # doctest: +SKIP
-        ...     httpx.get(f"{server.url}/repos/Codertocat/Hello-World").json()["full_name"]
-        'Codertocat/Hello-World'
+        >>> with serving(samples()) as server:  # doctest: +SKIP
+        ...     httpx.get(f"{server.url}/repos/sidecypher-demo/lighthouse").json()["full_name"]
+        'sidecypher-demo/lighthouse'
     """
 
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, recordings: Recordings, port: int = 0) -> None:
-        self.recordings = recordings
+    def __init__(self, objects: Objects, port: int = 0) -> None:
+        self.objects = objects
         self.started = int(time.time())
         self.uses = itertools.count(1)
         super().__init__((_HOST, port), _Handler)
@@ -60,9 +62,9 @@ class ReplayServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(recordings: Recordings, port: int = 0) -> Iterator[ReplayServer]:
+def serving(objects: Objects, port: int = 0) -> Iterator[ReplayServer]:
     """Serve in a thread until the block ends."""
-    with ReplayServer(recordings, port) as server:
+    with ReplayServer(objects, port) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:
@@ -82,15 +84,15 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1
 
     def do_GET(self) -> None:
-        """Answer from the recordings, or 304 to who has the same already."""
+        """Answer from the objects, or 304 to who has the same already."""
         if self.path == "/rate_limit":
             self._answer(HTTPStatus.OK, self._limits())
             return
         url = urlsplit(self.path)
         path, link = unquote(url.path), None
-        found: object = self.server.recordings.get(path)
+        found: object = self.server.objects.get(path)
         if found is None:
-            listed = self.server.recordings.list(path)
+            listed = self.server.objects.list(path)
             if listed is None:
                 self._answer(HTTPStatus.NOT_FOUND, _message("Not Found", HTTPStatus.NOT_FOUND))
                 return
@@ -190,18 +192,14 @@ def _stop(_signal: int, _frame: FrameType | None) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve recorded GitHub data until a signal ends it."""
+    """Serve made-up GitHub data until a signal ends it."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--payloads", type=Path, required=True, help="folder with the npm packages")
     parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
     parser.add_argument("--ready-file", type=Path, help="file to write the base URL to, once ready")
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, _stop)
     try:
-        server = ReplayServer(Recordings.load(given.payloads), given.port)
-    except RecordingsMissing as error:
-        sys.stderr.write(f"error: {error}\n")
-        return 1
+        server = ReplayServer(samples(), given.port)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or "no such port"
         sys.stderr.write(f"error: the replay cannot listen on port {given.port}: {reason}\n")

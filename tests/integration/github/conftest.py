@@ -11,12 +11,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 import pytest
+from recorded import Recordings
 
 from sidecypher_procedures.github.cache import Clock
 from sidecypher_procedures.github.client import GithubClient
-from sidecypher_procedures.github.recorded import Recordings, fetch
 from sidecypher_procedures.github.replay import ReplayServer, serving
 from sidecypher_procedures.github.settings import GithubSettings
 
@@ -242,13 +241,6 @@ def checked(prism_before) -> Iterator[tuple[StandIn, str]]:
     """Give a stand-in and where Prism is, which asks it for whoever asks Prism."""
     with standing_in() as server, prism_before(server.url) as url:
         yield server, url
-
-
-@pytest.fixture(scope="session")
-def payloads() -> Path:
-    """Give the folder of the recordings, fetched once per machine."""
-    default = platformdirs.user_cache_path("sidecypher")
-    return fetch(Path(os.environ.get("SIDECYPHER_CACHE_DIR") or default))
 
 
 @pytest.fixture(scope="session")

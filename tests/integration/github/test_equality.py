@@ -8,12 +8,12 @@ import json
 
 import pytest
 from fix_graphql import Graph
+from recorded import _is_full
 
 from sidecypher.testing import ProcedureEnvironment
 from sidecypher_procedures.github import get_issue, get_pull_request, get_repository
 from sidecypher_procedures.github.graphql import CLOSING_REFERENCES, document
 from sidecypher_procedures.github.names import Kind, Target
-from sidecypher_procedures.github.recorded import _is_full
 
 KINDS = {"repos": Kind.REPOSITORY, "issues": Kind.ISSUE, "pulls": Kind.PULL_REQUEST}
 NAMES = {
@@ -166,7 +166,7 @@ def test_every_recorded_object_has_the_same_identity_by_both(identities, recordi
 
 def recorded(recordings):
     """The paths of all that was recorded as a whole."""
-    kept = recordings._kept.items()
+    kept = recordings.by_path.items()
     return [path for path, found in kept if "/comments/" not in path and _is_full(found)]
 
 

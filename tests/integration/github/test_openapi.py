@@ -25,6 +25,8 @@ from sidecypher_procedures.github.client import GithubClient
 from sidecypher_procedures.github.errors import GithubError, ServerFailed
 from sidecypher_procedures.github.names import Kind, Target
 from sidecypher_procedures.github.paging import Page
+from sidecypher_procedures.github.replay import serving
+from sidecypher_procedures.github.samples import samples
 
 # It was recorded inside other payloads only, which have the short form of a pull request.
 SHORT = ("octo-org", "octo-repo", 118)
@@ -117,6 +119,21 @@ def test_every_recorded_thing_is_an_answer_of_githubs(ask_replay, recordings) ->
         rows = [row for each in wanted for row in ask_replay(f"github.{name}", *each, options)]
         assert all(row["id"] for row in rows)
         assert rows
+
+
+def test_every_sample_is_an_answer_of_githubs(prism_before, ask) -> None:
+    """What the demo gets where GitHub is out of reach has the shape of GitHub's answers."""
+    lighthouse = ("sidecypher-demo", "lighthouse")
+    with serving(samples()) as stand_in, prism_before(stand_in.url) as url:
+        [repository] = ask(url, "github.getRepository", *lighthouse)
+        [issue] = ask(url, "github.getIssue", *lighthouse, 1)
+        [pull_request] = ask(url, "github.getPullRequest", *lighthouse, 2)
+
+    assert (repository["fullName"], issue["title"], pull_request["mergeable"]) == (
+        "sidecypher-demo/lighthouse",
+        "The lamp flickers in fog",
+        True,
+    )
 
 
 def test_limits_and_absence_are_as_described(ask_replay) -> None:

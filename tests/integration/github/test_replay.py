@@ -1,23 +1,23 @@
 """The replay answers recorded data as GitHub would."""
 
-import os
 import re
 import signal
 import subprocess
 import sys
 import time
-from importlib.resources import files
 from pathlib import Path
 
 import httpx
 import pytest
+from recorded import Recordings
 
-from sidecypher_procedures.github import recorded
 from sidecypher_procedures.github import replay as replay_module
-from sidecypher_procedures.github.recorded import Recordings, RecordingsMissing, fetch
+from sidecypher_procedures.github.samples import samples
 
 ISSUE = "/repos/Codertocat/Hello-World/issues/1"
-DEMO = files("sidecypher_procedures.github").joinpath("demo.cypher").read_text(encoding="utf-8")
+TESTS = Path(__file__).parents[2]
+GRAPH = (TESTS / "data" / "github" / "graph.cypher").read_text(encoding="utf-8")
+SAMPLE = "/repos/sidecypher-demo/lighthouse/issues/1"
 
 
 def test_an_answer_has_githubs_headers(replay) -> None:
@@ -117,52 +117,10 @@ def test_the_newest_state_of_an_identity_is_kept() -> None:
     assert Recordings([*full, short]).get("/repos/O/R/pulls/1") == full[1]
 
 
-def test_a_folder_without_recordings_is_an_error(tmp_path) -> None:
-    """An empty folder is refused with the way out."""
-    with pytest.raises(RecordingsMissing, match="webhooks-examples"):
-        Recordings.load(tmp_path)
-
-
-def test_recordings_are_fetched_once(payloads) -> None:
-    """A second fetch into the same cache gives the same folder and leaves nothing half-done."""
-    before = recordings_in(payloads.parent)
-
-    assert fetch(payloads.parent) == payloads
-    assert recordings_in(payloads.parent) == before
-
-
-def recordings_in(cache):
-    """Return what a cache that others may be filling has of recordings."""
-    return {each for each in cache.iterdir() if "recordings" in each.name}
-
-
-def test_without_npm_there_is_one_clear_error(tmp_path, monkeypatch, capsys) -> None:
-    """Without npm the command fails with exit code 1 and the way out, and leaves nothing behind."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-    assert recorded.main([str(tmp_path / "cache")]) == 1
-    assert capsys.readouterr().err == "error: There is no npm: install Node.js 20 or newer\n"
-    assert list((tmp_path / "cache").iterdir()) == []
-
-
-def test_a_failing_npm_is_one_clear_error(tmp_path, monkeypatch) -> None:
-    """When npm fails its error code is told, without its output, and nothing is left behind."""
-    npm = tmp_path / "npm"
-    npm.write_text("#!/bin/sh\necho 'npm error code ENOTFOUND secret' >&2\nexit 1\n")
-    npm.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-
-    with pytest.raises(RecordingsMissing, match=r"\(ENOTFOUND\)") as caught:
-        fetch(tmp_path / "cache")
-
-    assert "secret" not in str(caught.value)
-    assert list((tmp_path / "cache").iterdir()) == []
-
-
-def test_the_command_serves_until_it_is_told_to_stop(payloads, tmp_path) -> None:
+def test_the_command_serves_until_it_is_told_to_stop(tmp_path) -> None:
     """`python -m ...replay` writes its URL when ready, answers, and ends with 0 on SIGTERM."""
     ready = tmp_path / "ready"
-    command = [sys.executable, "-m", replay_module.__name__, "--payloads", str(payloads)]
+    command = [sys.executable, "-m", replay_module.__name__]
     with subprocess.Popen([*command, "--ready-file", str(ready)]) as process:
         try:
             deadline = time.monotonic() + 30
@@ -170,34 +128,45 @@ def test_the_command_serves_until_it_is_told_to_stop(payloads, tmp_path) -> None
                 time.sleep(0.01)
             url = ready.read_text().strip()
 
-            assert httpx.get(url + ISSUE, trust_env=False).json()["number"] == 1
+            assert httpx.get(url + SAMPLE, trust_env=False).json()["number"] == 1
         finally:
             process.send_signal(signal.SIGTERM)
     assert process.returncode == 0
 
 
-def test_a_port_in_use_is_one_clear_error(replay, payloads, capsys, monkeypatch) -> None:
+def test_the_samples_are_a_repository_with_an_issue_and_its_pull_request() -> None:
+    """The samples are one repository and what the demo asks of it; nobody on GitHub is in them."""
+    objects = samples()
+
+    assert objects.get("/repos/sidecypher-demo/lighthouse")["default_branch"] == "main"
+    assert [
+        each["number"] for each in objects.list("/repos/sidecypher-demo/lighthouse/issues")
+    ] == [1]
+    assert "Closes #1" in objects.get("/repos/sidecypher-demo/lighthouse/pulls/2")["body"]
+
+
+def test_a_port_in_use_is_one_clear_error(replay, capsys, monkeypatch) -> None:
     """A port that is taken ends the command with exit code 1 and names the port."""
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    arguments = ["--payloads", str(payloads), "--port", str(replay.server_port)]
+    arguments = ["--port", str(replay.server_port)]
 
     assert replay_module.main(arguments) == 1
     assert f"cannot listen on port {replay.server_port}" in capsys.readouterr().err
 
 
-def test_the_demo_graph_tells_what_was_recorded(recordings) -> None:
-    """Every id, number and time in the demo's Cypher file is that of a recording."""
+def test_the_graph_tells_what_was_recorded(recordings) -> None:
+    """Every id, number and time in the graph's Cypher file is that of a recording."""
     repositories, times = {}, {}
     for found in re.finditer(
         r"owner: '(?P<owner>.+?)',\s+name: '(?P<name>.+?)', id: '(?P<id>\d+)',"
         r"\s+createdAt: '(?P<created>.+?)', eventAt: '(?P<event>.+?)'",
-        DEMO,
+        GRAPH,
     ):
         repositories[found["id"]] = (found["owner"], found["name"])
         times[found["id"]] = (found["created"], found["event"])
     conversations = re.findall(
         r"repository: '(\d+)', id: '(\d+)', number: (\d+),\s+createdAt: '(.+?)', author: '(.+?)'",
-        DEMO,
+        GRAPH,
     )
     known = {
         (found.id, found.number, found.created_at.strftime("%Y-%m-%dT%H:%M:%SZ"), found.author): (
@@ -218,7 +187,7 @@ def test_the_demo_graph_tells_what_was_recorded(recordings) -> None:
         assert known[identifier, int(number), created_at, author] == repositories[repository]
 
 
-def test_the_demos_users_are_those_of_the_recordings(recordings) -> None:
+def test_the_graphs_users_are_those_of_the_recordings(recordings) -> None:
     """Each user has the id that was recorded; those of octocat were edited by hand."""
     owners = [
         recordings.get(f"/repos/{found.owner}/{found.name}")["owner"]
@@ -230,24 +199,23 @@ def test_the_demos_users_are_those_of_the_recordings(recordings) -> None:
     ]
     base = recordings.get("/repos/octo-org/octo-repo/pulls/118")["base"]["repo"]["owner"]
     known = {(user["login"], str(user["id"])) for user in [*owners, *authors, base]}
-    users = re.findall(r"login: '(.+?)', id: '(\d+)'", DEMO)
+    users = re.findall(r"login: '(.+?)', id: '(\d+)'", GRAPH)
 
     assert len(users) == 6
     assert set(users) - known == {("octocat", "583231")}
 
 
-def test_the_demo_is_whole_statements() -> None:
-    """Each statement of the demo ends with `;` at the end of a line, so any client can split it."""
-    statements = [part for part in re.split(r";\s*\n", DEMO) if part.strip()]
+def test_the_graph_is_whole_statements() -> None:
+    """Each statement of the graph ends with `;` at the end of a line; any client can split it."""
+    statements = [part for part in re.split(r";\s*\n", GRAPH) if part.strip()]
 
-    assert len(statements) == DEMO.count(";") == 4
+    assert len(statements) == GRAPH.count(";") == 4
     assert all("MERGE" in statement for statement in statements)
 
 
 def test_the_manifest_and_its_lock_agree() -> None:
     """The lock file pins both packages with checksums and names no registry."""
-    folder = Path(str(files("sidecypher_procedures.github").joinpath("recordings")))
-    lock = (folder / "package-lock.json").read_text()
+    lock = (TESTS / "npm" / "recordings" / "package-lock.json").read_text()
 
     assert '"@octokit/webhooks-examples": "7.6.1"' in lock
     assert lock.count('"integrity"') == lock.count('"node_modules/')

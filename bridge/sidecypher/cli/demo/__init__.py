@@ -18,13 +18,6 @@ from sidecypher_schema import migrate, split
 
 _PLAIN: Final[dict[str, Any]] = {"markup": False, "highlight": False, "soft_wrap": True}
 
-PARAMETERS: Final[dict[str, Any]] = {
-    "issueNumber": 1,
-    "prNumber": 2,
-    "repoName": "Hello-World",
-    "owner": "Codertocat",
-}
-
 
 def demo(
     home: Home = None,
@@ -34,14 +27,14 @@ def demo(
 ) -> None:
     """See it work: a small graph, queried with data from GitHub.
 
-    It starts Neo4j and the sidecar, loads a small graph of repositories, issues and pull requests,
+    It starts Neo4j and the sidecar, merges a repository, an issue and a pull request into a graph,
     and runs three queries with data from GitHub. Everything in the home is stopped at the end.
     `make demo` runs it in a home of its own, `.demo` in the clone, unless `SIDECYPHER_HOME` is set;
     `make demo KEEP=1` adds `--keep`.
 
-    It uses the live GitHub API when that answers within 3 seconds and has calls left. Otherwise it
-    fetches recordings of real answers by npm, once, and serves them on this machine. One line says
-    which of the two it does.
+    It uses the live GitHub API when that answers within 3 seconds and has calls left. Otherwise a
+    process beside the sidecar serves samples that sidecypher brings: invented ones, in the shape of
+    GitHub's answers. One line says which of the two it does.
 
     ```sh
     sidecypher demo --home /tmp/demo --keep
@@ -54,17 +47,19 @@ def demo(
             "The demo wants a home where nothing runs",
             hint="Name another one with `--home`, or run `sidecypher down` on this one.",
         )
-    source = choose_source(settings.cache_dir)
+    source = choose_source()
     notes.print(source.told)
     try:
-        bring_up(settings, environ={**os.environ, **source.environ}, replay=source.replay)
+        # Its own start tells as much of the plugin as that of a throw-away server before it.
+        environ = {**os.environ, **source.environ}
+        bring_up(settings, check=False, environ=environ, replay=source.replay)
         uri, auth = bolt_address(settings)
         with neo4j.GraphDatabase.driver(uri, auth=auth) as driver, driver.session() as session:
             migrate(driver)
-            for statement in _statements("sidecypher_procedures.github", "demo.cypher"):
-                session.run(statement).consume()
-            for query in _statements("sidecypher.cli.demo", "queries.cypher"):
-                found = session.run(query, PARAMETERS)
+            for statement in _statements("graph.cypher"):
+                session.run(statement, source.parameters).consume()
+            for query in _statements("queries.cypher"):
+                found = session.run(query, source.parameters)
                 show_table(query, found.keys(), [record.values() for record in found])
         results.print(f"Neo4j Browser: {read_status(settings)['browser']}", **_PLAIN)
     finally:
@@ -75,9 +70,9 @@ def demo(
         results.print(f"Log in as {USER}; the password is in {password_file}", **_PLAIN)
         results.print(f"Stop it with: {sys.argv[0]} down --home {settings.home}", **_PLAIN)
     else:
-        results.print("Everything is stopped again; `make demo KEEP=1` leaves it up.")
+        results.print("Everything is stopped again; `--keep` leaves it up (`make demo KEEP=1`).")
 
 
-def _statements(package: str, name: str) -> list[str]:
-    script = split((files(package) / name).read_text(encoding="utf-8"), name)
+def _statements(name: str) -> list[str]:
+    script = split((files(__package__) / name).read_text(encoding="utf-8"), name)
     return [statement.text for statement in script.statements]

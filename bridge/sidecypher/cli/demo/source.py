@@ -1,29 +1,19 @@
-"""Where the demo's GitHub data comes from: the live API, or recordings of it."""
+"""Where the demo's GitHub data comes from: the live API, or samples of its answers."""
 
 import os
 import socket
-import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import httpx
-
-from sidecypher.errors import SidecypherError
 
 LIVE: Final = "https://api.github.com"
 _PHASE_SECONDS: Final = 1.5
 """Time to connect, and again to answer: together GitHub has the 3 s that the demo promises."""
 
 _CALLS_NEEDED: Final = 10
-
-
-class RecordingsUnavailable(SidecypherError):
-    """GitHub does not answer, and its recordings cannot be had."""
-
-    code = "SC-603"
-    default_hint = "Install Node 20 or newer, or run the demo where GitHub can be reached."
+_REAL: Final = {"owner": "Codertocat", "repoName": "Hello-World", "issueNumber": 1, "prNumber": 2}
+_MADE_UP: Final = {**_REAL, "owner": "sidecypher-demo", "repoName": "lighthouse"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,38 +22,34 @@ class Source:
 
     Attributes:
         told: One line for the person who watches.
+        parameters: What of the graph is asked for.
         environ: Variables the sidecar gets.
         replay: Arguments that make the supervisor run the stand-in for GitHub.
     """
 
     told: str
+    parameters: dict[str, Any]
     environ: dict[str, str]
     replay: tuple[str, ...] = ()
 
 
-def choose_source(cache: Path) -> Source:
-    """Return the live API when it answers within 3 s, else recordings of it.
-
-    Args:
-        cache: Folder that the recordings are installed below, once.
-
-    Raises:
-        RecordingsUnavailable: GitHub cannot be reached and the recordings cannot be had.
-    """
+def choose_source() -> Source:
+    """Return the live API when it answers within 3 s, else samples that this package brings."""
     base_url = os.environ.get("SIDECYPHER_GITHUB_BASE_URL", LIVE)
     unreachable = _unreachable(base_url)
     if unreachable is None:
-        return Source(f"GitHub data: live, from {httpx.URL(base_url).host}", {})
+        return Source(f"GitHub data: live, from {httpx.URL(base_url).host}", _REAL, {})
     port = _free_port()
     return Source(
-        f"GitHub data: replayed from recordings of the real API ({unreachable})",
+        f"GitHub data: made-up samples ({unreachable})",
+        _MADE_UP,
         # No token: the stand-in wants none, and none shall travel unencrypted.
         {
             "SIDECYPHER_GITHUB_BASE_URL": f"http://127.0.0.1:{port}",
             "SIDECYPHER_GITHUB_TOKEN": "",
             "SIDECYPHER_GITHUB_TOKEN_FILE": "",
         },
-        ("--replay-payloads", str(_recordings(cache)), "--replay-port", str(port)),
+        ("--replay-port", str(port)),
     )
 
 
@@ -77,22 +63,6 @@ def _unreachable(base_url: str) -> str | None:
     except (ValueError, KeyError, TypeError):
         return "the live API gives no usable answer"
     return None if remaining >= _CALLS_NEEDED else "the live API's rate limit is used up"
-
-
-def _recordings(cache: Path) -> Path:
-    """Fetch the recordings into `cache` by npm, unless they are there."""
-    done = subprocess.run(
-        [sys.executable, "-m", "sidecypher_procedures.github.recorded", str(cache)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise RecordingsUnavailable(
-            "GitHub does not answer, and its recordings cannot be had",
-            details={"log_tail": done.stderr.splitlines()[-10:]},
-        )
-    return Path(done.stdout.strip())
 
 
 def _free_port() -> int:
