@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CORE := plugin-build/sidecypher_plugin/core.jar
 MVN := mvn --batch-mode --quiet --file plugin-build/core/pom.xml
 
-.PHONY: default check demo test faults soak lint format core bench docs reference lock clean
+.PHONY: default check demo test faults soak lint format core wheel bench docs reference lock clean
 
 .DELETE_ON_ERROR:
 
@@ -34,6 +34,12 @@ $(CORE): $(CORE_SOURCES) | check
 	$(MVN) package -DskipTests
 
 core: $(CORE)
+
+# Maintainers: what users install, and the sources it can be built from. Equal sources, equal bytes.
+wheel: $(VENV)/ready $(CORE)
+	rm -rf dist
+	$(BIN)/uv build --quiet --python $(BIN)/python --out-dir dist
+	@ls -l dist/*.whl dist/*.tar.gz
 
 # The demo has a home of its own, so that its graph never mixes with yours.
 demo: export SIDECYPHER_HOME := $(CURDIR)/.demo
@@ -105,4 +111,4 @@ lock: $(VENV)/ready
 		--generate-hashes --no-emit-index-url --no-header --upgrade --quiet -o requirements.lock
 
 clean:
-	rm -rf $(VENV) .demo site plugin-build/core/target $(CORE)
+	rm -rf $(VENV) .demo dist site plugin-build/core/target $(CORE)

