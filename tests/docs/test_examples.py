@@ -13,8 +13,12 @@ from sidecypher.registry import Registry, procedures_in
 from sidecypher_procedures import github, migrations, rules, runs
 
 # Their blocks are run by tests of their own.
-RUN = section("docs/rules.md", "Three stories") + section(
-    "docs/runs.md", "The queries of the designs"
+RUN = "".join(
+    [
+        section("docs/rules.md", "Three stories"),
+        section("docs/runs.md", "The queries of the designs"),
+        page_named("docs/tutorial.md"),
+    ]
 )
 SHIPPED = (github, introspection, migrations, rules, runs)
 KINDS = {"python", "python neo4j", "cypher", "sh", "json", "toml", "text"}

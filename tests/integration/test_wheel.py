@@ -79,6 +79,8 @@ def test_a_wheel_brings_all_that_is_no_python(wheel, core_jar):
         "sidecypher/py.typed",
         "sidecypher/cli/demo/graph.cypher",
         "sidecypher/cli/demo/queries.cypher",
+        "sidecypher/cli/init/project/greeting.py.j2",
+        "sidecypher/cli/init/project/gitignore.j2",
         "sidecypher/runtime/lock/current.json",
         "sidecypher/runtime/lock/lts.json",
         "sidecypher_plugin/templates/namespace.java.j2",
