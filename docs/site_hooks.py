@@ -11,25 +11,31 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-ROOT = Path(__file__).parents[1]
-# What the pages link to outside of `docs`.
-LINKED = ("LICENSE", "benchmarks/results/latest.json", "tests/conformance/values.json")
+ROOT = Path(__file__).resolve().parents[1]
 
+_LINK = re.compile(r"\]\((?P<target>[^)#\s]+)")
 _ERROR = re.compile(r"^\| (?P<code>SC-\d{3}) \|", re.MULTILINE)
 _ROW = re.compile(r"^\|.*$", re.MULTILINE)
 _CODE = re.compile(r"`[^`\n]+`")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Give each file its path in the repository, and add those that are not in `docs`."""
+    """Give each page its path in the repository, and add what they link to, wherever it is."""
     for file in list(files):
         if file.src_dir == config.docs_dir:
             files.remove(file)
-    docs = [path for kind in ("md", "svg", "png") for path in ROOT.glob(f"docs/**/*.{kind}")]
-    for path in sorted([*ROOT.glob("*.md"), *docs, *(ROOT / name for name in LINKED)]):
+    pages = {*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")}
+    for path in sorted(pages.union(*map(_linked, pages))):
         name = path.relative_to(ROOT).as_posix()
         files.append(File.generated(config, name, abs_src_path=str(path)))
     return files
+
+
+def _linked(page: Path) -> set[Path]:
+    """Return the files of the repository that a page shows or links to."""
+    targets = _LINK.findall(page.read_text(encoding="utf-8"))
+    paths = {(page.parent / target).resolve() for target in targets}
+    return {path for path in paths if path.is_file() and path.is_relative_to(ROOT)}
 
 
 def on_page_markdown(markdown: str, *, page: Page, **_others: object) -> str:
