@@ -3,6 +3,7 @@
 import contextlib
 import io
 import logging
+import os
 import re
 import sys
 import traceback
@@ -59,7 +60,10 @@ def configure_logging(level: str, log_format: LogFormat) -> None:
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if log_format == "json"
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        # A convention of all programs rather than a setting: https://no-color.org
+        else structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+        )
     )
     structlog.configure(
         processors=[

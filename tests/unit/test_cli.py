@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -290,3 +291,42 @@ def test_the_module_is_the_command(clean_environment, home):
 
     assert (ended.returncode, ended.stderr) == (1, b"")
     assert json.loads(ended.stdout)["running"] is False
+
+
+def test_a_settings_file_that_is_no_toml_is_one_message(run, tmp_path, monkeypatch):
+    """The file of the current folder is told by its name and the place in it; exit code 2."""
+    (tmp_path / "sidecypher.toml").write_text(f"home = {SECRET}\n")
+    monkeypatch.chdir(tmp_path)
+
+    code, out, err = run("status")
+
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 2
+    assert "error: The settings file `sidecypher.toml` is no TOML: " in err
+    assert "at line 1" in err
+    assert SECRET not in err
+
+
+def test_without_colours_nothing_is_coloured(clean_environment, home):
+    """With NO_COLOR neither help nor errors have colours, whatever the terminal."""
+    for arguments in (["up", "--help"], ["call", "kg.word"]):
+        told = [
+            subprocess.run(
+                [sys.executable, "-m", "sidecypher", *arguments],
+                env={
+                    **clean_environment,
+                    "SIDECYPHER_HOME": str(home),
+                    "FORCE_COLOR": "1",
+                    **colours,
+                },
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            for colours in ({}, {"NO_COLOR": "1"})
+        ]
+        coloured, plain = (
+            re.findall(r"\x1b\[[\d;]*3\d[\d;]*m", f"{t.stdout}{t.stderr}") for t in told
+        )
+
+        assert (bool(coloured), plain) == (True, []), arguments

@@ -5,6 +5,7 @@ import sys
 import tomllib
 
 import pytest
+import yaml
 
 from sidecypher.cli.init import FILES
 from sidecypher.settings import load_settings
@@ -35,6 +36,27 @@ def test_a_project_has_its_files_and_names_the_next_command(run, folder):
     assert tomllib.loads((folder / "people/pyproject.toml").read_text())["project"]["name"] == (
         "people"
     )
+
+
+def test_the_containers_get_what_the_project_has(run, folder):
+    """`compose.yml` mounts package and jar; jar and secrets stay out of the repository."""
+    run("init", "people")
+
+    made = yaml.safe_load((folder / "people/compose.yml").read_text())
+    ignored = (folder / "people/.gitignore").read_text().splitlines()
+    mounted = {
+        volume.partition(":")[0]
+        for service in made["services"].values()
+        for volume in service.get("volumes", [])
+        if volume.startswith("./")
+    }
+
+    assert made["name"] == "people"
+    assert {each["image"] for each in made["services"].values()} == {
+        *("sidecypher-neo4j", "sidecypher-sidecar"),
+    }
+    assert mounted == {"./people", "./sidecypher.jar"}
+    assert {"/sidecypher.jar", "/secrets/"} <= set(ignored)
 
 
 def test_a_project_has_a_home_and_a_folder_of_procedures_of_its_own(run, folder, monkeypatch):

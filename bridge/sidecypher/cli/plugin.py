@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from sidecypher.cli.options import Check, Config, Home, Procedures
-from sidecypher.cli.output import results, show_next
-from sidecypher.cli.prepare import PLUGIN_FILE, build_plugin, fetch_jars, find_jdk, load_procedures
+from sidecypher.cli.options import AsJson, Check, Config, Home, Procedures
+from sidecypher.cli.output import show_json, show_next, show_text
+from sidecypher.cli.prepare import install_plugin, load_procedures, plugin_jar
 from sidecypher.errors import ModuleLoadError
 from sidecypher.settings import load_settings
 
@@ -29,6 +29,7 @@ def build(
     procedures: Procedures = None,
     config: Config = None,
     check: Check = True,
+    as_json: AsJson = False,
 ) -> None:
     """Build the plugin for all procedures that are found.
 
@@ -48,17 +49,12 @@ def build(
             f"`{first.module}` cannot be loaded: {first.reason}",
             hint="Correct it, or take it out of the folder.",
         )
-    jdk = find_jdk(settings)
-    installation = fetch_jars(settings)
-    destination = output or settings.home / "neo4j" / "plugins" / PLUGIN_FILE
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    built = build_plugin(loaded, installation, jdk, destination, check=check)
-    results.print(
-        f"{destination}: {len(loaded.registry)} procedures, {'built' if built else 'up to date'}",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+    built = install_plugin(settings, loaded, output, check=check)
+    jar, count = output or plugin_jar(settings), len(loaded.registry)
+    if as_json:
+        show_json({"jar": str(jar), "procedures": count, "built": built})
+        return
+    show_text(f"{jar}: {count} procedures, {'built' if built else 'up to date'}")
     if output is None:
         show_next("sidecypher down && sidecypher up", "lets Neo4j load it")
     else:

@@ -79,8 +79,15 @@ def load_procedures(settings: Settings) -> Loaded:
     return loaded
 
 
-def install_plugin(settings: Settings, loaded: Loaded, *, check: bool) -> bool:
-    """Put a plugin that fits the procedures where Neo4j loads it from.
+def plugin_jar(settings: Settings) -> Path:
+    """Return where the embedded Neo4j loads the plugin from."""
+    return settings.home / "neo4j" / "plugins" / PLUGIN_FILE
+
+
+def install_plugin(
+    settings: Settings, loaded: Loaded, destination: Path | None = None, *, check: bool
+) -> bool:
+    """Put a plugin that fits the procedures where Neo4j loads it from, or elsewhere.
 
     Returns:
         Whether it was built: one that fits is left as it is.
@@ -91,9 +98,9 @@ def install_plugin(settings: Settings, loaded: Loaded, *, check: bool) -> bool:
     # Asked first: without a JDK there is no use in fetching 140 MB.
     jdk = find_jdk(settings)
     installation = fetch_jars(settings)
-    plugins = settings.home / "neo4j" / "plugins"
-    plugins.mkdir(parents=True, exist_ok=True)
-    return build_plugin(loaded, installation, jdk, plugins / PLUGIN_FILE, check=check)
+    destination = destination or plugin_jar(settings)
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    return build_plugin(loaded, installation, jdk, destination, check=check)
 
 
 def build_plugin(
