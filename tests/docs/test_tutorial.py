@@ -9,7 +9,7 @@ import sys
 import neo4j
 import pytest
 from docs.pages import ROOT, blocks
-from fix_dev import Dev
+from fix_running import Running
 from neo4j.exceptions import Neo4jError
 
 from sidecypher.cli.lifecycle import read_status
@@ -50,7 +50,7 @@ class Reader:
             self.folder /= words[1]
         elif words == ["sidecypher", "dev"]:
             # A throw-away Neo4j before each start would tell the test nothing.
-            self.dev = Dev(self.environ, "--no-check", cwd=self.folder)
+            self.dev = Running(self.environ, "dev", "--no-check", cwd=self.folder)
             self.told = self.dev.printed
         else:
             done = subprocess.run(

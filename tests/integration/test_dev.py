@@ -8,8 +8,8 @@ import sys
 import neo4j
 import psutil
 import pytest
-from fix_dev import Dev
 from fix_modules import good, write
+from fix_running import Running
 
 from sidecypher.cli.lifecycle import read_status
 from sidecypher.runtime.process.state import read_state
@@ -31,12 +31,12 @@ def slow() -> Iterator[Text]:
 """
 
 
-class Folder(Dev):
+class Dev(Running):
     """`dev` on a folder of procedures."""
 
     def __init__(self, folder, environ, *options):
         self.folder = folder
-        super().__init__(environ, "--procedures", str(folder), *options)
+        super().__init__(environ, "dev", "--procedures", str(folder), *options)
 
     def save(self, file, content, expected):
         """Save a file; return what is printed for it, as soon as a text is in it."""
@@ -67,7 +67,7 @@ def settings(environ):
 @pytest.fixture(scope="module")
 def dev(folder, environ, settings):
     """A `dev` with a home of its own; Ctrl-C ends it without an error, and leaves nothing."""
-    made = Folder(folder, environ, "--no-check")
+    made = Dev(folder, environ, "--no-check")
     try:
         made.printed("Watching my")
         pids = [each.pid for each in read_state(settings.home).processes]
@@ -152,7 +152,7 @@ def test_a_broken_file_keeps_its_procedures(dev, session):
 @pytest.mark.timeout(400)
 def test_dev_uses_what_is_up_and_leaves_it_up(dev, folder, environ, settings):
     """A second `dev` on the same home watches too, restarts nothing, and its end stops nothing."""
-    second = Folder(folder, environ)
+    second = Dev(folder, environ)
     told = second.printed("Watching my")
 
     assert "Already up" in told

@@ -65,7 +65,7 @@ def test_a_home_of_another_is_told(tmp_path, environ, installation):
 
     done = up({**environ, "SIDECYPHER_HOME": str(tmp_path / "theirs/home")}, preexec_fn=_as_anybody)
 
-    assert_one_error(done, "Permission denied [SC-614]", "that you may write")
+    assert_one_error(done, "Permission denied [SC-614]", "Give yourself the right")
 
 
 def test_a_full_disk_is_told_and_no_plugin_is_left(tmp_path, environ, installation):

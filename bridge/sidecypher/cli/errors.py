@@ -54,9 +54,9 @@ def storage_failure(error: OSError) -> StorageFailed | None:
         '`x` cannot be written or read: No space left on device'
     """
     if error.errno in _NO_ROOM:
-        hint = "Make room on that disk, or name a home on another one with `--home`."
+        hint = "Make room on that disk, or use another one: `--home` names a home elsewhere."
     elif error.errno in _NO_RIGHT:
-        hint = "Name a home that you may write with `--home`, or give yourself the right."
+        hint = "Give yourself the right, or use another folder: `--home` names a home elsewhere."
     elif error.errno in _NO_FOLDER:
         hint = "Correct the path: `sidecypher config` tells all of them."
     else:

@@ -1,4 +1,4 @@
-"""A running `sidecypher dev`, and what it has printed."""
+"""A command of `sidecypher` that runs, and what it has printed."""
 
 import re
 import signal
@@ -9,12 +9,12 @@ import threading
 from fix_waiting import wait_until
 
 
-class Dev:
-    """Starts it with these options; `cwd` is where."""
+class Running:
+    """Starts a command; `cwd` is where."""
 
-    def __init__(self, environ, *options, cwd=None):
+    def __init__(self, environ, *arguments, cwd=None):
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "sidecypher", "dev", *options],
+            [sys.executable, "-m", "sidecypher", *arguments],
             env=environ,
             cwd=cwd,
             stdout=subprocess.PIPE,
