@@ -10,9 +10,10 @@ import psutil
 import pytest
 from fix_waiting import wait_until
 
-from sidecypher.runtime.errors import AlreadyRunning, RuntimeFailure, ServerFailed
+from sidecypher.runtime.errors import AlreadyRunning, NotRunning, RuntimeFailure, ServerFailed
 from sidecypher.runtime.process.child import Backoff
 from sidecypher.runtime.process.detached import launch_supervisor
+from sidecypher.runtime.process.restart import restart_process
 from sidecypher.runtime.process.state import State, read_state, state_file, write_state
 from sidecypher.runtime.process.stop import stop
 
@@ -135,6 +136,41 @@ def test_a_dead_process_comes_back(home):
     again = wait_until(lambda: (now := one(home, "fragile")).status == "ready" and now)
     assert again.pid != fragile.pid
     assert one(home, "steady").pid == steady.pid
+
+
+def test_one_process_is_restarted_from_outside(home):
+    """When the call returns its successor is ready, and the others were left alone."""
+    state = launch(home, child("first"), child("second"))
+
+    restart_process(home, "second")
+
+    again = one(home, "second")
+    assert (again.restarts, again.status) == (1, "ready")
+    assert again.pid != state.processes[1].pid
+    assert one(home, "first") == state.processes[0]
+    assert (home / "order").read_text().split() == ["second"]
+
+
+@pytest.mark.parametrize("name", ["third", "second"])
+def test_what_does_not_run_cannot_be_restarted(home, name):
+    """An unknown process, or one of a home that was stopped, is told by its name."""
+    launch(home, child("second"))
+    if name == "second":
+        stop(home)
+
+    with pytest.raises(NotRunning, match=f"`{name}` does not run"):
+        restart_process(home, name)
+
+
+def test_a_restart_that_never_gets_ready_ends(home):
+    """A successor has a bounded time to be ready, and the error says where to look."""
+    launch(home, child("once", before="import time; (home / 'seen').exists() and time.sleep(600)"))
+    (home / "seen").touch()
+
+    with pytest.raises(ServerFailed, match="`once` is not back again") as caught:
+        restart_process(home, "once", timeout=0.5)
+
+    assert "`sidecypher logs`" in caught.value.hint
 
 
 def test_a_process_that_keeps_dying_is_started_again_and_again(home):
