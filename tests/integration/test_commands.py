@@ -10,6 +10,7 @@ import httpx
 import psutil
 import pytest
 from docs.pages import ROOT, blocks
+from fix_modules import good, write
 from fix_waiting import wait_until
 
 from sidecypher.runtime.process.state import read_state
@@ -177,6 +178,25 @@ def test_what_cannot_become_a_procedure_is_told_with_the_reason(tmp_path, instal
     assert "A function cannot be called `mine.nnn" in done.stderr
     assert "mine.fine" not in done.stderr
     assert not jar.exists()
+
+
+def test_a_plugin_is_built_where_it_is_wanted(tmp_path, installation):
+    """`plugin build` tells jar and number of procedures, and leaves one that fits as it is."""
+    write(tmp_path, "my/word.py", good("kg.word"))
+    jar = tmp_path / "out/plugin.jar"
+    given = {"SIDECYPHER_PROCEDURES": str(tmp_path / "my")}
+    build = ("plugin", "build", "--no-check", "--output", str(jar))
+
+    first = run(tmp_path / "home", *build, "--json", **given)
+    before = jar.read_bytes()
+    again = run(tmp_path / "home", *build, **given)
+
+    facts = json.loads(first.stdout)
+    assert (facts["jar"], facts["built"]) == (str(jar), True)
+    assert "next: " not in first.stderr
+    assert again.stdout == f"{jar}: {facts['procedures']} procedures, up to date\n"
+    assert again.stderr.startswith("next: sidecypher up")
+    assert jar.read_bytes() == before
 
 
 def test_a_port_in_use_is_named_and_nothing_is_left(tmp_path, installation):

@@ -12,7 +12,7 @@ from sidecypher.cli.call import _value
 from sidecypher.cli.calling import statement
 from sidecypher.cli.commands import COMMANDS, load_command
 from sidecypher.cli.lifecycle import _sidecar
-from sidecypher.cli.output import show_error, show_json, show_table
+from sidecypher.cli.output import download_bar, show_error, show_json, show_table
 from sidecypher.errors import SidecypherError
 from sidecypher.settings import load_settings
 
@@ -330,3 +330,16 @@ def test_without_colours_nothing_is_coloured(clean_environment, home):
         )
 
         assert (bool(coloured), plain) == (True, []), arguments
+
+
+def test_a_bar_of_what_is_there_already_draws_nothing(capsys):
+    """Where no bytes are missing not even an empty line is printed; where some are, a bar is."""
+    with download_bar("Fetching"):
+        pass
+    nothing = capsys.readouterr()
+    with download_bar("Fetching") as on_bytes:
+        on_bytes(1, 2)
+        on_bytes(2, 2)
+
+    assert (nothing.out, nothing.err) == ("", "")
+    assert "Fetching" in capsys.readouterr().err

@@ -76,13 +76,19 @@ def show_error(error: SidecypherError) -> None:
 def download_bar(title: str) -> Iterator[OnBytes]:
     """Draw a bar while bytes arrive; nothing is drawn when none are missing."""
     columns = (TextColumn(title), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=notes) as progress:
-        task = None
+    progress = Progress(*columns, console=notes)
+    task = None
 
-        def on_bytes(done: int, total: int) -> None:
-            nonlocal task
-            if task is None:
-                task = progress.add_task(title, total=total)
-            progress.update(task, completed=done, total=total)
+    def on_bytes(done: int, total: int) -> None:
+        nonlocal task
+        if task is None:
+            progress.start()
+            task = progress.add_task(title, total=total)
+        progress.update(task, completed=done, total=total)
 
+    try:
         yield on_bytes
+    finally:
+        # It would end a line also where it has drawn none.
+        if task is not None:
+            progress.stop()
