@@ -1,6 +1,7 @@
 """`sidecypher doctor`: look at all that must hold, and change nothing."""
 
 import os
+import sys
 
 import typer
 
@@ -30,6 +31,8 @@ def doctor(
     sidecypher doctor --home /tmp/second --json
     ```
     """
+    # To load a module of procedures leaves nothing beside it.
+    sys.dont_write_bytecode = True
     # What fails is told by the checks, and not a second time by the log.
     configure_logging("ERROR", "console")
     with Subject({"home": home, "procedures": procedures}, os.environ, config) as subject:

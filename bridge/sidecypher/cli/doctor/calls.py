@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sidecypher.cli.calling import call_procedure
 from sidecypher.cli.doctor.findings import CannotTell, Finding, ok
-from sidecypher.cli.doctor.subject import START, Subject
+from sidecypher.cli.doctor.subject import Subject
 
 _NOBODY: Final = "sidecypher-doctor"
 
@@ -13,7 +13,7 @@ _NOBODY: Final = "sidecypher-doctor"
 def look_at_call(subject: Subject) -> Finding:
     """Make a call from Neo4j to the sidecar and back."""
     if not subject.sidecars:
-        raise CannotTell("no sidecar runs", START)
+        raise CannotTell("no sidecar runs", subject.way_to_start)
     found = call_procedure(subject.graph().driver, "sidecypher.info", [])
     told = found.records[0]
     return ok(f"Neo4j reaches the sidecar of process {told['pid']}, version {told['version']}")

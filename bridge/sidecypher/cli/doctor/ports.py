@@ -15,12 +15,13 @@ def look_at_ports(subject: Subject) -> Finding:
     """Tell whether the ports that are asked for are free; of own programs also which has them."""
     if subject.runs:
         return ok("they are those of what runs in this home")
-    asked_for = list(_asked_for(subject))
+    own = {port for each in subject.sidecars for port in (each.port, each.http)}
+    asked_for = [(use, port) for use, port in _asked_for(subject) if port not in own]
     taken = [f"{port} for {use} is taken{_by(port)}" for use, port in asked_for if _is_taken(port)]
     if taken:
         return error("; ".join(taken), "Stop that program, set another port, or 0 for a free one.")
     if not asked_for:
-        return ok("none is asked for; a start takes free ones")
+        return ok("no other is asked for" if own else "none is asked for; a start takes free ones")
     return ok(", ".join(f"{port} for {use} is free" for use, port in asked_for))
 
 

@@ -6,7 +6,7 @@ from typing import Final
 from sidecypher.catalogue import Catalogue
 from sidecypher.cli.doctor.findings import Finding, error, named, ok, warn
 from sidecypher.cli.doctor.java import compiler_of
-from sidecypher.cli.doctor.subject import START, Subject
+from sidecypher.cli.doctor.subject import Subject
 from sidecypher.cli.prepare import PLUGIN_FILE
 from sidecypher.errors import SidecypherError
 from sidecypher_plugin.builder import CORE_JAR, is_current, read_catalogue, read_inputs
@@ -29,8 +29,10 @@ def look_at_modules(subject: Subject) -> Finding:
 def look_at_plugin(subject: Subject) -> Finding:
     """Compare the plugin with the procedures of the sidecar that runs, or else with those found."""
     jar = subject.settings.home / "neo4j" / "plugins" / PLUGIN_FILE
+    if not jar.exists() and subject.settings.neo4j_uri:
+        return ok("there is none in the home; see what Neo4j offers")
     if not jar.exists():
-        return warn("it is not built yet", START)
+        return warn("it is not built yet", subject.way_to_start)
     try:
         built = read_catalogue(jar)
     except SidecypherError as problem:

@@ -1,7 +1,7 @@
 """What runs in the home: the supervisor with its processes, and each sidecar."""
 
 from sidecypher.cli.doctor.findings import Finding, error, ok, warn
-from sidecypher.cli.doctor.subject import START, Subject
+from sidecypher.cli.doctor.subject import Subject
 from sidecypher.errors import SidecypherError
 from sidecypher.rendezvous import Announcement
 
@@ -9,8 +9,10 @@ from sidecypher.rendezvous import Announcement
 def look_at_processes(subject: Subject) -> Finding:
     """Tell whether the supervisor and its processes run, and how often one was restarted."""
     state = subject.state
+    if subject.settings.neo4j_uri and not subject.runs:
+        return ok("there is none; Neo4j is the one that `neo4j_uri` names")
     if state is None:
-        return warn("nothing was started in this home yet", START)
+        return warn("nothing was started in this home yet", subject.way_to_start)
     if not state.alive:
         left = [each.name for each in state.orphans]
         if left:
@@ -18,7 +20,7 @@ def look_at_processes(subject: Subject) -> Finding:
                 f"the supervisor was killed, and {', '.join(left)} went on without it",
                 "Run `sidecypher up`: it stops them and starts everything.",
             )
-        return warn("nothing runs", START)
+        return warn("nothing runs", subject.way_to_start)
     down = [each.name for each in state.processes if not each.alive]
     if down or state.status != "ready":
         what = f"not running: {', '.join(down)}" if down else f"the supervisor is {state.status}"
@@ -36,7 +38,7 @@ def look_at_processes(subject: Subject) -> Finding:
 def look_at_sidecars(subject: Subject) -> Finding:
     """Tell whether each sidecar is ready, and how its shared objects are."""
     if not subject.sidecars:
-        return warn("no sidecar runs", START)
+        return warn("no sidecar runs", subject.way_to_start)
     problems = [
         f"process {each.pid}: {problem}"
         for each in subject.sidecars

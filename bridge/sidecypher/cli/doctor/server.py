@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Final
 
-from sidecypher.cli.doctor.findings import Finding, error, named, ok, warn
+from sidecypher.cli.doctor.findings import CannotTell, Finding, error, named, ok, warn
 from sidecypher.cli.doctor.subject import Subject
 from sidecypher.runtime import load_lock
 from sidecypher_schema import Graph
@@ -17,7 +17,12 @@ _CLOCK_SECONDS: Final = 2.0
 
 def look_at_server(subject: Subject) -> Finding:
     """Tell version and edition of Neo4j."""
-    server = subject.graph().server()
+    try:
+        server = subject.graph().server()
+    except CannotTell as unknown:
+        if subject.settings.neo4j_uri or subject.runs:
+            return error(unknown.why, unknown.way_out)
+        raise
     whose = "named by `neo4j_uri`" if subject.settings.neo4j_uri else "the embedded one"
     told = f"Neo4j {server.version} {server.edition}, {whose}"
     tested = [load_lock(lane).neo4j for lane in ("lts", "current")]
@@ -55,7 +60,7 @@ def look_at_offered(subject: Subject) -> Finding:
     )
     hidden = hidden_by(allowed[0]["value"] if allowed else "*", missing)
     if hidden:
-        spaces = ",".join(sorted({f"{name.rpartition('.')[0]}.*" for name in hidden}))
+        spaces = ",".join(sorted({f"{name.partition('.')[0]}.*" for name in hidden}))
         return error(
             f"`{_ALLOW_LIST}` hides {named(hidden)}",
             f"Add `{spaces}` to that line of neo4j.conf, and restart Neo4j.",

@@ -25,8 +25,6 @@ CONNECT_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 15.0
 """How long the sidecar may take for an answer; GitHub may be behind it."""
 
-START: Final = "Run `sidecypher up`."
-
 
 class Subject:
     """One installation; nothing of it is changed.
@@ -73,6 +71,12 @@ class Subject:
         """Whether a supervisor runs in the home."""
         return self.state is not None and self.state.alive
 
+    @property
+    def way_to_start(self) -> str:
+        """What to do where nothing runs: a Neo4j of one's own has a sidecar of its own."""
+        command = "serve" if self.settings.neo4j_uri else "up"
+        return f"Run `sidecypher {command}`."
+
     @cached_property
     def sidecars(self) -> list[Announcement]:
         """Sidecars that run."""
@@ -107,7 +111,7 @@ class Subject:
     def _connected(self) -> Graph:
         address = bolt_address(self.settings)
         if address is None or not (self.settings.neo4j_uri or self.runs):
-            raise CannotTell("Neo4j does not run", START)
+            raise CannotTell("Neo4j does not run", self.way_to_start)
         uri, auth = address
         driver = neo4j.GraphDatabase.driver(
             uri,

