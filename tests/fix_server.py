@@ -21,6 +21,7 @@ from sidecypher_procedures.github.replay import serving
 from sidecypher_schema import migrate
 
 PROCEDURES = Path(__file__).parent / "procedures"
+EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 
 
 class Server:
@@ -138,7 +139,7 @@ def github(payloads):
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory, github):
-    """Neo4j and sidecar, with the procedures of tests/procedures beside the shipped ones."""
+    """Neo4j and sidecar, with the procedures of tests and examples beside the shipped ones."""
     environ = {
         "SIDECYPHER_GITHUB_BASE_URL": github.url,
         "SIDECYPHER_GITHUB_WEBHOOK_SECRET": SECRET,
@@ -164,7 +165,7 @@ def _up(home, *options, **environ):
     environ = {
         **os.environ,
         "SIDECYPHER_HOME": str(home),
-        "SIDECYPHER_PROCEDURES": str(PROCEDURES),
+        "SIDECYPHER_PROCEDURES": f"{PROCEDURES},{EXAMPLES / 'procedures'}",
         "SIDECYPHER_LOG_LEVEL": "DEBUG",
         # Small enough to be filled by a test.
         "SIDECYPHER_QUEUE_LIMIT": "100",

@@ -22,7 +22,14 @@ from sidecypher.cli.doctor.report import as_json, is_well, show
 from sidecypher.cli.doctor.subject import Subject
 from sidecypher.credentials import load_credentials
 from sidecypher.errors import SidecypherError
-from sidecypher.runtime import ProcessState, State, each_java, find_javac
+from sidecypher.runtime import (
+    Installation,
+    ProcessState,
+    State,
+    each_java,
+    find_javac,
+    load_compiler_lock,
+)
 from sidecypher.runtime.process.state import write_state
 
 SECRET = "hunter2-hunter2"
@@ -154,14 +161,25 @@ def test_a_lane_that_is_not_set_needs_no_java(javas, subject):
     assert "`current` has none, it needs 25" in found.found
 
 
-def test_without_a_compiler_only_building_is_out_of_reach(javas, subject):
-    """A JRE runs what is built; the plugin cannot be built anew."""
+def test_without_a_compiler_one_will_be_fetched(javas, subject):
+    """Where there is only a JRE, Eclipse's compiler comes over the network."""
     javas(17)
     found = java.look_at_compiler(subject(PATH=""))
 
     assert found.state == "WARN"
-    assert "a plugin cannot be built" in found.found
-    assert "Install a JDK" in found.way_out
+    assert "Eclipse's is not fetched yet" in found.found
+    assert "needs the network once" in found.way_out
+
+
+def test_the_compiler_that_was_fetched_is_told(javas, subject):
+    """Where there is only a JRE, it runs Eclipse's compiler once that is there."""
+    javas(17)
+    looked_at = subject(PATH="")
+    [jar] = Installation(load_compiler_lock(), looked_at.settings.cache_dir).jars("compiler")
+    jar.parent.mkdir(parents=True)
+    jar.touch()
+
+    assert java.look_at_compiler(looked_at).found.startswith("`ecj` of ")
 
 
 def test_a_home_that_is_not_made_yet_has_room(subject):
