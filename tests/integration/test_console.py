@@ -6,6 +6,7 @@ import pytest
 from fix_console import HOSTILE_FAILURE, HOSTILE_MODULE
 from fix_waiting import wait_until
 from markupsafe import escape
+from openapi_schema_validator import OAS31Validator
 
 from sidecypher.rendezvous import Announcement, Membership, read_rendezvous
 
@@ -176,6 +177,21 @@ def test_failed_calls_are_told_by_id_and_code_alone(shown):
     assert (second["callId"], second["code"]) == (reply["id"], "kg.code")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", second["at"])
     assert "secret" not in str(shown.calls())
+
+
+@pytest.mark.parametrize("path", ["/v1/calls", "/v1/modules"])
+def test_answers_are_as_the_document_says(shown, path):
+    """What is told of calls and modules fits the schemas of `/openapi.json`."""
+    begun = shown.begin()
+    shown.call("shown.fail", "no")
+    document = shown.http.get("/openapi.json", headers=shown.bearer).json()
+    answers = document["paths"][path]["get"]["responses"]["200"]["content"]
+
+    told = shown.http.get(path, headers=shown.bearer).json()
+
+    OAS31Validator(answers["application/json"]["schema"]).validate(told)
+    shown.state.go.set()
+    begun.reply()
 
 
 def test_only_so_many_failed_calls_are_kept(shown):

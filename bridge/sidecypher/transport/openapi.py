@@ -4,6 +4,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from sidecypher.catalogue import Catalogue, FunctionEntry, ParameterEntry, ProcedureEntry
+from sidecypher.transport.openapi_operator import OPERATOR_PATHS, answers
 
 STREAM_TYPE: Final = "application/x-ndjson"
 """What a client accepts that wants rows line by line, as they come."""
@@ -143,7 +144,7 @@ def schema_of(kind: str, *, nullable: bool) -> Schema:
 
 
 def openapi(catalogue: Catalogue) -> Schema:
-    """Return the document: one path for each procedure and each function.
+    """Return the document: a path for each procedure and function, and those for who runs them.
 
     Example:
         >>> openapi(Catalogue.build([]))["openapi"]
@@ -161,7 +162,7 @@ def openapi(catalogue: Catalogue) -> Schema:
             "description": "Procedures over HTTP. There is no transaction: `ctx.run` fails.",
         },
         "security": [{"token": []}],
-        "paths": paths,
+        "paths": paths | OPERATOR_PATHS,
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "schemas": {**TYPES, "Problem": _PROBLEM},
@@ -218,7 +219,7 @@ def _evaluate(entry: FunctionEntry) -> Schema:
 
 
 def _operation(
-    entry: ProcedureEntry | FunctionEntry, identity: str, answers: dict[str, Schema], tag: str
+    entry: ProcedureEntry | FunctionEntry, identity: str, given: dict[str, Schema], tag: str
 ) -> Schema:
     return {
         "operationId": identity.replace(" ", ":"),
@@ -241,18 +242,7 @@ def _operation(
             "required": True,
             "content": {"application/json": {"schema": _arguments(entry.parameters)}},
         },
-        "responses": {
-            "200": {
-                "description": "What it gives.",
-                "content": {kind: {"schema": schema} for kind, schema in answers.items()},
-            },
-            "default": {
-                "description": "It failed.",
-                "content": {
-                    "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}
-                },
-            },
-        },
+        "responses": answers("200", "What it gives.", given),
     }
 
 
