@@ -160,7 +160,7 @@ class CypherError(CallError):
 
 
 class CallCancelled(CallError):
-    """The caller has gone, its transaction was terminated, or the sidecar has stopped it."""
+    """The caller has gone, its transaction was terminated, or it was cancelled in the sidecar."""
 
     code = "SC-207"
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 
 import pytest
 import structlog
@@ -243,3 +244,31 @@ def test_an_error_without_own_code_is_counted_by_its_class(telemetry):
     telemetry.refused(CallState("call-1", "kg.a", "", ""), CallError("", code="SC-207"))
 
     assert samples(telemetry, "sidecypher_calls_total") == {("kg.a", "SC-207"): 1}
+
+
+def test_numbers_are_summed_up_for_a_person(telemetry, observe):
+    """Refused and failed calls are errors, closed ones are not; times are bounds of buckets."""
+    for seconds in (0.0004, 0.003, 0.004, 60.0):
+        observe("kg.a").failed(ProcedureFailed(""), seconds)
+    observe("kg.a").closed()
+    telemetry.refused(CallState("call-1", "kg.a", "", ""), ArgumentError(""))
+    telemetry.refused(CallState("call-2", "kg.b", "", ""), ArgumentError(""))
+
+    found = telemetry.calls.summaries()
+
+    assert (found["kg.a"].calls, found["kg.a"].errors) == (6, 5)
+    assert found["kg.a"].mean == pytest.approx(60.0074 / 5)
+    assert (found["kg.a"].half, found["kg.a"].most) == (0.005, math.inf)
+    assert (found["kg.b"].calls, found["kg.b"].mean, found["kg.b"].half) == (1, None, None)
+
+
+def test_failed_calls_are_remembered_by_code(telemetry, observe):
+    """What is kept of a failed call is what is logged of it; what went well is not kept."""
+    observe("kg.a").failed(ProcedureFailed(SECRET), 0.1)
+    observe("kg.a").closed()
+
+    [kept] = telemetry.failed_calls.latest()
+
+    assert (kept.call_id, kept.name, kept.code, kept.user) == ("call-1", "kg.a", "SC-202", "ann")
+    assert (kept.database, kept.seconds) == ("people", 0.1)
+    assert SECRET not in str(kept)

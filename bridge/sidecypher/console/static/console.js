@@ -5,29 +5,39 @@
 // soon as it is not certain any more that the same sidecar still answers.
 
 const REFRESH_MILLISECONDS = 2000;
+const ANSWER_MILLISECONDS = 10_000;
 
 const byId = (id) => document.getElementById(id);
 const root = document.documentElement;
 let token = null;
 
-function tell(text) {
-  byId("news").textContent = text;
+// What has not changed is not announced again.
+function setText(element, text) {
+  if (element !== undefined && element.textContent !== text) element.textContent = text;
 }
+
+// What came of the last click stays until the next one; how the sidecar is changes by itself.
+const tell = (text) => setText(byId("news"), text);
+const tellState = (text) => setText(byId("state"), text);
+
+// A sidecar that has stopped without ending would be waited for without end.
+const request = (path, options = {}) =>
+  fetch(path, { ...options, signal: AbortSignal.timeout(ANSWER_MILLISECONDS) });
 
 // Keeping the page up to date
 
 async function refresh() {
-  const answer = await fetch("/");
+  const answer = await request("/");
   if (!answer.ok) throw new Error(`status ${answer.status}`);
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   const { generation, catalogue } = fresh.documentElement.dataset;
   if (generation !== root.dataset.generation) {
     forget();
-    tell("Another sidecar answers here now. Load the page again.");
+    tellState("Another sidecar answers here now. Load the page again.");
   } else if (catalogue !== root.dataset.catalogue) {
-    tell("Procedures have changed. Load the page again to see them.");
+    tellState("Procedures have changed. Load the page again to see them.");
   } else {
-    tell("");
+    tellState("");
   }
   for (const part of fresh.querySelectorAll("[data-live]")) {
     const old = byId(part.id);
@@ -39,10 +49,6 @@ async function refresh() {
   }
 }
 
-function setText(cell, text) {
-  if (cell !== undefined && cell.textContent !== text) cell.textContent = text;
-}
-
 async function keepUpToDate() {
   if (byId("refresh").checked && !document.hidden) {
     try {
@@ -50,7 +56,7 @@ async function keepUpToDate() {
       if (token !== null) await showCalls();
     } catch {
       forget();
-      tell("The sidecar does not answer.");
+      tellState("The sidecar does not answer.");
     }
   }
   setTimeout(keepUpToDate, REFRESH_MILLISECONDS);
@@ -58,9 +64,8 @@ async function keepUpToDate() {
 
 // Calls
 
-async function ask(path, options = {}) {
-  return fetch(path, { ...options, headers: { Authorization: `Bearer ${token}` } });
-}
+const ask = (path, options = {}) =>
+  request(path, { ...options, headers: { Authorization: `Bearer ${token}` } });
 
 function forget(problem = "") {
   token = null;
@@ -170,7 +175,7 @@ async function cancel({ callId, name }) {
     await showCalls();
   } catch {
     forget();
-    tell("The sidecar does not answer.");
+    tellState("The sidecar does not answer.");
   }
 }
 
