@@ -8,7 +8,7 @@ from contextlib import nullcontext
 
 import pytest
 from benchmarks import __main__ as benchmark
-from benchmarks import github, runs
+from benchmarks import console, github, runs
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +68,13 @@ def test_a_quick_benchmark_of_github_measures_every_figure(measurement, run, cap
 
     told = capsys.readouterr().out
     assert [figure.name for figure in github.FIGURES if f"| {figure.title} " not in told] == []
+
+
+def test_a_quick_benchmark_of_the_console_measures_every_figure(monkeypatch, capsys):
+    """A small run prints a line for each figure; it needs no installation."""
+    monkeypatch.setattr(sys, "argv", [console.__name__, "--quick"])
+
+    console.main()
+
+    told = capsys.readouterr().out
+    assert [figure.name for figure in console.FIGURES if f"| {figure.title} " not in told] == []

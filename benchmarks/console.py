@@ -1,0 +1,90 @@
+"""`python -m benchmarks.console`: how large the console page is, and how long it takes."""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median, quantiles
+
+import httpx
+
+from benchmarks.figures import Bar, Figure, summarise
+from benchmarks.measures import Samples
+from benchmarks.report import table
+from sidecypher.app import Sidecar
+from sidecypher.rendezvous import running_sidecars
+from sidecypher.settings import load_settings
+
+_PARTS = ("/", "/console.css", "/console.js")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is measured.
+
+    Attributes:
+        requests: Times each address is asked for, in turns.
+        runs: How often all of it is measured.
+    """
+
+    requests: int = 1_000
+    runs: int = 3
+
+
+QUICK = Scale(requests=20, runs=1)
+
+FIGURES = (
+    Figure("size", "page, style and script", "kB", lambda s: s["bytes"] / 1e3, Bar(100)),
+    Figure("page", "page, p50", "ms", lambda s: s["page"] * 1e3),
+    Figure("page_p99", "page, p99", "ms", lambda s: s["page_p99"] * 1e3, Bar(100)),
+    Figure("live", "`/livez`, p50", "ms", lambda s: s["live"] * 1e3),
+    Figure("page_to_live", "page / `/livez`", "x", lambda s: s["page"] / s["live"]),
+)
+
+
+def main() -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.console", description=main.__doc__)
+    parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
+    scale = QUICK if parser.parse_args().quick else Scale()
+    with serving() as client:
+        print(table(summarise([measure(client, scale) for _ in range(scale.runs)], FIGURES)))
+
+
+@contextmanager
+def serving() -> Iterator[httpx.Client]:
+    """Start a sidecar with the shipped procedures; give a client of its HTTP side."""
+    with tempfile.TemporaryDirectory() as home:
+        sidecar = Sidecar(load_settings({"home": home, "log_level": "ERROR"}, {}))
+        sidecar.start()
+        [own] = running_sidecars(Path(home) / "run")
+        with httpx.Client(base_url=f"http://127.0.0.1:{own.http}", trust_env=False) as client:
+            yield client
+        sidecar.stop()
+
+
+def measure(client: httpx.Client, scale: Scale) -> Samples:
+    """Take every sample once; the page and `/livez` take turns."""
+    taken: dict[str, list[float]] = {"/": [], "/livez": []}
+    for _ in range(scale.requests):
+        for path, seconds in taken.items():
+            seconds.append(_seconds(client, path))
+    return {
+        "bytes": sum(len(client.get(path).content) for path in _PARTS),
+        "page": median(taken["/"]),
+        "page_p99": quantiles(taken["/"], n=100)[98],
+        "live": median(taken["/livez"]),
+    }
+
+
+def _seconds(client: httpx.Client, path: str) -> float:
+    begun = time.perf_counter()
+    client.get(path).raise_for_status()
+    return time.perf_counter() - begun
+
+
+if __name__ == "__main__":
+    main()
