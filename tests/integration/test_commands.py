@@ -13,6 +13,7 @@ from docs.pages import ROOT, blocks
 from fix_modules import good, write
 from fix_waiting import wait_until
 
+from sidecypher.runtime import load_api_lock, load_compiler_lock
 from sidecypher.runtime.process.state import read_state
 
 
@@ -197,6 +198,28 @@ def test_a_plugin_is_built_where_it_is_wanted(tmp_path, installation):
     assert again.stdout == f"{jar}: {facts['procedures']} procedures, up to date\n"
     assert again.stderr.startswith("next: sidecypher up")
     assert jar.read_bytes() == before
+
+
+def test_a_plugin_that_no_server_tries_needs_no_server(tmp_path):
+    """`plugin build --no-check` fetches what plugins are compiled against, and not Neo4j."""
+    (tmp_path / "mine.py").write_text(
+        'from sidecypher import function\n@function("mine.fine")\ndef fine() -> int: ...\n'
+    )
+    cache, jar = tmp_path / "cache", tmp_path / "out.jar"
+
+    done = run(
+        tmp_path / "home",
+        *("plugin", "build", "--no-check", "--output", str(jar)),
+        SIDECYPHER_PROCEDURES=str(tmp_path),
+        SIDECYPHER_CACHE_DIR=str(cache),
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert jar.exists()
+    fetched = {each.name for each in cache.glob("jars/*.jar")}
+    assert fetched - {each.file_name for each in load_compiler_lock().jars} == {
+        each.file_name for each in load_api_lock().jars
+    }
 
 
 def test_a_port_in_use_is_named_and_nothing_is_left(tmp_path, installation):

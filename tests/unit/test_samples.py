@@ -1,10 +1,10 @@
 """The call of a procedure or function that is offered for copying."""
 
 import pytest
+from sidecypher.console.samples import sample_call
 
 from sidecypher.catalogue import ColumnEntry, DefaultEntry, FunctionEntry, ParameterEntry
 from sidecypher.catalogue import ProcedureEntry as Entry
-from sidecypher.console.samples import sample_call
 from sidecypher.console.view import bound, duration
 
 VALUE = (ColumnEntry("value", "STRING"), ColumnEntry("score", "FLOAT"))

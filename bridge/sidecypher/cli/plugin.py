@@ -35,7 +35,8 @@ def build(
 
     Nothing is built when a module cannot be loaded or Neo4j does not start with the result; a
     plugin that was there stays. Neo4j reads plugins at its start, so it must be started again
-    afterwards.
+    afterwards. With `--output` and `--no-check` only the jars that plugins are compiled against are
+    fetched, 1.5 MB instead of 140 MB.
 
     ```sh
     sidecypher plugin build --procedures my --output build/sidecypher.jar

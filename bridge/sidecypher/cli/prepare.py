@@ -25,14 +25,23 @@ from sidecypher_plugin.compiler import Compiler, eclipse, javac
 PLUGIN_FILE = "sidecypher.jar"
 
 
+def fetch_api_jars(settings: Settings) -> Installation:
+    """Fetch the few jars that plugins are compiled against, and check them.
+
+    Raises:
+        DownloadFailed: A jar cannot be had.
+    """
+    return fetch(load_api_lock(), settings.cache_dir, settings.maven_url or MAVEN_CENTRAL)
+
+
 def fetch_jars(settings: Settings) -> Installation:
     """Fetch the jars of Neo4j that are missing, and check all of them.
 
     Raises:
         DownloadFailed: A jar cannot be had.
     """
+    fetch_api_jars(settings)
     mirror = settings.maven_url or MAVEN_CENTRAL
-    fetch(load_api_lock(), settings.cache_dir, mirror)
     with download_bar("Fetching Neo4j") as on_bytes:
         lock = load_lock(settings.lane).only("lib", "plugins")
         return fetch(lock, settings.cache_dir, mirror, on_bytes)
@@ -97,7 +106,9 @@ def install_plugin(
     """
     # Asked first: without a JDK there is no use in fetching 140 MB.
     jdk = find_jdk(settings)
-    installation = fetch_jars(settings)
+    # Neo4j itself is wanted where it will start, here or for the check.
+    starts = check or destination is None
+    installation = fetch_jars(settings) if starts else fetch_api_jars(settings)
     destination = destination or plugin_jar(settings)
     destination.parent.mkdir(parents=True, exist_ok=True)
     return build_plugin(loaded, installation, jdk, destination, check=check)
