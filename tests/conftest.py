@@ -31,6 +31,7 @@ pytest_plugins = [
     "fix_usage",
     "fix_browser",
     "fix_console",
+    "fix_containers",
 ]
 
 

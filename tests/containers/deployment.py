@@ -1,0 +1,158 @@
+"""docker/compose.yml with procedures and secrets of tests, brought up by testcontainers."""
+
+import contextlib
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+from functools import cached_property
+from pathlib import Path
+
+import docker
+import neo4j
+from fix_waiting import wait_until
+from testcontainers.compose import DockerCompose
+
+ROOT = Path(__file__).parents[2]
+SERVICES = ("loopback", "neo4j", "sidecar")
+GITHUB_TOKEN = "ghp_" + 36 * "t"
+
+# Settings of the plugin that tests count on, and a JVM that need not live long.
+_SETTINGS = """
+services:
+  neo4j:
+    environment:
+      SIDECYPHER_QUEUE_LIMIT: 100
+      SIDECYPHER_AVAILABILITY: test.off=OFF
+      SIDECYPHER_TRACE_CONTEXT: "true"
+      JAVA_TOOL_OPTIONS: -XX:TieredStopAtLevel=1
+"""
+
+
+class _Compose(DockerCompose):
+    """With the command of an engine, and a name that no other project has."""
+
+    engine = None
+    project = "sidecypher-test"
+
+    @cached_property
+    def compose_command_property(self):
+        files = (word for file in self.compose_file_name for word in ("--file", file))
+        return [*self.engine.compose, "--project-name", self.project, *files]
+
+
+class Deployment:
+    """The containers of docker/compose.yml.
+
+    Attributes:
+        password: Of the user neo4j.
+        secrets: What must be in no output and no description of a container.
+        bolt: Port of Neo4j on this machine.
+    """
+
+    def __init__(self, engine, folder):
+        self.engine = engine
+        self.folder = folder
+        self.password = secrets.token_hex(16)
+        self.secrets = (self.password, GITHUB_TOKEN)
+        self.bolt, browser = _free_ports(2)
+        _prepare(folder, engine, self.password, {"BOLT_PORT": self.bolt, "BROWSER_PORT": browser})
+        self._compose = _Compose(
+            folder, compose_file_name=["compose.yml", "github-token.yml", "test.yml"], wait=False
+        )
+        self._compose.engine = engine
+        self._client = docker.from_env()
+
+    @contextlib.contextmanager
+    def up(self):
+        """Build the images, start the containers and wait until all are healthy."""
+        self.command("build")
+        try:
+            self._compose.start()
+            self.await_healthy()
+            yield self
+        finally:
+            self.down()
+
+    def command(self, *arguments):
+        """Run `docker compose`."""
+        command = [*self._compose.compose_command_property, *arguments]
+        return subprocess.run(
+            command, cwd=self.folder, capture_output=True, text=True, check=True
+        ).stdout
+
+    def down(self):
+        """Remove containers, volumes and network."""
+        # Podman removes no container while others share its network.
+        self.command("rm", "--stop", "--force", "neo4j", "sidecar")
+        self._compose.stop()
+
+    def container(self, service):
+        [found] = self._client.containers.list(all=True, filters=self._labels(service))
+        return found
+
+    def left(self):
+        """Tell which containers, volumes and networks of the project there are."""
+        only = self._labels()
+        kinds = (self._client.containers, self._client.volumes, self._client.networks)
+        options = ({"all": True}, {}, {})
+        return [
+            each.name
+            for kind, option in zip(kinds, options, strict=True)
+            for each in kind.list(filters=only, **option)
+        ]
+
+    def _labels(self, service=None):
+        labels = [f"com.docker.compose.project={self._compose.project}"]
+        return {"label": labels + ([f"com.docker.compose.service={service}"] if service else [])}
+
+    def await_healthy(self, *services):
+        for service in services or ("neo4j", "sidecar"):
+            wait_until(lambda each=service: self._is_healthy(each), 180)
+
+    def _is_healthy(self, service):
+        container = self.container(service)
+        self.engine.check_health(container.name)
+        container.reload()
+        return container.attrs["State"]["Health"]["Status"] == "healthy"
+
+    def run(self, service, *command):
+        """Run a command in a container; return its exit code and what it printed."""
+        done = self.container(service).exec_run(list(command), demux=True)
+        out, err = done.output
+        return subprocess.CompletedProcess(
+            command, done.exit_code, (out or b"").decode(), (err or b"").decode()
+        )
+
+    def driver(self, **options):
+        uri = f"bolt://127.0.0.1:{self.bolt}"
+        return neo4j.GraphDatabase.driver(uri, auth=("neo4j", self.password), **options)
+
+
+def _prepare(folder, engine, password, variables):
+    """Fill a folder as a user would: wheel, procedures, secrets and variables."""
+    shutil.copytree(ROOT / "docker", folder, ignore=shutil.ignore_patterns("secrets", "*.whl"))
+    shutil.copytree(ROOT / "tests" / "procedures", folder / "procedures", dirs_exist_ok=True)
+    (folder / "test.yml").write_text(_SETTINGS)
+    lines = [f"{name}={value}\n" for name, value in (variables | engine.images).items()]
+    (folder / ".env").write_text("".join(lines))
+    if not engine.names_projects:
+        compose = (folder / "compose.yml").read_text()
+        (folder / "compose.yml").write_text(compose.replace("name: sidecypher\n", "", 1))
+    (folder / "secrets").mkdir(mode=0o700)
+    for name, secret in (
+        ("neo4j-auth", f"neo4j/{password}"),
+        ("neo4j-password", password),
+        ("github-token", GITHUB_TOKEN),
+    ):
+        (folder / "secrets" / name).write_text(secret)
+        (folder / "secrets" / name).chmod(0o644)
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder]
+    subprocess.run([*build, ROOT], check=True)
+
+
+def _free_ports(number):
+    with contextlib.ExitStack() as stack:
+        taken = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)]
+        return [each.getsockname()[1] for each in taken]
