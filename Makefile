@@ -48,8 +48,9 @@ demo: $(VENV)/ready $(CORE)
 	@$(BIN)/sidecypher demo $(if $(KEEP),--keep)
 
 test: export SIDECYPHER_TEST_SLOWER ?= 5
+# Maven and the JVM of its tests are gone before they have earned what optimizing their code costs.
 test: $(VENV)/ready $(CORE)
-	$(MVN) test
+	JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 $(MVN) test
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadgroup --no-loadscope-reorder
 
 # The tests of faults, REPEAT times in a row; the first failure ends it. What takes long is short here.
