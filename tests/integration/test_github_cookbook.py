@@ -7,7 +7,6 @@ import pytest
 from docs.pages import cypher_blocks, section
 from fix_github import BOB
 
-from sidecypher.cli.demo import PARAMETERS
 from sidecypher_schema import split
 
 COOKBOOK = section("docs/github.md", "Cookbook")
@@ -25,6 +24,7 @@ QUERIES = [block.text for block in cypher_blocks("github") if block.text in f"{C
     MISPLACED,
 ) = QUERIES
 HELLO = {"owner": "Codertocat", "repo": "Hello-World"}
+OF_THE_SEED = {"owner": "Codertocat", "repoName": "Hello-World", "issueNumber": 1, "prNumber": 2}
 # Thirteen issues, which no longer exist on GitHub itself.
 MANY = {
     "owner": "octokit-fixture-org",
@@ -158,7 +158,7 @@ def test_the_queries_of_the_seed_find_what_was_merged(session):
     """The three examples run as they are written, on nodes that no one made by hand."""
     script = files("sidecypher.cli.demo").joinpath("queries.cypher").read_text("utf-8")
     issue, pull, repository = (
-        session.run(statement.text, PARAMETERS).data() for statement in split(script).statements
+        session.run(statement.text, OF_THE_SEED).data() for statement in split(script).statements
     )
 
     assert "Spelling error in the README file" in [row["title"] for row in issue]

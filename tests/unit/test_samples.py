@@ -1,7 +1,7 @@
 """The call of a procedure or function that is offered for copying."""
 
 import pytest
-from sidecypher.console.samples import sample_call
+from sidecypher.samples import sample_call
 
 from sidecypher.catalogue import ColumnEntry, DefaultEntry, FunctionEntry, ParameterEntry
 from sidecypher.catalogue import ProcedureEntry as Entry
