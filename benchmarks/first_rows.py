@@ -13,6 +13,7 @@ from benchmarks.measures import Samples
 from benchmarks.report import table
 
 _ROOT = Path(__file__).parents[1]
+_LEFT_OUT = ("SIDECYPHER_", "JAVA", "PYTHON", "VIRTUAL_ENV")
 _ROW = "│"
 """What a row of a table that the demo prints begins with."""
 
@@ -36,7 +37,9 @@ def _first_rows(wheel: Path, folder: Path, name: str) -> Samples:
     place = folder / name
     venv.create(place / "venv", with_pip=True)
     commands = place / "venv" / "bin"
-    environ = {name: value for name, value in os.environ.items() if name.startswith("PIP_")} | {
+    # What says how to reach the network stays.
+    kept = {name: each for name, each in os.environ.items() if not name.startswith(_LEFT_OUT)}
+    environ = kept | {
         "PATH": str(commands),
         "HOME": str(place),
         "PIP_CACHE_DIR": str(folder / "pip"),

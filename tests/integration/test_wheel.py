@@ -19,6 +19,7 @@ from sidecypher_plugin.builder import BuildInputs
 ROOT = Path(__file__).parents[2]
 POM = ROOT / "plugin-build" / "core" / "pom.xml"
 UV = (sys.executable, "-m", "uv")
+LOCKED = ("--constraints", ROOT / "requirements.lock")
 FRIENDS = ("hypothesis", "pytest", "pytest-socket", "pytest-timeout")
 OUTSIDE = """
     unit/runtime unit/schema/test_scripts.py unit/test_catalogue.py
@@ -61,7 +62,7 @@ def install(tmp_path_factory, wheel):
     def into_new_environment(extra, *packages):
         folder = tmp_path_factory.mktemp("environment")
         run(*UV, "venv", "--quiet", "--python", sys.executable, folder)
-        into = ("--python", folder / "bin" / "python", "--constraints", ROOT / "requirements.lock")
+        into = ("--python", folder / "bin" / "python", *LOCKED)
         run(*UV, "pip", "install", "--quiet", *into, f"{wheel}[{extra}]", *packages)
         return folder / "bin"
 
@@ -163,9 +164,9 @@ def test_a_source_distribution_has_what_a_build_and_a_test_need(dist):
 
 def test_uvx_runs_the_command_without_packages_of_development(wheel, clean_environment):
     """`uvx --from WHEEL sidecypher --help` works in an environment with its dependencies alone."""
-    tool = (*UV, "tool", "run", "--isolated", "--python", sys.executable, "--from", wheel)
+    tool = (*UV, "tool", "run", "--isolated", "--python", sys.executable, *LOCKED)
 
-    told = run(*tool, "sidecypher", "--help", env=clean_environment).stdout
+    told = run(*tool, "--from", wheel, "sidecypher", "--help", env=clean_environment).stdout
 
     assert "Usage: sidecypher" in told
 
