@@ -20,12 +20,13 @@ _CODE = re.compile(r"`[^`\n]+`")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Give each page its path in the repository, and add what they link to, wherever it is."""
+    """Give each page its path in the repository, and add what they need, wherever it is."""
     for file in list(files):
         if file.src_dir == config.docs_dir:
             files.remove(file)
     pages = {*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")}
-    for path in sorted(pages.union(*map(_linked, pages))):
+    styles = {ROOT / name for name in config.extra_css}
+    for path in sorted(pages.union(styles, *map(_linked, pages))):
         name = path.relative_to(ROOT).as_posix()
         files.append(File.generated(config, name, abs_src_path=str(path)))
     return files
