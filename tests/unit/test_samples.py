@@ -1,11 +1,11 @@
 """The call of a procedure or function that is offered for copying."""
 
 import pytest
-from sidecypher.samples import sample_call
 
 from sidecypher.catalogue import ColumnEntry, DefaultEntry, FunctionEntry, ParameterEntry
 from sidecypher.catalogue import ProcedureEntry as Entry
 from sidecypher.console.view import bound, duration
+from sidecypher.samples import sample_call
 
 VALUE = (ColumnEntry("value", "STRING"), ColumnEntry("score", "FLOAT"))
 
