@@ -150,13 +150,14 @@ def test_what_is_relocated_is_told_with_its_licence(wheel):
 
 
 def test_a_source_distribution_has_what_a_build_and_a_test_need(dist):
-    """Sources of Java, tests, docs and the built core are in it."""
+    """What the clone has is in it, and the built core."""
     [sources] = dist.glob("*.tar.gz")
     with tarfile.open(sources) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
 
     assert {
-        *("LICENSE", "NOTICE", "Makefile", "requirements.lock", "docs/install.md"),
+        *("LICENSE", "NOTICE", "Makefile", "mkdocs.yml", "requirements.lock"),
+        *("docker/compose.yml", "docs/install.md", "benchmarks/first_rows.py"),
         *("plugin-build/core/pom.xml", "plugin-build/sidecypher_plugin/core.jar"),
         "tests/integration/test_wheel.py",
     } <= names
