@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
+
+_PATIENCE = 20_000
+"""Milliseconds to wait for what a page is to show."""
 
 _ARTIFACTS = Path(__file__).parent / ".artifacts"
 
@@ -22,6 +25,7 @@ def chromium():
         pytest.skip(f"pages are not tested: {told}")
     # Its sandbox needs a user of its own.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    expect.set_options(timeout=_PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=arguments)
         yield browser
@@ -60,9 +64,12 @@ def visit(chromium, request):
     """Open pages, each as a person who has never been there; what the last ones showed is kept."""
     contexts, pages = [], []
 
-    def open_(url, **options):
+    def open_(url, *, hurried=False, **options):
         contexts.append(chromium.new_context(**options))
-        contexts[-1].set_default_timeout(20_000)
+        contexts[-1].set_default_timeout(_PATIENCE)
+        if hurried:
+            # Its time can be made to pass.
+            contexts[-1].clock.install()
         made = Visit(contexts[-1])
         pages.append(made.page)
         made.page.goto(url)
@@ -70,6 +77,8 @@ def visit(chromium, request):
 
     yield open_
     for number, page in enumerate(pages):
+        # Answers that are under way want no page any more.
+        page.unroute_all(behavior="ignoreErrors")
         _keep(page, f"{request.node.name}-{number}")
     for context in contexts:
         context.close()
@@ -80,4 +89,4 @@ def _keep(page, name):
     folder = Path(os.environ.get("SIDECYPHER_TEST_ARTIFACTS") or _ARTIFACTS)
     folder.mkdir(parents=True, exist_ok=True)
     safe = "".join(each if each.isalnum() else "-" for each in name)
-    page.screenshot(path=folder / f"{safe}.png", full_page=True)
+    page.screenshot(path=folder / f"{safe}.png")

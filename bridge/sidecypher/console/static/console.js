@@ -21,8 +21,11 @@ const tell = (text) => setText(byId("news"), text);
 const tellState = (text) => setText(byId("state"), text);
 
 // A sidecar that has stopped without ending would be waited for without end.
-const request = (path, options = {}) =>
-  fetch(path, { ...options, signal: AbortSignal.timeout(ANSWER_MILLISECONDS) });
+function request(path, options = {}) {
+  const patience = new AbortController();
+  const timer = setTimeout(() => patience.abort(), ANSWER_MILLISECONDS);
+  return fetch(path, { ...options, signal: patience.signal }).finally(() => clearTimeout(timer));
+}
 
 // Keeping the page up to date
 
