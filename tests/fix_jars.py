@@ -14,9 +14,13 @@ from sidecypher_plugin import CORE_JAR, compiler
 
 
 def pytest_configure():
-    # The JVMs of tests are gone before they have earned what optimizing their code costs. Those of
-    # soaks are to be as users run them: `make soak` sets it to nothing.
-    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+    # The JVMs of tests are gone before they have earned what optimizing their code costs. What they
+    # compile without that would have room for 48 MB only, which a Neo4j that lives through many
+    # tests fills: it then throws code away and compiles it again, all the time. JVMs of soaks are
+    # to be as users run them: `make soak` sets it to nothing.
+    os.environ.setdefault(
+        "JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+    )
 
 
 @pytest.fixture(scope="session")
