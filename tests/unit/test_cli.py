@@ -11,8 +11,8 @@ import pytest
 from sidecypher.cli.call import _value
 from sidecypher.cli.calling import statement
 from sidecypher.cli.commands import COMMANDS, load_command
-from sidecypher.cli.lifecycle import _sidecar
 from sidecypher.cli.output import download_bar, show_error, show_json, show_table
+from sidecypher.cli.supervise import _sidecar
 from sidecypher.errors import SidecypherError
 from sidecypher.settings import load_settings
 
@@ -46,6 +46,20 @@ def test_help_imports_nothing_of_what_commands_do():
         *("sidecypher", "sidecypher.cli", "sidecypher.cli.commands", "sidecypher.cli.errors"),
         "sidecypher.errors",
     }
+
+
+def test_what_asks_a_server_imports_no_sidecar():
+    """`status` and its like start without what serves calls: a second each on a busy machine."""
+    script = (
+        "import sys\n"
+        "import sidecypher.cli.call, sidecypher.cli.lifecycle, sidecypher.cli.migrate\n"
+        "print(*sys.modules, sep='\\n')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert "sidecypher.app" not in done.stdout.splitlines()
 
 
 @pytest.mark.parametrize("name", COMMANDS)

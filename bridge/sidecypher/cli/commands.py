@@ -42,8 +42,8 @@ COMMANDS: Final = {
     "down": Command("lifecycle", "Stop Neo4j and the sidecar.", _RUN),
     "status": Command("lifecycle", "Tell what runs and where.", _RUN),
     "reload": Command("reload", "Load changed procedures in every sidecar that runs.", _RUN),
-    "serve": Command("lifecycle", "Run the sidecar alone, in the foreground.", _RUN),
-    "supervise": Command("lifecycle", "Keep Neo4j and the sidecar running.", None),
+    "serve": Command("serve", "Run the sidecar alone, in the foreground.", _RUN),
+    "supervise": Command("supervise", "Keep Neo4j and the sidecar running.", None),
     "call": Command("call", "Call a procedure through Neo4j and print its rows.", _USE),
     "doctor": Command("doctor", "Look at everything that must hold, and tell the way out.", _LOOK),
     "procedures": Command(

@@ -1,17 +1,14 @@
-"""`up`, `down`, `status`, `serve`: the life of one installation."""
+"""`up`, `down`, `status`: the life of one installation."""
 
 import os
-import socket
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import httpx
 import typer
 
 from sidecypher import address
-from sidecypher.app import END_SECONDS
-from sidecypher.app import serve as run_sidecar
 from sidecypher.cli.options import AsJson, Check, Config, Home, Lane, Procedures
 from sidecypher.cli.output import notes, show_facts, show_json, show_next
 from sidecypher.cli.prepare import install_plugin, load_procedures
@@ -19,15 +16,8 @@ from sidecypher.rendezvous import running_sidecars
 from sidecypher.runtime import (
     USER,
     AlreadyRunning,
-    Installation,
-    Neo4jServer,
     NotRunning,
-    ProcessSpec,
-    Supervisor,
-    choose_ports,
-    find_java,
     launch_supervisor,
-    load_lock,
     read_ports,
     read_state,
     stop,
@@ -90,110 +80,6 @@ def bring_up(
     notes.print("Starting Neo4j and the sidecar")
     command = [sys.executable, "-m", "sidecypher", "supervise", *replay]
     launch_supervisor(settings.home, command, {**environ, **settings.environment()})
-
-
-def supervise(
-    replay_port: Annotated[int | None, typer.Option()] = None,
-) -> None:
-    """Keep Neo4j and the sidecar running.
-
-    It stays in the foreground; `up` starts it.
-    """
-    settings = load_settings({})
-
-    def plan() -> list[ProcessSpec]:
-        installation = Installation(load_lock(settings.lane), settings.cache_dir)
-        ports = choose_ports(
-            settings.home / "ports.json",
-            bolt=settings.bolt_port or None,
-            http=settings.browser_port or None,
-        )
-        server = Neo4jServer(settings.home, installation, find_java(installation.lock.java), ports)
-        server.prepare()
-        companions = []
-        if replay_port is not None:
-            companions.append(_replay(settings, replay_port))
-        sidecars = [_sidecar(settings, number) for number in range(settings.sidecars)]
-        return [*companions, *sidecars, server.process(restart=True)]
-
-    Supervisor(settings.home, plan).run()
-
-
-def _sidecar(settings: Settings, number: int) -> ProcessSpec:
-    run_folder = settings.home / "run"
-    name = f"sidecar-{number + 1}" if number else "sidecar"
-    # Only the first one can have the ports that were asked for.
-    ports = ("--port", "0", "--http-port", "0") if number else ()
-    return ProcessSpec(
-        name=name,
-        argv=(sys.executable, "-m", "sidecypher", "serve", *ports),
-        # The plugin looks here, whatever run folder the environment names for another sidecar.
-        env={**os.environ, "SIDECYPHER_RUN_DIR": str(run_folder)},
-        log_file=settings.log_dir / f"{name}.log",
-        restart=True,
-        ready=lambda pid: pid in {each.pid for each in running_sidecars(run_folder)},
-        stop_grace=settings.shutdown_seconds + END_SECONDS,
-    )
-
-
-def _replay(settings: Settings, port: int) -> ProcessSpec:
-    module = "sidecypher_procedures.github.replay"
-    return ProcessSpec(
-        name="github-replay",
-        argv=(sys.executable, "-m", module, "--port", str(port)),
-        env=dict(os.environ),
-        log_file=settings.log_dir / "replay.log",
-        restart=True,
-        ready=lambda _pid: _listens(port),
-    )
-
-
-def _listens(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-    except OSError:
-        return False
-    return True
-
-
-def serve(
-    home: Home = None,
-    procedures: Procedures = None,
-    config: Config = None,
-    port: Annotated[
-        int | None, typer.Option(help="Port for the plugin; 0 is any free one.")
-    ] = None,
-    http_port: Annotated[
-        int | None,
-        typer.Option(help="Port of `/livez`, `/readyz` and `/metrics`; 0 is any free one."),
-    ] = None,
-    log_level: Annotated[
-        str | None, typer.Option(help="`DEBUG`, `INFO`, `WARNING` or `ERROR`.")
-    ] = None,
-    log_format: Annotated[str | None, typer.Option(help="`json` or `console`.")] = None,
-) -> None:
-    """Run the sidecar alone, in the foreground.
-
-    It ends at SIGTERM or SIGINT; a second signal ends it at once. Logs go to standard error. `up`
-    starts this for you.
-
-    ```sh
-    sidecypher serve --port 7001 --http-port 7002 --log-format console
-    ```
-    """
-    run_sidecar(
-        load_settings(
-            {
-                "home": home,
-                "procedures": procedures,
-                "port": port,
-                "http_port": http_port,
-                "log_level": log_level,
-                "log_format": log_format,
-            },
-            config=config,
-        )
-    )
 
 
 def down(home: Home = None, config: Config = None) -> None:

@@ -1,0 +1,49 @@
+"""`sidecypher serve`: the sidecar alone."""
+
+from typing import Annotated
+
+import typer
+
+from sidecypher.app import serve as run_sidecar
+from sidecypher.cli.options import Config, Home, Procedures
+from sidecypher.settings import load_settings
+
+
+def serve(
+    home: Home = None,
+    procedures: Procedures = None,
+    config: Config = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port for the plugin; 0 is any free one.")
+    ] = None,
+    http_port: Annotated[
+        int | None,
+        typer.Option(help="Port of `/livez`, `/readyz` and `/metrics`; 0 is any free one."),
+    ] = None,
+    log_level: Annotated[
+        str | None, typer.Option(help="`DEBUG`, `INFO`, `WARNING` or `ERROR`.")
+    ] = None,
+    log_format: Annotated[str | None, typer.Option(help="`json` or `console`.")] = None,
+) -> None:
+    """Run the sidecar alone, in the foreground.
+
+    It ends at SIGTERM or SIGINT; a second signal ends it at once. Logs go to standard error. `up`
+    starts this for you.
+
+    ```sh
+    sidecypher serve --port 7001 --http-port 7002 --log-format console
+    ```
+    """
+    run_sidecar(
+        load_settings(
+            {
+                "home": home,
+                "procedures": procedures,
+                "port": port,
+                "http_port": http_port,
+                "log_level": log_level,
+                "log_format": log_format,
+            },
+            config=config,
+        )
+    )

@@ -1,0 +1,85 @@
+"""`supervise`, which `up` starts: the processes of one installation."""
+
+import os
+import socket
+import sys
+from typing import Annotated
+
+import typer
+
+from sidecypher.app import END_SECONDS
+from sidecypher.rendezvous import running_sidecars
+from sidecypher.runtime import (
+    Installation,
+    Neo4jServer,
+    ProcessSpec,
+    Supervisor,
+    choose_ports,
+    find_java,
+    load_lock,
+)
+from sidecypher.settings import Settings, load_settings
+
+
+def supervise(
+    replay_port: Annotated[int | None, typer.Option()] = None,
+) -> None:
+    """Keep Neo4j and the sidecar running.
+
+    It stays in the foreground; `up` starts it.
+    """
+    settings = load_settings({})
+
+    def plan() -> list[ProcessSpec]:
+        installation = Installation(load_lock(settings.lane), settings.cache_dir)
+        ports = choose_ports(
+            settings.home / "ports.json",
+            bolt=settings.bolt_port or None,
+            http=settings.browser_port or None,
+        )
+        server = Neo4jServer(settings.home, installation, find_java(installation.lock.java), ports)
+        server.prepare()
+        companions = []
+        if replay_port is not None:
+            companions.append(_replay(settings, replay_port))
+        sidecars = [_sidecar(settings, number) for number in range(settings.sidecars)]
+        return [*companions, *sidecars, server.process(restart=True)]
+
+    Supervisor(settings.home, plan).run()
+
+
+def _sidecar(settings: Settings, number: int) -> ProcessSpec:
+    run_folder = settings.home / "run"
+    name = f"sidecar-{number + 1}" if number else "sidecar"
+    # Only the first one can have the ports that were asked for.
+    ports = ("--port", "0", "--http-port", "0") if number else ()
+    return ProcessSpec(
+        name=name,
+        argv=(sys.executable, "-m", "sidecypher", "serve", *ports),
+        # The plugin looks here, whatever run folder the environment names for another sidecar.
+        env={**os.environ, "SIDECYPHER_RUN_DIR": str(run_folder)},
+        log_file=settings.log_dir / f"{name}.log",
+        restart=True,
+        ready=lambda pid: pid in {each.pid for each in running_sidecars(run_folder)},
+        stop_grace=settings.shutdown_seconds + END_SECONDS,
+    )
+
+
+def _replay(settings: Settings, port: int) -> ProcessSpec:
+    module = "sidecypher_procedures.github.replay"
+    return ProcessSpec(
+        name="github-replay",
+        argv=(sys.executable, "-m", module, "--port", str(port)),
+        env=dict(os.environ),
+        log_file=settings.log_dir / "replay.log",
+        restart=True,
+        ready=lambda _pid: _listens(port),
+    )
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
