@@ -161,6 +161,28 @@ def test_with_nothing_up_nothing_is_changed(clean_environment, github, tmp_path)
     assert sorted(tmp_path.rglob("*")) == [mine, mine / "one.py"]
 
 
+def test_an_error_is_exit_code_1_and_hides_nothing(clean_environment, github, tmp_path):
+    """A misspelt setting, which ends every other command, is one line among all the others."""
+    variables = {
+        "SIDECYPHER_HOME": str(tmp_path),
+        "SIDECYPHER_GITHUB_BASE_URL": github.url,
+        "SIDECYPHER_PROT": SECRET,
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "sidecypher", "doctor", "--json"],
+        env=clean_environment | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = json.loads(done.stdout)
+
+    assert (done.returncode, told["ok"], told["counts"]["ERROR"]) == (1, False, 1)
+    assert "`SIDECYPHER_PROT`" in told["checks"][0]["found"]
+    assert len(told["checks"]) == len(CHECKS)
+    assert SECRET not in done.stdout + done.stderr
+
+
 def test_a_server_of_ones_own_with_an_allow_list_and_without_apoc(
     installation, java, clean_environment, server, tmp_path
 ):
