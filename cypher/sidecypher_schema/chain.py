@@ -5,7 +5,7 @@ repeatable script that ran again has a `REPEATED` loop. `migrationTarget` keeps 
 names and constraint were read from its classes `Migrations` and `ChainBuilder` in 2026.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 
@@ -130,7 +130,7 @@ def drop_chain(run: Run, target: str) -> None:
 def record(
     tx: neo4j.Transaction,
     script: Script,
-    chain: list[Applied],
+    versions: Sequence[str],
     *,
     author: Author,
     target: str,
@@ -141,15 +141,14 @@ def record(
     Args:
         tx: The transaction.
         script: What ran.
-        chain: What was applied before.
+        versions: Those that were applied before, in their order.
         author: Who ran it.
         target: Which chain.
         seconds: How long it took.
     """
-    again = any(each.version == script.version for each in chain)
     tx.run(
-        _REPEAT if again else _APPEND,
-        after=chain[-1].version if chain else BASELINE,
+        _REPEAT if script.version in versions else _APPEND,
+        after=versions[-1] if versions else BASELINE,
         target=target,
         properties={
             "version": script.version,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import neo4j
 
-from sidecypher_schema.chain import CONSTRAINT, Author, read_chain
+from sidecypher_schema.chain import CONSTRAINT, Author
 from sidecypher_schema.graph import Graph, connect
 from sidecypher_schema.lock import LEASE_SECONDS, held, machine_user
 from sidecypher_schema.plan import Plan, Skipped, make_plan
@@ -76,10 +76,12 @@ def _apply(plan: Plan, runner: Runner) -> list[tuple[Script, float]]:
     graph = runner.graph
     graph.run(CONSTRAINT)
     applied = []
+    versions = [each.version for each in plan.chain]
     with plan.triggers.apoc.stopped():
         for script in plan.scripts:
-            chain = read_chain(graph.run, runner.target)
-            applied.append((script, runner.apply(script, chain)))
+            applied.append((script, runner.apply(script, versions)))
+            if script.version not in versions:
+                versions.append(script.version)
     return applied
 
 

@@ -1,7 +1,7 @@
 """Apply the scripts that are pending, each statement where it belongs."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 import neo4j
 from neo4j.exceptions import Neo4jError
 
-from sidecypher_schema.chain import Applied, Author, record
+from sidecypher_schema.chain import Author, record
 from sidecypher_schema.errors import StatementFailed
 from sidecypher_schema.graph import (
     NO_LIMIT,
@@ -63,12 +63,12 @@ class Runner:
         """The database that is migrated."""
         return self.lock.graph
 
-    def apply(self, script: Script, chain: list[Applied]) -> float:
+    def apply(self, script: Script, versions: Sequence[str]) -> float:
         """Run a script and record it.
 
         Args:
             script: What is pending.
-            chain: What was applied before.
+            versions: Those that were applied before, in their order.
 
         Returns:
             Seconds it took.
@@ -90,7 +90,7 @@ class Runner:
                 self._run(script, statement, tx)
             self.lock.confirm(tx)
             seconds = time.monotonic() - started
-            record(tx, script, chain, author=self.author, target=self.target, seconds=seconds)
+            record(tx, script, versions, author=self.author, target=self.target, seconds=seconds)
             # What other statements of the transaction have done may be refused only now.
             with self._located(script, last.statements[-1]) if last else reported():
                 tx.commit()

@@ -114,6 +114,22 @@ def test_a_holder_whose_lock_was_taken_writes_nothing(driver, graph, own):
     graph.run("MATCH (l:__SidecypherMigrationLock) DELETE l")
 
 
+def test_a_holder_that_was_held_up_asks_whose_the_lock_is(graph):
+    """While half a lease is left nobody is asked; after that a lock that was taken is lost."""
+    with held(graph, lease=3600) as lock:
+        graph.run(TAKE_OVER)
+        lock.confirm()
+
+        lock.renewed -= 1800
+        with pytest.raises(LockLost):
+            lock.confirm()
+        lock.renewed += 3600
+        with pytest.raises(LockLost):
+            lock.confirm()
+
+    graph.run("MATCH (l:__SidecypherMigrationLock) DELETE l")
+
+
 def test_a_failure_frees_the_lock(driver, graph, own):
     """A run that failed leaves no lock behind."""
     with pytest.raises(StatementFailed):
