@@ -39,7 +39,8 @@ def theirs(server, session, classpath, tmp_path):
     def run():
         done = subprocess.run(
             [
-                *(find_javac().with_name("java"), "-cp", classpath, TOOL / "Apply.java"),
+                *(find_javac().with_name("java"), "-XX:TieredStopAtLevel=1"),
+                *("-cp", classpath, TOOL / "Apply.java"),
                 *(server.facts["bolt"], tmp_path),
             ],
             env=os.environ | {"PASSWORD": server.password, "JAVA_TOOL_OPTIONS": ""},
