@@ -38,7 +38,9 @@ def sample_call(entry: ProcedureEntry | FunctionEntry) -> str:
         "CALL kg.issue('owner', 1) YIELD title"
     """
     needed = [each for each in entry.parameters if each.default is None]
-    found = [_PATTERNS[each.type].format(each.name) for each in needed if each.type in _PATTERNS]
+    found = [
+        _PATTERNS[each.type].format(_variable(each)) for each in needed if each.type in _PATTERNS
+    ]
     match = f"MATCH {', '.join(found)} WITH * LIMIT 1 " if found else ""
     call = f"{entry.name}({', '.join(map(_argument, needed))})"
     if isinstance(entry, FunctionEntry):
@@ -49,9 +51,14 @@ def sample_call(entry: ProcedureEntry | FunctionEntry) -> str:
     return f"{match}CALL {call}{f' YIELD {columns}' if columns else ''}{returned}"
 
 
+def _variable(parameter: ParameterEntry) -> str:
+    """Name what is found for a parameter; a column may well be called as the parameter is."""
+    return f"the{parameter.name[:1].upper()}{parameter.name[1:]}"
+
+
 def _argument(parameter: ParameterEntry) -> str:
     if parameter.type in _PATTERNS:
-        return parameter.name
+        return _variable(parameter)
     if parameter.type.startswith("LIST<"):
         return "[]"
     if parameter.type == "BYTES":

@@ -25,8 +25,8 @@ def procedure(*parameters, columns=VALUE):
         (
             (("n", "NODE"), ("r", "RELATIONSHIP"), ("p", "PATH")),
             (
-                "MATCH (n), ()-[r]->(), p = ()-->() WITH * LIMIT 1 "
-                "CALL kg.find(n, r, p) YIELD value, score RETURN value, score"
+                "MATCH (theN), ()-[theR]->(), theP = ()-->() WITH * LIMIT 1 "
+                "CALL kg.find(theN, theR, theP) YIELD value, score RETURN value, score"
             ),
         ),
     ],
@@ -48,7 +48,7 @@ def test_a_void_procedure_yields_nothing():
     """Without columns there is no `YIELD`, with a node neither."""
     assert sample_call(procedure(columns=())) == "CALL kg.find()"
     assert sample_call(procedure(("n", "NODE"), columns=())) == (
-        "MATCH (n) WITH * LIMIT 1 CALL kg.find(n)"
+        "MATCH (theN) WITH * LIMIT 1 CALL kg.find(theN)"
     )
 
 
@@ -56,7 +56,17 @@ def test_a_function_is_returned():
     """A function is used in an expression."""
     entry = FunctionEntry("kg.twice", "", 1000, "", (ParameterEntry("n", "NODE"),), "FLOAT")
 
-    assert sample_call(entry) == "MATCH (n) WITH * LIMIT 1 RETURN kg.twice(n) AS value"
+    assert sample_call(entry) == "MATCH (theN) WITH * LIMIT 1 RETURN kg.twice(theN) AS value"
+
+
+def test_what_is_matched_is_called_as_no_column_is():
+    """A procedure may yield a node under the name of its parameter: Cypher refuses a name twice."""
+    entry = procedure(("value", "NODE"))
+
+    assert sample_call(entry) == (
+        "MATCH (theValue) WITH * LIMIT 1 CALL kg.find(theValue) YIELD value, score "
+        "RETURN value, score"
+    )
 
 
 @pytest.mark.parametrize(
