@@ -17,6 +17,7 @@ RUN = "".join(
     [
         section("docs/rules.md", "Three stories"),
         section("docs/runs.md", "The queries of the designs"),
+        section("docs/browser.md", "What errors look like"),
         page_named("docs/tutorial.md"),
     ]
 )

@@ -185,6 +185,25 @@ def test_a_sidecar_that_does_not_answer_loses_the_token(opened, shown):
     assert page.get_by_label("Token for HTTP").is_visible()
 
 
+def test_a_sidecar_that_hangs_is_told(shown, console):
+    """An answer that never comes is given up after 10 s, and the page says so."""
+    found = console(hurried=True)
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    found.page.route(f"{shown.url}/", hold)
+    with found.page.expect_request(f"{shown.url}/"):
+        found.page.clock.run_for(2_000)
+
+    found.page.clock.run_for(10_000)
+
+    expect(found.page.get_by_text("The sidecar does not answer.")).to_be_visible()
+    for route in held:
+        route.abort()
+
+
 def test_another_sidecar_on_the_port_loses_the_token(opened):
     """A page of another generation is of another process: the token is asked for again."""
 

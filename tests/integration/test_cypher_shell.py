@@ -1,0 +1,63 @@
+"""The real cypher-shell runs the samples of docs/samples, and tells errors as Neo4j's own."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sidecypher.runtime.download import fetch
+from sidecypher.runtime.lockfile import Lock
+from sidecypher.settings import load_settings
+
+DATA = Path(__file__).parents[1] / "data"
+SAMPLES = Path(__file__).parents[2] / "docs" / "samples"
+
+
+@pytest.fixture(scope="module")
+def jars():
+    """cypher-shell and what it needs, from a lock of its own: `up` does not fetch it.
+
+    The lock names what `mvn dependency:list` tells of `org.neo4j:cypher-shell`.
+    """
+    lock = Lock.from_json((DATA / "cypher-shell.json").read_bytes())
+    return fetch(lock, load_settings({}).cache_dir)
+
+
+@pytest.fixture
+def shell(server, session, java, jars):
+    """Run it on a file, or on statements."""
+
+    def run(*arguments, statements=None):
+        path = os.pathsep.join(map(str, jars.jars("lib")))
+        address = ("-a", server.facts["bolt"], "-u", "neo4j")
+        return subprocess.run(
+            [java.executable, "-cp", path, jars.lock.main_class, *address, *arguments],
+            input=statements,
+            env={**os.environ, "NEO4J_PASSWORD": server.password},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.mark.parametrize("sample", sorted(SAMPLES.glob("*.cypher")), ids=lambda file: file.stem)
+def test_a_sample_runs(shell, sample):
+    """Each sample runs to its end on an empty graph."""
+    done = shell("-f", str(sample))
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_an_error_is_told_with_its_code(shell):
+    """What a procedure or a trigger refuses ends the shell with 1, with code and reason."""
+    refused = shell(statements="CALL rules.add({user: 'ann'}, {method: 'rule'});")
+    vetoed = shell(statements="CREATE (:StyleRule {ruleId: 'mine', user: 'eve', text: 'x'});")
+
+    assert (refused.returncode, vetoed.returncode) == (1, 1)
+    assert "[SC-801]" in refused.stderr
+    assert "The StyleRule `mine` has no Extraction." in vetoed.stderr
