@@ -46,4 +46,4 @@ ENV SIDECYPHER_RUN_DIR=/var/lib/sidecypher/run \
     NEO4J_db_lock_acquisition_timeout=10s
 
 USER 7474:7474
-HEALTHCHECK --interval=5s --timeout=5s --start-period=120s --retries=3 CMD ["bolt-ready"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=120s --retries=3 CMD ["bolt-ready"]

@@ -31,5 +31,5 @@ ENV PATH=/opt/sidecypher/bin:$PATH \
     SIDECYPHER_HTTP_PORT=7475
 
 USER 7474:7474
-HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=3 CMD ["sidecar-ready"]
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 CMD ["sidecar-ready"]
 CMD ["sidecypher", "serve"]

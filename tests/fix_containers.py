@@ -6,6 +6,7 @@ import os
 import pytest
 from containers.deployment import Deployment
 from containers.engine import NoEngine, running_engine
+from fix_waiting import wait_until
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +30,27 @@ def deployment(engine, core_jar, tmp_path_factory):
     """docker/compose.yml, up and healthy, with the procedures of tests/procedures."""
     with Deployment(engine, tmp_path_factory.mktemp("docker") / "docker").up() as found:
         yield found
+
+
+class DockerServer:
+    """What tests ask of a server, as far as containers give it; what asks for more is skipped."""
+
+    def __init__(self, deployment):
+        self._deployment = deployment
+        self.driver = deployment.driver
+
+    def command(self, *arguments):
+        """Run the command line beside the sidecar."""
+        return self._deployment.run("sidecar", "sidecypher", *arguments)
+
+    def await_sidecar(self):
+        wait_until(self._deployment.is_served)
+
+    def __getattr__(self, name):
+        pytest.skip(f"a server in containers has no `{name}`")
+
+
+@pytest.fixture(scope="session")
+def docker_server(deployment):
+    """The server of `SIDECYPHER_TEST_BACKEND=docker`."""
+    return DockerServer(deployment)

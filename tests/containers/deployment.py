@@ -1,7 +1,6 @@
 """docker/compose.yml with procedures and secrets of tests, brought up by testcontainers."""
 
 import contextlib
-import secrets
 import shutil
 import socket
 import subprocess
@@ -16,7 +15,11 @@ from testcontainers.compose import DockerCompose
 
 ROOT = Path(__file__).parents[2]
 SERVICES = ("loopback", "neo4j", "sidecar")
+USER = "7474"
 GITHUB_TOKEN = "ghp_" + 36 * "t"
+
+_TOLD = 4000
+"""Characters of output that a failure shows."""
 
 # Settings of the plugin that tests count on, and a JVM that need not live long.
 _SETTINGS = """
@@ -54,10 +57,10 @@ class Deployment:
     def __init__(self, engine, folder):
         self.engine = engine
         self.folder = folder
-        self.password = secrets.token_hex(16)
-        self.secrets = (self.password, GITHUB_TOKEN)
         self.bolt, browser = _free_ports(2)
-        _prepare(folder, engine, self.password, {"BOLT_PORT": self.bolt, "BROWSER_PORT": browser})
+        _prepare(folder, engine, {"BOLT_PORT": self.bolt, "BROWSER_PORT": browser})
+        self.password = (folder / "secrets" / "neo4j-password").read_text()
+        self.secrets = (self.password, GITHUB_TOKEN)
         self._compose = _Compose(
             folder, compose_file_name=["compose.yml", "github-token.yml", "test.yml"], wait=False
         )
@@ -78,22 +81,29 @@ class Deployment:
     def command(self, *arguments):
         """Run `docker compose`."""
         command = [*self._compose.compose_command_property, *arguments]
-        return subprocess.run(
-            command, cwd=self.folder, capture_output=True, text=True, check=True
-        ).stdout
+        try:
+            return subprocess.run(
+                command, cwd=self.folder, capture_output=True, text=True, check=True
+            ).stdout
+        except subprocess.CalledProcessError as error:
+            error.add_note((error.stdout + error.stderr)[-_TOLD:])
+            raise
 
     def down(self):
         """Remove containers, volumes and network."""
         # Podman removes no container while others share its network.
         self.command("rm", "--stop", "--force", "neo4j", "sidecar")
         self._compose.stop()
+        left = self.parts()
+        self._client.close()
+        assert left == []
 
     def container(self, service):
         [found] = self._client.containers.list(all=True, filters=self._labels(service))
         return found
 
-    def left(self):
-        """Tell which containers, volumes and networks of the project there are."""
+    def parts(self):
+        """Return the names of the project's containers, volumes and networks."""
         only = self._labels()
         kinds = (self._client.containers, self._client.volumes, self._client.networks)
         options = ({"all": True}, {}, {})
@@ -109,7 +119,11 @@ class Deployment:
 
     def await_healthy(self, *services):
         for service in services or ("neo4j", "sidecar"):
-            wait_until(lambda each=service: self._is_healthy(each), 180)
+            try:
+                wait_until(lambda each=service: self._is_healthy(each), 180)
+            except AssertionError as error:
+                error.add_note(self.logs()[-_TOLD:])
+                raise
 
     def _is_healthy(self, service):
         container = self.container(service)
@@ -125,12 +139,34 @@ class Deployment:
             command, done.exit_code, (out or b"").decode(), (err or b"").decode()
         )
 
+    def begin(self, service, *command):
+        """Run a command in a container without waiting for it: the container may not outlive it."""
+        self.container(service).exec_run(list(command), detach=True)
+
+    def logs(self):
+        return "\n".join(self.container(each).logs().decode() for each in SERVICES)
+
+    def value_of(self, query):
+        """Return the only value of the only row of a query."""
+        with self.driver() as driver:
+            [[value]] = driver.execute_query(query).records
+        return value
+
+    def is_served(self):
+        """Tell whether a sidecar answers a call; any error but that there is none is raised."""
+        try:
+            return self.value_of("CALL demo.greet('Ann') YIELD text") == "Hello Ann"
+        except neo4j.exceptions.ClientError as error:
+            if "[SC-210]" in str(error) or "[SC-212]" in str(error):
+                return False
+            raise
+
     def driver(self, **options):
         uri = f"bolt://127.0.0.1:{self.bolt}"
         return neo4j.GraphDatabase.driver(uri, auth=("neo4j", self.password), **options)
 
 
-def _prepare(folder, engine, password, variables):
+def _prepare(folder, engine, variables):
     """Fill a folder as a user would: wheel, procedures, secrets and variables."""
     shutil.copytree(ROOT / "docker", folder, ignore=shutil.ignore_patterns("secrets", "*.whl"))
     shutil.copytree(ROOT / "tests" / "procedures", folder / "procedures", dirs_exist_ok=True)
@@ -140,14 +176,8 @@ def _prepare(folder, engine, password, variables):
     if not engine.names_projects:
         compose = (folder / "compose.yml").read_text()
         (folder / "compose.yml").write_text(compose.replace("name: sidecypher\n", "", 1))
-    (folder / "secrets").mkdir(mode=0o700)
-    for name, secret in (
-        ("neo4j-auth", f"neo4j/{password}"),
-        ("neo4j-password", password),
-        ("github-token", GITHUB_TOKEN),
-    ):
-        (folder / "secrets" / name).write_text(secret)
-        (folder / "secrets" / name).chmod(0o644)
+    subprocess.run([folder / "make-secrets.sh"], check=True)
+    (folder / "secrets" / "github-token").write_text(GITHUB_TOKEN)
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder]
     subprocess.run([*build, ROOT], check=True)
 
