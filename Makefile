@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CORE := plugin-build/sidecypher_plugin/core.jar
 MVN := mvn --batch-mode --quiet --file plugin-build/core/pom.xml
 
-.PHONY: default check demo test faults soak lint format core wheel bench docs reference lock clean
+.PHONY: default check demo test docker-test faults soak lint format core wheel bench docs reference lock clean
 
 .DELETE_ON_ERROR:
 
@@ -51,7 +51,15 @@ test: export SIDECYPHER_TEST_SLOWER ?= 5
 # Maven and the JVM of its tests are gone before they have earned what optimizing their code costs.
 test: $(VENV)/ready $(CORE)
 	JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 $(MVN) test
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadgroup --no-loadscope-reorder \
+		--ignore tests/integration/docker
+
+# Images and containers: by Docker where it answers, else by Podman as root.
+docker-test: export SIDECYPHER_TEST_SLOWER ?= 5
+docker-test: export SIDECYPHER_TEST_BACKEND = docker
+docker-test: $(VENV)/ready $(CORE)
+	$(BIN)/python -m pytest tests/integration/docker tests/integration/test_calls.py \
+		tests/integration/test_conformance.py tests/integration/test_functions.py
 
 # The tests of faults, REPEAT times in a row; the first failure ends it. What takes long is short here.
 faults: REPEAT ?= 1
@@ -106,10 +114,14 @@ docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(VENV)/ready
 	$(BIN)/mkdocs build
 
-# Maintainers: resolve all Python dependencies anew, with hashes, for every platform.
+# Maintainers: resolve all Python dependencies anew, with hashes, for every platform; the images get
+# the part that is not for development.
 lock: $(VENV)/ready
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --upgrade --quiet -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-header --constraint requirements.lock --quiet \
+		-o docker/requirements.lock
 
 clean:
 	rm -rf $(VENV) .demo dist site plugin-build/core/target $(CORE)

@@ -1,4 +1,8 @@
-"""One real Neo4j and one real sidecar for the whole run, started by `sidecypher up`."""
+"""One real Neo4j and one real sidecar for the whole run, started by `sidecypher up`.
+
+With `SIDECYPHER_TEST_BACKEND=docker` they are the containers of docker/compose.yml instead, for the
+tests that need no more of a server than `driver` or `session`.
+"""
 
 import contextlib
 import json
@@ -138,8 +142,15 @@ def github(payloads):
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory, github):
+def server(request):
     """Neo4j and sidecar, with the procedures of tests and examples beside the shipped ones."""
+    backend = os.environ.get("SIDECYPHER_TEST_BACKEND", "embedded")
+    return request.getfixturevalue(f"{backend}_server")
+
+
+@pytest.fixture(scope="session")
+def embedded_server(tmp_path_factory, github):
+    """What `sidecypher up` starts, with a stand-in for GitHub."""
     environ = {
         "SIDECYPHER_GITHUB_BASE_URL": github.url,
         "SIDECYPHER_GITHUB_WEBHOOK_SECRET": SECRET,

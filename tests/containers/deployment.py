@@ -139,10 +139,6 @@ class Deployment:
             command, done.exit_code, (out or b"").decode(), (err or b"").decode()
         )
 
-    def begin(self, service, *command):
-        """Run a command in a container without waiting for it: the container may not outlive it."""
-        self.container(service).exec_run(list(command), detach=True)
-
     def logs(self):
         return "\n".join(self.container(each).logs().decode() for each in SERVICES)
 

@@ -3,6 +3,7 @@
 import importlib.util
 import re
 import shlex
+from itertools import pairwise
 
 import pytest
 import typer
@@ -92,12 +93,17 @@ def test_shell_commands_exist(words):
         assert [word for word in words if word.startswith("tests/") and not _is_there(word)] == []
     elif words[0] in _PYTHON:
         assert _is_there(words[1])
+    elif words[:2] == ["docker", "compose"]:
+        # tests/integration/docker runs them.
+        assert all(_is_there(file) for option, file in pairwise(words) if option == "--file")
+    elif "/" in words[0]:
+        assert _is_there(words[0])
     else:
         assert words[0] in {"pip", "uv", "uvx", "git", "cd", "rm"}
 
 
 def _targets():
-    return re.findall(r"^([a-z]+):", page_named("Makefile"), re.MULTILINE)
+    return re.findall(r"^([a-z-]+):", page_named("Makefile"), re.MULTILINE)
 
 
 def _is_there(path):
