@@ -10,20 +10,23 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
-from urllib.parse import urlsplit
 
 from platformdirs import user_cache_path, user_data_path
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from sidecypher.errors import SettingsError
 from sidecypher.types import Limits
+from sidecypher.urls import problem_of_mirror, problem_of_server
 
 PREFIX: Final = "SIDECYPHER_"
 
 PROJECT_FILE: Final = "sidecypher.toml"
 """Settings file of the current folder, read when no other one is named."""
 
-Source = Literal["default", "file", "environment", "option"]
+NO_FILE: Final = Path(os.devnull)
+"""A settings file that sets nothing; naming it keeps any other one from being read."""
+
+Origin = Literal["default", "file", "environment", "option"]
 """Where a setting may come from; each one beats those before it."""
 
 _OWN_PREFIXES: Final = (
@@ -50,8 +53,6 @@ PLUGIN_VARIABLES: Final = frozenset(
     )
 )
 """Variables that the plugin reads in the JVM of Neo4j."""
-
-_URI_SCHEMES: Final = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 
@@ -113,7 +114,8 @@ class Settings(BaseModel):
     traces: bool = False
     lane: Literal["lts", "current"] = "lts"
     neo4j_uri: str = ""
-    neo4j_user: str = "neo4j"
+    # A child could not be told an empty one: an empty variable is none.
+    neo4j_user: Annotated[str, Field(min_length=1)] = "neo4j"
     neo4j_password: SecretStr | None = None
 
     @field_validator("procedures", mode="before")
@@ -134,13 +136,24 @@ class Settings(BaseModel):
         except RuntimeError:
             raise ValueError("it names the home of an unknown user") from None
 
+    @field_validator("procedures", mode="after")
+    @classmethod
+    def _nameable(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
+        """Refuse what the variable of a child process would say otherwise."""
+        for path in value:
+            if "," in str(path) or str(path) != str(path).strip():
+                raise ValueError("the path of a folder can have no comma, and no space at its end")
+        return value
+
     @field_validator("neo4j_uri", mode="after")
     @classmethod
-    def _usable(cls, value: str) -> str:
-        problem = _problem_of_uri(value) if value else None
-        if problem is not None:
-            raise ValueError(problem)
-        return value
+    def _is_server(cls, value: str) -> str:
+        return _checked(value, problem_of_server(value))
+
+    @field_validator("maven_url", mode="after")
+    @classmethod
+    def _is_mirror(cls, value: str) -> str:
+        return _checked(value, problem_of_mirror(value))
 
     @property
     def run_folder(self) -> Path:
@@ -153,14 +166,17 @@ class Settings(BaseModel):
         return self.home / "logs"
 
     def environment(self) -> dict[str, str]:
-        """Return the `SIDECYPHER_*` variables that give a child process these settings."""
+        """Return the `SIDECYPHER_*` variables that give a child process these settings.
+
+        It reads no settings file, whatever one says by then. The password is not among them.
+        """
         # All that was given, also where it equals a default: it may have beaten a variable.
         values = {
             name: value
             for name, value in self.model_dump(exclude_unset=True).items()
             if name != "neo4j_password" and value is not None
         }
-        values |= {"home": self.home, "cache_dir": self.cache_dir}
+        values |= {"home": self.home, "cache_dir": self.cache_dir, "config": NO_FILE}
         return {PREFIX + name.upper(): _text(value) for name, value in values.items()}
 
 
@@ -173,7 +189,7 @@ def load_settings(
 
     Args:
         flags: Values given on the command line; None means not given.
-        environ: Environment variables.
+        environ: Environment variables; an empty one counts as not set.
         config: TOML file; without it `SIDECYPHER_CONFIG`, else `sidecypher.toml` if it is there.
 
     Raises:
@@ -183,11 +199,37 @@ def load_settings(
         >>> load_settings({"port": 7000}, {}).port
         7000
     """
+    return read_settings(flags, environ, config)[0]
+
+
+def read_settings(
+    flags: Mapping[str, Any],
+    environ: Mapping[str, str] = os.environ,
+    config: Path | None = None,
+) -> tuple[Settings, dict[str, Origin]]:
+    """Return what `load_settings` returns, and where each setting comes from.
+
+    Raises:
+        SettingsError: As `load_settings`.
+
+    Example:
+        >>> read_settings({"port": 7000}, {})[1]["port"]
+        'option'
+    """
+    layers = _layers(flags, environ, config)
+    origins: dict[str, Origin] = {
+        name: next((origin for origin in reversed(layers) if name in layers[origin]), "default")
+        for name in Settings.model_fields
+    }
     merged: dict[str, Any] = {}
-    for values in _layers(flags, environ, config).values():
+    for values in layers.values():
         merged |= values
+    return _validated(merged), origins
+
+
+def _validated(values: Mapping[str, Any]) -> Settings:
     try:
-        return Settings.model_validate(merged)
+        return Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
@@ -198,31 +240,10 @@ def load_settings(
         ) from None
 
 
-def settings_sources(
-    flags: Mapping[str, Any],
-    environ: Mapping[str, str] = os.environ,
-    config: Path | None = None,
-) -> dict[str, Source]:
-    """Return where each setting of `load_settings` comes from.
-
-    Raises:
-        SettingsError: As `load_settings`.
-
-    Example:
-        >>> settings_sources({"port": 7000}, {})["port"]
-        'option'
-    """
-    layers = _layers(flags, environ, config)
-    return {
-        name: next((source for source in reversed(layers) if name in layers[source]), "default")
-        for name in Settings.model_fields
-    }
-
-
 def _layers(
     flags: Mapping[str, Any], environ: Mapping[str, str], config: Path | None
-) -> dict[Source, dict[str, Any]]:
-    """Return what each source gives, the weakest first."""
+) -> dict[Origin, dict[str, Any]]:
+    """Return what each origin gives, the weakest first."""
     file = config or _named_file(environ)
     return {
         "file": _from_file(file) if file else {},
@@ -232,8 +253,9 @@ def _layers(
 
 
 def _named_file(environ: Mapping[str, str]) -> Path | None:
-    if PREFIX + "CONFIG" in environ:
-        return Path(environ[PREFIX + "CONFIG"])
+    named = environ.get(PREFIX + "CONFIG", "").strip()
+    if named:
+        return Path(named)
     project = Path(PROJECT_FILE)
     return project if project.is_file() else None
 
@@ -254,16 +276,19 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
         plugin_only = variable in PLUGIN_VARIABLES and name not in Settings.model_fields
         if plugin_only or variable == PREFIX + "CONFIG":
             continue
-        if name.endswith("_file") and name.removesuffix("_file") == "neo4j_password":
-            found.setdefault("neo4j_password", _secret(variable, Path(value)))
-        elif name in Settings.model_fields:
-            found[name] = value
-        else:
+        if name not in Settings.model_fields and name != "neo4j_password_file":
             raise SettingsError(
                 f"There is no setting `{variable}`",
                 hint=_meant(variable, _known_variables()),
                 details={"variable": variable},
             )
+        # As for the plugin: an empty variable is how a shell or Compose says that none is set.
+        if not value.strip():
+            continue
+        if name == "neo4j_password_file":
+            found.setdefault("neo4j_password", _secret(variable, Path(value)))
+        else:
+            found[name] = value
     return found
 
 
@@ -310,28 +335,10 @@ def _secret(variable: str, path: Path) -> SecretStr:
         ) from None
 
 
-def _problem_of_uri(uri: str) -> str | None:
-    """Tell why a driver could not use a URI, or would take it for another than it says.
-
-    Of a port beyond 65535 the driver uses what is left modulo 65536.
-    """
-    try:
-        parts = urlsplit(uri)
-        host, port = (parts.hostname or "").encode("idna"), parts.port
-    except ValueError:
-        return "its host or its port cannot be one"
-    more = (
-        parts.path.strip("/") or parts.fragment or (parts.scheme.startswith("bolt") and parts.query)
-    )
-    wrong = {
-        "it has a space or a control character": " " in uri or not uri.isprintable(),
-        f"its scheme is none of {', '.join(_URI_SCHEMES)}": parts.scheme not in _URI_SCHEMES,
-        "user and password are settings of their own": "@" in parts.netloc,
-        "it names no host": not host,
-        "its port is 0": port == 0,
-        "it has more than a scheme, a host and a port": bool(more),
-    }
-    return next((problem for problem, is_so in wrong.items() if is_so), None)
+def _checked(value: str, problem: str | None) -> str:
+    if problem is not None:
+        raise ValueError(problem)
+    return value
 
 
 def _text(value: object) -> str:

@@ -11,6 +11,7 @@ import pytest
 from sidecypher.cli.call import _value
 from sidecypher.cli.calling import statement
 from sidecypher.cli.commands import COMMANDS, load_command
+from sidecypher.cli.lifecycle import _environment
 from sidecypher.cli.output import download_bar, show_error, show_json, show_table
 from sidecypher.cli.supervise import _sidecar
 from sidecypher.errors import SidecypherError
@@ -176,6 +177,33 @@ def test_each_sidecar_has_a_name_and_a_log_and_only_the_first_one_the_ports(home
     assert [spec.log_file.name for spec in specs] == [f"{spec.name}.log" for spec in specs]
     assert ["--port" in spec.argv for spec in specs] == [False, True, True]
     assert {spec.env["SIDECYPHER_RUN_DIR"] for spec in specs} == {str(home / "run")}
+
+
+def test_a_password_of_a_file_reaches_the_processes_by_a_file(home, tmp_path):
+    """Only its owner can read it, no environment holds it, and a start without it removes it."""
+    file = home / "run" / "server-password"
+    (tmp_path / "given.toml").write_text("neo4j_password = 'hunter2'")
+    settings = load_settings({"home": home}, {}, tmp_path / "given.toml")
+
+    environ = _environment(settings, {})
+
+    assert "hunter2" not in str(environ)
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert load_settings({}, environ).neo4j_password == settings.neo4j_password
+    _environment(load_settings({"home": home}, {}), {})
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("name", ["SIDECYPHER_NEO4J_PASSWORD", "SIDECYPHER_NEO4J_PASSWORD_FILE"])
+def test_a_password_of_the_environment_is_written_nowhere(home, tmp_path, name):
+    """The processes inherit the variable as it is."""
+    (tmp_path / "password").write_text("x")
+    environ = {name: str(tmp_path / "password")}
+
+    given = _environment(load_settings({"home": home}, environ), environ)
+
+    assert given[name] == environ[name]
+    assert not (home / "run").exists()
 
 
 def test_down_where_nothing_runs_is_no_failure(run):

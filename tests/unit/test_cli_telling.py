@@ -59,6 +59,32 @@ def test_no_secret_is_told(run):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"ann:{SECRET}@maven.example.com",
+        f"https://ann:p/{SECRET}@host/x",
+        f"https://ann:{SECRET}℀@host/x",
+        f"https://ann:{SECRET}[@host/x",
+        f"https://@host/{SECRET}",
+    ],
+)
+def test_an_address_that_hides_no_password_is_not_told(run, url):
+    """One whose password has no certain end is refused, in one message that does not show it."""
+    code, out, err = run("config", SIDECYPHER_MAVEN_URL=url)
+
+    assert (code, out) == (2, "")
+    assert err.startswith("error: The setting `maven_url` cannot be used")
+    assert SECRET not in err
+
+
+def test_of_an_address_only_the_user_is_hidden(run):
+    """Whatever else in it is the same text as the user."""
+    _, out, _ = run("config", "--json", SIDECYPHER_MAVEN_URL="https://m@maven.example.com/m")
+
+    assert rows_of(out)["maven_url"]["value"] == "https://(not shown)@maven.example.com/m"
+
+
 def test_the_version_tells_what_must_fit_together(run, tmp_path):
     """`version` has the hash of all signatures, which another procedure changes."""
     _, out, err = run("version", "--json")

@@ -99,6 +99,29 @@ def test_a_file_that_is_wrong_is_told_and_left_out(subject, tmp_path, text, said
     assert found.settings.bolt_port == 7687
 
 
+@pytest.mark.parametrize("text", ["x = = 1", "prot = 1", "port = 'x'", "lane = 'x'"])
+def test_a_project_whose_file_is_wrong_is_told(subject, tmp_path, monkeypatch, text):
+    """The file of the current folder too is left out, once."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sidecypher.toml").write_text(text)
+    found = subject(SIDECYPHER_BOLT_PORT="7687")
+
+    assert len(found.wrong) == 1
+    assert found.settings.bolt_port == 7687
+
+
+def test_an_option_that_is_wrong_hides_neither_file_nor_variable(tmp_path):
+    """Each value that is wrong is left out where it comes from."""
+    (tmp_path / "settings.toml").write_text("bolt_port = 7687\nsidecars = 3")
+    environ = {"SIDECYPHER_BOLT_PORT": "x", "SIDECYPHER_HTTP_PORT": ""}
+    found = Subject(
+        {"home": "~nobody-of-this-name/x", "procedures": None}, environ, tmp_path / "settings.toml"
+    )
+
+    assert len(found.wrong) == 2
+    assert (found.settings.bolt_port, found.settings.sidecars) == (7687, 3)
+
+
 def test_a_home_that_cannot_be_one_is_told():
     """An option that is wrong ends in the default, and is told."""
     found = Subject({"home": "~nobody-of-this-name/x"}, {}, None)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sidecypher.errors import SettingsError
-from sidecypher.settings import Settings, load_settings, settings_sources
+from sidecypher.settings import Settings, load_settings, read_settings
 
 SECRET = "hunter2"
 
@@ -293,7 +293,68 @@ def test_a_child_process_gets_the_same_settings(tmp_path):
 
 def test_a_child_process_always_gets_the_folders():
     """Home and cache are handed down even when they are the defaults."""
-    assert set(Settings().environment()) == {"SIDECYPHER_HOME", "SIDECYPHER_CACHE_DIR"}
+    assert set(Settings().environment()) == {
+        *("SIDECYPHER_HOME", "SIDECYPHER_CACHE_DIR", "SIDECYPHER_CONFIG"),
+    }
+
+
+@pytest.mark.parametrize("project", ["port = 7", "port = = 7", "prot = 7"])
+def test_a_child_process_reads_no_file(tmp_path, monkeypatch, project):
+    """What the folder's file says by then, right or wrong, is not what its parent was given."""
+    settings = load_settings({"home": tmp_path}, {}, toml(tmp_path, "sidecars = 2", "other.toml"))
+    monkeypatch.chdir(tmp_path)
+    toml(tmp_path, project)
+
+    child = load_settings({}, {"SIDECYPHER_CONFIG": "other.toml", **settings.environment()})
+
+    assert child == settings
+
+
+@pytest.mark.parametrize("name", ["a,b", "a ", ",", "a/b,c/d"])
+def test_a_folder_that_no_variable_can_name_is_refused(tmp_path, name):
+    """A child would take one folder for two, or for another one."""
+    error = refused({"procedures": [tmp_path / name]})
+
+    assert "`procedures`" in error.message
+    assert "comma" in error.message
+
+
+@pytest.mark.parametrize("empty", ["", " "])
+def test_an_empty_variable_is_none(tmp_path, monkeypatch, empty):
+    """As for the plugin; so that `HOME=` of a Compose file means no folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    toml(tmp_path, "port = 7")
+    names = [name.upper() for name in Settings.model_fields]
+    environ = {f"SIDECYPHER_{name}": empty for name in [*names, "CONFIG", "NEO4J_PASSWORD_FILE"]}
+
+    assert load_settings({}, environ) == Settings(port=7)
+    assert "`SIDECYPHER_PROT`" in refused(environ={"SIDECYPHER_PROT": empty}).message
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        (f"ann:{SECRET}@maven.example.com", "scheme"),
+        (f"https://ann:p/{SECRET}@maven.example.com/x", "port"),
+        (f"https://ann:12/{SECRET}@maven.example.com/x", "`%40`"),
+        (f"https://ann:12#{SECRET}@maven.example.com/x", "`%40`"),
+        (f"https://ann:p@{SECRET}@maven.example.com/x", "`%40`"),
+        (f"https://ann:{SECRET}℀@maven.example.com/x", "host"),
+        ("https://ann:hun[ter2@maven.example.com/x", "host"),
+        ("https://@maven.example.com/x", "no user"),
+        ("https:///x", "no host"),
+        ("https://maven.example.com/x?a=b", "more than"),
+        ("https://maven example.com/x", "space"),
+        ("/srv/maven", "scheme"),
+    ],
+)
+def test_what_cannot_be_a_mirror_is_refused(url, problem):
+    """By its name and what is wrong, before it is fetched from, and without what was given."""
+    error = refused(environ={"SIDECYPHER_MAVEN_URL": url})
+
+    assert "`maven_url`" in error.message
+    assert problem in error.message
+    assert "hun" not in error.message + error.hint
 
 
 def test_settings_do_not_change():
@@ -337,10 +398,11 @@ def test_each_setting_tells_where_it_comes_from(tmp_path):
     config = toml(tmp_path, "port = 1\nhttp_port = 1\nbolt_port = 1\n")
     environ = {"SIDECYPHER_PORT": "2", "SIDECYPHER_HTTP_PORT": "2"}
 
-    sources = settings_sources({"port": 3, "lane": None}, environ, config)
+    settings, origins = read_settings({"port": 3, "lane": None}, environ, config)
 
-    assert list(sources) == list(Settings.model_fields)
-    assert (sources["port"], sources["http_port"], sources["bolt_port"], sources["lane"]) == (
+    assert settings == load_settings({"port": 3, "lane": None}, environ, config)
+    assert list(origins) == list(Settings.model_fields)
+    assert (origins["port"], origins["http_port"], origins["bolt_port"], origins["lane"]) == (
         *("option", "environment", "file", "default"),
     )
 

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from sidecypher.cli.options import AsJson, Config, Home, Lane, Procedures
 from sidecypher.cli.output import show_json, show_next, show_table
-from sidecypher.settings import PREFIX, Settings, load_settings, settings_sources
+from sidecypher.settings import PREFIX, Settings, read_settings
 
 _HIDDEN: Final = "(not shown)"
 
@@ -37,10 +37,9 @@ def config(
     ```
     """
     flags = {"home": home, "procedures": procedures, "lane": lane}
-    settings = load_settings(flags, config=config)
-    sources = settings_sources(flags, config=config)
+    settings, origins = read_settings(flags, config=config)
     rows = [
-        {"name": name, "value": _shown(getattr(settings, name)), "from": sources[name]}
+        {"name": name, "value": _shown(name, getattr(settings, name)), "from": origins[name]}
         for name in Settings.model_fields
     ]
     rows += [
@@ -53,17 +52,24 @@ def config(
         show_next("sidecypher up", "starts Neo4j and the sidecar with them")
 
 
-def _shown(value: Any) -> Any:
+def _shown(name: str, value: Any) -> Any:
+    if name == "maven_url":
+        return _without_user(value)
     match value:
         case SecretStr():
             return _HIDDEN
         case tuple():
             return [str(each) for each in value]
-        case str() if "@" in urlsplit(value).netloc:
-            return value.replace(urlsplit(value).netloc.rpartition("@")[0], _HIDDEN)
         case None | bool() | int() | float():
             return value
     return str(value)
+
+
+def _without_user(url: str) -> str:
+    """Leave out what stands before the host; a setting has no other `@`."""
+    parts = urlsplit(url)
+    _, at, host = parts.netloc.rpartition("@")
+    return parts._replace(netloc=f"{_HIDDEN}@{host}").geturl() if at else url
 
 
 def _variables_of_others() -> list[str]:

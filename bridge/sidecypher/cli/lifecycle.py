@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import httpx
 import typer
@@ -12,6 +12,7 @@ from sidecypher import address
 from sidecypher.cli.options import AsJson, Check, Config, Home, Lane, Procedures
 from sidecypher.cli.output import notes, show_facts, show_json, show_next
 from sidecypher.cli.prepare import install_plugin, load_procedures
+from sidecypher.credentials import write_private
 from sidecypher.rendezvous import running_sidecars
 from sidecypher.runtime import (
     USER,
@@ -23,6 +24,8 @@ from sidecypher.runtime import (
     stop,
 )
 from sidecypher.settings import Settings, load_settings
+
+_PASSWORD_VARIABLES: Final = ("SIDECYPHER_NEO4J_PASSWORD", "SIDECYPHER_NEO4J_PASSWORD_FILE")
 
 
 def up(
@@ -79,7 +82,23 @@ def bring_up(
     install_plugin(settings, load_procedures(settings), check=check)
     notes.print("Starting Neo4j and the sidecar")
     command = [sys.executable, "-m", "sidecypher", "supervise", *replay]
-    launch_supervisor(settings.home, command, {**environ, **settings.environment()})
+    launch_supervisor(settings.home, command, _environment(settings, environ))
+
+
+def _environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment in which the processes have these settings, whatever a file says then.
+
+    A password that came from a file reaches them by a file of the run folder: other programs can
+    see the environment of a process.
+    """
+    password, file = settings.neo4j_password, settings.home / "run" / "server-password"
+    given = {**environ, **settings.environment()}
+    if password is None or any(environ.get(name) for name in _PASSWORD_VARIABLES):
+        file.unlink(missing_ok=True)
+        return given
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_private(file, password.get_secret_value().encode())
+    return {**given, "SIDECYPHER_NEO4J_PASSWORD_FILE": str(file)}
 
 
 def down(home: Home = None, config: Config = None) -> None:

@@ -17,7 +17,7 @@ from sidecypher.loading import Loaded, load
 from sidecypher.registry import Procedure
 from sidecypher.rendezvous import Announcement, running_sidecars
 from sidecypher.runtime import State, read_state
-from sidecypher.settings import PREFIX, Settings, load_settings
+from sidecypher.settings import NO_FILE, PREFIX, Settings, load_settings
 from sidecypher.testing import ProcedureEnvironment
 from sidecypher_schema import Graph, connect
 
@@ -197,21 +197,24 @@ def _usable(
 ) -> tuple[Settings, list[SettingsError]]:
     """Return the settings that can be used, and what is wrong with the others.
 
-    What is wrong is left out, variable by variable, then the file, then the flags; so that a
-    setting which is wrong hides nothing else.
+    What is wrong is left out where it comes from: an option, a variable, or the whole file; so that
+    a setting which is wrong hides nothing else.
     """
-    given, named = dict(environ), config
+    options = {name: value for name, value in flags.items() if value is not None}
+    given, file = dict(environ), config
     wrong: list[SettingsError] = []
     while True:
         try:
-            return load_settings(flags, given, named), wrong
+            return load_settings(options, given, file), wrong
         except SettingsError as error:
             wrong.append(error)
-            variable = error.details.get("variable")
-            if variable in given:
+            variable = error.details.get("variable", "")
+            option = variable.removeprefix(PREFIX).lower()
+            if option in options:
+                del options[option]
+            elif given.get(variable, "").strip():
                 del given[variable]
-            elif named is not None or PREFIX + "CONFIG" in given:
-                named = None
-                given.pop(PREFIX + "CONFIG", None)
+            elif file != NO_FILE:
+                file = NO_FILE
             else:
-                flags = {}
+                raise
