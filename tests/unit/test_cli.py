@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -204,6 +205,17 @@ def test_a_password_of_the_environment_is_written_nowhere(home, tmp_path, name):
 
     assert given[name] == environ[name]
     assert not (home / "run").exists()
+
+
+def test_a_signal_that_is_ignored_stays_so(run):
+    """`nohup` has set SIGHUP so, and expects the program to leave it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        run("config")
+
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_down_where_nothing_runs_is_no_failure(run):

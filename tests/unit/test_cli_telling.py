@@ -1,6 +1,8 @@
 """`config`, `version`, `procedures` and `logs`: what there is, for people and for programs."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from fix_modules import good, write
@@ -98,6 +100,43 @@ def test_the_version_tells_what_must_fit_together(run, tmp_path):
     assert list(facts["neo4j"]) == ["lts", "current"]
     assert facts["catalogue"] != others["catalogue"]
     assert facts["catalogue"] in shown
+
+
+def test_the_version_of_what_cannot_be_loaded_is_none(run, tmp_path):
+    """The hash of the other signatures would be that of another installation."""
+    write(tmp_path, "my/word.py", "def broken(:")
+    code, out, err = run("version", "--json", "--procedures", str(tmp_path / "my"))
+
+    assert (code, json.loads(out)["catalogue"]) == (0, None)
+    assert "`word.py` is left out" in err
+
+
+@pytest.mark.parametrize("command", ["version", "procedures", "doctor"])
+def test_json_is_all_there_is_whatever_a_module_writes(clean_environment, tmp_path, home, command):
+    """Also to the descriptor itself, or by a program that it runs."""
+    write(
+        tmp_path,
+        "my/loud.py",
+        "import os, subprocess\nos.write(1, b'loud')\n"
+        "subprocess.run(['echo', 'louder'])\nprint('loudest')\n" + good("kg.loud"),
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "sidecypher", command, "--json", "--procedures", "my"],
+        env={
+            **clean_environment,
+            "SIDECYPHER_HOME": str(home),
+            "SIDECYPHER_GITHUB_BASE_URL": "http://127.0.0.1:9",
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert json.loads(done.stdout)
+    assert "loud" in done.stderr
+    assert "louder" in done.stderr
 
 
 def test_procedures_are_told_with_a_sample_call(run, tmp_path):

@@ -36,7 +36,9 @@ def main() -> None:
     """Run the command line; show errors as *error / cause / hint*."""
     # As an exception, so that what a command has started is ended; `serve` has handlers of its own.
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _frame: sys.exit(128 + number))
+        # What `nohup` has set to be ignored stays so.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _frame: sys.exit(128 + number))
     try:
         app(prog_name="sidecypher")
     except SidecypherError as error:

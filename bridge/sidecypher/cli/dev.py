@@ -8,14 +8,14 @@ from typing import Final
 from watchfiles import watch
 
 from sidecypher.cli.lifecycle import bring_up, read_status
-from sidecypher.cli.options import Check, Config, Home, Procedures
+from sidecypher.cli.options import Check, Config, Home, Lane, Procedures
 from sidecypher.cli.output import notes, show_error, show_facts, show_next, show_text
 from sidecypher.cli.prepare import install_plugin
-from sidecypher.cli.reload import Change, needs_plugin, reload_all, show_changes
+from sidecypher.cli.reload import needs_plugin, reload_all, show_changes
 from sidecypher.errors import SettingsError, SidecypherError
 from sidecypher.loading import Loaded, load
 from sidecypher.registry import Procedure
-from sidecypher.runtime import read_state, restart_process, stop
+from sidecypher.runtime import restart_process, stop
 from sidecypher.samples import sample_call
 from sidecypher.settings import Settings, load_settings
 
@@ -30,6 +30,7 @@ def dev(
     procedures: Procedures = None,
     config: Config = None,
     check: Check = True,
+    lane: Lane = None,
 ) -> None:
     """Bring up Neo4j and the sidecar, and load procedures again whenever a file is saved.
 
@@ -46,12 +47,12 @@ def dev(
     sidecypher dev --procedures my
     ```
     """
-    settings = load_settings({"home": home, "procedures": procedures}, config=config)
+    flags = {"home": home, "procedures": procedures, "lane": lane}
+    settings = load_settings(flags, config=config)
     _check_folders(settings.procedures)
-    running = read_state(settings.home)
-    is_ours = running is None or not running.alive
+    is_ours = False
     try:
-        bring_up(settings, check=check)
+        is_ours = bring_up(settings, check=check)
         session = _Session(settings, is_ours=is_ours, check=check)
         for saved in _saves(settings.procedures):
             session.load(saved)
@@ -102,6 +103,7 @@ class _Session:
         self._check = check
         self._loaded: Loaded = load(settings.procedures)
         self._is_stale = False
+        self._needs_restart = False
 
     def load(self, saved: str | None) -> None:
         """Have the sidecars load what was saved, and Neo4j offer it."""
@@ -111,15 +113,18 @@ class _Session:
             changes = reload_all(self._settings)
         except SidecypherError as error:
             notes.print(f"{error.message}. It loads what is saved when it starts.", markup=False)
+            if self._is_ours:
+                # Nobody will tell what has changed, so that the plugin itself is looked at.
+                self._renew_plugin(is_stale=True)
             return
         if saved is not None or changes:
             show_changes(changes)
-        self._renew_plugin(changes)
+        self._renew_plugin(is_stale=needs_plugin(changes))
 
-    def _renew_plugin(self, changes: list[Change]) -> None:
+    def _renew_plugin(self, *, is_stale: bool) -> None:
         # As the sidecars do: what cannot be loaded now stays as it was.
         self._loaded = load(self._settings.procedures, self._loaded)
-        self._is_stale |= needs_plugin(changes)
+        self._is_stale |= is_stale
         if not self._is_stale:
             return
         if not self._is_ours:
@@ -128,8 +133,12 @@ class _Session:
             return
         try:
             if install_plugin(self._settings, self._loaded, check=self._check):
+                # Until it has: a restart that fails leaves a plugin that fits, and an older Neo4j.
+                self._needs_restart = True
+            if self._needs_restart:
                 notes.print("Restarting Neo4j with it")
                 restart_process(self._settings.home, "neo4j")
+                self._needs_restart = False
         except SidecypherError as error:
             show_error(error)
             return

@@ -61,7 +61,7 @@ def bring_up(
     check: bool = True,
     environ: Mapping[str, str] = os.environ,
     replay: Sequence[str] = (),
-) -> None:
+) -> bool:
     """Start what `up` starts, unless it runs already.
 
     Args:
@@ -69,6 +69,9 @@ def bring_up(
         check: Whether to try a new plugin in a throw-away Neo4j first.
         environ: Environment of the processes.
         replay: Arguments of the GitHub stand-in that the offline demo wants beside them.
+
+    Returns:
+        Whether it was started here; only then is it the caller's to stop.
 
     Raises:
         SidecypherError: Something needed is missing, or a process does not start.
@@ -78,11 +81,12 @@ def bring_up(
         raise AlreadyRunning("Another `up` or `down` is at work on this home", hint="Wait for it.")
     if running is not None and running.alive:
         notes.print("Already up. `sidecypher reload` loads changed procedures.")
-        return
+        return False
     install_plugin(settings, load_procedures(settings), check=check)
     notes.print("Starting Neo4j and the sidecar")
     command = [sys.executable, "-m", "sidecypher", "supervise", *replay]
     launch_supervisor(settings.home, command, _environment(settings, environ))
+    return True
 
 
 def _environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import neo4j
 import typer
 
 from sidecypher.cli.lifecycle import bolt_address
 from sidecypher.cli.options import AsJson, Config, Home
-from sidecypher.cli.output import notes, results, show_json, show_next, show_table
+from sidecypher.cli.output import notes, show_json, show_next, show_table, show_text
 from sidecypher.errors import SettingsError
 from sidecypher.settings import load_settings
 from sidecypher_schema import (
@@ -50,8 +50,6 @@ Values = Annotated[
 Wait = Annotated[
     float, typer.Option("--wait", min=0, help="Seconds to wait while another run is under way.")
 ]
-
-_PLAIN: Final[dict[str, Any]] = {"markup": False, "highlight": False, "soft_wrap": True}
 
 migrate = typer.Typer(
     invoke_without_command=True, add_completion=False, rich_markup_mode="markdown"
@@ -133,7 +131,7 @@ def validate(
     elif rows:
         show_table("Drift", list(rows[0]), (row.values() for row in rows))
     else:
-        results.print("The graph is what the files say.")
+        show_text("The graph is what the files say.")
     if rows:
         raise typer.Exit(1)
 
@@ -285,16 +283,16 @@ def _facts_of_run(done: Migrated) -> dict[str, Any]:
 
 def _show_run(done: Migrated) -> None:
     for script, seconds in done.applied:
-        results.print(f"applied {script.source} in {seconds:.1f} s", **_PLAIN)
+        show_text(f"applied {script.source} in {seconds:.1f} s")
     for each in done.skipped:
-        results.print(f"skipped {each.script.source}: {each.reason}", **_PLAIN)
+        show_text(f"skipped {each.script.source}: {each.reason}")
     for name in done.triggers:
-        results.print(f"trigger {name}: as its file says", **_PLAIN)
+        show_text(f"trigger {name}: as its file says")
     if done.left_out:
         names = ", ".join(done.left_out)
         notes.print(f"warning: {done.why}, so triggers are left out: {names}", markup=False)
     if not (done.applied or done.triggers):
-        results.print("There was nothing to do.", **_PLAIN)
+        show_text("There was nothing to do.")
 
 
 def _facts_of_plan(plan: Plan) -> dict[str, Any]:
@@ -321,8 +319,8 @@ def _show_plan(plan: Plan) -> None:
     for script in plan.scripts:
         for each in script.statements:
             where = f", database {each.database}" if each.database else ""
-            results.print(f"// {script.source}, line {each.line}{where}", **_PLAIN)
-            results.print(f"{each.text};", **_PLAIN)
+            show_text(f"// {script.source}, line {each.line}{where}")
+            show_text(f"{each.text};")
     for verb, names in (
         ("skip", [each.script.source for each in plan.skipped]),
         ("install the trigger", [trigger.name for trigger in plan.triggers.install]),
@@ -330,9 +328,9 @@ def _show_plan(plan: Plan) -> None:
         ("drop the trigger", plan.triggers.drop),
     ):
         for name in names:
-            results.print(f"// {verb} {name}", **_PLAIN)
+            show_text(f"// {verb} {name}")
     if plan.is_empty:
-        results.print("There is nothing to do.")
+        show_text("There is nothing to do.")
 
 
 def _show_facts(facts: dict[str, Sequence[str]], *, as_json: bool, nothing: str) -> None:
@@ -341,6 +339,6 @@ def _show_facts(facts: dict[str, Sequence[str]], *, as_json: bool, nothing: str)
         return
     for what, names in facts.items():
         for name in names:
-            results.print(f"{what}: {name}", **_PLAIN)
+            show_text(f"{what}: {name}")
     if not any(facts.values()):
-        results.print(nothing)
+        show_text(nothing)

@@ -1,9 +1,10 @@
 """What the commands print: results to standard output, everything else to standard error."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import Any, Final
 
 from rich.console import Console
@@ -16,6 +17,27 @@ from sidecypher.runtime.download import Progress as OnBytes
 
 results: Final = Console()
 notes: Final = Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def results_alone() -> Iterator[None]:
+    """Send what is written meanwhile to standard error, by this process or one that it starts.
+
+    A module may do that when it is imported, and standard output is for the results of a command.
+    """
+    if sys.stdout is None:
+        # It is closed, and its descriptor may be that of another file by now.
+        yield
+        return
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def show_json(value: object) -> None:

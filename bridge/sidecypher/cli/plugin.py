@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sidecypher.cli.options import AsJson, Check, Config, Home, Procedures
+from sidecypher.cli.options import AsJson, Check, Config, Home, Lane, Procedures
 from sidecypher.cli.output import show_json, show_next, show_text
 from sidecypher.cli.prepare import install_plugin, load_procedures, plugin_jar
 from sidecypher.errors import ModuleLoadError
@@ -29,6 +29,7 @@ def build(
     procedures: Procedures = None,
     config: Config = None,
     check: Check = True,
+    lane: Lane = None,
     as_json: AsJson = False,
 ) -> None:
     """Build the plugin for all procedures that are found.
@@ -42,7 +43,8 @@ def build(
     sidecypher plugin build --procedures my --output build/sidecypher.jar
     ```
     """
-    settings = load_settings({"home": home, "procedures": procedures}, config=config)
+    flags = {"home": home, "procedures": procedures, "lane": lane}
+    settings = load_settings(flags, config=config)
     loaded = load_procedures(settings)
     if loaded.failures:
         first = loaded.failures[0]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sidecypher.cli.output import download_bar, notes
+from sidecypher.cli.output import download_bar, notes, results_alone
 from sidecypher.loading import Loaded, load
 from sidecypher.runtime import (
     MAVEN_CENTRAL,
@@ -80,7 +80,8 @@ def _fetch_compiler(settings: Settings, java: Java) -> Compiler:
 
 def load_procedures(settings: Settings) -> Loaded:
     """Load all procedures, and tell what is wrong with their modules."""
-    loaded = load(settings.procedures)
+    with results_alone():
+        loaded = load(settings.procedures)
     for failure in loaded.failures:
         notes.print(f"warning: `{failure.module}` is left out: {failure.reason}", markup=False)
     for warning in loaded.warnings:

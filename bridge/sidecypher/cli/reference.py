@@ -13,8 +13,9 @@ _HEAD: Final = """\
 
 Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 it failed, 2
 the command line or a setting cannot be understood, 130 it was interrupted. An error is printed as
-*error*, *cause* where there is one, and *hint*; [errors.md](errors.md) explains the codes. The last
-line of a command names the one that most people want next.
+*error*, *cause* where there is one, and *hint*; [errors.md](errors.md) explains the codes. Most
+commands end with a line on standard error that names the one that most people want next; with
+`--json` there is none.
 
 An option overrides a [setting](settings.md) from the environment, which overrides one from the TOML
 file. Every command takes `--help`. With `NO_COLOR` in the environment nothing is coloured.

@@ -3,7 +3,7 @@
 import os
 import sys
 from importlib.resources import files
-from typing import Annotated, Any, Final
+from typing import Annotated
 
 import neo4j
 import typer
@@ -11,12 +11,10 @@ import typer
 from sidecypher.cli.demo.source import choose_source
 from sidecypher.cli.lifecycle import bolt_address, bring_up, read_status
 from sidecypher.cli.options import Config, Home, Lane
-from sidecypher.cli.output import notes, results, show_table
+from sidecypher.cli.output import notes, show_table, show_text
 from sidecypher.runtime import USER, AlreadyRunning, read_state, stop
 from sidecypher.settings import load_settings
 from sidecypher_schema import migrate, split
-
-_PLAIN: Final[dict[str, Any]] = {"markup": False, "highlight": False, "soft_wrap": True}
 
 
 def demo(
@@ -43,16 +41,16 @@ def demo(
     settings = load_settings({"home": home, "lane": lane}, config=config)
     running = read_state(settings.home)
     if running is not None and running.alive:
-        raise AlreadyRunning(
-            "The demo wants a home where nothing runs",
-            hint="Name another one with `--home`, or run `sidecypher down` on this one.",
-        )
+        raise _taken()
     source = choose_source()
     notes.print(source.told)
+    started = False
     try:
         # Its own start tells as much of the plugin as that of a throw-away server before it.
         environ = {**os.environ, **source.environ}
-        bring_up(settings, check=False, environ=environ, replay=source.replay)
+        started = bring_up(settings, check=False, environ=environ, replay=source.replay)
+        if not started:
+            raise _taken()
         uri, auth = bolt_address(settings)
         with neo4j.GraphDatabase.driver(uri, auth=auth) as driver, driver.session() as session:
             migrate(driver)
@@ -61,16 +59,23 @@ def demo(
             for query in _statements("queries.cypher"):
                 found = session.run(query, source.parameters)
                 show_table(query, found.keys(), [record.values() for record in found])
-        results.print(f"Neo4j Browser: {read_status(settings)['browser']}", **_PLAIN)
+        show_text(f"Neo4j Browser: {read_status(settings)['browser']}")
     finally:
-        if not keep:
+        if started and not keep:
             stop(settings.home)
     if keep:
         password_file = settings.home / "neo4j-password"
-        results.print(f"Log in as {USER}; the password is in {password_file}", **_PLAIN)
-        results.print(f"Stop it with: {sys.argv[0]} down --home {settings.home}", **_PLAIN)
+        show_text(f"Log in as {USER}; the password is in {password_file}")
+        show_text(f"Stop it with: {sys.argv[0]} down --home {settings.home}")
     else:
-        results.print("Everything is stopped again; `--keep` leaves it up (`make demo KEEP=1`).")
+        show_text("Everything is stopped again; `--keep` leaves it up (`make demo KEEP=1`).")
+
+
+def _taken() -> AlreadyRunning:
+    return AlreadyRunning(
+        "The demo wants a home where nothing runs",
+        hint="Name another one with `--home`, or run `sidecypher down` on this one.",
+    )
 
 
 def _statements(name: str) -> list[str]:

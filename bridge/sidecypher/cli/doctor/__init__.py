@@ -10,8 +10,8 @@ from sidecypher.cli.doctor.checks import CHECKS
 from sidecypher.cli.doctor.report import as_json as facts_of
 from sidecypher.cli.doctor.report import is_well, show
 from sidecypher.cli.doctor.subject import Subject
-from sidecypher.cli.options import AsJson, Config, Home, Procedures
-from sidecypher.cli.output import show_json
+from sidecypher.cli.options import AsJson, Config, Home, Lane, Procedures
+from sidecypher.cli.output import results_alone, show_json
 from sidecypher.telemetry import configure_logging
 
 
@@ -19,6 +19,7 @@ def doctor(
     home: Home = None,
     procedures: Procedures = None,
     config: Config = None,
+    lane: Lane = None,
     as_json: AsJson = False,
 ) -> None:
     """Look at everything that must hold, and tell the way out.
@@ -35,10 +36,12 @@ def doctor(
     sys.dont_write_bytecode = True
     # What fails is told by the checks, and not a second time by the log.
     configure_logging("ERROR", "console")
-    with Subject({"home": home, "procedures": procedures}, os.environ, config) as subject:
+    flags = {"home": home, "procedures": procedures, "lane": lane}
+    with Subject(flags, os.environ, config) as subject:
         found = examine(CHECKS, subject)
         if as_json:
-            told = list(found)
+            with results_alone():
+                told = list(found)
             show_json(facts_of(told))
         else:
             told = show(found)

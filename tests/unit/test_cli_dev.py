@@ -1,0 +1,134 @@
+"""What `dev` starts, stops and says, with stand-ins for Neo4j and its sidecars."""
+
+import pytest
+from fix_modules import good, write
+
+from sidecypher.cli import demo, dev
+from sidecypher.cli.demo.source import Source
+from sidecypher.errors import ReloadFailed
+from sidecypher.runtime import ServerFailed
+from sidecypher.settings import load_settings
+
+OFFERED = "Neo4j offers what has changed."
+CHANGE = {"name": "kg.word", "state": "signature changed", "detail": "", "module": "word.py"}
+
+
+class Server:
+    """What `dev` asks for, counted; each thing can be made to fail."""
+
+    def __init__(self, monkeypatch):
+        self.restarts, self.stopped, self.fits = 0, 0, True
+        self.is_broken, self.is_away, self.changes = False, False, []
+        monkeypatch.setattr(dev, "reload_all", self.reload)
+        monkeypatch.setattr(dev, "install_plugin", self.install)
+        monkeypatch.setattr(dev, "restart_process", self.restart)
+        for module in (dev, demo):
+            monkeypatch.setattr(module, "stop", self.stop)
+
+    def reload(self, _settings):
+        if self.is_away:
+            raise ReloadFailed("The sidecar is away")
+        told, self.changes = self.changes, []
+        return told
+
+    def install(self, *_, **__):
+        built, self.fits = not self.fits, True
+        return built
+
+    def restart(self, *_):
+        if self.is_broken:
+            raise ServerFailed("`neo4j` is not back again")
+        self.restarts += 1
+
+    def stop(self, _home):
+        self.stopped += 1
+
+
+@pytest.fixture
+def server(monkeypatch):
+    return Server(monkeypatch)
+
+
+@pytest.fixture
+def session(tmp_path):
+    write(tmp_path, "my/word.py", good("kg.word"))
+    settings = load_settings({"home": tmp_path / "home", "procedures": [tmp_path / "my"]}, {})
+    return dev._Session(settings, is_ours=True, check=False)
+
+
+def test_a_restart_that_failed_is_made_up_for_at_the_next_save(server, session, capsys):
+    """Neo4j offers what has changed only once it has started with the new plugin."""
+    server.fits, server.is_broken, server.changes = False, True, [CHANGE]
+    session.load("word.py")
+
+    assert OFFERED not in capsys.readouterr().out
+
+    server.is_broken = False
+    session.load("word.py")
+
+    assert server.restarts == 1
+    assert OFFERED in capsys.readouterr().out
+
+
+def test_a_signature_saved_while_the_sidecar_is_away_is_offered(server, session, capsys):
+    """The sidecar that comes back has loaded it and tells no change; the plugin knows better."""
+    server.fits, server.is_away = False, True
+    session.load("word.py")
+
+    assert server.restarts == 1
+    assert OFFERED in capsys.readouterr().out
+
+
+def test_a_body_needs_no_restart(server, session):
+    """What Neo4j sees of a procedure is its signature."""
+    server.changes = [CHANGE | {"state": "changed"}]
+    session.load("word.py")
+
+    assert server.restarts == 0
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    write(tmp_path, "my/word.py", good("kg.word"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("project")
+def test_dev_stops_only_what_it_has_started(server, run, monkeypatch):
+    """What somebody else has brought up meanwhile stays; Ctrl-C ends what `dev` has started."""
+
+    def interrupted(_folders):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dev, "_saves", interrupted)
+    for is_ours in (False, True):
+        monkeypatch.setattr(dev, "bring_up", lambda *_, is_ours=is_ours, **__: is_ours)
+        code, _, err = run("dev", "--procedures", "my")
+
+        assert code == 0
+        assert server.stopped == is_ours
+        assert ("Stopping" in err) == is_ours
+
+
+@pytest.mark.usefixtures("project")
+def test_dev_that_cannot_start_tells_that_alone(server, run, monkeypatch):
+    """Nothing was started, so nothing is stopped, and no next command is named."""
+
+    def fail(*_, **__):
+        raise ServerFailed("The supervisor ended")
+
+    monkeypatch.setattr(dev, "bring_up", fail)
+    code, out, err = run("dev", "--procedures", "my")
+
+    assert (code, out, server.stopped) == (1, "", 0)
+    assert err.startswith("error: The supervisor ended")
+
+
+def test_the_demo_leaves_what_somebody_else_has_started(server, run, monkeypatch):
+    """It wants a home of its own, and says so also where one came up while it began."""
+    monkeypatch.setattr(demo, "bring_up", lambda *_, **__: False)
+    monkeypatch.setattr(demo, "choose_source", lambda: Source("Samples", {}, {}))
+    code, _, err = run("demo")
+
+    assert (code, server.stopped) == (1, 0)
+    assert "wants a home where nothing runs" in err
