@@ -5,13 +5,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import httpx
 import typer
 
 from sidecypher import address
 from sidecypher.cli.options import AsJson, Check, Config, Home, Lane, Procedures
 from sidecypher.cli.output import notes, show_facts, show_json, show_next
 from sidecypher.cli.prepare import install_plugin, load_procedures
+from sidecypher.cli.sidecars import is_ready
 from sidecypher.credentials import write_private
 from sidecypher.rendezvous import running_sidecars
 from sidecypher.runtime import (
@@ -184,7 +184,7 @@ def read_status(settings: Settings) -> dict[str, Any]:
     running = state is not None and state.alive and bool(alive) and all(alive.values())
     return {
         "running": running,
-        "ready": running and bool(sidecars) and all(_is_ready(each.http) for each in sidecars),
+        "ready": running and bool(sidecars) and all(is_ready(each) for each in sidecars),
         "bolt": f"bolt://127.0.0.1:{ports.bolt}" if ports.bolt else None,
         "http": f"http://127.0.0.1:{ports.http}" if ports.http else None,
         "browser": f"http://127.0.0.1:{ports.http}/browser/" if ports.http else None,
@@ -206,15 +206,6 @@ def read_status(settings: Settings) -> dict[str, Any]:
             for each in (state.processes if state is not None else ())
         },
     }
-
-
-def _is_ready(port: int) -> bool:
-    try:
-        # No proxy reaches what listens on this machine only.
-        url = f"http://127.0.0.1:{port}/readyz"
-        return httpx.get(url, timeout=2, trust_env=False).is_success
-    except httpx.HTTPError:
-        return False
 
 
 def bolt_address(settings: Settings) -> address.Address:

@@ -1,12 +1,14 @@
 """`sidecypher reload`: changed procedures, while Neo4j and the sidecars go on."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import httpx
 
 from sidecypher.cli.options import AsJson, Config, Home
 from sidecypher.cli.output import show_json, show_next, show_text
+from sidecypher.cli.sidecars import ask, run_folder_of
 from sidecypher.errors import ReloadFailed
 from sidecypher.rendezvous import Announcement, running_sidecars
 from sidecypher.runtime import NotRunning
@@ -52,27 +54,20 @@ def reload_all(settings: Settings) -> list[Change]:
         NotRunning: There is no sidecar.
         ReloadFailed: One of them did not do it.
     """
-    run_folder = settings.home / "run"
+    run_folder = run_folder_of(settings)
     sidecars = running_sidecars(run_folder)
     if not sidecars:
         raise NotRunning("There is no sidecar that could load procedures")
-    token = (run_folder / "http-token").read_text(encoding="utf-8").strip()
-    changes = [change for each in sidecars for change in _reload_one(each, token)]
+    changes = [change for each in sidecars for change in _reload_one(run_folder, each)]
     return list({tuple(change.values()): change for change in changes}.values())
 
 
-def _reload_one(sidecar: Announcement, token: str) -> list[Change]:
+def _reload_one(run_folder: Path, sidecar: Announcement) -> list[Change]:
+    path = "/v1/call/sidecypher.reload"
     try:
-        answer = httpx.post(
-            f"http://127.0.0.1:{sidecar.http}/v1/call/sidecypher.reload",
-            json=[],
-            headers={"Authorization": f"Bearer {token}"},
-            timeout=_RELOAD_SECONDS,
-            # No proxy reaches what listens on this machine only.
-            trust_env=False,
-        )
+        answer = ask(run_folder, sidecar, "POST", path, seconds=_RELOAD_SECONDS, content=[])
         answer.raise_for_status()
-    except httpx.HTTPError as error:
+    except (OSError, httpx.HTTPError) as error:
         raise ReloadFailed(
             f"The sidecar of process {sidecar.pid} did not load its procedures again: "
             f"{type(error).__name__}"

@@ -36,7 +36,7 @@ def look_at_private_files(subject: Subject) -> Finding:
 
 def look_at_certificate(subject: Subject) -> Finding:
     """Tell until when the sidecar's certificate is valid."""
-    file = subject.settings.run_folder / "certificate.pem"
+    file = subject.run_folder / "certificate.pem"
     if not file.exists():
         return ok("it is made at the first start")
     try:
@@ -56,7 +56,7 @@ def look_at_certificate(subject: Subject) -> Finding:
 
 
 def _own_files(subject: Subject) -> Iterator[Path]:
-    run_folder = subject.settings.run_folder
+    run_folder = subject.run_folder
     yield run_folder
     for name in ("token", "http-token", "key.pem"):
         yield run_folder / name

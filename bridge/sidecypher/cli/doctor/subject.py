@@ -12,6 +12,7 @@ import neo4j
 from sidecypher.address import Ports, bolt_address, read_ports
 from sidecypher.catalogue import Catalogue
 from sidecypher.cli.doctor.findings import CannotTell
+from sidecypher.cli.sidecars import ask, run_folder_of
 from sidecypher.errors import SettingsError, SidecypherError
 from sidecypher.loading import Loaded, load
 from sidecypher.registry import Procedure
@@ -78,9 +79,14 @@ class Subject:
         return f"Run `sidecypher {command}`."
 
     @cached_property
+    def run_folder(self) -> Path:
+        """Where its sidecars meet the plugin."""
+        return run_folder_of(self.settings)
+
+    @cached_property
     def sidecars(self) -> list[Announcement]:
         """Sidecars that run."""
-        return running_sidecars(self.settings.run_folder)
+        return running_sidecars(self.run_folder)
 
     def catalogue(self) -> tuple[Catalogue, str]:
         """Return what the sidecar has loaded, or else what is found; and which of the two it is.
@@ -153,29 +159,22 @@ class Subject:
 
     def get(self, sidecar: Announcement, path: str) -> httpx.Response:
         """Return what a sidecar answers to a GET."""
-        return self._send(sidecar, "GET", path)
+        return self._ask(sidecar, "GET", path)
 
     def _ask_sidecar(self, name: str, arguments: tuple[Any, ...]) -> list[dict[str, Any]]:
-        answer = self._send(self.sidecars[0], "POST", f"/v1/call/{name}", json=list(arguments))
+        answer = self._ask(self.sidecars[0], "POST", f"/v1/call/{name}", content=list(arguments))
         told = answer.json()
         if not answer.is_success:
             raise SidecypherError(told["detail"], code=told["code"], hint=told["hint"])
         rows: list[dict[str, Any]] = told["rows"]
         return rows
 
-    def _send(
-        self, sidecar: Announcement, method: str, path: str, **content: Any
+    def _ask(
+        self, sidecar: Announcement, method: str, path: str, content: Any = None
     ) -> httpx.Response:
         try:
-            token = (self.settings.run_folder / "http-token").read_text(encoding="utf-8").strip()
-            return httpx.request(
-                method,
-                f"http://127.0.0.1:{sidecar.http}{path}",
-                headers={"Authorization": f"Bearer {token}"},
-                timeout=ANSWER_SECONDS,
-                # No proxy reaches what listens on this machine only.
-                trust_env=False,
-                **content,
+            return ask(
+                self.run_folder, sidecar, method, path, seconds=ANSWER_SECONDS, content=content
             )
         except (OSError, httpx.HTTPError) as error:
             raise CannotTell(
