@@ -417,11 +417,10 @@ def test_the_lock_files_are_described_as_they_are(lane):
         for row in rows(section("docs/runtime.md", "Lanes"), "lane")
         if code_in(row[0]) == [lane]
     ]
-    server = lock.only("lib", "plugins")
-    size = round(sum(jar.size for jar in server.jars) / 1e6)
+    size = round(sum(jar.size for jar in lock.jars) / 1e6)
 
     assert row[1:3] == [lock.neo4j, " or ".join(map(str, lock.java))]
-    assert re.search(rf"{len(server.jars)} jars, {size} MB", page_named("docs/runtime.md"))
+    assert re.search(rf"{len(lock.jars)} jars, {size} MB", page_named("docs/runtime.md"))
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,7 @@ def fetch_jars(settings: Settings) -> Installation:
     fetch_api_jars(settings)
     mirror = settings.maven_url or MAVEN_CENTRAL
     with download_bar("Fetching Neo4j") as on_bytes:
-        lock = load_lock(settings.lane).only("lib", "plugins")
-        return fetch(lock, settings.cache_dir, mirror, on_bytes)
+        return fetch(load_lock(settings.lane), settings.cache_dir, mirror, on_bytes)
 
 
 @dataclass(frozen=True, slots=True)

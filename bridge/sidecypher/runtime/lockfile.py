@@ -88,13 +88,13 @@ class Lock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_lock(lane: str = "lts") -> Lock:
-    """Read the lock file of a lane that this package brings.
+    """Name the jars of a lane's server.
 
     Example:
         >>> load_lock("lts").java
         (17, 21)
     """
-    return Lock.from_json(files(__package__).joinpath("lock", f"{lane}.json").read_bytes())
+    return _read(lane).only("lib", "plugins")
 
 
 def load_api_lock() -> Lock:
@@ -119,7 +119,11 @@ def load_compiler_lock() -> Lock:
         >>> [jar.file_name for jar in load_compiler_lock().jars]
         ['ecj-3.40.0.jar']
     """
-    return load_lock("lts").only("compiler")
+    return _read("lts").only("compiler")
+
+
+def _read(lane: str) -> Lock:
+    return Lock.from_json(files(__package__).joinpath("lock", f"{lane}.json").read_bytes())
 
 
 def _text(value: object) -> str:
