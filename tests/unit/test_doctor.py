@@ -244,12 +244,16 @@ def test_little_memory_is_told(subject, monkeypatch):
 def test_files_that_others_may_read_are_an_error(subject, home):
     """A mode too wide is told with the file's name and mode."""
     load_credentials(home / "run")
+    (home / "run" / "server-password").write_text(SECRET)
+    (home / "run" / "server-password").chmod(0o644)
     (home / "run" / "token").chmod(0o644)
     (home / "run").chmod(0o755)
     found = credentials.look_at_private_files(subject())
 
     assert found.state == "ERROR"
-    assert found.found == "`run` has the mode 0755; `token` has the mode 0644"
+    assert found.found == (
+        "`run` has the mode 0755; `token` has the mode 0644; `server-password` has the mode 0644"
+    )
     assert found.way_out == "Run `chmod 600` on files and `chmod 700` on folders."
 
 

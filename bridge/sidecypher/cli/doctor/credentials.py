@@ -58,7 +58,7 @@ def look_at_certificate(subject: Subject) -> Finding:
 def _own_files(subject: Subject) -> Iterator[Path]:
     run_folder = subject.run_folder
     yield run_folder
-    for name in ("token", "http-token", "key.pem"):
+    for name in ("token", "http-token", "key.pem", "server-password"):
         yield run_folder / name
     yield subject.settings.home / "neo4j-password"
 
