@@ -1,11 +1,14 @@
 """`init` and `test`: a project that works from its first minute on."""
 
+import os
+import signal
 import subprocess
 import sys
 import tomllib
 
 import pytest
 import yaml
+from fix_waiting import wait_until
 
 from sidecypher.cli.init import FILES
 from sidecypher.settings import load_settings
@@ -86,19 +89,64 @@ def test_the_tests_of_a_new_project_pass(run, folder, monkeypatch):
     [
         ("test_it.py", "def test_it():\n    assert False\n", 1),
         ("none.py", "", 1),
-        ("test_it.py", "import pytest\ndef test_it():\n    pytest.exit('', 2)\n", 130),
-        ("test_it.py", "def test_it(:\n", 130),
+        ("test_it.py", "import pytest\ndef test_it():\n    pytest.exit('', 2)\n", 1),
+        ("test_it.py", "def test_it(:\n", 1),
     ],
-    ids=["failed", "none found", "interrupted", "broken file"],
+    ids=["failed", "none found", "given up", "broken file"],
 )
 def test_the_exit_code_tells_how_the_tests_ended(run, folder, name, content, expected):
-    """A failure is 1, and so is a folder without tests; pytest's own 2 is an interruption."""
+    """A failure is 1, and so are a folder without tests and a file that is no Python."""
     (folder / name).write_text(content)
 
     assert (
         run("test", "--", "-q", "-p", "no:cacheprovider", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")[0]
         == expected
     )
+
+
+SLOW_END = """
+import pathlib, time
+import pytest
+
+@pytest.fixture
+def server():
+    yield
+    # Longer than `subprocess.run` has patience with what it has started.
+    time.sleep(0.5)
+    pathlib.Path("down").touch()
+
+def test_it(server):
+    pathlib.Path("up").touch()
+    while True:
+        time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "kill", "code"),
+    [
+        (signal.SIGINT, os.killpg, 130),
+        (signal.SIGHUP, os.killpg, 128 + signal.SIGHUP),
+        (signal.SIGTERM, os.kill, 128 + signal.SIGTERM),
+    ],
+    ids=["Ctrl-C", "closed terminal", "terminated"],
+)
+def test_whatever_ends_it_fixtures_are_torn_down(folder, clean_environment, number, kill, code):
+    """A server that a fixture has started is stopped before the command ends."""
+    (folder / "test_it.py").write_text(SLOW_END)
+    command = subprocess.Popen(
+        [sys.executable, "-m", "sidecypher", "test", "--", "-p", "no:cacheprovider"],
+        env={**clean_environment, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    wait_until((folder / "up").exists)
+
+    kill(command.pid, number)
+
+    assert command.wait(60) == code
+    assert (folder / "down").exists()
 
 
 def test_arguments_that_pytest_does_not_know_end_with_2(run, folder):

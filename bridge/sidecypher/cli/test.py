@@ -1,6 +1,7 @@
 """`sidecypher test`."""
 
 import importlib.util
+import signal
 import subprocess
 import sys
 from typing import Annotated, Final
@@ -23,8 +24,8 @@ def test(
     """Run the tests of this project by pytest.
 
     The [fixtures for procedures](testing.md#in-pytest) are there by themselves. The exit code is 0
-    when all tests pass, 1 when one fails or none is found, 2 when pytest does not understand its
-    arguments, and 130 when it was interrupted.
+    when all tests pass, 1 when one fails, none is found or a file cannot be read, 2 when pytest
+    does not understand its arguments, and 130 when it was interrupted.
 
     ```sh
     sidecypher test
@@ -35,12 +36,36 @@ def test(
     if importlib.util.find_spec("pytest") is None:
         raise NoPytest("pytest is not installed, and `sidecypher test` runs the tests by it")
     # A process of its own: pytest wants to see modules imported for the first time.
-    command = [sys.executable, "-m", "pytest", *(arguments or ())]
-    ended = subprocess.run(command, check=False).returncode
+    ended = _run([sys.executable, "-m", "pytest", *(arguments or ())])
     if ended == _NOTHING_FOUND:
         notes.print("hint: Tests are files `test_*.py`; `sidecypher init` writes the first one.")
     elif ended == 0:
         show_next("sidecypher plugin build", "makes the jar for another Neo4j")
     elif ended == _FAILED:
         show_next("sidecypher test -- --last-failed", "runs again what failed")
-    raise typer.Exit({0: 0, 2: 130, 3: 1, 4: 2}.get(ended, 1))
+    raise typer.Exit({0: 0, 4: 2}.get(ended, 1))
+
+
+def _run(command: list[str]) -> int:
+    """Run pytest, and return its exit code.
+
+    Whatever ends this command waits until pytest has torn down its fixtures, which may have a Neo4j
+    to stop.
+    """
+    # A terminal that is closed tells pytest too, which would die of it at once.
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    pytest = subprocess.Popen(command)
+    signal.signal(signal.SIGHUP, before)
+    end: KeyboardInterrupt | SystemExit | None = None
+    while pytest.poll() is None:
+        try:
+            pytest.wait()
+        except KeyboardInterrupt as interrupt:
+            # From a terminal pytest has got it too; a second one would break its fixtures off.
+            end = interrupt
+        except SystemExit as terminated:
+            end = terminated
+            pytest.send_signal(signal.SIGINT)
+    if end is not None:
+        raise end
+    return pytest.returncode
