@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 
 import pytest
 from fix_modules import good, write
@@ -260,7 +261,7 @@ def test_what_is_written_later_is_followed(run, log_folder, monkeypatch):
             raise KeyboardInterrupt
         following()
 
-    monkeypatch.setattr(logs.time, "sleep", step)
+    monkeypatch.setattr(logs, "sleep", step)
 
     code, out, _ = run("logs", "--follow", "--json", "--lines", "1")
 
@@ -270,6 +271,64 @@ def test_what_is_written_later_is_followed(run, log_folder, monkeypatch):
         ("sidecar-2", "new"),
         ("neo4j", "begun anew"),
     ]
+
+
+@pytest.fixture
+def far_west():
+    """The local time is some hours behind UTC."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TZ", "America/New_York")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("far_west")
+@pytest.mark.parametrize(
+    ("line", "facts", "shown"),
+    [
+        (
+            r'{"event": "half \ud800", "\udfff": "\ud800"}',
+            {"event": "half \ud800", "\udfff": "\ud800"},
+            "half ? ?=?",
+        ),
+        (
+            '{"event": "long ago", "timestamp": "0001-01-01T00:00:00Z"}',
+            {"event": "long ago", "timestamp": "0001-01-01T00:00:00Z"},
+            "long ago",
+        ),
+        (
+            '{"event": "much", "n": [1e999, -1e999, NaN, -Infinity, 1.5]}',
+            {"event": "much", "n": ["1e999", "-1e999", "NaN", "-Infinity", 1.5]},
+            'much n=["1e999", "-1e999", "NaN", "-Infinity", 1.5]',
+        ),
+        ('{"event": "mine", "process": "neo4j"}', {"event": "mine"}, "mine process=neo4j"),
+    ],
+    ids=["half a surrogate pair", "before local time", "no number of JSON", "another process"],
+)
+def test_a_line_says_what_it_likes(run, home, line, facts, shown):
+    """No line ends `logs`, none claims to be of another process, and JSON is JSON."""
+    (home / "logs").mkdir(parents=True)
+    (home / "logs/sidecar.log").write_text(line + "\n")
+
+    _, out, _ = run("logs", "--json")
+    _, text, _ = run("logs")
+
+    [told] = [json.loads(each, parse_constant=pytest.fail) for each in out.splitlines()]
+    assert told == {"process": "sidecar", **facts}
+    assert next(iter(told)) == "process"
+    assert shown in text
+
+
+def test_a_log_that_is_taken_away_ends_nothing(run, log_folder):
+    """A link to nowhere is no log, and one that was removed after it was found has no lines."""
+    (log_folder / "gone.log").symlink_to(log_folder / "nowhere")
+    before = run("logs")
+
+    assert before[0] == 0
+    file = LogFile(log_folder / "nowhere.log")
+    file.skip_to_last(10)
+    assert list(file.fresh()) == []
 
 
 @pytest.mark.parametrize("lines", [0, 1, 7, 40_000, 50_000, 60_000])

@@ -4,8 +4,8 @@ import heapq
 import json
 import re
 import sys
-import time
 from collections import deque
+from time import sleep
 from typing import Annotated, Final
 
 import typer
@@ -68,7 +68,7 @@ def logs(
     known = {file.path: file for file in files}
     while follow:
         sys.stdout.flush()
-        time.sleep(_POLL_SECONDS)
+        sleep(_POLL_SECONDS)
         for file in log_files(settings.log_dir, process or ()):
             # A process that has begun to write since then is shown from its first line on.
             for line in known.setdefault(file.path, file).fresh():
@@ -91,4 +91,5 @@ def _show(line: Line) -> None:
 
 
 def _show_json(line: Line) -> None:
-    sys.stdout.write(json.dumps(line.facts(), ensure_ascii=False) + "\n")
+    # Escaped, as half a surrogate pair cannot be written in any other way.
+    sys.stdout.write(json.dumps(line.facts()) + "\n")

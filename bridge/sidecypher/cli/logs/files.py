@@ -1,6 +1,7 @@
 """The log files of a home, read from where one has read before."""
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +34,7 @@ class LogFile:
     def skip_to_last(self, lines: int) -> None:
         """Leave out all but so many of the last lines."""
         wanted = lines
-        with self.path.open("rb") as file:
+        with suppress(FileNotFoundError), self.path.open("rb") as file:
             start = file.seek(0, 2)
             while start:
                 end, start = start, max(0, start - _PIECE)
@@ -46,8 +47,11 @@ class LogFile:
                 wanted -= piece.count(b"\n")
 
     def fresh(self) -> Iterator[Line]:
-        """Yield the lines that were written since the last time; a begun one has to wait."""
-        with self.path.open("rb") as file:
+        """Yield the lines that were written since the last time; a begun one has to wait.
+
+        A file that was removed meanwhile has none.
+        """
+        with suppress(FileNotFoundError), self.path.open("rb") as file:
             if file.seek(0, 2) < self._offset:
                 # Copied and truncated, as programs that rotate logs do.
                 self._offset, self._begun = 0, b""

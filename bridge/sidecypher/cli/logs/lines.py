@@ -1,6 +1,7 @@
 """One line of a log: when it was written, and how a person or a program reads it."""
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -36,7 +37,9 @@ class Line:
             "timestamp": self.timestamp and self.timestamp.isoformat(),
             "event": self.text,
         }
-        return {"process": self.process, **told}
+        # First of all, and never what a line says of itself.
+        whose = {"process": self.process}
+        return whose | told | whose
 
     def readable(self) -> Text:
         """Return what a person is shown."""
@@ -44,14 +47,21 @@ class Line:
         if self.members is None:
             return Text.assemble(name, self.text)
         level = str(self.members.get("level", ""))
-        more = [
+        more = "".join(
             f" {key}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
             for key, value in self.members.items()
             if key not in _SHOWN_APART
-        ]
-        when = f"{self.timestamp.astimezone():%H:%M:%S} " if self.timestamp else ""
-        event = (f"{level:<7} {self.members.get('event', '')}", _STYLES.get(level, ""))
-        return Text.assemble(name, when, event, ("".join(more), "dim"))
+        )
+        event = _writable(f"{level:<7} {self.members.get('event', '')}")
+        style = _STYLES.get(level, "")
+        return Text.assemble(name, self._clock(), (event, style), (_writable(more), "dim"))
+
+    def _clock(self) -> str:
+        """Return the local time of day, where there is one."""
+        try:
+            return f"{self.timestamp.astimezone():%H:%M:%S} " if self.timestamp else ""
+        except OverflowError:
+            return ""
 
 
 def read_line(process: str, text: str, before: str) -> Line:
@@ -72,10 +82,21 @@ def _members(text: str) -> dict[str, Any] | None:
     if not text.startswith("{"):
         return None
     try:
-        found = json.loads(text)
+        # What JSON cannot write again stays as it was written.
+        found = json.loads(text, parse_constant=str, parse_float=_finite)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _finite(text: str) -> float | str:
+    number = float(text)
+    return number if math.isfinite(number) else text
+
+
+def _writable(text: str) -> str:
+    """Put a question mark for each half of a surrogate pair, which no encoding has."""
+    return text.encode(errors="replace").decode()
 
 
 def _time_in(text: str) -> datetime | None:
