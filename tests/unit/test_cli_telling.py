@@ -1,5 +1,6 @@
 """`config`, `version`, `procedures` and `logs`: what there is, for people and for programs."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -348,3 +349,12 @@ def test_only_errors_of_files_are_told_as_such():
     """A refused connection is no trouble of a disk."""
     assert storage_failure(ConnectionRefusedError(111, "Connection refused")) is None
     assert storage_failure(PermissionError(13, "Permission denied", "/srv/x")).code == "SC-614"
+
+
+@pytest.mark.parametrize("name", ["ENOENT", "EIO", "EBUSY", "EMFILE", "ENFILE", "ENOSPC", "EROFS"])
+def test_each_trouble_of_a_file_has_its_way_out(name):
+    """What a disk or a folder can do to a command is an error with a hint, no traceback."""
+    told = storage_failure(OSError(getattr(errno, name), "told", "/srv/x"))
+
+    assert (told.code, told.message) == ("SC-614", "`x` cannot be written or read: told")
+    assert told.hint.endswith(".")

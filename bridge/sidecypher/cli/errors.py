@@ -41,9 +41,20 @@ class UnknownProcess(SidecypherError):
     code = "SC-615"
 
 
-_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_NO_RIGHT: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
-_NO_FOLDER: Final = frozenset({errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP})
+_ELSEWHERE: Final = "`--home` names a home elsewhere."
+_NO_ROOM: Final = f"Make room on that disk, or use another one: {_ELSEWHERE}"
+_NO_RIGHT: Final = f"Give yourself the right, or use another folder: {_ELSEWHERE}"
+_NO_FOLDER: Final = "Correct the path: `sidecypher config` tells all of them."
+_HINTS: Final = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _NO_ROOM),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _NO_RIGHT),
+    **dict.fromkeys((errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP), _NO_FOLDER),
+    errno.ENOENT: "It was taken away, or the current folder was: go to one that is there.",
+    errno.EBUSY: "Wait until nothing else uses it, or use another folder.",
+    errno.EIO: f"Look after that disk, or use another one: {_ELSEWHERE}",
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), "Allow more open files: `ulimit -n 4096`."),
+}
+"""What to do about each of them."""
 
 
 def storage_failure(error: OSError) -> StorageFailed | None:
@@ -53,13 +64,8 @@ def storage_failure(error: OSError) -> StorageFailed | None:
         >>> storage_failure(OSError(errno.ENOSPC, "No space left on device", "/srv/x")).message
         '`x` cannot be written or read: No space left on device'
     """
-    if error.errno in _NO_ROOM:
-        hint = "Make room on that disk, or use another one: `--home` names a home elsewhere."
-    elif error.errno in _NO_RIGHT:
-        hint = "Give yourself the right, or use another folder: `--home` names a home elsewhere."
-    elif error.errno in _NO_FOLDER:
-        hint = "Correct the path: `sidecypher config` tells all of them."
-    else:
+    hint = _HINTS.get(error.errno or 0)
+    if hint is None:
         return None
     named = f"`{Path(str(error.filename)).name}`" if error.filename else "A file"
     return StorageFailed(f"{named} cannot be written or read: {error.strerror}", hint=hint)
