@@ -2,6 +2,7 @@
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 import tomllib
@@ -10,6 +11,7 @@ import pytest
 import yaml
 from fix_waiting import wait_until
 
+from sidecypher.cli import init
 from sidecypher.cli.init import FILES
 from sidecypher.settings import load_settings
 
@@ -214,6 +216,7 @@ def test_an_empty_folder_becomes_the_project(run, folder):
     [
         *("", "People", "my-project", "my_project", "../up", "a/b", "class", "db", "tests"),
         *("github", "1st", "é", "x" * 41, "native"),
+        *("neo4j", "json", "calendar", "email", "queue", "pytest"),
     ],
 )
 def test_a_name_that_cannot_be_a_namespace_is_refused(run, folder, name):
@@ -226,9 +229,59 @@ def test_a_name_that_cannot_be_a_namespace_is_refused(run, folder, name):
     assert list(folder.iterdir()) == []
 
 
+def test_what_lies_in_the_current_folder_takes_no_name(run, folder, monkeypatch):
+    """Python finds modules of the current folder too; `init` tells itself what is there."""
+    monkeypatch.syspath_prepend(str(folder))
+    (folder / "people").mkdir()
+
+    assert run("init", "people")[0] == 0
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_a_project_is_as_open_as_all_that_one_makes(run, folder, umask):
+    """Its folder has the rights of any other new one."""
+    before = os.umask(umask)
+    try:
+        run("init", "people")
+    finally:
+        os.umask(before)
+
+    assert stat.S_IMODE((folder / "people").stat().st_mode) == 0o777 & ~umask
+
+
+@pytest.mark.parametrize("made", ["a file", "a folder with a file"])
+def test_what_comes_meanwhile_is_left_as_it_is(run, folder, monkeypatch, made):
+    """What somebody puts there while files are written is not replaced."""
+    rendered = init._rendered
+
+    def meanwhile(template, name):
+        path = folder / "people" if made == "a file" else folder / "people/notes.txt"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+        return rendered(template, name)
+
+    monkeypatch.setattr(init, "_rendered", meanwhile)
+
+    code, _, err = run("init", "people")
+
+    assert code == 1
+    assert "error: `people` is there already, and not empty [SC-612]" in err
+    assert files_of(folder) == ["people" if made == "a file" else "people/notes.txt"]
+
+
+def test_a_folder_that_was_taken_away_takes_no_project(run, folder):
+    """In a current folder that is no more, it says to go to another one."""
+    folder.rmdir()
+
+    code, _, err = run("init", "people")
+
+    assert code == 1
+    assert "No such file or directory [SC-614]" in err
+    assert "go to one that is there" in err
+
+
 def test_nothing_half_written_stays(run, folder, monkeypatch):
     """When a file cannot be written, neither the folder nor a draft of it is there."""
-    from sidecypher.cli import init  # noqa: PLC0415
 
     def full(template, name):
         if template == "greeting.py.j2":

@@ -1,11 +1,12 @@
 """`sidecypher init`."""
 
-import contextlib
+import errno
 import keyword
 import re
-import shutil
+import sys
 import tempfile
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -19,6 +20,7 @@ from sidecypher.signature import check_procedure_name
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*\Z")
 _LONGEST: Final = 40
+_IN_THE_WAY: Final = frozenset({errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR})
 _TAKEN: Final = frozenset({"github", "rules", "runs", "sidecypher", "tests"})
 """Namespaces of the shipped procedures, and the other folder of a project."""
 
@@ -69,6 +71,20 @@ def _check_name(name: str) -> None:
             hint="Use small letters and digits, and no word that Python, Java or Neo4j keeps for "
             "itself: `sidecypher init people`.",
         )
+    if _is_module(name):
+        raise ProjectRefused(
+            f"`{name}` is the name of a module of Python that is here already",
+            hint="Use a name that nothing else has: `sidecypher init people`.",
+        )
+
+
+def _is_module(name: str) -> bool:
+    """Tell whether an import of the name finds anything but what lies in the current folder."""
+    if name in sys.stdlib_module_names:
+        return True
+    found = find_spec(name)
+    places = (found.submodule_search_locations or [str(found.origin)]) if found else []
+    return any(Path(place).absolute().parent != Path.cwd() for place in places)
 
 
 def _write(target: Path, name: str) -> None:
@@ -83,19 +99,19 @@ def _write(target: Path, name: str) -> None:
     )
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise refused
-    draft = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=target.absolute().parent))
-    try:
-        draft.chmod(0o755)
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=target.absolute().parent) as folder:
+        # A folder of its own, as that of a draft is for nobody else.
+        draft = Path(folder, name)
+        draft.mkdir()
         for path, template in FILES.items():
             file = draft / path.format(name=name)
             file.parent.mkdir(exist_ok=True)
             file.write_text(_rendered(template, name), encoding="utf-8")
-        with contextlib.suppress(FileExistsError):
+        try:
             draft.replace(target)
-            return
-        raise refused
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        except OSError as error:
+            # Somebody has put it there since.
+            raise (refused if error.errno in _IN_THE_WAY else error) from error
 
 
 def _rendered(template: str, name: str) -> str:
