@@ -11,10 +11,17 @@ import pytest
 from fix_waiting import wait_until
 
 from sidecypher.runtime.errors import AlreadyRunning, NotRunning, RuntimeFailure, ServerFailed
+from sidecypher.runtime.process import restart
 from sidecypher.runtime.process.child import Backoff
 from sidecypher.runtime.process.detached import launch_supervisor
 from sidecypher.runtime.process.restart import restart_process
-from sidecypher.runtime.process.state import State, read_state, state_file, write_state
+from sidecypher.runtime.process.state import (
+    State,
+    find_process,
+    read_state,
+    state_file,
+    write_state,
+)
 from sidecypher.runtime.process.stop import stop
 
 SUPERVISOR = """
@@ -149,6 +156,23 @@ def test_one_process_is_restarted_from_outside(home):
     assert again.pid != state.processes[1].pid
     assert one(home, "first") == state.processes[0]
     assert (home / "order").read_text().split() == ["second"]
+
+
+def test_what_ends_by_itself_meanwhile_is_waited_for(home, monkeypatch):
+    """A process that was found and is gone when it shall be ended gets its successor too."""
+    launch(home, child("second"))
+
+    def found_and_gone(pid, create_time):
+        found = find_process(pid, create_time)
+        found.kill()
+        wait_until(lambda: one(home, "second").pid != pid)
+        return found
+
+    monkeypatch.setattr(restart, "find_process", found_and_gone)
+
+    restart_process(home, "second")
+
+    assert one(home, "second").status == "ready"
 
 
 @pytest.mark.parametrize("name", ["third", "second"])

@@ -1,7 +1,10 @@
 """Restart one process of a home from outside: end it, and its supervisor starts it again."""
 
+import contextlib
 import time
 from pathlib import Path
+
+import psutil
 
 from sidecypher.runtime.errors import NotRunning, ServerFailed
 from sidecypher.runtime.process.state import ProcessState, find_process, read_state
@@ -25,7 +28,9 @@ def restart_process(home: Path, name: str, *, timeout: float = 180.0) -> None:
     found = find_process(before.pid, before.create_time) if before else None
     if before is None or found is None:
         raise NotRunning(f"`{name}` does not run")
-    found.terminate()
+    # Where it has just ended by itself, its supervisor starts it again all the same.
+    with contextlib.suppress(psutil.NoSuchProcess):
+        found.terminate()
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         now = _running(home, name)
