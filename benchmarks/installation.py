@@ -20,7 +20,7 @@ import psutil
 from benchmarks.plugin import build_jar
 from sidecypher.cli.prepare import fetch_jars
 from sidecypher.rendezvous import running_sidecars
-from sidecypher.runtime import read_state
+from sidecypher.runtime import read_state, restart_process
 from sidecypher.settings import load_settings
 
 _HERE = Path(__file__).parent
@@ -130,14 +130,7 @@ class Installation:
 
     def restart_sidecar(self) -> None:
         """End the sidecar and wait until the supervisor has put another one in its place."""
-        run_folder = self._home / "run"
-        before = running_sidecars(run_folder)
-        os.kill(self.sidecar_pid(), signal.SIGTERM)
-
-        def replaced() -> bool:
-            return any(each not in before for each in running_sidecars(run_folder))
-
-        wait_until(replaced)
+        restart_process(self._home, "sidecar")
 
     def sidecar_pid(self) -> int:
         """Return the process id of the sidecar that the plugin calls."""
@@ -151,7 +144,8 @@ class Installation:
         begun = time.monotonic()
         with ended(subprocess.Popen(command, env=self._environ, **_DETACHED)) as process:
             port = wait_until(lambda: _http_port(home / "run", process.pid))
-            wait_until(lambda: httpx.get(f"http://127.0.0.1:{port}/readyz").is_success)
+            url = f"http://127.0.0.1:{port}/readyz"
+            wait_until(lambda: httpx.get(url, trust_env=False).is_success)
             seconds = time.monotonic() - begun
             time.sleep(_IDLE_SECONDS)
             return Start(seconds, psutil.Process(process.pid).memory_info().rss)
@@ -188,7 +182,15 @@ def installed(**variables: str) -> Iterator[Installation]:
                 yield installation
         finally:
             with undisturbed():
-                _command(environ, "down")
+                _take_down(environ)
+
+
+def _take_down(environ: dict[str, str]) -> None:
+    try:
+        _command(environ, "down")
+    except SystemExit as failure:
+        # Not raised: what went wrong before is what matters.
+        print(failure, file=sys.stderr)
 
 
 @contextmanager
@@ -200,14 +202,18 @@ def _bare_sidecar() -> Iterator[int]:
 
 
 @contextmanager
-def ended(process: subprocess.Popen) -> Iterator[subprocess.Popen]:
-    """End a process when the body ends."""
+def ended(process: subprocess.Popen, grace: float = 30.0) -> Iterator[subprocess.Popen]:
+    """End a process when the body ends; kill it where it does not end within these seconds."""
     try:
         yield process
     finally:
         with undisturbed():
             process.terminate()
-            process.communicate()
+            try:
+                process.communicate(timeout=grace)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
 
 
 @contextmanager

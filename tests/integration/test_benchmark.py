@@ -3,12 +3,13 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 from contextlib import nullcontext
 
 import pytest
 from benchmarks import __main__ as benchmark
-from benchmarks import console, github, runs
+from benchmarks import console, github, installation, runs
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +79,46 @@ def test_a_quick_benchmark_of_the_console_measures_every_figure(monkeypatch, cap
 
     told = capsys.readouterr().out
     assert [figure.name for figure in console.FIGURES if f"| {figure.title} " not in told] == []
+
+
+def test_a_process_that_does_not_end_is_killed():
+    """A benchmark ends whatever it has started, and waits for nothing for ever."""
+    deaf = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "print('deaf', flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", deaf], stdout=subprocess.PIPE)
+
+    with installation.ended(process, grace=0.1):
+        process.stdout.readline()
+
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_the_first_error_is_the_one_that_is_told(monkeypatch, capsys):
+    """Where neither `up` nor `down` works, the benchmark fails by what `up` said."""
+
+    def failing(_environ, command, *_options):
+        raise SystemExit(f"{command} failed")
+
+    monkeypatch.setattr(installation, "_command", failing)
+    monkeypatch.setattr(installation, "_bare_sidecar", lambda: nullcontext(0))
+    monkeypatch.setattr(installation, "fetch_jars", lambda _settings: None)
+    monkeypatch.setattr(installation, "build_jar", lambda *_arguments: None)
+
+    with pytest.raises(SystemExit, match="up failed"), installation.installed():
+        pass
+
+    assert "down failed" in capsys.readouterr().err
+
+
+def test_no_proxy_is_asked_for_a_sidecar_of_this_machine(monkeypatch, clean_environment, tmp_path):
+    """Whoever reaches the network by a proxy can run the benchmark too."""
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    environ = clean_environment | {"SIDECYPHER_HOME": str(tmp_path)}
+
+    started = installation.Installation(tmp_path, environ, None).start_another_sidecar()
+
+    assert started.seconds > 0
