@@ -1,6 +1,7 @@
 """Run a command of `sidecypher` in this process."""
 
 import os
+import signal
 import sys
 
 import pytest
@@ -17,6 +18,10 @@ def home(tmp_path):
 def run(capsys, monkeypatch, home):
     """Run a command in this process; give its exit code and what it printed."""
 
+    # What a command changes in its process, which ends with it elsewhere.
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    writes_none = sys.dont_write_bytecode
+
     def run(*arguments, **variables):
         for name in [name for name in os.environ if name.startswith("SIDECYPHER_")]:
             monkeypatch.delenv(name)
@@ -28,4 +33,8 @@ def run(capsys, monkeypatch, home):
         shown = capsys.readouterr()
         return ended.value.code or 0, shown.out, shown.err
 
-    return run
+    yield run
+
+    sys.dont_write_bytecode = writes_none
+    for number, handler in handlers.items():
+        signal.signal(number, handler)

@@ -77,7 +77,7 @@ def test_a_full_disk_is_told_and_no_plugin_is_left(tmp_path, environ, installati
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
 
-    assert_one_error(done)
+    assert_one_error(done, "File too large [SC-614]", "Make room on that disk")
     assert list((tmp_path / "home/neo4j/plugins").iterdir()) == []
 
 
