@@ -1,5 +1,6 @@
 """What `sidecypher.*` tells and does inside Neo4j."""
 
+import json
 import time
 
 import pytest
@@ -33,6 +34,15 @@ def test_procedures_are_listed_as_neo4j_shows_them(session):
     )
 
     assert [record.values() for record in listed] == [record.values() for record in shown]
+
+
+def test_every_sample_call_is_a_statement(session, server):
+    """Neo4j plans each call that `sidecypher procedures` offers for pasting."""
+    listed = json.loads(server.command("procedures", "--json").stdout)
+    assert {"test.nodeItself", "test.backwards", "fn.caption"} <= {each["name"] for each in listed}
+
+    for each in listed:
+        session.run(f"EXPLAIN {each['sample']}").consume()
 
 
 def test_the_reference_is_what_neo4j_shows(session):

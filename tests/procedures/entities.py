@@ -29,6 +29,12 @@ def node_of(element_id: str) -> Found:
     return Found(node=Node(element_id))
 
 
+@procedure("test.nodeItself")
+def node_itself(node: Node) -> Found:
+    """Return a node under the name it came by."""
+    return Found(node=node)
+
+
 @procedure("test.entityIn")
 def entity_in(element_id: str) -> list[Facts]:
     """Return the node with an element id deep inside a map, in a column of another type."""
