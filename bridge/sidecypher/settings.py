@@ -129,6 +129,8 @@ class Settings(BaseModel):
     @field_validator("home", "cache_dir", "procedures", "run_dir", "record_dir", mode="after")
     @classmethod
     def _absolute(cls, value: Any) -> Any:
+        if any("\0" in str(path) for path in (value if isinstance(value, tuple) else [value])):
+            raise ValueError("a path can have no NUL")
         try:
             if isinstance(value, tuple):
                 return tuple(path.expanduser().absolute() for path in value)

@@ -212,6 +212,16 @@ def test_the_home_of_nobody_is_a_settings_error():
         load_settings({}, {"SIDECYPHER_HOME": "~nobody-there/x"})
 
 
+@pytest.mark.parametrize("line", ['home = "a\\u0000b"', 'procedures = ["a", "b\\u0000c"]'])
+def test_a_path_that_no_system_has_is_refused(tmp_path, line):
+    """A file can name a path with a NUL, of which nothing can be read."""
+    config = tmp_path / "odd.toml"
+    config.write_text(line)
+
+    with pytest.raises(SettingsError, match=f"`{line.split()[0]}`.* no NUL"):
+        load_settings({}, {}, config=config)
+
+
 def test_a_secret_file_that_is_no_text_is_named_by_its_variable(tmp_path):
     """A binary secret file is refused, naming the variable and not the path."""
     (tmp_path / "secret").write_bytes(b"\xff\xfe")
