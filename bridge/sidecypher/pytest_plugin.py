@@ -94,8 +94,8 @@ def sidecypher_neo4j(
         "SIDECYPHER_HOME": str(home),
         "SIDECYPHER_PROCEDURES": ",".join(map(str, _folders(request.config))),
     }
-    up = _command(environ, "up", "--json", "--no-check")
     try:
+        up = _command(environ, "up", "--json", "--no-check")
         if up.returncode:
             pytest.fail(f"`sidecypher up` failed\n{up.stderr}", pytrace=False)
         facts = json.loads(up.stdout)

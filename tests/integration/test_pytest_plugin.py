@@ -55,6 +55,25 @@ def test_the_same_tests_run_on_memory_wire_and_neo4j(project):
     run(project, "--sidecypher-on", "memory,py4j,neo4j").assert_outcomes(passed=6)
 
 
+def test_what_an_interrupted_start_has_begun_is_stopped(project):
+    """Ctrl-C while Neo4j starts leaves none of its processes."""
+    project.makeconftest("""
+        from sidecypher import pytest_plugin
+
+        def _command(environ, command, *options):
+            with open("commands", "a") as file:
+                file.write(f"{command} ")
+            if command == "up":
+                raise KeyboardInterrupt
+
+        pytest_plugin._command = _command
+    """)
+
+    run(project, "--sidecypher-on", "neo4j")
+
+    assert (project.path / "commands").read_text().split() == ["up", "down"]
+
+
 def test_an_unknown_place_is_told(project):
     """A place that does not exist is an error of the command, which names those that do."""
     told = run(project, "--sidecypher-on", "docker")
