@@ -28,7 +28,7 @@ def queries(github_schema, world, monkeypatch):
     def answer(handler):
         query = json.loads(handler.rfile.read(int(handler.headers["content-length"])))
         asked.append(query)
-        graph = Graph(github_schema, handler.server.recordings.get)
+        graph = Graph(github_schema, handler.server.objects.get)
         found = graph.answer(query["query"], query["variables"])
         handler._answer(HTTPStatus.OK, json.dumps(found).encode())
 
