@@ -14,7 +14,9 @@ _PATIENCE = 20_000
 _ARTIFACTS = Path(__file__).parent / ".artifacts"
 
 
-@pytest.fixture(scope="session")
+# Not of the session: as long as Playwright is open, an event loop counts as running on this thread,
+# and `asyncio.run` fails in every test of other modules.
+@pytest.fixture(scope="module")
 def chromium():
     """Chromium; without one on the PATH the tests skip, but not on CI."""
     path = shutil.which("chromium")
