@@ -79,6 +79,7 @@ class Context:
 
         Raises:
             ContextExpired: The call is over.
+            TypeError, ValueError: One of them is no number.
         """
         self._state.progress(done, total)
 

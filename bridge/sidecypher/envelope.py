@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 
-from sidecypher.errors import CallError, ProtocolError, SidecypherError
+from sidecypher.errors import CallError, ProtocolError, SidecypherError, sendable
 
 VERSION: Final = 2
 """Version of the envelope, exchanged in `hello`."""
@@ -15,8 +15,6 @@ VERSION: Final = 2
 
 Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=86_400_000)]
 """A time of at most a day."""
-
-_TEXT_LENGTH: Final = 10_000
 
 
 class Hello(msgspec.Struct, frozen=True):
@@ -125,7 +123,7 @@ class ErrorBody(msgspec.Struct, frozen=True):
             msgspec.json.encode(details)
         except (TypeError, ValueError, RecursionError):
             details = {}
-        code, message, hint = map(_sendable, (error.code, error.message, error.hint))
+        code, message, hint = map(sendable, (error.code, error.message, error.hint))
         return cls(code, message, hint, error.retryable, details)
 
     def error(self) -> CallError:
@@ -137,11 +135,6 @@ class ErrorBody(msgspec.Struct, frozen=True):
             retryable=self.retryable,
             details=self.details,
         )
-
-
-def _sendable(text: object) -> str:
-    """Return an author's text as UTF-8 can carry it, bounded in length."""
-    return str(text)[:_TEXT_LENGTH].encode(errors="replace").decode()
 
 
 class HelloReply(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -41,7 +41,14 @@ is what could not be reached, and so do SC-218 (an entity that is not there) and
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+
+_TEXT_LENGTH: Final = 10_000
+
+
+def sendable(text: object) -> str:
+    """Return what an author gave as a text that UTF-8 can carry, bounded in length."""
+    return str(text)[:_TEXT_LENGTH].encode(errors="replace").decode()
 
 
 class SidecypherError(Exception):

@@ -159,7 +159,8 @@ class CallState:
         """Note how far the body has come."""
         if self.is_over:
             raise self.outside()
-        self.done, self.total = done, total
+        # Whoever lists calls can show no other numbers, such as those of numpy.
+        self.done, self.total = float(done), None if total is None else float(total)
 
     def call_back(self, method: str, request: bytes) -> bytes:
         """Send one callback from the thread that serves the call; return its reply.

@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from structlog.typing import FilteringBoundLogger
 
 from sidecypher import tracing
-from sidecypher.errors import SidecypherError, UnknownProcedure
+from sidecypher.errors import SidecypherError, UnknownProcedure, sendable
 from sidecypher.failed_calls import FailedCall, FailedCalls
 from sidecypher.metrics import CallMetrics, GraphSize, PluginFailures, Series
 from sidecypher.tracing import CallFacts
@@ -31,6 +31,9 @@ _TRANSPORTS: Final[dict[Rejection, str]] = {
 }
 
 _OUR_CODE: Final = re.compile(r"SC-\d{3}\Z")
+
+_CODE_LENGTH: Final = 100
+"""How much is kept of an author's own code."""
 
 
 class _Forgiving(io.StringIO):
@@ -303,11 +306,13 @@ class Telemetry:
         self, facts: CallFacts, name: str, error: SidecypherError, seconds: float = 0.0
     ) -> None:
         """Keep a call among those that failed of late."""
+        code = sendable(error.code)[:_CODE_LENGTH]
         self.failed_calls.add(
-            FailedCall(facts.call_id, name, error.code, facts.user, facts.database, seconds)
+            FailedCall(facts.call_id, name, code, facts.user, facts.database, seconds)
         )
 
 
 def _label(error: SidecypherError) -> str:
     """Return a label from a bounded set: an author's own codes are counted as one."""
-    return error.code if _OUR_CODE.match(error.code) else "SC-201"
+    code = str(error.code)
+    return code if _OUR_CODE.match(code) else "SC-201"

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from fractions import Fraction
 
 from sidecypher import Context, ProcedureError, Row, function, procedure
 
@@ -24,7 +25,8 @@ class Text(Row):
 @procedure("shown.wait", timeout=60.0)
 def wait(ctx: Context) -> Text:
     """Wait until it may go on."""
-    ctx.progress(3, 7)
+    # As other libraries have numbers.
+    ctx.progress(Fraction(3), 7)
     state.begun.set()
     while not state.go.wait(0.01):
         ctx.check()
@@ -42,6 +44,18 @@ def rows() -> Iterator[Text]:
 def fail(text: str, code: str = "shown.broken") -> Text:
     """Fail with a text and a code."""
     raise ProcedureError(text, code=code)
+
+
+@procedure("shown.failOddly")
+def fail_oddly() -> Text:
+    """Fail with a code that is none: it cannot be sent, and has no bound."""
+    raise ProcedureError("no", code="kg.\ud800" + "x" * 10_000)
+
+
+@procedure("shown.failByNumber")
+def fail_by_number() -> Text:
+    """Fail with a code that is no text."""
+    raise ProcedureError("no", code=5)  # type: ignore[arg-type]
 
 
 @procedure("shown.old", deprecated_by="shown.rows")

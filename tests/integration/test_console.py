@@ -115,11 +115,11 @@ def test_what_an_import_raised_is_for_who_has_the_token(shown, page):
     assert "attacked" not in text.replace(str(escape("document.title = 'attacked'")), "")
     [problem] = next(each for each in told if each["module"] == HOSTILE_MODULE)["problems"]
     assert problem == f"RuntimeError at import: {HOSTILE_FAILURE}"
-    assert next(each for each in told if each["module"] == "bodies.py")["procedures"] == 6
+    assert next(each for each in told if each["module"] == "bodies.py")["procedures"] == 8
 
 
 def test_a_call_under_way_is_told_with_its_progress(shown):
-    """`/v1/calls` has who runs what, and how far it has come."""
+    """`/v1/calls` has who runs what, and how far it has come, in whatever numbers it counts."""
     begun = shown.begin(user="bob")
 
     [told] = shown.calls()["running"]
@@ -177,6 +177,19 @@ def test_failed_calls_are_told_by_id_and_code_alone(shown):
     assert (second["callId"], second["code"]) == (reply["id"], "kg.code")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", second["at"])
     assert "secret" not in str(shown.calls())
+
+
+def test_no_error_of_an_author_hides_the_calls(shown):
+    """Whatever is given as a code, the calls can be listed, and what is kept of it is short."""
+    shown.call("shown.failOddly")
+    shown.call("shown.failByNumber")
+
+    number, odd = shown.calls()["failed"][:2]
+
+    assert (number["name"], number["code"]) == ("shown.failByNumber", "5")
+    assert odd["code"] == "kg.?" + "x" * 96
+    answer = shown.http.post("/v1/call/shown.failByNumber", json=[], headers=shown.bearer)
+    assert (answer.status_code, answer.json()["code"]) == (422, "5")
 
 
 @pytest.mark.parametrize("path", ["/v1/calls", "/v1/modules"])

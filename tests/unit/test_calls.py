@@ -5,6 +5,8 @@ import contextvars
 import json
 import math
 import threading
+from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from fix_waiting import wait_until
@@ -66,6 +68,20 @@ def call(dispatcher, **changes):
         "id": "1", "name": "kg.echo", "signature": signature, "args": ["x"],
         "remaining_ms": 30_000, "mode": "READ", "database": "graph", "user": "ann", **changes,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", [object(), "three quarters", [3]])
+def test_progress_is_told_in_numbers(wrong):
+    """What is no number is refused where it is told, and leaves what was told before."""
+    state = CallState("1", "kg.echo", "graph", "ann")
+    state.progress(Fraction(1, 2), Decimal(3))
+
+    for told in ((wrong, None), (1, wrong)):
+        with pytest.raises((TypeError, ValueError)):
+            state.progress(*told)
+
+    assert (state.done, state.total) == (0.5, 3.0)
+    assert {type(state.done), type(state.total)} == {float}
 
 
 # Dispatch

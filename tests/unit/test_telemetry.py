@@ -161,6 +161,14 @@ def test_codes_of_authors_make_no_series_of_their_own(observe, telemetry, code):
     assert samples(telemetry, "sidecypher_calls_total") == {("kg.a", "SC-201"): 50}
 
 
+def test_a_code_that_is_no_text_is_counted_too(observe, telemetry):
+    """An author may give a number as a code: the call fails with it, not with another error."""
+    observe("kg.a").failed(ProcedureError("", code=5))
+
+    assert samples(telemetry, "sidecypher_calls_total") == {("kg.a", "SC-201"): 1}
+    assert [each.code for each in telemetry.failed_calls.latest()] == ["5"]
+
+
 def test_an_unexpected_exception_is_logged_by_type_and_place(observe, logs):
     """The log has the exception's type and frames; its text and the line's source stay out."""
 

@@ -78,11 +78,13 @@ def status_of(error: SidecypherError) -> HTTPStatus:
     """
     if isinstance(error, RequestRefused):
         return error.status
-    if error.code in STATUSES:
-        return STATUSES[error.code]
+    # An author's own code may be anything.
+    code = str(error.code)
+    if code in STATUSES:
+        return STATUSES[code]
     if error.retryable:
         return HTTPStatus.SERVICE_UNAVAILABLE
-    is_ours = error.code.startswith("SC-") and error.code != "SC-201"
+    is_ours = code.startswith("SC-") and code != "SC-201"
     return HTTPStatus.INTERNAL_SERVER_ERROR if is_ours else HTTPStatus.UNPROCESSABLE_ENTITY
 
 
