@@ -71,10 +71,21 @@ def test_what_is_matched_is_called_as_no_column_is():
 
 @pytest.mark.parametrize(
     ("seconds", "told"),
-    [(None, "-"), (0.0, "0 ms"), (0.000_51, "0.51 ms"), (0.999, "999 ms"), (1.0, "1 s")],
+    [
+        (None, "-"),
+        (0.0, "0 ms"),
+        (0.000_51, "0.51 ms"),
+        (0.999, "999 ms"),
+        (1.0, "1 s"),
+        (0.9996, "1 s"),
+        (0.9994, "999 ms"),
+        (99.96, "100 s"),
+        (999.6, "1000 s"),
+        (1234.5, "1230 s"),
+    ],
 )
 def test_durations_are_told_in_the_unit_that_fits(seconds, told):
-    """Below a second in milliseconds, with three digits."""
+    """Below a second in milliseconds, with three digits, and never with an exponent."""
     assert duration(seconds) == told
 
 

@@ -25,9 +25,9 @@ from sidecypher.rendezvous import Announcement
 from sidecypher.telemetry import Telemetry
 from sidecypher.transport.tokens import TokenCheck
 
-__all__ = ["HEADERS", "Console"]
+__all__ = ["Console"]
 
-HEADERS: Final = {
+_HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'",
@@ -86,7 +86,7 @@ class Console:
         return [Route("/", self._show, methods=["GET"]), *parts, modules]
 
     async def _show(self, _request: Request) -> Response:
-        return Response(self._render(), headers=HEADERS, media_type="text/html")
+        return Response(self._render(), headers=_HEADERS, media_type="text/html")
 
     def _render(self) -> str:
         inspector, dispatcher = self._inspector, self._inspector.dispatcher
@@ -131,4 +131,4 @@ def _read(name: str) -> str:
 
 
 async def _part(text: str, kind: str, _request: Request) -> Response:
-    return Response(text, headers=HEADERS, media_type=kind)
+    return Response(text, headers=_HEADERS, media_type=kind)

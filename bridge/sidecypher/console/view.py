@@ -13,9 +13,6 @@ from sidecypher.samples import sample_call
 
 _UNTRIED: Final = Summary(calls=0, errors=0, mean=None, half=None, most=None)
 
-NUMBERS: Final = ("calls", "errors", "mean", "half", "most")
-"""The columns of numbers."""
-
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -23,7 +20,7 @@ class Item:
 
     Attributes:
         marks: What is to be known of it beside its signature, a word each.
-        numbers: As they are shown, in the order of `NUMBERS`.
+        numbers: As they are shown: calls, errors, and the times of `Summary`.
     """
 
     kind: str
@@ -97,7 +94,9 @@ def duration(seconds: float | None) -> str:
     """
     if seconds is None:
         return "-"
-    return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+    # Rounded before the unit is chosen: what is nearly a second is one.
+    rounded = float(f"{seconds:.3g}")
+    return f"{rounded * 1000:g} ms" if rounded < 1 else f"{rounded:g} s"
 
 
 def bound(seconds: float | None) -> str:
