@@ -51,6 +51,9 @@ def test_the_filter_leaves_what_fits(console):
     assert page.get_by_text("2 shown").is_visible()
     page.get_by_label("Filter").fill("")
     assert page.locator(".namespace tr[id]:visible").count() == everything
+    page.get_by_label("Filter").fill("copy")
+    # It stands on the button of each row.
+    assert page.get_by_text("0 shown").is_visible()
 
 
 def test_a_call_is_copied(console):
@@ -204,18 +207,53 @@ def test_a_sidecar_that_hangs_is_told(shown, console):
         route.abort()
 
 
-def test_another_sidecar_on_the_port_loses_the_token(opened):
-    """A page of another generation is of another process: the token is asked for again."""
+def answer_as_another(page):
+    """Have another process on the port from now on, whose page tells other things."""
 
     def of_another(route):
         answer = route.fetch()
         other = answer.text().replace('data-generation="', 'data-generation="f')
-        route.fulfill(response=answer, body=other)
+        route.fulfill(response=answer, body=other.replace(">Ready<", ">Foreign<"))
 
-    opened.page.route("**/", of_another)
+    page.route("**/", of_another)
+
+
+def test_another_sidecar_on_the_port_loses_the_token(opened):
+    """A page of another generation is of another process, whose numbers are not mixed in."""
+    answer_as_another(opened.page)
 
     opened.page.get_by_text("Another sidecar answers here now.").wait_for()
     assert opened.page.get_by_label("Token for HTTP").is_visible()
+    assert opened.page.get_by_text("Foreign", exact=True).count() == 0
+
+
+def test_the_token_is_sent_to_nobody_unknown(opened, shown):
+    """A page that stood still looks again who answers before it cancels anything."""
+    begun = shown.begin()
+    button = opened.page.get_by_role("button", name="Cancel shown.wait")
+    button.wait_for()
+    opened.page.get_by_label("Refresh by itself").uncheck()
+    answer_as_another(opened.page)
+
+    button.click()
+
+    opened.page.get_by_text("Another sidecar answers here now.").wait_for()
+    assert opened.page.get_by_label("Token for HTTP").is_visible()
+    assert [url for url in opened.asked if url.endswith("/cancel")] == []
+    shown.state.go.set()
+    assert begun.reply()["rows"] == [["gone on"]]
+
+
+def test_a_list_that_fails_is_told(opened):
+    """A sidecar that answers, but cannot list its calls, is not gone: the token stays."""
+    lists = "**/v1/calls"
+    opened.page.route(lists, lambda route: route.fulfill(status=500, body="{}"))
+
+    opened.page.get_by_text("The sidecar cannot tell its calls: status 500.").wait_for()
+    assert opened.page.get_by_label("Token for HTTP").is_hidden()
+    opened.page.unroute(lists)
+    opened.page.get_by_text("The sidecar cannot tell its calls").wait_for(state="detached")
+    assert opened.page.get_by_role("heading", name="Running calls").is_visible()
 
 
 def test_markup_of_others_is_text(opened, shown):

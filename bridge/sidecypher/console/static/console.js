@@ -1,8 +1,8 @@
 "use strict";
 
 // The page is whole without this script, which keeps it up to date, filters, copies, and, once it
-// has the token, shows and cancels calls. The token is kept in memory alone, and is forgotten as
-// soon as it is not certain any more that the same sidecar still answers.
+// has the token, shows and cancels calls. The token is kept in memory alone. Each time before it is
+// sent the page is asked for anew, and if that fails or is of another sidecar, it is forgotten.
 
 const REFRESH_MILLISECONDS = 2000;
 const ANSWER_MILLISECONDS = 10_000;
@@ -29,6 +29,7 @@ function request(path, options = {}) {
 
 // Keeping the page up to date
 
+// Tells what is to be said of it.
 async function refresh() {
   const answer = await request("/");
   if (!answer.ok) throw new Error(`status ${answer.status}`);
@@ -36,11 +37,7 @@ async function refresh() {
   const { generation, catalogue } = fresh.documentElement.dataset;
   if (generation !== root.dataset.generation) {
     forget();
-    tellState("Another sidecar answers here now. Load the page again.");
-  } else if (catalogue !== root.dataset.catalogue) {
-    tellState("Procedures have changed. Load the page again to see them.");
-  } else {
-    tellState("");
+    return "Another sidecar answers here now. Load the page again.";
   }
   for (const part of fresh.querySelectorAll("[data-live]")) {
     const old = byId(part.id);
@@ -50,18 +47,24 @@ async function refresh() {
     const cells = byId(row.id)?.querySelectorAll(".number") ?? [];
     row.querySelectorAll(".number").forEach((cell, index) => setText(cells[index], cell.textContent));
   }
+  if (catalogue === root.dataset.catalogue) return "";
+  return "Procedures have changed. Load the page again to see them.";
+}
+
+// The token goes only to who has just answered as the same sidecar.
+async function refreshAnd(act) {
+  try {
+    const news = await refresh();
+    const problem = token === null ? "" : await act();
+    tellState(problem || news);
+  } catch {
+    forget();
+    tellState("The sidecar does not answer.");
+  }
 }
 
 async function keepUpToDate() {
-  if (byId("refresh").checked && !document.hidden) {
-    try {
-      await refresh();
-      if (token !== null) await showCalls();
-    } catch {
-      forget();
-      tellState("The sidecar does not answer.");
-    }
-  }
+  if (byId("refresh").checked && !document.hidden) await refreshAnd(showCalls);
   setTimeout(keepUpToDate, REFRESH_MILLISECONDS);
 }
 
@@ -80,17 +83,19 @@ function forget(problem = "") {
   byId("token").toggleAttribute("aria-invalid", problem !== "");
 }
 
+// Tells what is wrong, if anything is.
 async function showCalls() {
   const answers = await Promise.all([ask("/v1/calls"), ask("/v1/modules")]);
   if (answers.some(({ status }) => status === 401)) {
     forget("This is not the token of this sidecar.");
     byId("token").focus();
-    return;
+    return "";
   }
-  for (const { ok, status } of answers) if (!ok) throw new Error(`status ${status}`);
+  const refused = answers.find(({ ok }) => !ok);
+  if (refused !== undefined) return `The sidecar cannot tell its calls: status ${refused.status}.`;
   const [{ running, failed }, { modules }] = await Promise.all(answers.map((each) => each.json()));
   // Told to forget the token meanwhile.
-  if (token === null) return;
+  if (token === null) return "";
   showProblems(modules.filter(({ problems }) => problems.length > 0));
   byId("token-form").hidden = true;
   byId("calls").hidden = false;
@@ -112,6 +117,7 @@ async function showCalls() {
     each.user,
     each.seconds.toFixed(3),
   ]);
+  return "";
 }
 
 function showProblems(modules) {
@@ -165,21 +171,16 @@ function offerCancel(row, call) {
     button.type = "button";
     button.textContent = "Cancel";
     button.setAttribute("aria-label", `Cancel ${call.name}, call ${call.callId}`);
-    button.addEventListener("click", () => cancel(call));
+    button.addEventListener("click", () => refreshAnd(() => cancel(call)));
     cell.append(button);
   }
 }
 
 async function cancel({ callId, name }) {
-  try {
-    const answer = await ask(`/v1/calls/${encodeURIComponent(callId)}/cancel`, { method: "POST" });
-    if (answer.status === 202) tell(`The call to ${name} is being cancelled.`);
-    else tell((await answer.json()).detail);
-    await showCalls();
-  } catch {
-    forget();
-    tellState("The sidecar does not answer.");
-  }
+  const answer = await ask(`/v1/calls/${encodeURIComponent(callId)}/cancel`, { method: "POST" });
+  if (answer.status === 202) tell(`The call to ${name} is being cancelled.`);
+  else tell((await answer.json()).detail);
+  return showCalls();
 }
 
 // Filtering and copying
@@ -190,7 +191,8 @@ function filter() {
   for (const section of document.querySelectorAll(".namespace")) {
     const rows = [...section.querySelectorAll("tr[id]")];
     for (const row of rows) {
-      const text = `${row.cells[0].textContent} ${row.cells[1].textContent}`.toLowerCase();
+      const described = [row.cells[0], row.cells[1].querySelector("p")];
+      const text = described.map((each) => each.textContent).join(" ").toLowerCase();
       row.hidden = !words.every((word) => text.includes(word));
     }
     const visible = rows.filter((row) => !row.hidden).length;
@@ -222,7 +224,7 @@ byId("token-form").addEventListener("submit", async (event) => {
   event.preventDefault();
   token = byId("token").value.trim();
   byId("token").value = "";
-  await showCalls().catch(() => forget("The sidecar does not answer."));
+  await refreshAnd(showCalls);
 });
 byId("forget").addEventListener("click", () => {
   forget();
