@@ -53,10 +53,10 @@ class Shown:
     def _found(self, name):
         return self.sidecar.loaded.registry.get(name)
 
-    def _send(self, method, request):
+    def _send(self, method, request, session=None):
         dispatcher = self.sidecar._dispatcher
         return msgspec.json.decode(
-            dispatcher.handle(method, envelope.write(request), self._session)
+            dispatcher.handle(method, envelope.write(request), session or self._session)
         )
 
     def call(self, name, *arguments, user="ann"):
@@ -68,9 +68,9 @@ class Shown:
         )  # fmt: skip
         return self._send("call", request)
 
-    def page_of(self, reply):
-        """Ask for the next page of a call."""
-        return self._send("page", envelope.PageRequest(reply["id"], 60_000))
+    def page_of(self, reply, session=None):
+        """Ask for the next page of a call, as its caller or by another session."""
+        return self._send("page", envelope.PageRequest(reply["id"], 60_000), session)
 
     def begin(self, name="shown.wait", **facts):
         """Call in the background; return the thread and where the reply will be."""

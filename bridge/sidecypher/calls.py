@@ -18,7 +18,7 @@ from sidecypher.telemetry import Observation
 OVERDUE_SECONDS: Final = 1.0
 """How long after its deadline a call that its caller did not cancel is cancelled here."""
 
-_REFUSALS_KEPT: Final = 1024
+_ENDINGS_KEPT: Final = 1024
 """Calls that ended between two pages, whose callers may still ask for the next one."""
 
 
@@ -110,8 +110,8 @@ class OpenCalls:
         self._lease_seconds = lease_seconds
         self._calls: dict[str, Call] = {}
         self._closing: dict[Call, float] = {}
-        self._refusals: dict[str, Callable[[], CallError]] = {}
-        self._refusals_lock: Final = threading.Lock()
+        self._endings: dict[tuple[str, str], Callable[[], CallError]] = {}
+        self._endings_lock: Final = threading.Lock()
         self._reaper: Final[Reaper[Call]] = Reaper()
 
     def __len__(self) -> int:
@@ -151,9 +151,9 @@ class OpenCalls:
         call = self._calls.get(call_id)
         if call is not None and call.jvm == jvm:
             return call
-        refusal = self._refusals.get(call_id)
-        if refusal is not None:
-            raise refusal()
+        ending = self._endings.get((jvm, call_id))
+        if ending is not None:
+            raise ending()
         raise ProtocolError("The call whose next page is asked for is not open")
 
     def forget(self, call: Call) -> None:
@@ -196,6 +196,46 @@ class OpenCalls:
         except RuntimeError:
             self._finish(call)
 
+    def expire(self) -> None:
+        """End what is idle for longer than the lease, and what is served beyond its deadline."""
+        now = time.monotonic()
+        for call in self:
+            if call.state.served:
+                if call.is_overdue:
+                    self.abandon(call, deadline_exceeded(call.name))
+            elif now - call.rested > self._lease_seconds:
+                self._break_off(call, partial(_too_late, call.name, self._lease_seconds))
+        for call, since in list(self._closing.items()):
+            if now - since > CLEANUP_SECONDS:
+                self._reaper.watch(call)
+
+    def cancel(self, call_id: str) -> bool:
+        """End a call, whoever made it, and wait for nothing; tell whether it was open or stuck."""
+        call = self._calls.get(call_id)
+        if call is not None:
+            self._break_off(call, partial(cancelled, call.name))
+            return True
+        # Of a stuck call, which was cancelled before, nothing more can be ended.
+        return any(stuck.call_id == call_id for stuck in self._reaper.stuck)
+
+    def running(self) -> list[RunningCall]:
+        """Return what is open now, the oldest first."""
+        stuck = self._reaper.stuck
+        found = dict.fromkeys([*self, *stuck])
+        facts = [_facts(call, is_stuck=call in stuck) for call in found]
+        return sorted(facts, key=lambda fact: -fact.seconds)
+
+    def _break_off(self, call: Call, ending: Callable[[], CallError]) -> None:
+        """End a call whose caller may ask for its next page, and is told the reason then.
+
+        An error that was raised holds frames, and all that is in them: it must not be kept.
+        """
+        with self._endings_lock:
+            self._endings[call.jvm, call.call_id] = ending
+            if len(self._endings) > _ENDINGS_KEPT:
+                del self._endings[next(iter(self._endings))]
+        self.abandon(call, ending())
+
     def _stop(self, call: Call, reason: CallError) -> bool:
         """Cancel a call; tell whether it is idle, and then hold its lock."""
         call.running.cancel(reason)
@@ -209,47 +249,6 @@ class OpenCalls:
             self.close(call)
         finally:
             call.lock.release()
-
-    def expire(self) -> None:
-        """End what is idle for longer than the lease, and what is served beyond its deadline."""
-        now = time.monotonic()
-        for call in self:
-            if call.state.served:
-                if call.is_overdue:
-                    self.abandon(call, deadline_exceeded(call.name))
-            elif now - call.rested > self._lease_seconds:
-                self._expire(call)
-        for call, since in list(self._closing.items()):
-            if now - since > CLEANUP_SECONDS:
-                self._reaper.watch(call)
-
-    def _expire(self, call: Call) -> None:
-        self._break_off(call, partial(_too_late, call.name, self._lease_seconds))
-
-    def cancel(self, call_id: str) -> bool:
-        """End a call, whoever made it, and wait for nothing; tell whether it was open."""
-        call = self._calls.get(call_id)
-        if call is not None:
-            self._break_off(call, partial(cancelled, call.name))
-        return call is not None
-
-    def _break_off(self, call: Call, refusal: Callable[[], CallError]) -> None:
-        """End a call whose caller may ask for its next page, and is told the reason then.
-
-        An error that was raised holds frames, and all that is in them: it must not be kept.
-        """
-        with self._refusals_lock:
-            self._refusals[call.call_id] = refusal
-            if len(self._refusals) > _REFUSALS_KEPT:
-                del self._refusals[next(iter(self._refusals))]
-        self.abandon(call, refusal())
-
-    def running(self) -> list[RunningCall]:
-        """Return what is open now, the oldest first."""
-        stuck = self._reaper.stuck
-        found = dict.fromkeys([*self, *stuck])
-        facts = [_facts(call, is_stuck=call in stuck) for call in found]
-        return sorted(facts, key=lambda fact: -fact.seconds)
 
 
 def _too_late(name: str, lease_seconds: float) -> StreamExpired:

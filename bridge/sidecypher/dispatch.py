@@ -314,6 +314,7 @@ class Dispatcher:
         return envelope.write(Done(request.id))
 
     def _cancel(self, payload: bytes, session: Session) -> bytes:
+        """Answer the message by which a caller ends a call of its own: it asks for no more."""
         request = envelope.read(payload, CancelRequest)
         with contextlib.suppress(CallError):
             call = self._calls.find(request.id, session.jvm)
@@ -340,10 +341,13 @@ class Dispatcher:
                 self._calls.abandon(call, cancelled(call.name))
 
     def cancel(self, call_id: str) -> bool:
-        """Cancel a call, whoever made it; return at once.
+        """Cancel a call for a person, whoever made it; return at once.
+
+        Unlike the message `cancel`, its caller knows nothing of it, and is told when it asks for
+        the next page.
 
         Returns:
-            Whether such a call is open.
+            Whether such a call is open or stuck.
         """
         return self._calls.cancel(call_id)
 

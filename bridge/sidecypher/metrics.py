@@ -52,14 +52,14 @@ class Seconds:
         count = sum(self.counts)
         return self.total / count if count else None
 
-    def at_most(self, share: float) -> float | None:
+    def bound_of(self, share: float) -> float | None:
         """Return the bound that this share of all durations keeps to, infinity above the last one.
 
         Example:
             >>> seconds = Seconds()
             >>> for each in (0.0001, 0.003, 0.004, 60.0):
             ...     seconds.observe(each)
-            >>> seconds.at_most(0.5), seconds.at_most(1.0)
+            >>> seconds.bound_of(0.5), seconds.bound_of(1.0)
             (0.005, inf)
         """
         wanted = share * sum(self.counts)
@@ -121,7 +121,7 @@ class Summary:
             calls = sum(series.outcomes.values())
             fine = sum(series.outcomes.get(each, 0) for each in _FINE)
             taken = series.taken
-            return cls(calls, calls - fine, taken.mean(), taken.at_most(0.5), taken.at_most(0.95))
+            return cls(calls, calls - fine, taken.mean(), taken.bound_of(0.5), taken.bound_of(0.95))
 
 
 class CallMetrics(Collector):

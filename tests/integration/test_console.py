@@ -8,7 +8,9 @@ from fix_waiting import wait_until
 from markupsafe import escape
 from openapi_schema_validator import OAS31Validator
 
+from sidecypher.dispatch import Session
 from sidecypher.rendezvous import Announcement, Membership, read_rendezvous
+from sidecypher.state import no_transaction
 
 
 @pytest.fixture
@@ -152,6 +154,15 @@ def test_a_call_between_two_pages_is_cancelled_too(shown):
 
     shown.http.post(f"/v1/calls/{reply['id']}/cancel", headers=shown.bearer)
 
+    assert shown.page_of(reply)["error"]["code"] == "SC-207"
+
+
+def test_only_its_caller_hears_of_its_end(shown):
+    """Another JVM that asks for more rows of a cancelled call is told that it has no such call."""
+    reply = shown.call("shown.rows")
+    shown.http.post(f"/v1/calls/{reply['id']}/cancel", headers=shown.bearer)
+
+    assert shown.page_of(reply, Session(no_transaction, "another"))["error"]["code"] == "SC-214"
     assert shown.page_of(reply)["error"]["code"] == "SC-207"
 
 
