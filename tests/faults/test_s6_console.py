@@ -156,12 +156,12 @@ def test_nothing_of_it_is_kept_by_the_browser(shown):
 
 def test_what_everybody_may_read_holds_no_secret(shown):
     """Page, style and script hold no token, no user, no call's id and no text of an error."""
-    begun = shown.begin(user="secret-user")
-    failed = shown.call("shown.fail", "a secret text")
+    begun = shown.begin(user="whispered-user")
+    failed = shown.call("shown.fail", "a whispered text")
     [told] = shown.calls()["running"]
     texts = "".join(shown.http.get(path).text for path in PUBLIC)
 
-    for secret in (shown.token, "secret", told["callId"], failed["id"], str(shown.home)):
+    for secret in (shown.token, "whispered", told["callId"], failed["id"], str(shown.home)):
         assert secret not in texts
     shown.state.go.set()
     begun.reply()
