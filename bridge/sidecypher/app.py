@@ -28,13 +28,13 @@ from sidecypher.health import health_routes
 from sidecypher.introspection.inspector import Inspector
 from sidecypher.loading import Loaded, load
 from sidecypher.loading.changes import Change
+from sidecypher.operator_api import OperatorApi
 from sidecypher.recording import RecordingDispatcher
 from sidecypher.rendezvous import Announcement, Membership, running_sidecars
 from sidecypher.resources import Resources
 from sidecypher.settings import Settings
 from sidecypher.spans import export_spans
 from sidecypher.telemetry import Telemetry, configure_logging, logger
-from sidecypher.transport.calls import CallsApi
 from sidecypher.transport.http import HttpApi
 from sidecypher.transport.py4j import SEND_SECONDS, Py4JServer
 from sidecypher.transport.server import CLOSE_SECONDS, HttpServer
@@ -157,13 +157,14 @@ class Sidecar:
             calls=settings.http_calls,
             stall_seconds=settings.stream_lease_seconds,
         )
-        calls = CallsApi(self._dispatcher, token=credentials.http_token, telemetry=self._telemetry)
+        operator = OperatorApi(
+            self._inspector, token=credentials.http_token, telemetry=self._telemetry
+        )
         console = Console(
             self._inspector,
             self._telemetry,
             checks,
             partial(running_sidecars, settings.run_folder),
-            token=credentials.http_token,
         )
         webhooks = WebhookApi(
             lambda: self._inspector.loaded.webhooks,
@@ -176,7 +177,7 @@ class Sidecar:
             [
                 *health_routes(checks, self._telemetry.metrics),
                 *api.routes(),
-                *calls.routes(),
+                *operator.routes(),
                 *console.routes(),
                 *webhooks.routes(),
             ],

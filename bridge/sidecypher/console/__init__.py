@@ -1,7 +1,7 @@
 """The console: a page at `/` that shows a sidecar to the person who runs it.
 
 The page is whole without scripts. Its one script asks for it anew every few seconds and swaps the
-numbers; with the token it also shows calls, see `transport.calls`, and cancels them.
+numbers; with the token it also shows calls, see `operator_api`, and cancels them.
 """
 
 import os
@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
-import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,10 +19,8 @@ from starlette.routing import Route
 from sidecypher.console.view import namespaces
 from sidecypher.health import Check
 from sidecypher.introspection.inspector import Inspector
-from sidecypher.loading import Unit
 from sidecypher.rendezvous import Announcement
 from sidecypher.telemetry import Telemetry
-from sidecypher.transport.tokens import TokenCheck
 
 __all__ = ["Console"]
 
@@ -51,7 +48,6 @@ class Console:
         telemetry: Knows what was counted.
         checks: What must hold for calls to be served, by name; they must not block.
         sidecars: Gives all sidecars of the run folder.
-        token: What must be shown for what is not for every user of the machine.
     """
 
     def __init__(
@@ -60,14 +56,11 @@ class Console:
         telemetry: Telemetry,
         checks: Mapping[str, Check],
         sidecars: Callable[[], Sequence[Announcement]],
-        *,
-        token: bytes,
     ) -> None:
         self._inspector = inspector
         self._telemetry = telemetry
         self._checks = checks
         self._sidecars = sidecars
-        self._authorize = TokenCheck(token, telemetry)
         self._page = Environment(
             loader=PackageLoader("sidecypher.console"),
             autoescape=True,
@@ -82,8 +75,7 @@ class Console:
             Route(f"/{name}", partial(_part, _read(name), kind), methods=["GET"])
             for name, kind in _PARTS.items()
         ]
-        modules = Route("/v1/modules", self._modules, methods=["GET"])
-        return [Route("/", self._show, methods=["GET"]), *parts, modules]
+        return [Route("/", self._show, methods=["GET"]), *parts]
 
     async def _show(self, _request: Request) -> Response:
         return Response(self._render(), headers=_HEADERS, media_type="text/html")
@@ -91,6 +83,7 @@ class Console:
     def _render(self) -> str:
         inspector, dispatcher = self._inspector, self._inspector.dispatcher
         registry = inspector.loaded.registry
+        units = inspector.loaded.units
         checks = {name: check() for name, check in self._checks.items()}
         return self._page.render(
             version=version("sidecypher"),
@@ -102,28 +95,9 @@ class Console:
             open_calls=dispatcher.open_calls,
             checks=checks,
             failed=any(wrong is not None for wrong in checks.values()),
-            wrong_modules=[unit for unit in self._units() if unit.failure or unit.warnings],
+            wrong_modules=[unit for unit in units if unit.failure or unit.warnings],
             namespaces=namespaces(registry, self._telemetry.calls.summaries()),
         )
-
-    async def _modules(self, request: Request) -> Response:
-        # What an import raised may hold anything; it is in no page that every user can read.
-        self._authorize(request)
-        told = {"modules": [_told(unit) for unit in self._units()]}
-        headers = {"Cache-Control": "no-store"}
-        return Response(msgspec.json.encode(told), headers=headers, media_type="application/json")
-
-    def _units(self) -> list[Unit]:
-        return [unit for part in self._inspector.loaded.parts.values() for unit in part.units]
-
-
-def _told(unit: Unit) -> dict[str, Any]:
-    failure = [] if unit.failure is None else [unit.failure]
-    return {
-        "module": unit.name,
-        "procedures": len(unit.procedures),
-        "problems": [*failure, *unit.warnings],
-    }
 
 
 def _read(name: str) -> str:

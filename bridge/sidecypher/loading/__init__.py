@@ -132,24 +132,21 @@ class Loaded:
     webhooks: Mapping[str, Webhook] = field(default_factory=dict)
 
     @property
+    def units(self) -> tuple[Unit, ...]:
+        """Every module, those that could not be imported too."""
+        return tuple(unit for part in self.parts.values() for unit in part.units)
+
+    @property
     def failures(self) -> tuple[LoadFailure, ...]:
         """Modules that could not be imported."""
         return tuple(
-            LoadFailure(unit.name, unit.failure)
-            for unit in self._units()
-            if unit.failure is not None
+            LoadFailure(unit.name, unit.failure) for unit in self.units if unit.failure is not None
         )
 
     @property
     def warnings(self) -> tuple[LoadWarning, ...]:
         """What imports did that was undone."""
-        return tuple(
-            LoadWarning(unit.name, what) for unit in self._units() for what in unit.warnings
-        )
-
-    def _units(self) -> Iterator[Unit]:
-        for part in self.parts.values():
-            yield from part.units
+        return tuple(LoadWarning(unit.name, what) for unit in self.units for what in unit.warnings)
 
 
 def load(

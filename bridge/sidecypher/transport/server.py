@@ -20,9 +20,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sidecypher.errors import ListenError, SidecypherError
 from sidecypher.telemetry import Telemetry
-from sidecypher.transport.calls import PREFIX as CALLS
 from sidecypher.transport.problems import OriginRefused, RequestRefused, problem_response
 from sidecypher.webhooks import PREFIX as WEBHOOKS
+
+CALLS: Final = "/v1/calls/"
+"""Below this, where calls are cancelled, a page of the sidecar itself may post."""
 
 MOST_CONNECTIONS: Final = 128
 """Open HTTP connections; beyond them the one that has been silent for longest is closed."""
