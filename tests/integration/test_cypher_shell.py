@@ -13,6 +13,44 @@ from sidecypher.settings import load_settings
 DATA = Path(__file__).parents[1] / "data"
 SAMPLES = Path(__file__).parents[2] / "docs" / "samples"
 
+SHOWN = {
+    "issue": """\
+merged
+1
+number, title, state, labels
+1, "Spelling error in the README file", "open", ["bug"]
+""",
+    "rules": """\
+status, reason
+"active", "recency"
+status, reason, contradicts
+"active", "recency", 1
+text, status, reason
+"casual tone", "active", "recency"
+"formal tone", "contested", "recency"
+""",
+    "run": """\
+id, seq
+"sample", 1
+seq, state
+2, "completed"
+seq, type
+1, "userMessage"
+2, "workflowCompleted"
+""",
+    "sidecar": """\
+version, procedures, leftOut
+"{version}", {procedures}, {leftOut}
+check, ok
+"event loop", TRUE
+"procedures", TRUE
+"bodies", TRUE
+"workers", TRUE
+"not stopping", TRUE
+""",
+}
+"""What the samples show on an empty graph, and of a sidecar that does nothing else."""
+
 
 @pytest.fixture(scope="module")
 def jars():
@@ -45,12 +83,14 @@ def shell(server, session, java, jars):
 
 
 @pytest.mark.parametrize("sample", sorted(SAMPLES.glob("*.cypher")), ids=lambda file: file.stem)
-def test_a_sample_runs(shell, sample):
-    """Each sample runs to its end on an empty graph."""
+def test_a_sample_shows_what_it_is_for(shell, session, sample):
+    """Each sample runs to its end on an empty graph, and shows its rows."""
+    facts = session.run("CALL sidecypher.info() YIELD version, procedures, leftOut").single()
+
     done = shell("-f", str(sample))
 
     assert done.returncode == 0, done.stderr
-    assert done.stdout
+    assert done.stdout == SHOWN[sample.stem].format(**facts)
 
 
 def test_an_error_is_told_with_its_code(shell):
