@@ -118,7 +118,7 @@ def pins(file):
 
 
 def test_every_service_has_limits():
-    """Each service of compose.yml has limits of memory, CPU and processes, and comes back."""
+    """Each service has limits of memory, CPU, processes, rights and logs, and comes back."""
     services = re.split(r"^  (\w+):$", COMPOSE.partition("secrets:\n  ")[0], flags=re.MULTILINE)[1:]
     texts = dict(zip(services[::2], services[1::2], strict=True))
 
@@ -126,3 +126,5 @@ def test_every_service_has_limits():
     for name, text in texts.items():
         for key in ("mem_limit", "cpus", "pids_limit", "restart", "no-new-privileges"):
             assert key in text, (name, key)
+        assert "cap_drop: [ALL]" in text, name
+        assert "logging: *logging" in text, name
