@@ -33,7 +33,7 @@ def deployment(engine, core_jar, tmp_path_factory):
 
 
 class DockerServer:
-    """What tests ask of a server, as far as containers give it; what asks for more is skipped."""
+    """What tests ask of a server, as far as containers give it."""
 
     def __init__(self, deployment):
         self._deployment = deployment
@@ -46,8 +46,9 @@ class DockerServer:
     def await_sidecar(self):
         wait_until(self._deployment.is_served)
 
-    def __getattr__(self, name):
-        pytest.skip(f"a server in containers has no `{name}`")
+    def logs(self):
+        files = self._deployment.run("neo4j", "sh", "-c", "cat /logs/*.log")
+        return self._deployment.logs() + files.stdout
 
 
 @pytest.fixture(scope="session")

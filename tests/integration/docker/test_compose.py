@@ -9,9 +9,16 @@ import neo4j
 import pytest
 from containers.deployment import SERVICES, USER
 from docs.pages import ROOT, blocks
+from fix_waiting import wait_until
 
 RUN_FOLDER = "/var/lib/sidecypher/run"
 COMPOSE = "docker compose --file docker/compose.yml "
+
+KILL = """
+import json, os, signal
+[sidecar] = json.load(open("/var/lib/sidecypher/run/sidecar.json"))["sidecars"]
+os.kill(sidecar["pid"], signal.SIGKILL)
+"""
 
 UNFIT_RULE = """
 CREATE (:User {id: 'ann'})
@@ -31,10 +38,16 @@ def more(value: int) -> Answer:
 """
 
 
+def generations(deployment):
+    """Tell which starts of the sidecar Neo4j finds: one, or none for a moment."""
+    found = deployment.run("neo4j", "cat", f"{RUN_FOLDER}/sidecar.json")
+    return [each["generation"] for each in json.loads(found.stdout)["sidecars"]]
+
+
 def commands():
-    """Return the command lines of docs/docker.md, but the one that removes everything."""
+    """Return each command line of docs/docker.md once, but the one that removes everything."""
     found = blocks("sh", pages=[ROOT / "docs" / "docker.md"])
-    lines = [line for block in found for line in block.text.splitlines()]
+    lines = dict.fromkeys(line for block in found for line in block.text.splitlines())
     return [line for line in lines if line.startswith(COMPOSE) and " down" not in line]
 
 
@@ -45,9 +58,10 @@ def test_a_call_goes_from_neo4j_to_the_sidecar(deployment):
 
 def test_nothing_but_what_compose_names_is_there(deployment):
     """The project has three containers, their volumes and one network; `down` leaves none."""
-    parts = [re.sub(r"^sidecypher-test[_-]|[_-]1$", "", each) for each in deployment.parts()]
+    names = [each.removeprefix(deployment.project)[1:] for each in deployment.parts()]
+    parts = [re.sub(r"[_-]1$", "", each) for each in names]
 
-    assert sorted(set(parts) - {"postgres"}) == sorted(
+    assert sorted(set(parts) - {"postgres", "redis"}) == sorted(
         [*SERVICES, "data", "default", "logs", "run"]
     )
 
@@ -60,6 +74,16 @@ def test_a_trigger_of_apoc_asks_python(deployment):
     with deployment.driver() as driver, pytest.raises(neo4j.exceptions.ClientError) as caught:
         driver.execute_query(UNFIT_RULE)
     assert "has no PREFERS" in caught.value.message
+
+
+def test_a_killed_sidecar_comes_back(deployment):
+    """A sidecar that dies is started again, and the calls that follow are served by it."""
+    before = generations(deployment)
+
+    deployment.begin("sidecar", "python", "-c", KILL)
+
+    wait_until(lambda: generations(deployment) != before and deployment.is_served(), 120)
+    deployment.await_healthy()
 
 
 def test_changed_procedures_come_with_new_images(deployment):
@@ -85,11 +109,12 @@ def test_a_module_that_cannot_be_loaded_ends_the_build(deployment):
     """A broken module is named, no image is made, and what runs goes on."""
     broken = deployment.folder / "procedures" / "broken.py"
     broken.write_text("import nothing_of_this_name\n")
+    try:
+        with pytest.raises(subprocess.CalledProcessError) as caught:
+            deployment.command("build", "neo4j")
+    finally:
+        broken.unlink()
 
-    with pytest.raises(subprocess.CalledProcessError) as caught:
-        deployment.command("build", "neo4j")
-
-    broken.unlink()
     assert "nothing_of_this_name" in caught.value.stdout + caught.value.stderr
     assert deployment.is_served()
 
