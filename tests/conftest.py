@@ -14,6 +14,7 @@ pytest_plugins = [
     "fix_waiting",
     "fix_commands",
     "fix_jars",
+    "fix_driver",
     "fix_server",
     "fix_github",
     "fix_app",

@@ -311,5 +311,5 @@ def test_without_java_nothing_is_fetched(tmp_path):
 
     assert done.returncode == 1
     assert "Java" in done.stderr
-    assert "hint: Install a JDK 17 or 21" in done.stderr
+    assert "hint: Install a Java 17 or 21" in done.stderr
     assert not (tmp_path / "cache").exists()

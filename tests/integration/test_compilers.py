@@ -7,7 +7,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from sidecypher.cli import prepare
-from sidecypher.runtime import load_compiler_lock
+from sidecypher.runtime import fetch, load_compiler_lock
 from sidecypher.settings import load_settings
 
 
@@ -25,9 +25,10 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def mirror(tmp_path, installation):
+def mirror(tmp_path):
     """A Maven repository of this machine that has the compiler alone."""
-    [jar], [file] = load_compiler_lock().jars, installation.jars("compiler")
+    fetched = fetch(load_compiler_lock(), load_settings({}).cache_dir)
+    [jar], [file] = fetched.lock.jars, fetched.jars("compiler")
     served = tmp_path / "mirror" / jar.path
     served.parent.mkdir(parents=True)
     served.symlink_to(file)
