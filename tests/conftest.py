@@ -37,5 +37,6 @@ pytest_plugins = [
 
 
 def pytest_configure():
-    """Let tests send Ctrl-C, which what a shell runs in its background ignores for good."""
+    """Let tests send Ctrl-C and close terminals, which what runs in a background may ignore."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)

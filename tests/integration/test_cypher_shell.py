@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from fix_waiting import wait_until
 
 from sidecypher.runtime.download import fetch
 from sidecypher.runtime.lockfile import Lock
@@ -85,6 +86,8 @@ def shell(server, session, java, jars):
 @pytest.mark.parametrize("sample", sorted(SAMPLES.glob("*.cypher")), ids=lambda file: file.stem)
 def test_a_sample_shows_what_it_is_for(shell, session, sample):
     """Each sample runs to its end on an empty graph, and shows its rows."""
+    # Calls that other tests have left behind are shown as well, until they end.
+    wait_until(lambda: not session.run("CALL sidecypher.running() YIELD name").data(), 120)
     facts = session.run("CALL sidecypher.info() YIELD version, procedures, leftOut").single()
 
     done = shell("-f", str(sample))
