@@ -225,7 +225,7 @@ def test_down_where_nothing_runs_is_no_failure(run):
     assert (code, out) == (0, "")
     assert err.splitlines() == [
         "Nothing was running.",
-        "next: sidecypher up  # starts it, with the graph as it was",
+        "next: sidecypher up  # starts Neo4j and the sidecar",
     ]
 
 

@@ -115,8 +115,12 @@ def down(home: Home = None, config: Config = None) -> None:
     ```
     """
     settings = load_settings({"home": home}, config=config)
-    notes.print("Stopped." if stop(settings.home) else "Nothing was running.")
-    show_next("sidecypher up", "starts it, with the graph as it was")
+    if stop(settings.home):
+        notes.print("Stopped.")
+        show_next("sidecypher up", "starts it again, with the graph as it was")
+    else:
+        notes.print("Nothing was running.")
+        show_next("sidecypher up", "starts Neo4j and the sidecar")
 
 
 def status(
