@@ -1,5 +1,6 @@
 """A command of `sidecypher` that runs, and what it has printed."""
 
+import os
 import re
 import signal
 import subprocess
@@ -20,6 +21,8 @@ class Running:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            # Ctrl-C reaches all that a terminal runs in the foreground, and not the tests here.
+            process_group=0,
         )
         self.lines = []
         self.reader = threading.Thread(target=lambda: self.lines.extend(self.process.stdout))
@@ -42,7 +45,8 @@ class Running:
 
     def end(self):
         """Press Ctrl-C; return the exit code."""
-        self.process.send_signal(signal.SIGINT)
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGINT)
         self.process.wait(120)
         self.reader.join(30)
         self.process.stdout.close()

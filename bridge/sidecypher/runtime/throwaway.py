@@ -17,6 +17,7 @@ from sidecypher.runtime.ports import choose_ports
 from sidecypher.runtime.process.spec import (
     ProcessSpec,
     end_process,
+    endings_held_back,
     launch_process,
     log_size,
     log_tail,
@@ -50,8 +51,10 @@ def running(spec: ProcessSpec) -> Iterator[None]:
         ServerFailed: If it ends, or is not ready in time.
     """
     mark = log_size(spec.log_file)
-    process = launch_process(spec)
+    process = None
     try:
+        with endings_held_back():
+            process = launch_process(spec)
         deadline = time.monotonic() + spec.ready_timeout
         while not spec.ready(process.pid):
             if process.poll() is not None or time.monotonic() > deadline:
@@ -63,9 +66,11 @@ def running(spec: ProcessSpec) -> Iterator[None]:
             time.sleep(_POLL)
         yield
     finally:
-        if process.poll() is None:
-            end_process(psutil.Process(process.pid), spec.stop_grace)
-            process.wait()
+        # A second Ctrl-C waits too: it would leave the process running.
+        with endings_held_back():
+            if process is not None and process.poll() is None:
+                end_process(psutil.Process(process.pid), spec.stop_grace)
+                process.wait()
 
 
 def offered_names(server: Neo4jServer) -> tuple[set[str], set[str]]:

@@ -6,7 +6,13 @@ from pathlib import Path
 from subprocess import Popen
 
 from sidecypher.runtime.errors import AlreadyRunning, RuntimeFailure, ServerFailed
-from sidecypher.runtime.process.spec import ProcessSpec, launch_process, log_size, log_tail
+from sidecypher.runtime.process.spec import (
+    ProcessSpec,
+    endings_held_back,
+    launch_process,
+    log_size,
+    log_tail,
+)
 from sidecypher.runtime.process.state import Failure, State, read_state
 
 _POLL = 0.05  # seconds
@@ -36,13 +42,16 @@ def launch_supervisor(
     log_file = home / "logs" / "supervisor.log"
     mark = log_size(log_file)
     spec = ProcessSpec("supervisor", tuple(argv), env, log_file, restart=False, ready=bool)
-    supervisor = launch_process(spec)
+    supervisor: Popen[bytes] | None = None
     try:
+        with endings_held_back():
+            supervisor = launch_process(spec)
         state = _await_ready(home, supervisor, timeout)
     except BaseException:
         # Also when somebody presses Ctrl-C: nothing may come up that nobody waits for.
-        supervisor.terminate()
-        supervisor.wait()
+        if supervisor is not None:
+            supervisor.terminate()
+            supervisor.wait()
         raise
     if state is None:
         ended = supervisor.poll() is not None

@@ -3,11 +3,13 @@
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import psutil
 
@@ -15,6 +17,7 @@ _POLL = 0.02  # seconds
 _KILL_SECONDS = 10.0  # what the system may take to end a killed process
 _TAIL_LINES = 20
 _TAIL_BYTES = 1 << 16
+_ENDINGS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,39 @@ def launch_process(spec: ProcessSpec) -> subprocess.Popen[bytes]:
             stderr=output,
             start_new_session=True,
         )
+
+
+@contextmanager
+def endings_held_back() -> Iterator[None]:
+    """Let a signal that would end this program wait until the body is done.
+
+    A process runs before `launch_process` has returned it. An exception from a signal between the
+    two would leave it running, with nobody who knows of it.
+
+    Example:
+        >>> process = None
+        >>> try:  # doctest: +SKIP
+        ...     with endings_held_back():
+        ...         process = launch_process(spec)
+        ... finally:
+        ...     if process is not None:
+        ...         process.kill()
+    """
+    if threading.current_thread() is not threading.main_thread():
+        # No signal is handled in any other thread.
+        yield
+        return
+    came: list[int] = []
+    # What is ignored, or not handled by Python, raises nothing here.
+    handled = [number for number in _ENDINGS if callable(signal.getsignal(number))]
+    handlers = {n: signal.signal(n, lambda number, _frame: came.append(number)) for n in handled}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for late in came:
+            signal.raise_signal(late)
 
 
 def end_process(process: psutil.Process, grace: float) -> None:

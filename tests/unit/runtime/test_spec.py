@@ -1,0 +1,105 @@
+"""How a process is started while signals come."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import psutil
+import pytest
+
+from sidecypher.runtime.process import spec as module
+from sidecypher.runtime.process.detached import launch_supervisor
+from sidecypher.runtime.process.spec import ProcessSpec, endings_held_back
+from sidecypher.runtime.throwaway import running
+
+
+@pytest.fixture
+def spec(tmp_path):
+    """A process that runs until it is ended."""
+    return ProcessSpec(
+        "sleeper",
+        (sys.executable, "-c", "import signal; signal.pause()"),
+        dict(os.environ),
+        tmp_path / "logs" / "sleeper.log",
+        restart=False,
+        ready=bool,
+    )
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Ctrl-C comes when a process runs already and nobody knows of it; those that were started."""
+    started = []
+
+    class Interrupted(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            started.append(psutil.Process(self.pid))
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(module.subprocess, "Popen", Interrupted)
+    yield started
+    for process in started:
+        if process.is_running():
+            process.kill()
+
+
+def test_ctrl_c_while_a_process_starts_ends_it(spec, interrupted):
+    """A throw-away process that has just begun to run does not outlive the command."""
+    with pytest.raises(KeyboardInterrupt), running(spec):
+        pass
+
+    [process] = interrupted
+    assert not process.is_running()
+
+
+def test_ctrl_c_while_a_supervisor_starts_ends_it(tmp_path, spec, interrupted):
+    """Nor does a supervisor that nobody has waited for."""
+    with pytest.raises(KeyboardInterrupt):
+        launch_supervisor(tmp_path, spec.argv, spec.env)
+
+    [process] = interrupted
+    assert not process.is_running()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_is_handled_when_the_body_is_done(number):
+    """What would end the program comes after the body, not lost and not earlier."""
+    handled = []
+    before = signal.signal(number, lambda *_: handled.append("handled"))
+    try:
+        with endings_held_back():
+            signal.raise_signal(number)
+            handled.append("body done")
+    finally:
+        signal.signal(number, before)
+
+    assert handled == ["body done", "handled"]
+
+
+def test_an_ignored_signal_stays_ignored():
+    """What `nohup` has set is left as it is."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with endings_held_back():
+            signal.raise_signal(signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_other_threads_start_processes_too():
+    """Only the main thread handles signals; any other has none to hold back."""
+    entered = []
+
+    def enter():
+        with endings_held_back():
+            entered.append(threading.current_thread())
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+
+    assert entered == [thread]
