@@ -247,6 +247,18 @@ def test_the_demo_prints_rows_and_stops_everything(tmp_path, installation):
     assert not read_state(tmp_path).orphans
 
 
+def test_a_demo_that_is_kept_has_the_whole_schema(tmp_path, installation):
+    """`demo --keep` leaves everything up, in a graph that `migrate` finds nothing to do for."""
+    try:
+        done = run(tmp_path, "demo", "--keep", SIDECYPHER_GITHUB_BASE_URL="http://127.0.0.1:1")
+        assert done.returncode == 0, done.stderr
+        assert f"down --home {tmp_path}" in done.stdout
+        assert read_state(tmp_path).alive
+        assert run(tmp_path, "migrate", "validate").returncode == 0
+    finally:
+        run(tmp_path, "down")
+
+
 def test_a_proxy_does_not_hide_the_sidecars_health(server):
     """`status` asks the sidecar directly, whatever proxy the environment names."""
     done = server.command("status", "--json", HTTP_PROXY="http://127.0.0.1:9")

@@ -50,7 +50,7 @@ def test_an_api_that_answers_is_used_live(answering):
     chosen = choose_source()
 
     assert chosen.told == "GitHub data: live, from 127.0.0.1"
-    assert (chosen.environ, chosen.replay) == ({}, ())
+    assert (chosen.environ, chosen.options) == ({}, ())
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_an_api_that_cannot_serve_is_replaced(answering, body, reason):
     chosen = choose_source()
 
     assert chosen.told == f"GitHub data: made-up samples ({reason})"
-    assert chosen.replay[0] == "--replay-port"
+    assert chosen.options[0] == "--replay-port"
 
 
 def test_a_silent_api_is_given_up(monkeypatch):

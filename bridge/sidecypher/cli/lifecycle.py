@@ -60,7 +60,7 @@ def bring_up(
     *,
     check: bool = True,
     environ: Mapping[str, str] = os.environ,
-    replay: Sequence[str] = (),
+    options: Sequence[str] = (),
 ) -> bool:
     """Start what `up` starts, unless it runs already.
 
@@ -68,7 +68,7 @@ def bring_up(
         settings: The installation.
         check: Whether to try a new plugin in a throw-away Neo4j first.
         environ: Environment of the processes.
-        replay: Arguments of the GitHub stand-in that the offline demo wants beside them.
+        options: Those of `supervise` that the demo wants.
 
     Returns:
         Whether it was started here; only then is it the caller's to stop.
@@ -84,7 +84,7 @@ def bring_up(
         return False
     install_plugin(settings, load_procedures(settings), check=check)
     notes.print("Starting Neo4j and the sidecar")
-    command = [sys.executable, "-m", "sidecypher", "supervise", *replay]
+    command = [sys.executable, "-m", "sidecypher", "supervise", *options]
     launch_supervisor(settings.home, command, _environment(settings, environ))
     return True
 

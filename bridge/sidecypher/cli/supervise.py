@@ -3,6 +3,7 @@
 import os
 import socket
 import sys
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -23,6 +24,7 @@ from sidecypher.settings import Settings, load_settings
 
 def supervise(
     replay_port: Annotated[int | None, typer.Option()] = None,
+    short_lived: Annotated[bool, typer.Option("--short-lived")] = False,
 ) -> None:
     """Keep Neo4j and the sidecar running.
 
@@ -30,20 +32,22 @@ def supervise(
     """
     settings = load_settings({})
 
-    def plan() -> list[ProcessSpec]:
+    def plan() -> Iterator[ProcessSpec]:
         installation = Installation(load_lock(settings.lane), settings.cache_dir)
         ports = choose_ports(
             settings.home / "ports.json",
             bolt=settings.bolt_port or None,
             http=settings.browser_port or None,
         )
-        server = Neo4jServer(settings.home, installation, find_java(installation.lock.java), ports)
-        server.prepare()
-        companions = []
+        java = find_java(installation.lock.java)
+        server = Neo4jServer(settings.home, installation, java, ports, short_lived=short_lived)
+        # The first password takes a second, in which the others can start.
         if replay_port is not None:
-            companions.append(_replay(settings, replay_port))
-        sidecars = [_sidecar(settings, number) for number in range(settings.sidecars)]
-        return [*companions, *sidecars, server.process(restart=True)]
+            yield _replay(settings, replay_port)
+        for number in range(settings.sidecars):
+            yield _sidecar(settings, number)
+        server.prepare()
+        yield server.process(restart=True)
 
     Supervisor(settings.home, plan).run()
 

@@ -38,7 +38,7 @@ def throwaway_server(installation: Installation, java: Java) -> Iterator[Neo4jSe
     """
     with tempfile.TemporaryDirectory(prefix="sidecypher-") as home:
         ports = choose_ports(Path(home, "ports.json"))
-        server = Neo4jServer(Path(home), installation, java, ports, auth=False)
+        server = Neo4jServer(Path(home), installation, java, ports, auth=False, short_lived=True)
         server.prepare()
         yield server
 

@@ -105,6 +105,18 @@ def test_launching_returns_when_all_are_ready(home):
     assert all(entry.alive for entry in state.processes)
 
 
+def test_processes_start_together(home):
+    """None waits until another is ready: each of these is ready only after both have begun."""
+    meet = """
+pathlib.Path(home / ("begun " + ready.stem)).touch()
+while len(list(home.glob("begun *"))) < 2:
+    time.sleep(0.01)
+"""
+    state = launch(home, child("first", before=meet), child("second", before=meet))
+
+    assert {entry.status for entry in state.processes} == {"ready"}
+
+
 def test_the_state_is_for_its_owner_only(home):
     """The state file has mode 0600 in a folder of mode 0700."""
     launch(home, child("first"))

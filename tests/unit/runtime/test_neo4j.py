@@ -19,12 +19,12 @@ def server_of_a_lane(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("auth", [True, False])
-def test_a_throw_away_server_does_not_optimize_its_code(server, auth):
+@pytest.mark.parametrize("short_lived", [True, False])
+def test_a_short_lived_server_does_not_optimize_its_code(server, short_lived):
     """A server that is gone in seconds starts with half of the work; others get the whole JVM."""
-    argv = replace(server("lts"), auth=auth).process(restart=False).argv
+    argv = replace(server("lts"), short_lived=short_lived).process(restart=False).argv
 
-    assert ("-XX:TieredStopAtLevel=1" in argv) is not auth
+    assert ("-XX:TieredStopAtLevel=1" in argv) is short_lived
 
 
 @pytest.mark.parametrize("lane", ["lts", "current"])

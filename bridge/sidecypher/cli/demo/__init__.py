@@ -26,7 +26,8 @@ def demo(
     """See it work: a small graph, queried with data from GitHub.
 
     It starts Neo4j and the sidecar, merges a repository, an issue and a pull request into a graph,
-    and runs three queries with data from GitHub. Everything in the home is stopped at the end.
+    and runs three queries with data from GitHub. Everything in the home is stopped at the end,
+    unless `--keep` leaves it up; then the graph also gets what `sidecypher migrate` makes.
     `make demo` runs it in a home of its own, `.demo` in the clone, unless `SIDECYPHER_HOME` is set;
     `make demo KEEP=1` adds `--keep`.
 
@@ -48,12 +49,15 @@ def demo(
     try:
         # Its own start tells as much of the plugin as that of a throw-away server before it.
         environ = {**os.environ, **source.environ}
-        started = bring_up(settings, check=False, environ=environ, replay=source.replay)
+        options = source.options if keep else (*source.options, "--short-lived")
+        started = bring_up(settings, check=False, environ=environ, options=options)
         if not started:
             raise _taken()
         uri, auth = bolt_address(settings)
         with neo4j.GraphDatabase.driver(uri, auth=auth) as driver, driver.session() as session:
-            migrate(driver)
+            if keep:
+                # A graph that is gone in seconds needs no constraints, and they take some.
+                migrate(driver)
             for statement in _statements("graph.cypher"):
                 session.run(statement, source.parameters).consume()
             for query in _statements("queries.cypher"):

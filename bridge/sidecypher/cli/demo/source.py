@@ -25,13 +25,13 @@ class Source:
         told: One line for the person who watches.
         parameters: What of the graph is asked for.
         environ: Variables the sidecar gets.
-        replay: Arguments that make the supervisor run the stand-in for GitHub.
+        options: Those that make `supervise` run the stand-in for GitHub.
     """
 
     told: str
     parameters: dict[str, Any]
     environ: dict[str, str]
-    replay: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
 
 def choose_source(patience: float = _PATIENCE_SECONDS) -> Source:

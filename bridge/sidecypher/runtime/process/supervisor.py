@@ -1,7 +1,7 @@
-"""Keep the processes of a home running, in order, until told to stop."""
+"""Keep the processes of a home running until told to stop."""
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import psutil
@@ -15,18 +15,19 @@ from sidecypher.runtime.process.state import Failure, State, Status, read_state,
 from sidecypher.runtime.process.stop import stop_orphans
 from sidecypher.wakeup import Wakeup
 
-Plan = Callable[[], Sequence[ProcessSpec]]
+Plan = Callable[[], Iterable[ProcessSpec]]
 
 
 class Supervisor:
-    """Starts processes one after the other, restarts them, and stops them in reverse order.
+    """Starts processes together, restarts them, and stops them in reverse order.
 
     It needs the main thread, since it lives on signals: SIGTERM and SIGINT stop everything.
 
     Args:
         home: The home; `run/state.json` in it tells others what runs.
-        plan: Gives the processes. It is called with the home locked and the orphans of a killed
-            supervisor gone, so it may choose ports and write settings.
+        plan: Gives the processes, each of which is started at once. It is called with the home
+            locked and the orphans of a killed supervisor gone, so it may choose ports and write
+            settings.
         backoff: How long to wait before restarts.
 
     Example:
@@ -38,6 +39,7 @@ class Supervisor:
         self._plan = plan
         self._backoff = backoff or Backoff()
         self._children: list[Child] = []
+        self._status: Status = "starting"
         self._written: State | None = None
 
     def run(self) -> None:
@@ -60,52 +62,54 @@ class Supervisor:
 
     def _supervise(self, wakeup: Wakeup) -> None:
         before = read_state(self._home)
-        self._note("starting")
+        self._note()
         failure: Failure | None = None
         try:
             stop_orphans(before)
             for spec in self._plan():
-                self._bring_up(spec, wakeup)
+                if wakeup.stop_requested:
+                    break
+                self._launch(spec)
             while not wakeup.stop_requested:
-                self._tend("ready")
+                self._tend()
                 wakeup.wait(self._patience())
         except SidecypherError as error:
             failure = Failure(error.code, error.message, error.hint, error.details)
             raise
         finally:
             self._stop_all()
-            self._note("failed" if failure else "stopped", failure)
+            self._status = "failed" if failure else "stopped"
+            self._note(failure)
 
-    def _bring_up(self, spec: ProcessSpec, wakeup: Wakeup) -> None:
-        if wakeup.stop_requested:
-            return
+    def _launch(self, spec: ProcessSpec) -> None:
         child = Child(spec, self._backoff)
         self._children.append(child)
         child.launch()
-        self._tend("starting")
-        while child.status != "ready" and not wakeup.stop_requested:
-            wakeup.wait(self._patience())
-            self._tend("starting")
+        self._note()
 
-    def _tend(self, status: Status) -> None:
-        self._note(status)
+    def _tend(self) -> None:
         for child in self._children:
             child.tend()
-        self._note(status)
+            self._note()
+        # One that is restarted later makes the others no less ready.
+        if all(child.status == "ready" for child in self._children):
+            self._status = "ready"
+            self._note()
 
     def _patience(self) -> float | None:
         waits = [child.patience for child in self._children]
         return min((wait for wait in waits if wait is not None), default=None)
 
     def _stop_all(self) -> None:
+        self._status = "stopping"
         for child in reversed(self._children):
             child.stop()
-            self._note("stopping")
+            self._note()
 
-    def _note(self, status: Status, failure: Failure | None = None) -> None:
+    def _note(self, failure: Failure | None = None) -> None:
         own = psutil.Process()
         children = tuple(child.state for child in self._children)
-        state = State(own.pid, own.create_time(), status, children, failure)
+        state = State(own.pid, own.create_time(), self._status, children, failure)
         if state != self._written:
             write_state(self._home, state)
             self._written = state
