@@ -15,6 +15,7 @@ pytest_plugins = [
     "fix_commands",
     "fix_jars",
     "fix_driver",
+    "fix_external",
     "fix_server",
     "fix_github",
     "fix_app",

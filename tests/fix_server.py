@@ -1,7 +1,8 @@
 """One real Neo4j and one real sidecar for the whole run, started by `sidecypher up`.
 
-With `SIDECYPHER_TEST_BACKEND=docker` they are the containers of docker/compose.yml instead, for the
-tests that need no more of a server than `driver`, `session` or `logs`.
+With `SIDECYPHER_TEST_BACKEND=docker` they are the containers of docker/compose.yml instead, and
+with `SIDECYPHER_TEST_NEO4J_URI` what runs there, for the tests that need no more of a server than
+`driver` or `session`.
 """
 
 import contextlib
@@ -15,6 +16,7 @@ from pathlib import Path
 import neo4j
 import psutil
 import pytest
+from fix_external import URI
 from fix_waiting import wait_until
 from fix_webhooks import SECRET
 from recorded import Recordings
@@ -144,7 +146,8 @@ def github(payloads):
 @pytest.fixture(scope="session")
 def server(request):
     """Neo4j and sidecar, with the procedures of tests and examples beside the shipped ones."""
-    backend = os.environ.get("SIDECYPHER_TEST_BACKEND", "embedded")
+    otherwise = "external" if URI in os.environ else "embedded"
+    backend = os.environ.get("SIDECYPHER_TEST_BACKEND", otherwise)
     return request.getfixturevalue(f"{backend}_server")
 
 

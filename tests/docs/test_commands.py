@@ -5,6 +5,7 @@ import re
 import shlex
 from itertools import pairwise
 
+import fix_external
 import pytest
 import typer
 from docs.pages import (
@@ -174,6 +175,9 @@ def test_the_members_of_the_status_are_documented(tmp_path):
     assert [code_in(row[0])[0] for row in table] == list(facts)
 
 
+VARIABLES_OF_TESTS = (fix_external.URI, fix_external.PASSWORD)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_variables_exist(page):
     """Every `SIDECYPHER_` variable that a page names is one that something reads."""
@@ -186,7 +190,7 @@ def test_variables_exist(page):
     }
     plugin = {code_in(row[0])[0] for row in rows(page_named("docs/settings.md"), "name")}
     known = {f"SIDECYPHER_{name.upper()}" for name in fields | plugin}
-    known |= {"SIDECYPHER_CONFIG", "SIDECYPHER_NEO4J_PASSWORD_FILE"}
+    known |= {"SIDECYPHER_CONFIG", "SIDECYPHER_NEO4J_PASSWORD_FILE", *VARIABLES_OF_TESTS}
     named = set(re.findall(r"SIDECYPHER_\w*[A-Z]\b", page.read_text(encoding="utf-8")))
 
     assert named - known == set()
