@@ -4,7 +4,7 @@ import importlib.util
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sidecypher.runtime import Installation, find_javac
+from sidecypher.runtime import Installation, Javas
 from sidecypher_plugin.compiler import javac
 from sidecypher_plugin.jar import read_core, write_jar
 
@@ -14,7 +14,7 @@ _SOURCES = Path(__file__).parent / "java"
 def build_jar(installation: Installation, destination: Path) -> None:
     """Compile `benchmarks/java` into one jar, with the classes of the Py4J that pip installed."""
     py4j = _py4j_jar()
-    program = find_javac()
+    program = Javas().javac()
     if program is None:
         raise SystemExit("error: the benchmark needs a JDK, 17 or newer")
     with TemporaryDirectory() as folder:

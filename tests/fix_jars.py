@@ -7,7 +7,7 @@ import pytest
 
 from sidecypher.runtime.download import fetch
 from sidecypher.runtime.errors import RuntimeFailure
-from sidecypher.runtime.java import find_java, find_javac
+from sidecypher.runtime.java import Javas
 from sidecypher.runtime.lockfile import load_compiler_lock, load_lock
 from sidecypher.settings import load_settings
 from sidecypher_plugin import CORE_JAR, compiler
@@ -32,14 +32,14 @@ def installation():
 @pytest.fixture(scope="session")
 def java(installation):
     """A Java that Neo4j runs on."""
-    return find_java(installation.lock.java)
+    return Javas().find(installation.lock.java)
 
 
 @pytest.fixture(scope="session")
 def current_java():
     """A Java that the current lane's Neo4j runs on; without one the tests skip, but not on CI."""
     try:
-        return find_java(load_lock("current").java)
+        return Javas().find(load_lock("current").java)
     except RuntimeFailure as error:
         # No CI may pass without the second lane.
         if os.environ.get("CI"):
@@ -56,7 +56,7 @@ def current_installation():
 @pytest.fixture(scope="session")
 def javac():
     """The `javac` of a JDK."""
-    program = find_javac()
+    program = Javas().javac()
     assert program, "install a JDK, 17 or newer"
     return program
 

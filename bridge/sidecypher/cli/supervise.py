@@ -12,11 +12,11 @@ from sidecypher.app import END_SECONDS
 from sidecypher.rendezvous import running_sidecars
 from sidecypher.runtime import (
     Installation,
+    Javas,
     Neo4jServer,
     ProcessSpec,
     Supervisor,
     choose_ports,
-    find_java,
     load_lock,
 )
 from sidecypher.settings import Settings, load_settings
@@ -39,7 +39,7 @@ def supervise(
             bolt=settings.bolt_port or None,
             http=settings.browser_port or None,
         )
-        java = find_java(installation.lock.java)
+        java = Javas().find(installation.lock.java)
         server = Neo4jServer(settings.home, installation, java, ports, short_lived=short_lived)
         # The first password takes a second, in which the others can start.
         if replay_port is not None:

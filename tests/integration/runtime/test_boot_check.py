@@ -5,7 +5,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from sidecypher.runtime import PluginRefused, boot_check, find_javac
+from sidecypher.runtime import Javas, PluginRefused, boot_check
 
 SOURCE = """\
 package example;
@@ -40,7 +40,7 @@ def jar_builder(installation, tmp_path):
         source.write_text(SOURCE.replace("TYPE", java_type))
         class_path = os.pathsep.join(map(str, installation.jars("lib")))
         options = ["-proc:none", "--release", "17", "-cp", class_path, "-d", tmp_path]
-        subprocess.run([find_javac(), *options, source], check=True, capture_output=True)
+        subprocess.run([Javas().javac(), *options, source], check=True, capture_output=True)
         jar = tmp_path / "example.jar"
         with ZipFile(jar, "w") as archive:
             for compiled in tmp_path.glob("example/*.class"):

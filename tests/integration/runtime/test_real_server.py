@@ -27,7 +27,7 @@ from sidecypher.runtime import (
 UP = """
 import os, sys
 from pathlib import Path
-from sidecypher.runtime import Neo4jServer, Supervisor, choose_ports, fetch, find_java, load_lock
+from sidecypher.runtime import Javas, Neo4jServer, Supervisor, choose_ports, fetch, load_lock
 
 home, cache = map(Path, sys.argv[1:3])
 bolt = int(sys.argv[3]) if sys.argv[3:] else None
@@ -35,7 +35,7 @@ bolt = int(sys.argv[3]) if sys.argv[3:] else None
 def plan():
     lock = load_lock("lts")
     ports = choose_ports(home / "run" / "ports.json", bolt=bolt)
-    server = Neo4jServer(home, fetch(lock, cache), find_java(lock.java), ports)
+    server = Neo4jServer(home, fetch(lock, cache), Javas().find(lock.java), ports)
     server.prepare()
     yield server.process(restart=True)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecypher.runtime import find_javac
+from sidecypher.runtime import Javas
 from sidecypher_schema import connect, find_drift, migrate, shipped_scripts
 from sidecypher_schema.checksum import checksum
 
@@ -39,7 +39,7 @@ def theirs(server, session, classpath, tmp_path):
     def run():
         done = subprocess.run(
             [
-                *(find_javac().with_name("java"), "-XX:TieredStopAtLevel=1"),
+                *(Javas().javac().with_name("java"), "-XX:TieredStopAtLevel=1"),
                 *("-cp", classpath, TOOL / "Apply.java"),
                 *(server.facts["bolt"], tmp_path),
             ],

@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from sidecypher.runtime.errors import JavaNotFound, WrongJava
-from sidecypher.runtime.java import each_java, find_java, find_javac
+from sidecypher.runtime.java import Javas
 
 
 def jdk(folder, name, version, *, compiler=False, works=True):
@@ -22,7 +22,7 @@ def jdk(folder, name, version, *, compiler=False, works=True):
 
 def find(versions=(17, 21), *, home="", path="", places=()):
     environ = {"JAVA_HOME": str(home), "PATH": str(path)}
-    return find_java(versions, environ=environ, places=[str(place) for place in places])
+    return Javas(environ=environ, places=[str(place) for place in places]).find(versions)
 
 
 @pytest.fixture(autouse=True)
@@ -100,7 +100,7 @@ def test_a_newer_compiler_will_do(tmp_path):
     """Any compiler from 17 on can compile a plugin, also of a Java that Neo4j does not run on."""
     home = jdk(tmp_path, "a", "25.0.1", compiler=True)
 
-    found = find_javac(environ={"JAVA_HOME": str(home)}, places=[])
+    found = Javas(environ={"JAVA_HOME": str(home)}, places=[]).javac()
 
     assert found == home / "bin" / "javac"
 
@@ -109,7 +109,7 @@ def test_a_runtime_alone_has_no_compiler(tmp_path):
     """A JRE has no `javac`, which is no error: there is another compiler for it."""
     home = jdk(tmp_path, "jre", "17.0.1")
 
-    assert find_javac(environ={"JAVA_HOME": str(home)}, places=[]) is None
+    assert Javas(environ={"JAVA_HOME": str(home)}, places=[]).javac() is None
 
 
 def test_an_old_compiler_is_passed_over(tmp_path):
@@ -117,20 +117,19 @@ def test_an_old_compiler_is_passed_over(tmp_path):
     old = jdk(tmp_path, "jvm/old", "11.0.2", compiler=True)
     environ = {"JAVA_HOME": str(old)}
 
-    assert find_javac(environ=environ, places=[]) is None
+    assert Javas(environ=environ, places=[]).javac() is None
 
     new = jdk(tmp_path, "jvm/new", "17.0.1", compiler=True)
-    assert (
-        find_javac(environ=environ, places=[str(tmp_path / "jvm" / "*")]) == new / "bin" / "javac"
-    )
+    places = [str(tmp_path / "jvm" / "*")]
+    assert Javas(environ=environ, places=places).javac() == new / "bin" / "javac"
 
 
 def test_every_java_is_told_in_the_order_of_the_search(tmp_path):
-    """`each_java` gives all that answer, those first that `find_java` would take first."""
+    """To iterate gives all that answer, those first that `find` would take first."""
     first, other = jdk(tmp_path, "own", "21"), jdk(tmp_path, "jvm/17", "17.0.1")
     jdk(tmp_path, "jvm/16", "16", works=False)
     environ = {"JAVA_HOME": str(first), "PATH": ""}
 
-    found = list(each_java(environ=environ, places=[str(tmp_path / "jvm" / "*")]))
+    found = list(Javas(environ=environ, places=[str(tmp_path / "jvm" / "*")]))
 
     assert [(java.home, java.version) for java in found] == [(first, 21), (other, 17)]

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from sidecypher.catalogue import Catalogue
-from sidecypher.cli.doctor.findings import Finding, error, named, ok, warn
+from sidecypher.cli.doctor.findings import CannotTell, Finding, error, named, ok, warn
 from sidecypher.cli.doctor.java import compiler_of
 from sidecypher.cli.doctor.subject import Subject
 from sidecypher.cli.prepare import PLUGIN_FILE
@@ -69,13 +69,11 @@ def _signatures(catalogue: Catalogue) -> dict[str, str]:
 
 
 def _is_stale(jar: Path, built: Catalogue, subject: Subject) -> bool:
-    compiler = compiler_of(subject)
-    if compiler is None:
-        return False
     try:
+        compiler = compiler_of(subject)
         return not is_current(jar, read_inputs(built, core_jar=CORE_JAR, compiler=compiler))
-    except SidecypherError:
-        # Without a core there is nothing to compare with; others tell that.
+    except (CannotTell, SidecypherError):
+        # Without a compiler or a core there is nothing to compare with; others tell that.
         return False
 
 

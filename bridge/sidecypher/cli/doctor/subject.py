@@ -17,7 +17,7 @@ from sidecypher.errors import SettingsError, SidecypherError
 from sidecypher.loading import Loaded, load
 from sidecypher.registry import Procedure
 from sidecypher.rendezvous import Announcement, running_sidecars
-from sidecypher.runtime import State, read_state
+from sidecypher.runtime import Javas, State, read_state
 from sidecypher.settings import NO_FILE, PREFIX, Settings, load_settings
 from sidecypher.testing import ProcedureEnvironment
 from sidecypher_schema import Graph, connect
@@ -34,6 +34,7 @@ class Subject:
         settings: What is set, without what is wrong.
         environ: Variables of this command.
         wrong: What is wrong with the settings.
+        javas: The Javas of this machine.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Subject:
     ) -> None:
         self.environ: Final = environ
         self.settings, self.wrong = _usable(flags, environ, config)
+        self.javas: Final = Javas(environ=environ)
         self._neo4j: Graph | CannotTell | None = None
         self._opened = ExitStack()
 
