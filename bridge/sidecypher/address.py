@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from sidecypher.settings import Settings
+from sidecypher.settings import Settings, read_password
 
 LOOPBACK: Final = "127.0.0.1"
 
@@ -52,7 +52,7 @@ def bolt_address(settings: Settings) -> Address | None:
         return settings.neo4j_uri, auth
     ports = read_ports(settings.home / "ports.json")
     try:
-        password_text = (settings.home / "neo4j-password").read_text(encoding="utf-8").strip()
+        password_text = read_password(settings.home / "neo4j-password")
     except OSError:
         return None
     if not ports.bolt:

@@ -26,6 +26,7 @@ from typing import Any, Literal, Protocol
 import neo4j
 import pytest
 
+from sidecypher.settings import read_password
 from sidecypher.testing import ExpectedStatements, ProcedureEnvironment
 
 _PLACES = ("memory", "py4j", "neo4j")
@@ -99,7 +100,7 @@ def sidecypher_neo4j(
         if up.returncode:
             pytest.fail(f"`sidecypher up` failed\n{up.stderr}", pytrace=False)
         facts = json.loads(up.stdout)
-        password = Path(facts["password_file"]).read_text(encoding="utf-8").strip()
+        password = read_password(Path(facts["password_file"]))
         with neo4j.GraphDatabase.driver(facts["bolt"], auth=("neo4j", password)) as driver:
             yield EmbeddedNeo4j(facts["bolt"], home, driver)
     finally:

@@ -5,6 +5,7 @@ from, so that a typing mistake is never silently a default.
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -229,6 +230,16 @@ def read_settings(
     return _validated(merged), origins
 
 
+def read_password(file: Path) -> str:
+    """Return the password that a file holds: all of it but a newline at its end.
+
+    Raises:
+        OSError: The file cannot be read.
+        UnicodeDecodeError: It is no text in UTF-8.
+    """
+    return re.sub(r"\r?\n\Z", "", file.read_bytes().decode())
+
+
 def _validated(values: Mapping[str, Any]) -> Settings:
     try:
         return Settings.model_validate(values)
@@ -325,7 +336,7 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 def _secret(variable: str, path: Path) -> SecretStr:
     try:
-        return SecretStr(path.read_text(encoding="utf-8").strip())
+        return SecretStr(read_password(path))
     except OSError as error:
         raise SettingsError(
             f"The file named by {variable} cannot be read: {error.strerror}",

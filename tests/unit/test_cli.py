@@ -180,10 +180,11 @@ def test_each_sidecar_has_a_name_and_a_log_and_only_the_first_one_the_ports(home
     assert {spec.env["SIDECYPHER_RUN_DIR"] for spec in specs} == {str(home / "run")}
 
 
-def test_a_password_of_a_file_reaches_the_processes_by_a_file(home, tmp_path):
+@pytest.mark.parametrize("password", ["hunter2", "  hunter2 ", r"hunter2\n", r"hunter2\n\n"])
+def test_a_password_of_a_file_reaches_the_processes_by_a_file(home, tmp_path, password):
     """Only its owner can read it, no environment holds it, and a start without it removes it."""
     file = home / "run" / "server-password"
-    (tmp_path / "given.toml").write_text("neo4j_password = 'hunter2'")
+    (tmp_path / "given.toml").write_text(f'neo4j_password = "{password}"')
     settings = load_settings({"home": home}, {}, tmp_path / "given.toml")
 
     environ = _environment(settings, {})

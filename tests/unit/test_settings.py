@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from sidecypher.address import bolt_address
 from sidecypher.errors import SettingsError
-from sidecypher.settings import Settings, load_settings, read_settings
+from sidecypher.settings import Settings, load_settings, read_password, read_settings
 
 SECRET = "hunter2"
 
@@ -201,12 +202,41 @@ def test_what_cannot_be_an_address_of_neo4j_is_refused(uri, problem):
 
 def test_a_secret_comes_from_a_file(tmp_path):
     """`SIDECYPHER_NEO4J_PASSWORD_FILE` names a file that holds the password."""
-    path = toml(tmp_path, f" {SECRET}\n", "password")
+    path = toml(tmp_path, f"{SECRET}\n", "password")
 
     settings = load_settings({}, {"SIDECYPHER_NEO4J_PASSWORD_FILE": str(path)})
 
     assert settings.neo4j_password.get_secret_value() == SECRET
     assert SECRET not in f"{settings!r}{settings}"
+
+
+@pytest.mark.parametrize(
+    ("content", "password"),
+    [
+        (b" hunter2\t", " hunter2\t"),
+        (b"hunter2 \n", "hunter2 "),
+        (b"hunter2\n\n", "hunter2\n"),
+        (b"hunter2\r\n", "hunter2"),
+        (b"hun\rter2", "hun\rter2"),
+        ("h\u00fcnter2\u00a0".encode(), "h\u00fcnter2\u00a0"),
+        (b"\n", ""),
+    ],
+)
+def test_a_password_file_loses_its_final_newline_only(tmp_path, content, password):
+    """An editor ends a file with a newline; anything else in it is the password."""
+    (tmp_path / "password").write_bytes(content)
+
+    assert read_password(tmp_path / "password") == password
+
+
+def test_the_password_of_the_home_is_read_as_any_other(tmp_path):
+    """Whoever has changed it may have chosen one with spaces at its ends."""
+    (tmp_path / "ports.json").write_text('{"bolt": 7687, "http": 7474}')
+    (tmp_path / "neo4j-password").write_text(f" {SECRET} \n")
+
+    address = bolt_address(load_settings({"home": tmp_path}, {}))
+
+    assert address == ("bolt://127.0.0.1:7687", ("neo4j", f" {SECRET} "))
 
 
 @pytest.mark.parametrize("reverse", [False, True])

@@ -101,7 +101,8 @@ def _environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, st
         file.unlink(missing_ok=True)
         return given
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_private(file, password.get_secret_value().encode())
+    # Whoever reads it takes one newline off its end, which must not be the password's own.
+    write_private(file, password.get_secret_value().encode() + b"\n")
     return {**given, "SIDECYPHER_NEO4J_PASSWORD_FILE": str(file)}
 
 
