@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -102,15 +103,58 @@ def test_a_shell_completes_commands_options_and_verbs(line, offered):
         (["statsu"], "status"),
         (["migrate", "valdate"], "validate"),
         (["status", "--hom", "x"], "--home"),
+        (["up", "--procedure", "x"], "--procedures"),
     ],
     ids=" ".join,
 )
 def test_a_misspelt_command_or_option_is_told_what_was_meant(run, arguments, meant):
-    """The nearest name of a command, verb or option is in the message."""
+    """The nearest name of a command, verb or option is in the hint."""
     code, _, err = run(*arguments)
 
     assert code == 2
-    assert meant in err
+    assert f"\nhint: Did you mean `{meant}`? `sidecypher " in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "command"),
+    [
+        (["fly"], "No such command `fly`", ""),
+        (["status", "--wings"], "No such option: --wings", " status"),
+        (["call"], "Missing argument `name`", " call"),
+        (["runs", "show"], "Missing argument `run`", " runs show"),
+        (["migrate", "fly"], "No such command `fly`", " migrate"),
+        (["migrate", "--json", "info"], "Invalid value: Options stand behind", " migrate"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_not_understood_is_told_as_any_other_error(run, arguments, message, command):
+    """Two lines without box or colour: what is wrong, and whose help to read."""
+    code, out, err = run(*arguments)
+    error, hint, *more = err.splitlines()
+
+    assert (code, out, more) == (2, "", [])
+    assert error.startswith(f"error: {message}")
+    assert error.endswith(" [SC-616]")
+    assert hint == f"hint: `sidecypher{command} --help` tells more."
+
+
+@pytest.mark.parametrize(("no_color", "is_red"), [("", True), ("1", False)])
+def test_an_error_is_red_on_a_terminal_only_where_colours_are_wanted(no_color, is_red):
+    """`NO_COLOR` counts for a command line that is not understood, too."""
+    terminal, of_command = pty.openpty()
+    environ = {**os.environ, "TERM": "xterm", "NO_COLOR": no_color}
+    try:
+        subprocess.run(
+            [sys.executable, "-m", "sidecypher", "fly"], stderr=of_command, env=environ, check=False
+        )
+        told = b""
+        while b"tells more" not in told:
+            told += os.read(terminal, 10_000)
+    finally:
+        os.close(of_command)
+        os.close(terminal)
+
+    assert (b"\x1b[1;31merror" in told) is is_red
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import NoReturn
 import typer
 
 from sidecypher.cli.commands import Commands
-from sidecypher.cli.errors import storage_failure
+from sidecypher.cli.errors import NotUnderstood, storage_failure
 from sidecypher.errors import SettingsError, SidecypherError
 
 app = typer.Typer(
@@ -57,4 +57,4 @@ def _fail(error: SidecypherError) -> NoReturn:
     from sidecypher.cli.output import show_error  # noqa: PLC0415
 
     show_error(error)
-    sys.exit(2 if isinstance(error, SettingsError) else 1)
+    sys.exit(2 if isinstance(error, SettingsError | NotUnderstood) else 1)

@@ -3,11 +3,18 @@
 `sidecypher --help` shows the table below and imports nothing of what the commands do.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from sidecypher.cli.errors import not_understood
+
+_UsageError: Final[Any] = typer.BadParameter.__base__
+"""What Typer raises for a command line; of its kinds only this one has a public name."""
 
 _START: Final = "Write procedures"
 _RUN: Final = "Run them"
@@ -79,6 +86,36 @@ class Commands(TyperGroup):
         """Return name and command that the arguments begin with, and the arguments left."""
         name, listed, rest = super().resolve_command(ctx, args)
         return name, listed and load_command(str(name)), rest
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """Read what stands before the command.
+
+        Raises:
+            NotUnderstood: It is not understood.
+        """
+        with _told_as_others():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the rest, and run the command.
+
+        Raises:
+            NotUnderstood: The rest is not understood.
+        """
+        with _told_as_others():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _told_as_others() -> Iterator[None]:
+    """Raise an error of ours for one that Typer would put into a box."""
+    try:
+        yield
+    except _UsageError as error:
+        # It has none where the help was shown instead.
+        if not error.format_message():
+            raise
+        raise not_understood(error) from None
 
 
 def load_command(name: str) -> Any:

@@ -6,12 +6,14 @@
     ├── ProjectRefused  SC-612   `init` cannot write a project here, or not of this name
     ├── NoPytest        SC-613   `test` needs pytest, which is not installed
     ├── StorageFailed   SC-614   a file cannot be read or written: no room, or no right
-    └── UnknownProcess  SC-615   no process of this name has written a log
+    ├── UnknownProcess  SC-615   no process of this name has written a log
+    └── NotUnderstood   SC-616   there is no such command or option, or it takes no such value
 """
 
 import errno
+import re
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sidecypher.errors import SidecypherError
 
@@ -41,6 +43,12 @@ class UnknownProcess(SidecypherError):
     code = "SC-615"
 
 
+class NotUnderstood(SidecypherError):
+    """There is no such command or option, one is missing, or it takes no such value."""
+
+    code = "SC-616"
+
+
 _ELSEWHERE: Final = "`--home` names a home elsewhere."
 _NO_ROOM: Final = f"Make room on that disk, or use another one: {_ELSEWHERE}"
 _NO_RIGHT: Final = f"Give yourself the right, or use another folder: {_ELSEWHERE}"
@@ -56,6 +64,9 @@ _HINTS: Final = {
 }
 """What to do about each of them."""
 
+_QUOTED: Final = re.compile(r"'([^']*)'")
+_MEANT: Final = re.compile(r"\.? (?:Did you mean (.+)\?|\(Possible options: (.+)\))$")
+
 
 def storage_failure(error: OSError) -> StorageFailed | None:
     """Return what to tell of a file that cannot be used; None when the error is about no file.
@@ -69,3 +80,19 @@ def storage_failure(error: OSError) -> StorageFailed | None:
         return None
     named = f"`{Path(str(error.filename)).name}`" if error.filename else "A file"
     return StorageFailed(f"{named} cannot be written or read: {error.strerror}", hint=hint)
+
+
+def not_understood(error: Any) -> NotUnderstood:
+    """Return what to tell of a command line that Typer does not understand.
+
+    Args:
+        error: A usage error of Typer; the type has no public name.
+    """
+    text = _QUOTED.sub(r"`\1`", error.format_message())
+    meant = _MEANT.search(text)
+    message = text[: meant.start()] if meant else text.rstrip(".")
+    way_out = f"`{error.ctx.command_path if error.ctx else 'sidecypher'} --help` tells more."
+    if meant:
+        nearest = " or ".join(f"`{name}`" for name in re.findall(r"[\w-]+", meant[1] or meant[2]))
+        way_out = f"Did you mean {nearest}? {way_out}"
+    return NotUnderstood(message, hint=way_out)
