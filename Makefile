@@ -38,7 +38,8 @@ core: $(CORE)
 # Maintainers: what users install, and the sources it can be built from. Equal sources, equal bytes.
 wheel: $(VENV)/ready $(CORE)
 	rm -rf dist
-	$(BIN)/uv build --quiet --python $(BIN)/python --out-dir dist
+	$(BIN)/uv build --quiet --python $(BIN)/python --out-dir dist \
+		--build-constraints requirements.lock --require-build-hashes
 	@ls -l dist/*.whl dist/*.tar.gz
 
 # The demo has a home of its own, so that its graph never mixes with yours.

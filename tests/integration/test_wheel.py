@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -19,7 +20,8 @@ from sidecypher_plugin.builder import BuildInputs
 ROOT = Path(__file__).parents[2]
 POM = ROOT / "plugin-build" / "core" / "pom.xml"
 UV = (sys.executable, "-m", "uv")
-LOCKED = ("--constraints", ROOT / "requirements.lock")
+LOCK = ROOT / "requirements.lock"
+LOCKED = ("--constraints", LOCK)
 FRIENDS = ("hypothesis", "pytest", "pytest-socket", "pytest-timeout")
 OUTSIDE = """
     unit/runtime unit/schema/test_scripts.py unit/test_catalogue.py
@@ -38,7 +40,8 @@ def run(*command, **options):
 
 
 def build(kind, folder):
-    run(*UV, "build", "--quiet", "--python", sys.executable, *kind, "--out-dir", folder, ROOT)
+    locked = ("--build-constraints", LOCK, "--require-build-hashes")
+    run(*UV, "build", "--quiet", "--python", sys.executable, *locked, *kind, "-o", folder, ROOT)
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +106,15 @@ def test_the_same_sources_give_the_same_wheel(wheel, tmp_path):
     build(("--wheel",), tmp_path)
 
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+
+
+def test_whoever_builds_takes_the_builder_that_is_locked():
+    """One version writes all wheels, and `make lock` cannot change it without `[build-system]`."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    [builder] = project["build-system"]["requires"]
+
+    assert re.fullmatch(r"hatchling==[\d.]+", builder)
+    assert f"\n{builder} \\\n" in LOCK.read_text()
 
 
 def test_the_same_sources_give_the_same_core(core_jar, tmp_path):
