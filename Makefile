@@ -52,6 +52,7 @@ test: export SIDECYPHER_TEST_SLOWER ?= 5
 # Maven and the JVM of its tests are gone before they have earned what optimizing their code costs.
 test: $(VENV)/ready $(CORE)
 	JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 $(MVN) test
+	@echo "tests/integration/docker is left out: make docker-test runs it"
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadgroup --no-loadscope-reorder \
 		--ignore tests/integration/docker
 
