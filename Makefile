@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 CORE := plugin-build/sidecypher_plugin/core.jar
 MVN := mvn --batch-mode --quiet --file plugin-build/core/pom.xml
 
-.PHONY: default check demo test docker-test faults soak lint format core wheel bench docs reference lock clean
+.PHONY: default check demo test test-pythons test-without-neo4j docker-test \
+	faults soak lint format core wheel bench docs reference lock clean
 
 .DELETE_ON_ERROR:
 
@@ -55,6 +56,19 @@ test: $(VENV)/ready $(CORE)
 	@echo "tests/integration/docker is left out: make docker-test runs it"
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadgroup --no-loadscope-reorder \
 		--ignore tests/integration/docker
+
+# By the other Pythons that are promised, each that answers here and in an environment of its own: what
+# needs no Neo4j. `make test-pythons PYTHONS=/path/to/python3.13` names one that is not on the PATH.
+PYTHONS ?= python3.12 python3.13
+test-pythons:
+	@for python in $(PYTHONS); do \
+		$$python --version 2> /dev/null || { echo "no tests by $$python: it is not here"; continue; }; \
+		$(MAKE) --no-print-directory test-without-neo4j \
+			PYTHON=$$python VENV=$(VENV)-$${python##*/} || exit 1; done
+
+test-without-neo4j: export SIDECYPHER_TEST_SLOWER ?= 5
+test-without-neo4j: $(VENV)/ready $(CORE)
+	$(BIN)/python -m pytest --numprocesses 3 tests/unit tests/contract
 
 # Images and containers: by Docker where it answers, else by Podman as root.
 docker-test: export SIDECYPHER_TEST_SLOWER ?= 5
@@ -126,4 +140,4 @@ lock: $(VENV)/ready
 		-o docker/requirements.lock
 
 clean:
-	rm -rf $(VENV) .demo dist site plugin-build/core/target $(CORE)
+	rm -rf $(VENV) $(VENV)-* .demo dist site plugin-build/core/target $(CORE)
