@@ -55,6 +55,27 @@ async def test_a_failed_statement_keeps_neo4js_code(client_of):
 
 
 @awaited
+async def test_answers_and_errors_are_those_of_the_own_statement(session, client_of):
+    """However many run and fail at once: the driver can mix up those who share a connection."""
+    client = client_of()
+
+    async def succeed(number):
+        statement = "CREATE (n:Bolt {id: $number}) RETURN n.id AS id"
+        assert await client.run(statement, number=number) == [{"id": number}]
+
+    async def fail(number):
+        with pytest.raises(CypherError, match=f"no date, but {number}!"):
+            await client.run(
+                "CREATE (:Bolt {id: -1}) RETURN date($text)", text=f"no date, but {number}!"
+            )
+
+    await asyncio.gather(*(each(number) for number in range(200) for each in (succeed, fail)))
+
+    written = session.run("MATCH (n:Bolt) RETURN n.id AS id ORDER BY id").value()
+    assert written == list(range(200))
+
+
+@awaited
 async def test_what_neo4j_takes_for_transient_may_be_tried_again(session, client_of):
     """So says the error, as a driver would."""
     with pytest.raises(Neo4jUnavailable) as caught:

@@ -5,6 +5,7 @@ import logging
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 import pytest
@@ -254,6 +255,28 @@ def test_many_threads_share_a_client(connect, rules):
         thread.join()
 
     assert told == {user: [f"write like {user}"] for user in users}
+
+
+def test_answers_and_errors_are_those_of_the_own_call(connect, rules):
+    """However many write and fail at once: the driver can mix up those who share connections."""
+    client = connect(write_timeout=60)
+
+    def use(user):
+        for rule_id in (f"{user}-{number}" for number in range(10)):
+            rule = {"user": user, "text": f"mention {rule_id}"}
+            added = client.add(rule | {"ruleId": rule_id}, SOURCE)
+            assert (added["ruleId"], added["created"]) == (rule_id, True)
+            with pytest.raises(RuleTaken, match=f"there already as `{rule_id}`"):
+                client.add(rule | {"ruleId": f"{rule_id}-again"}, SOURCE)
+
+    users = [f"{rules.user}-{number}" for number in range(8)]
+    with ThreadPoolExecutor(len(users)) as pool:
+        list(pool.map(use, users))
+
+    written = rules.session.run(
+        "MATCH (r:StyleRule) WHERE r.user IN $users RETURN r.ruleId", users=users
+    ).value()
+    assert sorted(written) == sorted(f"{user}-{number}" for user in users for number in range(10))
 
 
 def test_a_closed_client_leaves_no_thread(connect):
