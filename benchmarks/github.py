@@ -11,7 +11,7 @@ from statistics import median
 
 import httpx
 import psutil
-from tests.npm_packages import installed as npm_packages
+from tests.shared_cache import npm_packages
 
 from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import Installation, ended, installed

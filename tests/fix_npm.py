@@ -4,8 +4,8 @@ import base64
 import hashlib
 import tarfile
 
-import npm_packages as packages
 import pytest
+import shared_cache
 
 _OPENAPI = "@octokit/openapi@23.0.2"
 _OPENAPI_SHA512 = (
@@ -17,13 +17,13 @@ _DESCRIPTION = "api.github.com.json"
 @pytest.fixture(scope="session")
 def npm_packages():
     """The folder `node_modules` of tests/npm/specifications."""
-    return packages.installed("specifications")
+    return shared_cache.npm_packages("specifications")
 
 
 @pytest.fixture(scope="session")
 def payloads():
     """The folder `node_modules` of tests/npm/recordings."""
-    return packages.installed("recordings")
+    return shared_cache.npm_packages("recordings")
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +35,7 @@ def openapi_file():
     """
 
     def extract(folder):
-        packages.npm(folder, "pack", _OPENAPI)
+        shared_cache.npm(folder, "pack", _OPENAPI)
         [package] = folder.glob("*.tgz")
         digest = base64.b64encode(hashlib.sha512(package.read_bytes()).digest()).decode()
         assert digest == _OPENAPI_SHA512, f"{_OPENAPI} is not what it was"
@@ -44,4 +44,4 @@ def openapi_file():
         (folder / _DESCRIPTION).write_bytes(description)
         package.unlink()
 
-    return packages.cached(f"test-openapi-{_OPENAPI_SHA512[:8]}", extract) / _DESCRIPTION
+    return shared_cache.cached(f"test-openapi-{_OPENAPI_SHA512[:8]}", extract) / _DESCRIPTION

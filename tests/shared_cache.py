@@ -1,4 +1,4 @@
-"""npm packages for tests and benchmarks, installed once into the cache."""
+"""What tests and benchmarks keep in the cache: npm packages, and what else is made once."""
 
 import hashlib
 import shutil
@@ -11,7 +11,7 @@ from sidecypher.settings import load_settings
 _MANIFEST = ("package.json", "package-lock.json")
 
 
-def installed(name):
+def npm_packages(name):
     """Return the folder `node_modules` of tests/npm/NAME."""
     source = Path(__file__).parent / "npm" / name
     digest = hashlib.sha256(b"".join((source / file).read_bytes() for file in _MANIFEST))
