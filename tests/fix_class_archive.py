@@ -41,6 +41,7 @@ DROP INDEX two IF EXISTS;
 DROP CONSTRAINT one IF EXISTS
 """
 """Much is loaded by statements only, the planner above all."""
+_USE = "-XX:SharedArchiveFile="
 _SILENT = "-Xlog:cds=off -Xlog:cds+dynamic=off"
 """A JVM that the archive does not fit, such as a compiler's, goes without and is to say nothing."""
 
@@ -49,8 +50,8 @@ _SILENT = "-Xlog:cds=off -Xlog:cds+dynamic=off"
 def class_archive(installation, java):
     """Let the JVMs that start from now on use an archive, which is made once."""
     options = os.environ["JAVA_TOOL_OPTIONS"]
-    if not options:
-        # They are to be as users run them.
+    if not options or _USE in options:
+        # They are to be as users run them; or a test runs these tests, with the archive of its own.
         yield
         return
     told = subprocess.run([java.executable, "-version"], capture_output=True, check=True)
@@ -58,7 +59,7 @@ def class_archive(installation, java):
     digest = hashlib.sha256(b"".join(made_of)).hexdigest()[:16]
     folder = cached(f"test-classes-{digest}", lambda folder: _make(folder, installation, java))
     with pytest.MonkeyPatch.context() as patch:
-        use = f"-XX:SharedArchiveFile={folder / _FILE} {_SILENT}"
+        use = f"{_USE}{folder / _FILE} {_SILENT}"
         patch.setenv("JAVA_TOOL_OPTIONS", f"{options} {use}")
         yield
 
