@@ -30,18 +30,18 @@ def issue(title="A"):
 
 
 @pytest.fixture
-def installation(installation_on, github):
+def app_installation(installation_on, github):
     """The stand-in as GitHub with one installation."""
     return installation_on(github)
 
 
 @pytest.fixture
-def app_client(github, installation, client_of, app_settings):
+def app_client(github, app_installation, client_of, app_settings):
     """What runs a client of the App, with further settings by name."""
     return partial(client_of, github.url + "/api/v3", **app_settings)
 
 
-def test_an_app_proves_itself_as_github_wants(installation, app_client) -> None:
+def test_an_app_proves_itself_as_github_wants(app_installation, app_client) -> None:
     """The proof is signed by RS256, begins a minute ago, and ends within ten minutes."""
 
     async def scenario() -> None:
@@ -49,84 +49,86 @@ def test_an_app_proves_itself_as_github_wants(installation, app_client) -> None:
             assert (await client.get(ISSUE)).fields["title"] == "A"
 
     asyncio.run(scenario())
-    now = int(installation.time.start.timestamp())
-    assert installation.proof == {"iat": now - 60, "exp": now + 540, "iss": "12345"}
-    assert [request.method for request in installation.github.requests] == ["POST", "GET"]
+    now = int(app_installation.time.start.timestamp())
+    assert app_installation.proof == {"iat": now - 60, "exp": now + 540, "iss": "12345"}
+    assert [request.method for request in app_installation.github.requests] == ["POST", "GET"]
 
 
-def test_a_token_is_taken_once_and_renewed_before_its_end(installation, app_client) -> None:
+def test_a_token_is_taken_once_and_renewed_before_its_end(app_installation, app_client) -> None:
     """Many callers share one token, which is replaced five minutes before its hour is over."""
 
     async def scenario() -> None:
         async with app_client() as client:
             some = [Target(Kind.ISSUE, "o", "r", number) for number in range(1, 11)]
             await asyncio.gather(*[client.get(target) for target in some])
-            for installation.time.passed in (54 * 60.0, 56 * 60.0):
+            for app_installation.time.passed in (54 * 60.0, 56 * 60.0):
                 await client.get(ISSUE, max_age=0)
 
     asyncio.run(scenario())
-    assert installation.github.paths.count(TOKENS) == len(installation.tokens) == 2
-    used = [request.headers["authorization"] for request in installation.github.requests[-1:]]
-    assert used == [f"Bearer {installation.tokens[1]}"]
+    assert app_installation.github.paths.count(TOKENS) == len(app_installation.tokens) == 2
+    used = [request.headers["authorization"] for request in app_installation.github.requests[-1:]]
+    assert used == [f"Bearer {app_installation.tokens[1]}"]
 
 
-def test_a_new_token_costs_one_full_answer_and_no_entry(installation, app_client) -> None:
+def test_a_new_token_costs_one_full_answer_and_no_entry(app_installation, app_client) -> None:
     """Entries belong to the installation: a new token reads them, and each is asked for once."""
 
     async def scenario() -> None:
         async with app_client() as client:
             await client.get(ISSUE)
-            installation.time.passed = 3590.0
+            app_installation.time.passed = 3590.0
             await client.get(OTHER)
-            assert len(installation.tokens) == 2
-            asked = len(installation.github.requests)
+            assert len(app_installation.tokens) == 2
+            asked = len(app_installation.github.requests)
             await client.get(ISSUE, max_age=3600)
-            assert len(installation.github.requests) == asked
+            assert len(app_installation.github.requests) == asked
             await client.get(ISSUE, max_age=0)
             await client.get(ISSUE, max_age=0)
 
     asyncio.run(scenario())
     old, new = (
-        request.headers.get("if-none-match") for request in installation.github.requests[-2:]
+        request.headers.get("if-none-match") for request in app_installation.github.requests[-2:]
     )
     assert old != new
 
 
-def test_a_failing_renewal_spares_a_token_that_still_lives(installation, app_client) -> None:
+def test_a_failing_renewal_spares_a_token_that_still_lives(app_installation, app_client) -> None:
     """While the old token lives it is used when GitHub fails to give a new one."""
 
     async def scenario() -> None:
         async with app_client(serve_stale=False) as client:
             await client.get(ISSUE)
-            installation.refusal = installation.answering(502)
-            installation.time.passed = 57 * 60.0
+            app_installation.refusal = app_installation.answering(502)
+            app_installation.time.passed = 57 * 60.0
             assert (await client.get(OTHER)).fields["title"] == "A"
-            installation.time.passed = 61 * 60.0
+            app_installation.time.passed = 61 * 60.0
             with pytest.raises(errors.ServerFailed, match="installation"):
                 await client.get(ISSUE)
 
     asyncio.run(scenario())
 
 
-def test_a_revoked_installation_token_is_replaced(installation, app_client) -> None:
+def test_a_revoked_installation_token_is_replaced(app_installation, app_client) -> None:
     """A token that GitHub refuses before its hour is over is replaced at once, unseen."""
 
     async def scenario() -> None:
         async with app_client() as client:
             await client.get(ISSUE)
-            installation.time.passed = 120.0
-            installation.refused.add(installation.tokens[0])
+            app_installation.time.passed = 120.0
+            app_installation.refused.add(app_installation.tokens[0])
             assert not (await client.get(ISSUE, max_age=0)).fields["stale"]
 
     asyncio.run(scenario())
-    assert len(installation.tokens) == 2
+    assert len(app_installation.tokens) == 2
 
 
-def test_an_app_whose_tokens_are_refused_takes_no_more(installation, app_client) -> None:
+def test_an_app_whose_tokens_are_refused_takes_no_more(app_installation, app_client) -> None:
     """Where even a new token is refused, one token is taken and not one for every request."""
-    installation.tokens = ["ghs_first"]
-    installation.github.answer = lambda request: (
-        installation(request) if request.path == TOKENS else installation.answering(401, body=b"{}")
+    app_installation.tokens = ["ghs_first"]
+    app_installation.github.answer = lambda request: (
+        app_installation(request)
+        if request.path == TOKENS
+        else app_installation.answering(401, body=b"{}")
     )
 
     async def scenario() -> None:
@@ -136,7 +138,7 @@ def test_an_app_whose_tokens_are_refused_takes_no_more(installation, app_client)
                     await client.get(target)
 
     asyncio.run(scenario())
-    assert installation.github.paths.count(TOKENS) == 1
+    assert app_installation.github.paths.count(TOKENS) == 1
 
 
 REFUSALS = {
@@ -148,12 +150,12 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
-def test_a_refused_app_is_one_clear_error(installation, app_client, refusal, caplog) -> None:
+def test_a_refused_app_is_one_clear_error(app_installation, app_client, refusal, caplog) -> None:
     """401, 403 and 404 for the installation are told apart, without key, proof, token or path."""
     caplog.set_level(logging.DEBUG)
     status, body, said = refusal
-    installation.refusal = installation.answering(status, body=body)
-    installation.github.date = format_datetime(installation.time.start, usegmt=True)
+    app_installation.refusal = app_installation.answering(status, body=body)
+    app_installation.github.date = format_datetime(app_installation.time.start, usegmt=True)
 
     async def scenario() -> None:
         async with app_client() as client:
@@ -166,17 +168,17 @@ def test_a_refused_app_is_one_clear_error(installation, app_client, refusal, cap
             assert "app.pem" not in f"{caught.value}{caught.value.hint}"
 
     asyncio.run(scenario())
-    assert installation.github.paths == [TOKENS]
+    assert app_installation.github.paths == [TOKENS]
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"), [(-300, "300 seconds ahead"), (900, "900 seconds behind")]
 )
-def test_a_wrong_clock_is_named(installation, app_client, seconds, said) -> None:
+def test_a_wrong_clock_is_named(app_installation, app_client, seconds, said) -> None:
     """When GitHub refuses the signature and its clock differs, the error says by how much."""
-    installation.refusal = installation.answering(401, body=b"{}")
-    installation.github.date = format_datetime(
-        installation.time.start + timedelta(seconds=seconds), usegmt=True
+    app_installation.refusal = app_installation.answering(401, body=b"{}")
+    app_installation.github.date = format_datetime(
+        app_installation.time.start + timedelta(seconds=seconds), usegmt=True
     )
 
     async def scenario() -> None:
@@ -188,9 +190,9 @@ def test_a_wrong_clock_is_named(installation, app_client, seconds, said) -> None
     asyncio.run(scenario())
 
 
-def test_a_limit_on_tokens_is_a_limit(installation, app_client) -> None:
+def test_a_limit_on_tokens_is_a_limit(app_installation, app_client) -> None:
     """An App that may not even ask for a token is told until when."""
-    installation.refusal = installation.answering(429, {"Retry-After": "600"}, b"{}")
+    app_installation.refusal = app_installation.answering(429, {"Retry-After": "600"}, b"{}")
 
     async def scenario() -> None:
         async with app_client() as client:
@@ -205,9 +207,9 @@ HOURLY = {"X-RateLimit-Remaining": "0", "X-RateLimit-Resource": "core"}
 
 
 @pytest.mark.parametrize("headers", [{"Retry-After": "600"}, HOURLY], ids=["secondary", "hourly"])
-def test_a_limit_on_tokens_stops_asking_for_them(installation, app_client, headers) -> None:
+def test_a_limit_on_tokens_stops_asking_for_them(app_installation, app_client, headers) -> None:
     """While an App may not ask for a token, no request asks for one again, nor is sent."""
-    installation.refusal = installation.answering(403, headers, b"{}")
+    app_installation.refusal = app_installation.answering(403, headers, b"{}")
 
     async def scenario() -> None:
         async with app_client() as client:
@@ -215,12 +217,12 @@ def test_a_limit_on_tokens_stops_asking_for_them(installation, app_client, heade
                 many = [Target(Kind.ISSUE, "o", "r", number) for number in range(1, 101)]
                 found = await client.get_many(many, api=api)
                 assert {type(error) for error in found} == {errors.RateLimited}
-            installation.time.passed = 700.0
-            installation.refusal = None
+            app_installation.time.passed = 700.0
+            app_installation.refusal = None
             assert (await client.get(ISSUE)).fields["title"] == "A"
 
     asyncio.run(scenario())
-    assert installation.github.paths == [TOKENS, TOKENS, ISSUE_PATH]
+    assert app_installation.github.paths == [TOKENS, TOKENS, ISSUE_PATH]
 
 
 @pytest.mark.parametrize(
@@ -235,9 +237,9 @@ def test_a_limit_on_tokens_stops_asking_for_them(installation, app_client, heade
         b'{"token": 1, "expires_at": "2026-01-02T03:04:05Z"}',
     ],
 )
-def test_an_answer_without_a_token_is_unusable(installation, app_client, body) -> None:
+def test_an_answer_without_a_token_is_unusable(app_installation, app_client, body) -> None:
     """What holds no token, or one that is no token, is one error that quotes nothing of it."""
-    installation.refusal = installation.answering(201, body=body)
+    app_installation.refusal = app_installation.answering(201, body=body)
 
     async def scenario() -> None:
         async with app_client() as client:
@@ -566,7 +568,7 @@ def test_a_broken_token_file_is_read_once_for_all_rows(
 @pytest.mark.parametrize("was_accepted", [False, True])
 @pytest.mark.parametrize("api", ["rest", "graphql"])
 def test_a_refused_app_is_asked_for_once_for_all_rows(
-    installation, app_client, was_accepted, api
+    app_installation, app_client, was_accepted, api
 ) -> None:
     """The rows of a batch share why the App gets no token; ten seconds later it may get one."""
     many = [Target(Kind.ISSUE, "o", "r", number) for number in range(1, 301)]
@@ -575,14 +577,14 @@ def test_a_refused_app_is_asked_for_once_for_all_rows(
         async with app_client() as client:
             if was_accepted:
                 await client.get(ISSUE)
-                installation.time.passed = 120.0
-                installation.refused.add(installation.tokens[0])
-            installation.refusal = installation.answering(403, body=b"{}")
+                app_installation.time.passed = 120.0
+                app_installation.refused.add(app_installation.tokens[0])
+            app_installation.refusal = app_installation.answering(403, body=b"{}")
             found = await client.get_many(many, api=api)
             assert {type(error) for error in found} == {errors.AppRefused}
-            assert installation.github.paths.count(TOKENS) == 1 + was_accepted
-            installation.refusal = None
-            installation.time.passed += 10.0
+            assert app_installation.github.paths.count(TOKENS) == 1 + was_accepted
+            app_installation.refusal = None
+            app_installation.time.passed += 10.0
             assert (await client.get(ISSUE)).fields["title"] == "A"
 
     asyncio.run(scenario())
@@ -598,9 +600,9 @@ async def failures(client):
     return first.value, second.value
 
 
-def test_why_an_app_gets_no_token_is_an_error_of_each_call(installation, app_client) -> None:
+def test_why_an_app_gets_no_token_is_an_error_of_each_call(app_installation, app_client) -> None:
     """Who adds to the error that he gets changes that of nobody else."""
-    installation.refusal = installation.answering(403, body=b"{}")
+    app_installation.refusal = app_installation.answering(403, body=b"{}")
 
     async def scenario() -> None:
         async with app_client() as client:
@@ -608,7 +610,7 @@ def test_why_an_app_gets_no_token_is_an_error_of_each_call(installation, app_cli
             assert first is not second
 
     asyncio.run(scenario())
-    assert installation.github.paths == [TOKENS]
+    assert app_installation.github.paths == [TOKENS]
 
 
 def test_why_a_token_has_no_replacement_is_an_error_of_each_call(
