@@ -1,10 +1,11 @@
 """A Neo4j that somebody else runs, with the plugin and a sidecar of `tests/procedures`."""
 
 import os
+from functools import partial
 
 import neo4j
 import pytest
-from fix_waiting import wait_until
+from fix_waiting import is_served, wait_until
 
 URI = "SIDECYPHER_TEST_NEO4J_URI"
 """A name of its own: the graph there is wiped."""
@@ -23,17 +24,9 @@ class ExternalServer:
         return neo4j.GraphDatabase.driver(self._uri, auth=("neo4j", self._password), **options)
 
     def await_sidecar(self):
-        wait_until(self._is_served)
-
-    def _is_served(self):
-        """Tell whether a sidecar answers a call; any error but that there is none is raised."""
         with self.driver() as driver:
-            try:
-                return driver.execute_query("CALL test.echo('there') YIELD value").records
-            except neo4j.exceptions.ClientError as error:
-                if "[SC-210]" in str(error) or "[SC-212]" in str(error):
-                    return False
-                raise
+            call = partial(driver.execute_query, "CALL test.echo('there') YIELD value")
+            wait_until(lambda: is_served(call))
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ import functools
 import os
 import time
 
+import neo4j
 import pytest
 
 
@@ -15,6 +16,16 @@ def wait_until(condition, seconds=30.0):
         assert time.monotonic() < deadline, "the condition never held"
         time.sleep(0.01)
     return answer
+
+
+def is_served(call):
+    """Tell what a call gives, or False if no sidecar answers it; any other error is raised."""
+    try:
+        return call()
+    except neo4j.exceptions.ClientError as error:
+        if "[SC-210]" in str(error) or "[SC-212]" in str(error):
+            return False
+        raise
 
 
 def awaited(test):

@@ -12,7 +12,7 @@ from pathlib import Path
 import docker
 import neo4j
 from containers.commands import done
-from fix_waiting import wait_until
+from fix_waiting import is_served, wait_until
 from testcontainers.compose import DockerCompose
 
 ROOT = Path(__file__).parents[2]
@@ -170,13 +170,8 @@ class Deployment:
         return value
 
     def is_served(self):
-        """Tell whether a sidecar answers a call; any error but that there is none is raised."""
-        try:
-            return self.value_of("CALL demo.greet('Ann') YIELD text") == "Hello Ann"
-        except neo4j.exceptions.ClientError as error:
-            if "[SC-210]" in str(error) or "[SC-212]" in str(error):
-                return False
-            raise
+        """Tell whether a sidecar answers a call."""
+        return is_served(lambda: self.value_of("CALL demo.greet('Ann') YIELD text") == "Hello Ann")
 
     def driver(self, **options):
         uri = f"bolt://127.0.0.1:{self.bolt}"
