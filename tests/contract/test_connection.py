@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 import socket
+import ssl
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -143,6 +144,17 @@ def rest(connection):
         if not part:
             return received
         received += part
+
+
+def encrypted_rest(line):
+    """Return what still comes until the other side closes; fail if a part is not encrypted."""
+    try:
+        return line.reader.read()
+    except ssl.SSLError as error:
+        # OpenSSL may end a connection with an alert, which is encrypted like the rest.
+        if "ALERT" in error.reason:
+            return b""
+        raise
 
 
 def request(method=b"hello", text=b"{}", command=b"c", target=b"t", end=b"e"):
@@ -597,12 +609,41 @@ def test_connections_above_the_limit_are_closed_at_once(stand):
     assert "`--port`" in caught.value.hint
 
 
+@pytest.mark.parametrize("size", [3, 1024 * 1024], ids=["short", "of many records"])
+def test_the_answer_of_a_call_in_flight_is_encrypted_to_the_end(stand, background, size):
+    """A server that stops sends the answers that are under way, and nothing of them in clear."""
+    server = Py4JServer(
+        stand.dispatcher,
+        tls=stand.credentials.tls,
+        token=stand.credentials.token,
+        port=0,
+        limits=stand.limits,
+        telemetry=stand.telemetry,
+    )
+    server.start()
+    state = stand.state_of("fault.held")
+    state.reset()
+    caller = stand.line(port=server.port)
+    ask(caller, "hello", v=VERSION, jvm="jvm", role="call", catalogue="")
+    serving = background(call, caller, stand, "in flight", "fault.held", size)
+    assert state.begun.wait(10)
+    [connection] = server._connections
+
+    connection.read_no_more()
+    state.go.set()
+
+    assert serving.result(10)["rows"] == [["x" * size]]
+    assert encrypted_rest(caller) == b""
+    caller.close()
+    server.stop()
+
+
 def test_small_messages_are_not_held_back(stand, line):
     """Nagle's algorithm is off on the sidecar's side as well."""
     line()
 
     with stand.server._lock:
-        sockets = [connection._plain for connection in stand.server._connections]
+        sockets = [connection._socket for connection in stand.server._connections]
     assert sockets
     for each in sockets:
         assert each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1

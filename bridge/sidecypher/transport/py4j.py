@@ -121,14 +121,13 @@ class Connection:
         limits: Limits,
         telemetry: Telemetry,
     ) -> None:
-        self._plain = plain
+        self._socket = plain
         self._tls = tls
         self._token = token
         self._dispatcher = dispatcher
         self._limits = limits
         self._telemetry = telemetry
         self._session = Session(self._call_back)
-        self._socket: ssl.SSLSocket
         self._line: Callable[[], bytes | None]
         self._ends = select.poll()
 
@@ -157,28 +156,30 @@ class Connection:
 
     def read_no_more(self) -> None:
         """Let the thread write the answer that it has, and end where it would read again."""
-        with contextlib.suppress(OSError):
-            self._plain.shutdown(socket.SHUT_RD)
+        self._shut(socket.SHUT_RD)
 
     def close(self) -> None:
         """Close the socket; a thread that reads from it wakes up."""
-        # The plain socket first: closing TLS can wait for a peer that does not read.
+        self._shut(socket.SHUT_RDWR)
+        self._socket.close()
+
+    def _shut(self, how: int) -> None:
+        # `SSLSocket.shutdown` drops TLS first: what another thread then sends leaves in clear text.
         with contextlib.suppress(OSError):
-            self._plain.shutdown(socket.SHUT_RDWR)
-        self._plain.close()
+            socket.socket.shutdown(self._socket, how)
 
     def _open(self) -> bool:
         """Return whether a peer with our token is at the other end."""
-        self._plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         deadline = Deadline.after(self._limits.handshake_seconds)
-        self._plain.settimeout(deadline.remaining())
+        self._socket.settimeout(deadline.remaining())
         try:
-            self._socket = self._tls.wrap_socket(
-                self._plain, server_side=True, do_handshake_on_connect=False
+            tls = self._tls.wrap_socket(
+                self._socket, server_side=True, do_handshake_on_connect=False
             )
-            # The TLS socket owns the descriptor from here on, so it is the one `close` must shut.
-            self._plain = self._socket
-            self._socket.do_handshake()
+            # The descriptor has moved to it, so `close` must shut this one from here on.
+            self._socket = tls
+            tls.do_handshake()
         except (OSError, ValueError) as error:
             self._telemetry.rejected("connection refused", "TLS failed", type=type(error).__name__)
             return False
@@ -268,7 +269,7 @@ class Connection:
         return unescape(answer[len(_REPLY) :])
 
     def _send_quietly(self, text: bytes) -> None:
-        with contextlib.suppress(OSError, AttributeError):
+        with contextlib.suppress(OSError):
             self._socket.sendall(text)
 
 

@@ -160,3 +160,11 @@ def big_callback(ctx: Context, size: int) -> Text:
 def big(size: int) -> Iterator[Text]:
     """Yield one row of that many characters."""
     yield Text(value="x" * size)
+
+
+@procedure("fault.held")
+def held(size: int) -> Text:
+    """Answer that many characters once a test lets it."""
+    state.begun.set()
+    state.go.wait(30)
+    return Text(value="x" * size)
