@@ -162,7 +162,7 @@ def embedded_server(tmp_path_factory, github):
         "SIDECYPHER_GITHUB_WEBHOOK_RUNS": f"issues.labeled=triage,test_event={201 * 'x'}",
         "SIDECYPHER_RUNS_ARCHIVE_DIR": str(tmp_path_factory.mktemp("archives")),
     }
-    with _up(tmp_path_factory.mktemp("home"), **environ) as server:
+    with up(tmp_path_factory.mktemp("home"), **environ) as server:
         yield server
 
 
@@ -170,12 +170,12 @@ def embedded_server(tmp_path_factory, github):
 def current_server(tmp_path_factory, current_java):
     """The same on the current lane's Neo4j, without the stand-in for GitHub."""
     home = tmp_path_factory.mktemp("current")
-    with _up(home, "--lane", "current", JAVA_HOME=str(current_java.home)) as server:
+    with up(home, "--lane", "current", JAVA_HOME=str(current_java.home)) as server:
         yield server
 
 
 @contextlib.contextmanager
-def _up(home, *options, **environ):
+def up(home, *options, **environ):
     environ = {
         **os.environ,
         "SIDECYPHER_HOME": str(home),

@@ -77,11 +77,17 @@ class Membership:
             # A sidecar with another certificate is one that nobody could recognise any more.
             fits = found is not None and found.fingerprint == fingerprint
             others = _living(folder, found) if found is not None and fits else []
+            if not others:
+                # It names nobody who lives. On a full disk its room is what the new one needs.
+                (folder / FILE).unlink(missing_ok=True)
             _write(folder, Rendezvous(fingerprint, [*others, own]))
 
     def renew(self, own: Announcement) -> None:
-        """Tell what has changed about this sidecar, whose generation stays the same."""
-        with run_folder_lock(self._folder):
+        """Tell what has changed about this sidecar, whose generation stays the same.
+
+        On a full disk the file stays as it was, which names the same ports.
+        """
+        with contextlib.suppress(OSError), run_folder_lock(self._folder):
             found = read_rendezvous(self._folder)
             if found is not None and self._own in found.sidecars:
                 sidecars = [own if each == self._own else each for each in found.sidecars]
@@ -89,13 +95,17 @@ class Membership:
                 self._own = own
 
     def leave(self) -> None:
-        """Take the sidecar out, so that plugins send it no further calls."""
-        with run_folder_lock(self._folder):
+        """Take the sidecar out, so that plugins send it no further calls.
+
+        On a full disk it stays in the file, and plugins find that it refuses their calls.
+        """
+        with contextlib.suppress(OSError), run_folder_lock(self._folder):
             found = read_rendezvous(self._folder)
             if found is not None and self._own in found.sidecars:
                 others = [each for each in _living(self._folder, found) if each != self._own]
                 _write(self._folder, Rendezvous(found.fingerprint, others))
-            self._alive.close()
+        self._alive.close()
+        with contextlib.suppress(OSError):
             _sign_of_life(self._folder, self._own).unlink(missing_ok=True)
 
 

@@ -1,12 +1,15 @@
 """`sidecar.json`: written whole by the sidecars of a run folder, read by whoever looks for them."""
 
 import json
+import resource
+import signal
 import stat
 import subprocess
 import sys
 import textwrap
 import threading
 
+import msgspec
 import pytest
 
 from sidecypher.rendezvous import (
@@ -153,6 +156,33 @@ def test_a_new_certificate_leaves_no_old_sidecars(tmp_path):
     old.leave()
     assert generations(tmp_path) == ["g2"]
     new.leave()
+
+
+@pytest.fixture
+def full_disk(monkeypatch):
+    """From now on no file of this process can grow, as on a full disk."""
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fill():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+
+    yield fill
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_sidecar_leaves_and_changes_on_a_full_disk(tmp_path, full_disk):
+    """Neither fails; one that left no longer runs for those who look, whatever the file says."""
+    first, second = join(tmp_path), join(tmp_path, "g2")
+    full_disk()
+
+    second.renew(msgspec.structs.replace(announcement("g2"), procedures=9))
+    first.leave()
+
+    assert [each.generation for each in running_sidecars(tmp_path)] == ["g2"]
+    second.leave()
+    assert running_sidecars(tmp_path) == []
 
 
 @pytest.mark.parametrize(

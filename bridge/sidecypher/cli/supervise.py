@@ -78,6 +78,7 @@ def _replay(settings: Settings, port: int) -> ProcessSpec:
         log_file=settings.log_dir / "replay.log",
         restart=True,
         ready=lambda _pid: _listens(port),
+        stops_last=True,
     )
 
 

@@ -140,8 +140,7 @@ class Neo4jServer:
             log_file=self.log_file,
             restart=restart,
             ready=self.answers,
-            # A first start takes a minute when ten others want the same two cores.
-            ready_timeout=180.0,
+            stops_last=True,
         )
 
     def answers(self, _pid: int = 0) -> bool:

@@ -16,7 +16,7 @@ from sidecypher.runtime.neo4j import Neo4jServer
 from sidecypher.runtime.ports import choose_ports
 from sidecypher.runtime.process.spec import (
     ProcessSpec,
-    end_process,
+    end_processes,
     endings_held_back,
     launch_process,
     log_size,
@@ -69,7 +69,7 @@ def running(spec: ProcessSpec) -> Iterator[None]:
         # A second Ctrl-C waits too: it would leave the process running.
         with endings_held_back():
             if process is not None and process.poll() is None:
-                end_process(psutil.Process(process.pid), spec.stop_grace)
+                end_processes({psutil.Process(process.pid): spec.stop_grace})
                 process.wait()
 
 

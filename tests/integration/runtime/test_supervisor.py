@@ -5,16 +5,20 @@ import stat
 import subprocess
 import sys
 import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
-from fix_waiting import wait_until
+from fix_waiting import promised, wait_until
 
 from sidecypher.runtime.errors import AlreadyRunning, NotRunning, RuntimeFailure, ServerFailed
 from sidecypher.runtime.process import restart
+from sidecypher.runtime.process import stop as module_of_stop
 from sidecypher.runtime.process.child import Backoff
 from sidecypher.runtime.process.detached import launch_supervisor
 from sidecypher.runtime.process.restart import restart_process
+from sidecypher.runtime.process.spec import end_processes
 from sidecypher.runtime.process.state import (
     State,
     find_process,
@@ -46,6 +50,7 @@ SUPERVISOR = """
                 ready=functools.partial(names, ready),
                 ready_timeout=child.get("ready_timeout", 20),
                 stop_grace=child.get("stop_grace", 5),
+                stops_last=child.get("stops_last", False),
             )
         if sys.argv[3:]:
             raise PortInUse("Port 1 for Bolt is in use.", details={"port": 1})
@@ -84,7 +89,7 @@ def command(home, *children, fails=False):
 @pytest.fixture(name="home")
 def home_that_is_stopped(tmp_path):
     yield tmp_path
-    stop(tmp_path, grace=5)
+    stop(tmp_path)
 
 
 def launch(home, *children, **more):
@@ -125,15 +130,113 @@ def test_the_state_is_for_its_owner_only(home):
     assert stat.S_IMODE(state_file(home).parent.stat().st_mode) == 0o700
 
 
-def test_stopping_goes_in_reverse_order(home):
-    """What was started last is stopped first, and nothing is left."""
-    state = launch(home, child("first"), child("second"), child("third"))
+def test_what_others_use_is_stopped_last(home):
+    """Every other process has ended before its SIGTERM, and nothing is left."""
+    slow = "end_now = end\ndef end(*a): time.sleep(0.2); end_now(*a)\n"
+    slow += "signal.signal(signal.SIGTERM, end)"
+    state = launch(home, child("base", stops_last=True), child("user", before=slow))
 
     assert stop(home)
-    assert (home / "order").read_text().split() == ["third", "second", "first"]
+    assert (home / "order").read_text().split() == ["user", "base"]
     assert not any(psutil.pid_exists(entry.pid) for entry in state.processes)
     assert read_state(home).status == "stopped"
     assert not read_state(home).alive
+
+
+def test_processes_stop_together(home):
+    """All have their grace at the same time: each of these ends only after both were told to."""
+    meet = """
+def end(*_):
+    (home / ("told " + ready.stem)).touch()
+    while len(list(home.glob("told *"))) < 2:
+        time.sleep(0.01)
+    sys.exit(0)
+signal.signal(signal.SIGTERM, end)
+"""
+    names = ("first", "second")
+    launch(home, *(child(name, before=meet, stop_grace=60) for name in names))
+
+    began = time.monotonic()
+    assert stop(home)
+    assert time.monotonic() - began < promised(20)
+
+
+def test_the_supervisor_has_the_time_that_its_processes_have(home, monkeypatch):
+    """`stop` waits for as long as both groups may take, one after the other."""
+    graces = []
+
+    def recorded(processes, **more):
+        graces.extend(processes.values())
+        end_processes(processes, **more)
+
+    monkeypatch.setattr(module_of_stop, "end_processes", recorded)
+    launch(home, *(child(name, stop_grace=300) for name in "ab"), child("c", stops_last=True))
+
+    assert stop(home)
+    [grace] = graces
+    assert 305 < grace < 605
+
+
+def test_a_process_in_its_grace_gets_no_second_sigterm(home):
+    """Nor does the death of its supervisor, killed while all of it stops, cut the grace."""
+    told_once = """
+def end(*_):
+    with (home / "told").open("a") as told:
+        told.write("once ")
+    while not (home / "go").exists():
+        time.sleep(0.01)
+    (home / "ended").touch()
+    os._exit(0)
+signal.signal(signal.SIGTERM, end)
+"""
+    state = launch(home, child("patient", before=told_once, stop_grace=120))
+    os.kill(state.pid, signal.SIGTERM)
+    wait_until((home / "told").exists)
+    os.kill(state.pid, signal.SIGKILL)
+    wait_until(lambda: not read_state(home).alive)
+
+    with ThreadPoolExecutor() as pool:
+        stopping = pool.submit(stop, home)
+        (home / "go").touch()
+        assert stopping.result(promised(20))
+
+    assert (home / "told").read_text().split() == ["once"]
+    assert (home / "ended").exists()
+
+
+def test_a_disk_that_is_full_ends_nothing(home):
+    """A dead process comes back once there is room, no other one ends, and the state is right."""
+    state = launch(home, child("fragile"), child("steady", restart=False))
+    fragile, steady = state.processes
+    supervisor = psutil.Process(state.pid)
+    limits = supervisor.rlimit(psutil.RLIMIT_FSIZE)
+    supervisor.rlimit(psutil.RLIMIT_FSIZE, (0, limits[1]))
+
+    os.kill(fragile.pid, signal.SIGKILL)
+    # It is started, and ends since it cannot write either, again and again.
+    tried = set()
+    wait_until(lambda: tried.update(each.pid for each in supervisor.children()) or len(tried) > 3)
+    assert one(home, "fragile") == fragile
+    supervisor.rlimit(psutil.RLIMIT_FSIZE, limits)
+
+    again = wait_until(
+        lambda: (now := one(home, "fragile")).status == "ready" and now.pid != fragile.pid and now
+    )
+    assert again.restarts > 1
+    assert one(home, "steady") == steady
+    assert steady.alive
+
+
+def test_down_works_on_a_full_disk(home):
+    """A supervisor that cannot write down that it stops, stops everything all the same."""
+    state = launch(home, child("first"), child("second", stops_last=True))
+    supervisor = psutil.Process(state.pid)
+    supervisor.rlimit(psutil.RLIMIT_FSIZE, (0, supervisor.rlimit(psutil.RLIMIT_FSIZE)[1]))
+
+    assert stop(home)
+
+    assert not read_state(home).alive
+    assert not any(entry.alive for entry in state.processes)
 
 
 def test_stopping_twice_finds_nothing_the_second_time(home):
@@ -200,7 +303,9 @@ def test_what_does_not_run_cannot_be_restarted(home, name):
 
 def test_a_restart_that_never_gets_ready_ends(home):
     """A successor has a bounded time to be ready, and the error says where to look."""
-    launch(home, child("once", before="import time; (home / 'seen').exists() and time.sleep(600)"))
+    launch(
+        home, child("once", before="(home / 'seen').exists() and time.sleep(600)", stop_grace=0.1)
+    )
     (home / "seen").touch()
 
     with pytest.raises(ServerFailed, match="`once` is not back again") as caught:
@@ -304,8 +409,8 @@ def test_a_second_supervisor_is_refused(home):
 
 
 def test_stop_cleans_up_after_a_killed_supervisor(home):
-    """The orphans of a supervisor that was killed are found and stopped, last first."""
-    state = launch(home, child("first"), child("second"))
+    """The orphans of a supervisor that was killed are found and stopped in the same order."""
+    state = launch(home, child("first", stops_last=True), child("second"))
     os.kill(state.pid, signal.SIGKILL)
     wait_until(lambda: not read_state(home).alive)
     assert [entry.name for entry in read_state(home).orphans] == ["first", "second"]
@@ -370,7 +475,7 @@ def test_workers_of_a_dead_process_do_not_stay(home):
 
 def test_ctrl_c_in_the_terminal_reaches_the_supervisor_only(home):
     """Every process leads a session of its own; the supervisor stops them in order at SIGINT."""
-    state = launch(home, child("first"), child("second"))
+    state = launch(home, child("first", stops_last=True), child("second"))
 
     assert all(os.getsid(entry.pid) == entry.pid for entry in state.processes)
     os.kill(state.pid, signal.SIGINT)

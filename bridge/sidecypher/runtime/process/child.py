@@ -9,7 +9,7 @@ import psutil
 from sidecypher.runtime.errors import ServerFailed
 from sidecypher.runtime.process.spec import (
     ProcessSpec,
-    end_process,
+    end_processes,
     launch_process,
     log_size,
     log_tail,
@@ -59,24 +59,40 @@ class Child:
     def state(self) -> ProcessState:
         """What is written down about it."""
         pid = self._process.pid if self._process else 0
-        return ProcessState(self.spec.name, pid, self._create_time, self.status, self._restarts)
+        return ProcessState(
+            self.spec.name,
+            pid,
+            self._create_time,
+            self.status,
+            self._restarts,
+            self.spec.stop_grace,
+            self.spec.stops_last,
+        )
+
+    @property
+    def process(self) -> psutil.Process | None:
+        """The process while it has not ended."""
+        if self._process is None or self._process.poll() is not None:
+            return None
+        return psutil.Process(self._process.pid)
 
     def launch(self) -> None:
         """Start the process.
 
         Raises:
-            ServerFailed: If its command cannot be run.
+            ServerFailed: If its command cannot be run, and it was never ready before.
         """
-        self._log_mark = log_size(self.spec.log_file)
+        self._launched_at = time.monotonic()
         try:
+            self._log_mark = log_size(self.spec.log_file)
             self._process = launch_process(self.spec)
         except OSError as error:
-            raise ServerFailed(
-                f"`{self.spec.name}` cannot be started: {error.strerror}",
+            self._lost(
+                f"cannot be started: {error.strerror}",
                 hint="Check that its command is installed and may be executed.",
-            ) from error
+            )
+            return
         self._create_time = _create_time(self._process.pid)
-        self._launched_at = time.monotonic()
         self.status = "starting"
 
     def tend(self) -> None:
@@ -96,14 +112,23 @@ class Child:
             self._await_ready(self._process.pid, now)
 
     def _await_ready(self, pid: int, now: float) -> None:
-        if self.spec.ready(pid):
+        if self._is_ready(pid):
             self.status = "ready"
             self._was_ready = True
         elif now - self._launched_at > self.spec.ready_timeout:
-            self.stop()
+            process = self.process
+            if process is not None:
+                end_processes({process: self.spec.stop_grace})
             self._lost(f"was not ready within {self.spec.ready_timeout:g} s")
 
-    def _lost(self, what: str) -> None:
+    def _is_ready(self, pid: int) -> bool:
+        try:
+            return self.spec.ready(pid)
+        except OSError:
+            # For example, this program has too many open files for the moment.
+            return False
+
+    def _lost(self, what: str, hint: str = "") -> None:
         if self._process is not None:
             sweep_session(self._process.pid)
         self._process = None
@@ -111,7 +136,7 @@ class Child:
             self.status = "failed"
             raise ServerFailed(
                 f"`{self.spec.name}` {what}",
-                hint=f"Read its last lines, or all of {self.spec.log_file.name}.",
+                hint=hint or f"Read its last lines, or all of {self.spec.log_file.name}.",
                 details={
                     "process": self.spec.name,
                     "log_tail": log_tail(self.spec.log_file, self._log_mark),
@@ -122,12 +147,8 @@ class Child:
         self._due = now + self._wait
         self.status = "restarting"
 
-    def stop(self) -> None:
-        """End the process, if it runs, and everything it started in its session."""
-        if self._process is not None and self._process.poll() is None:
-            self.status = "stopping"
-            end_process(psutil.Process(self._process.pid), self.spec.stop_grace)
-            self._process.wait()
+    def stopped(self) -> None:
+        """Forget the process: it has ended, or cannot be ended."""
         self._process = None
         self.status = "stopped"
 

@@ -4,9 +4,12 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from subprocess import Popen
+from typing import Final
 
 from sidecypher.runtime.errors import AlreadyRunning, RuntimeFailure, ServerFailed
 from sidecypher.runtime.process.spec import (
+    PLAN_SECONDS,
+    READY_SECONDS,
     ProcessSpec,
     endings_held_back,
     launch_process,
@@ -14,12 +17,18 @@ from sidecypher.runtime.process.spec import (
     log_tail,
 )
 from sidecypher.runtime.process.state import Failure, State, read_state
+from sidecypher.runtime.process.stop import stop
 
 _POLL = 0.05  # seconds
+_MARGIN_SECONDS: Final = 15.0
 
 
 def launch_supervisor(
-    home: Path, argv: Sequence[str], env: Mapping[str, str], *, timeout: float = 180.0
+    home: Path,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    timeout: float = PLAN_SECONDS + READY_SECONDS + _MARGIN_SECONDS,
 ) -> State:
     """Start a command that runs a `Supervisor`, and wait until its processes are ready.
 
@@ -29,7 +38,8 @@ def launch_supervisor(
         home: The home that the command supervises.
         argv: The command, such as ``[sys.executable, "-m", "sidecypher", "supervise"]``.
         env: Its whole environment.
-        timeout: Seconds until it is given up; it is then stopped.
+        timeout: Seconds until it is given up and stopped. The supervisor itself gives up a process
+            that is not ready in time, so this is for a supervisor that hangs.
 
     Raises:
         AlreadyRunning: If the home has a running supervisor.
@@ -50,16 +60,14 @@ def launch_supervisor(
     except BaseException:
         # Also when somebody presses Ctrl-C: nothing may come up that nobody waits for.
         if supervisor is not None:
-            supervisor.terminate()
-            supervisor.wait()
+            _end(home, supervisor)
         raise
     if state is None:
         ended = supervisor.poll() is not None
         what = (
             "ended before its processes were ready" if ended else f"was not ready in {timeout:g} s"
         )
-        supervisor.terminate()
-        supervisor.wait()
+        _end(home, supervisor)
         raise _failed(what, log_tail(log_file, mark))
     # It outlives this program: a code keeps Popen from warning about that.
     supervisor.returncode = 0
@@ -81,6 +89,16 @@ def _await_ready(home: Path, supervisor: Popen[bytes], timeout: float) -> State 
             return None
         time.sleep(_POLL)
     return None
+
+
+def _end(home: Path, supervisor: Popen[bytes]) -> None:
+    state = read_state(home)
+    if state is not None and state.pid == supervisor.pid:
+        # Within its bound, with what it leaves.
+        stop(home)
+    else:
+        supervisor.terminate()
+    supervisor.wait()
 
 
 def _raised(failure: Failure) -> RuntimeFailure:

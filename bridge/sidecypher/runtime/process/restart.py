@@ -7,18 +7,19 @@ from pathlib import Path
 import psutil
 
 from sidecypher.runtime.errors import NotRunning, ServerFailed
+from sidecypher.runtime.process.spec import READY_SECONDS
 from sidecypher.runtime.process.state import ProcessState, find_process, read_state
 
 _POLL = 0.05  # seconds
 
 
-def restart_process(home: Path, name: str, *, timeout: float = 180.0) -> None:
+def restart_process(home: Path, name: str, *, timeout: float = READY_SECONDS) -> None:
     """End a process, and wait until its successor is ready.
 
     Args:
         home: The home.
         name: The process, such as ``neo4j``; one that its supervisor restarts.
-        timeout: Seconds until the successor must be ready.
+        timeout: Seconds until the successor must be ready, once the process has had its grace.
 
     Raises:
         NotRunning: It does not run.
@@ -31,7 +32,7 @@ def restart_process(home: Path, name: str, *, timeout: float = 180.0) -> None:
     # Where it has just ended by itself, its supervisor starts it again all the same.
     with contextlib.suppress(psutil.NoSuchProcess):
         found.terminate()
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + before.stop_grace + timeout
     while time.monotonic() < deadline:
         now = _running(home, name)
         if now is None:

@@ -1,11 +1,12 @@
 """What a supervised process is, and how one is started and stopped."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,18 @@ from typing import Final
 import psutil
 
 _POLL = 0.02  # seconds
-_KILL_SECONDS = 10.0  # what the system may take to end a killed process
+KILL_SECONDS: Final = 10.0
+"""How long the system may take to end a killed process."""
+
+PLAN_SECONDS: Final = 90.0
+"""How long a supervisor may take until it has started all: the first password has 60 s of it."""
+
+READY_SECONDS: Final = 180.0
+"""How long a process may take to be ready.
+
+Neo4j takes 5 to 10 s on an idle machine, and took over 60 s on one with six times its load.
+"""
+
 _TAIL_LINES = 20
 _TAIL_BYTES = 1 << 16
 _ENDINGS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -33,6 +45,8 @@ class ProcessSpec:
         ready: Asked with the process's pid, again and again, until it says true.
         ready_timeout: Seconds it may take until it is ready.
         stop_grace: Seconds between SIGTERM and SIGKILL.
+        stops_last: Whether it is stopped only when all others have ended, because they use it
+            until then.
     """
 
     name: str
@@ -41,9 +55,9 @@ class ProcessSpec:
     log_file: Path
     restart: bool
     ready: Callable[[int], bool]
-    # Neo4j takes 5 to 10 s on an idle machine, and took over 60 s on one with six times its load.
-    ready_timeout: float = 180.0
+    ready_timeout: float = READY_SECONDS
     stop_grace: float = 10.0
+    stops_last: bool = False
 
     @contextmanager
     def output(self) -> Iterator[int]:
@@ -106,32 +120,44 @@ def endings_held_back() -> Iterator[None]:
             signal.raise_signal(late)
 
 
-def end_process(process: psutil.Process, grace: float) -> None:
-    """End a process that leads a session: SIGTERM, after the grace SIGKILL, then what it left.
+def end_processes(
+    graces: Mapping[psutil.Process, float], *, asked: Collection[psutil.Process] = ()
+) -> None:
+    """End processes that each lead a session, all at the same time.
+
+    Each gets SIGTERM, after its grace SIGKILL, and what it left in its session is killed. A process
+    that cannot be ended keeps no other one from its end.
 
     Args:
-        process: The process; psutil never signals another one that got the same pid later.
-        grace: Seconds it has to end by itself.
+        graces: Seconds that each process has to end by itself. psutil never signals another process
+            that got the same pid later.
+        asked: Those that had their SIGTERM before; a second one would cut their grace.
     """
-    try:
-        process.terminate()
-        if not _ends_within(process, grace):
-            process.kill()
-            _ends_within(process, _KILL_SECONDS)
-        process.wait(0)
-    except (psutil.NoSuchProcess, psutil.TimeoutExpired):
-        # It is gone, or a zombie whose parent is slow to collect it: as good as gone.
-        pass
-    sweep_session(process.pid)
-
-
-def _ends_within(process: psutil.Process, seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
-        if time.monotonic() > deadline:
-            return False
+    began = time.monotonic()
+    for process in graces.keys() - set(asked):
+        with contextlib.suppress(psutil.Error):
+            process.terminate()
+    left = dict(graces)
+    while left:
+        passed = time.monotonic() - began
+        for process, grace in list(left.items()):
+            if _has_ended(process) or passed > grace + KILL_SECONDS:
+                del left[process]
+                # Collect it, where it is a child of this program.
+                with contextlib.suppress(psutil.Error):
+                    process.wait(0)
+                sweep_session(process.pid)
+            elif passed > grace:
+                with contextlib.suppress(psutil.Error):
+                    process.kill()
         time.sleep(_POLL)
-    return True
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def sweep_session(leader: int) -> None:

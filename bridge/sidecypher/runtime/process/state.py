@@ -7,6 +7,8 @@ from typing import Any, Literal
 import msgspec
 import psutil
 
+from sidecypher.runtime.process.spec import KILL_SECONDS, PLAN_SECONDS
+
 Status = Literal["starting", "ready", "restarting", "stopping", "stopped", "failed"]
 
 _SAME_START_SECONDS = 2.0
@@ -22,6 +24,8 @@ class ProcessState(msgspec.Struct, frozen=True):
         create_time: When it started, seconds since 1970; tells it from a later namesake.
         status: What it is doing.
         restarts: How often it was started again.
+        stop_grace: Seconds it has to end by itself.
+        stops_last: Whether it is stopped only when all others have ended.
     """
 
     name: str
@@ -29,6 +33,8 @@ class ProcessState(msgspec.Struct, frozen=True):
     create_time: float
     status: Status
     restarts: int
+    stop_grace: float = 10.0
+    stops_last: bool = False
 
     @property
     def alive(self) -> bool:
@@ -66,6 +72,16 @@ class State(msgspec.Struct, frozen=True):
     def alive(self) -> bool:
         """Whether the supervisor runs now."""
         return find_process(self.pid, self.create_time) is not None
+
+    @property
+    def stop_seconds(self) -> float:
+        """Longest the supervisor takes to end: its plan, then its processes in two groups."""
+        groups = (
+            [each.stop_grace + KILL_SECONDS for each in self.processes if each.stops_last is last]
+            for last in (False, True)
+        )
+        planning = PLAN_SECONDS if self.status == "starting" else 0.0
+        return planning + sum(max(group, default=0.0) for group in groups)
 
     @property
     def orphans(self) -> tuple[ProcessState, ...]:

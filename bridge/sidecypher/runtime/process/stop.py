@@ -1,19 +1,21 @@
 """Stop a home from outside, also after its supervisor was killed."""
 
 from pathlib import Path
+from typing import Final
 
-from sidecypher.runtime.process.spec import end_process
+from sidecypher.runtime.process.spec import end_processes
 from sidecypher.runtime.process.state import State, find_process, read_state
 
-_ORPHAN_GRACE = 10.0  # seconds
+_MARGIN_SECONDS: Final = 5.0
 
 
-def stop(home: Path, *, grace: float = 40.0) -> bool:
+def stop(home: Path) -> bool:
     """Stop the supervisor of a home and whatever it has left running.
+
+    The supervisor is killed when it takes longer than the graces of its processes allow.
 
     Args:
         home: The home.
-        grace: Seconds the supervisor has to stop its processes before it is killed.
 
     Returns:
         Whether anything was running.
@@ -27,20 +29,27 @@ def stop(home: Path, *, grace: float = 40.0) -> bool:
         return False
     supervisor = find_process(state.pid, state.create_time)
     if supervisor is not None:
-        end_process(supervisor, grace)
+        end_processes({supervisor: state.stop_seconds + _MARGIN_SECONDS})
     return stop_orphans(read_state(home)) or supervisor is not None
 
 
 def stop_orphans(state: State | None) -> bool:
-    """Stop the processes that outlived their supervisor, the last started first.
+    """Stop the processes that outlived their supervisor, in the order in which it would do that.
 
     Returns:
         Whether there were any.
     """
-    found = False
-    for orphan in reversed(state.orphans if state else ()):
-        process = find_process(orphan.pid, orphan.create_time)
-        if process is not None:
-            end_process(process, _ORPHAN_GRACE)
-            found = True
-    return found
+    any_ran = False
+    for stops_last in (False, True):
+        found = {
+            process: orphan
+            for orphan in (state.orphans if state else ())
+            if orphan.stops_last is stops_last
+            and (process := find_process(orphan.pid, orphan.create_time)) is not None
+        }
+        end_processes(
+            {process: orphan.stop_grace for process, orphan in found.items()},
+            asked=[process for process, orphan in found.items() if orphan.status == "stopping"],
+        )
+        any_ran |= bool(found)
+    return any_ran

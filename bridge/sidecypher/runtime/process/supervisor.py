@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Final
 
 import psutil
 
@@ -10,7 +11,7 @@ from sidecypher.errors import SidecypherError
 from sidecypher.filelock import file_lock
 from sidecypher.runtime.errors import AlreadyRunning
 from sidecypher.runtime.process.child import Backoff, Child
-from sidecypher.runtime.process.spec import ProcessSpec
+from sidecypher.runtime.process.spec import ProcessSpec, end_processes
 from sidecypher.runtime.process.state import Failure, State, Status, read_state, write_state
 from sidecypher.runtime.process.stop import stop_orphans
 from sidecypher.wakeup import Wakeup
@@ -19,7 +20,7 @@ Plan = Callable[[], Iterable[ProcessSpec]]
 
 
 class Supervisor:
-    """Starts processes together, restarts them, and stops them in reverse order.
+    """Starts processes together, restarts them, and stops them: those last that others use.
 
     It needs the main thread, since it lives on signals: SIGTERM and SIGINT stop everything.
 
@@ -40,6 +41,8 @@ class Supervisor:
         self._backoff = backoff or Backoff()
         self._children: list[Child] = []
         self._status: Status = "starting"
+        self._failure: Failure | None = None
+        self._own = psutil.Process()
         self._written: State | None = None
 
     def run(self) -> None:
@@ -62,8 +65,8 @@ class Supervisor:
 
     def _supervise(self, wakeup: Wakeup) -> None:
         before = read_state(self._home)
-        self._note()
-        failure: Failure | None = None
+        # Nothing runs yet, so a home that cannot be written ends the start here.
+        self._write(self._state())
         try:
             stop_orphans(before)
             for spec in self._plan():
@@ -74,12 +77,10 @@ class Supervisor:
                 self._tend()
                 wakeup.wait(self._patience())
         except SidecypherError as error:
-            failure = Failure(error.code, error.message, error.hint, error.details)
+            self._failure = Failure(error.code, error.message, error.hint, error.details)
             raise
         finally:
             self._stop_all()
-            self._status = "failed" if failure else "stopped"
-            self._note(failure)
 
     def _launch(self, spec: ProcessSpec) -> None:
         child = Child(spec, self._backoff)
@@ -98,18 +99,41 @@ class Supervisor:
 
     def _patience(self) -> float | None:
         waits = [child.patience for child in self._children]
+        if self._written != self._state():
+            waits.append(_WRITE_AGAIN_SECONDS)
         return min((wait for wait in waits if wait is not None), default=None)
 
     def _stop_all(self) -> None:
         self._status = "stopping"
-        for child in reversed(self._children):
-            child.stop()
+        for stops_last in (False, True):
+            group = [each for each in self._children if each.spec.stops_last is stops_last]
+            found = {each: each.process for each in group}
+            for child in group:
+                child.status = "stopping"
+            # Before the first signal: who sees a supervisor die after it sends no second one.
             self._note()
+            end_processes({own: each.spec.stop_grace for each, own in found.items() if own})
+            for child in group:
+                child.stopped()
+        self._status = "failed" if self._failure else "stopped"
+        self._note()
 
-    def _note(self, failure: Failure | None = None) -> None:
-        own = psutil.Process()
+    def _state(self) -> State:
         children = tuple(child.state for child in self._children)
-        state = State(own.pid, own.create_time(), self._status, children, failure)
+        own = self._own
+        return State(own.pid, own.create_time(), self._status, children, self._failure)
+
+    def _note(self) -> None:
+        """Write down what has changed; while the disk is full, what runs goes on without that."""
+        state = self._state()
         if state != self._written:
-            write_state(self._home, state)
-            self._written = state
+            with contextlib.suppress(OSError):
+                self._write(state)
+
+    def _write(self, state: State) -> None:
+        write_state(self._home, state)
+        self._written = state
+
+
+_WRITE_AGAIN_SECONDS: Final = 1.0
+"""How long a state that could not be written waits for the next try."""

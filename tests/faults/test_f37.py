@@ -1,0 +1,162 @@
+"""F37 and F38: what the supervisor keeps, on a disk that is full and while all of it stops."""
+
+import contextlib
+import json
+import subprocess
+import sys
+import threading
+import time
+
+import psutil
+import pytest
+from fix_evidence import Caller
+from fix_server import up
+from fix_waiting import is_served, wait_until
+
+from sidecypher.rendezvous import running_sidecars
+from sidecypher.runtime.process.state import read_state
+
+DISK = 512 * 2**20
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory):
+    """A disk that is small enough to be filled."""
+    folder = tmp_path_factory.mktemp("disk")
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("only root may mount a disk")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@contextlib.contextmanager
+def full(disk):
+    """Fill the disk to its last byte; there is room again afterwards."""
+    filler = disk / "filler"
+    try:
+        with filler.open("wb", buffering=0) as file:
+            for size in (2**20, 1):
+                with contextlib.suppress(OSError):
+                    while file.write(b"\0" * size):
+                        pass
+        yield
+    finally:
+        filler.unlink()
+
+
+@pytest.fixture(scope="module")
+def installation_on_disk(disk):
+    """An installation of two sidecars, on a disk of its own."""
+    with up(disk / "home", SIDECYPHER_SIDECARS="2", SIDECYPHER_SHUTDOWN_SECONDS="60") as server:
+        yield server
+
+
+@pytest.fixture(name="own")
+def running_installation(installation_on_disk):
+    """The same, running: an earlier test may have stopped it."""
+    done = installation_on_disk.command("up", "--json", "--no-check")
+    assert done.returncode == 0, done.stderr
+    return installation_on_disk
+
+
+def processes(server):
+    """Return what the supervisor keeps, by name."""
+    return {each.name: psutil.Process(each.pid) for each in read_state(server.home).processes}
+
+
+def runs(process):
+    """Tell whether a process has not ended; nobody may have collected it yet."""
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+def announced(server):
+    return {each.pid for each in running_sidecars(server.home / "run")}
+
+
+def told(server, sidecars):
+    """Return what `status` prints, once it knows these processes of sidecars."""
+    facts = json.loads(server.command("status", "--json").stdout)
+    known = {facts["processes"][name]["pid"] for name in ("sidecar", "sidecar-2")}
+    return facts if facts["ready"] and known == sidecars else None
+
+
+def echoes(driver):
+    return is_served(
+        lambda: driver.execute_query("CALL test.echo('x') YIELD value").records[0]["value"] == "x"
+    )
+
+
+def test_sidecars_come_back_on_a_full_disk(own, disk):
+    """Killed sidecars come back, Neo4j goes on, and `status` is right as soon as there is room."""
+    before = processes(own)
+    supervisor = psutil.Process(read_state(own.home).pid)
+
+    with own.driver() as driver, full(disk):
+        for name in ("sidecar", "sidecar-2"):
+            before[name].kill()
+        wait_until(
+            lambda: (
+                announced(own)
+                and not announced(own) & {before[name].pid for name in ("sidecar", "sidecar-2")}
+            )
+        )
+        wait_until(lambda: echoes(driver))
+        assert supervisor.is_running()
+        assert before["neo4j"].is_running()
+
+    wait_until(lambda: len(announced(own)) == 2, 60)
+    facts = wait_until(lambda: told(own, announced(own)))
+    assert facts["processes"]["neo4j"]["restarts"] == 0
+    assert processes(own)["neo4j"] == before["neo4j"]
+
+
+def test_down_works_on_a_full_disk(own, disk):
+    """Everything ends, also what was started while its pid could not be written down."""
+    before = processes(own)
+    supervisor = psutil.Process(read_state(own.home).pid)
+
+    with full(disk):
+        before["sidecar"].kill()
+        others = {before["sidecar-2"].pid}
+        wait_until(lambda: announced(own) == others)
+        again = [
+            child
+            for child in supervisor.children()
+            if child.pid not in {each.pid for each in before.values()}
+        ]
+        done = own.command("down")
+
+    assert done.returncode == 0, done.stderr
+    left = [each for each in (supervisor, *before.values(), *again) if runs(each)]
+    assert left == []
+
+
+def test_neo4j_is_stopped_after_the_sidecars(own, tmp_path):
+    """`down`: a call in flight gets its rows, and Neo4j goes on until both sidecars have ended."""
+    begun, go = tmp_path / "begun", tmp_path / "go"
+    ended = {}
+
+    def watch(name, process):
+        process.wait(120)
+        ended[name] = time.monotonic()
+
+    watchers = [threading.Thread(target=watch, args=each) for each in processes(own).items()]
+    for watcher in watchers:
+        watcher.start()
+    with own.driver() as driver:
+        wait_until(lambda: echoes(driver))
+        call = "CALL process.await($begun, $go)"
+        caller = Caller(driver, call, {"begun": str(begun), "go": str(go)})
+        wait_until(begun.exists)
+        down = subprocess.Popen([sys.executable, "-m", "sidecypher", "down"], env=own.environ)
+        wait_until(lambda: not announced(own))
+        go.touch()
+        caller.join(30)
+    assert down.wait(120) == 0
+    for watcher in watchers:
+        watcher.join(120)
+
+    assert caller.error is None
+    assert len(caller.rows) == 1
+    assert max(ended["sidecar"], ended["sidecar-2"]) < ended["neo4j"]
