@@ -28,6 +28,7 @@ MOST_FILES: Final = 100
 """Failing calls that are kept; further ones are not recorded until some are deleted."""
 
 _NAME_LENGTH: Final = 100
+_NOT_OF_NAMES: Final = re.compile(r"[^A-Za-z0-9-]")
 
 
 class Exchange(msgspec.Struct, frozen=True):
@@ -153,5 +154,5 @@ class RecordingDispatcher(Dispatcher):
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             # The id comes from a peer: nothing in it may name another folder.
-            name = re.sub(r"[^A-Za-z0-9-]", "_", request.id)[:_NAME_LENGTH]
+            name = _NOT_OF_NAMES.sub("_", request.id)[:_NAME_LENGTH]
             write_private(self._folder / f"{name}.json", msgspec.json.encode(recording))

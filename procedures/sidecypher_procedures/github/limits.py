@@ -31,6 +31,7 @@ _LONGEST: Final = timedelta(days=1)
 _MOST_DOUBLINGS: Final = 6
 _RESOURCE: Final = re.compile(r"[a-z_]{1,40}")
 _LIMIT_WORDS: Final = re.compile(rb"rate limit|abuse detection", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"[0-9]{1,11}")
 _GRAPHQL_TYPES: Final = frozenset({"RATE_LIMIT", "RATE_LIMITED"})
 
 
@@ -272,4 +273,4 @@ def _retry_after(text: str, now: datetime) -> datetime | None:
 
 def _integer(text: str) -> int | None:
     # Eleven digits: seconds since 1970 until the year 5138, and never too large for a datetime.
-    return int(text) if re.fullmatch(r"[0-9]{1,11}", text) else None
+    return int(text) if _NUMBER.fullmatch(text) else None

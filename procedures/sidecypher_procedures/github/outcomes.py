@@ -24,6 +24,7 @@ from sidecypher_procedures.github.names import Target
 from sidecypher_procedures.github.replies import Reply
 
 _PERMISSIONS: Final = re.compile(r"[a-z_=;, ]{1,300}")
+_MEDIA_TYPE: Final = re.compile(r"[a-z0-9.+-]+/[a-z0-9.+-]+")
 
 MISSING: Final[Mapping[int, type[GithubError]]] = {404: NotFound, 410: Gone}
 """The statuses that are an answer too: there is no such thing."""
@@ -144,4 +145,4 @@ def _denied(reply: Reply, what: str) -> PermissionDenied:
 
 def _media_type(reply: Reply) -> str:
     media_type = str(reply.headers.get("content-type", "")).partition(";")[0].strip().lower()
-    return media_type if re.fullmatch(r"[a-z0-9.+-]+/[a-z0-9.+-]+", media_type) else "unlabelled"
+    return media_type if _MEDIA_TYPE.fullmatch(media_type) else "unlabelled"

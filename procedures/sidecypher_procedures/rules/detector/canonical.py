@@ -46,6 +46,7 @@ _WHOLE = {
     "wanna": "want to",
 }
 _IS = (["it"], ["let"], ["that"])
+_LONGER_THAN_IS = 5
 _PASSES = 8
 
 
@@ -105,7 +106,8 @@ def _once(text: str) -> str:
 
 
 def _written_out(found: re.Match[str]) -> str:
-    possessive = found[0] == "'s" and found.string[: found.start()].split()[-1:] not in _IS
+    before = found.string[max(0, found.start() - _LONGER_THAN_IS) : found.start()]
+    possessive = found[0] == "'s" and before.split()[-1:] not in _IS
     return "" if possessive else _LONG[found[0]]
 
 

@@ -14,7 +14,8 @@ _MARKED = re.compile(
     r"|(?<![\w.])(?P<dotted>[^\W\d]\w{0,38}(?:\.[^\W\d]\w{1,38}){1,6})(?!\w)"
     r"|\b(?P<snake>[^\W\d_]\w{0,38}_\w{1,38})\b"
 )
-_MIXED = re.compile(r"[^\W\d_]+[a-z0-9][A-Z]\w*|[A-Z]\w*[a-z]\d\w*")
+# A word with an apostrophe, however long, is refused before its capitals are looked for.
+_MIXED = re.compile(r"(?=\w++\Z)(?:[^\W\d_]+[a-z0-9][A-Z]|[A-Z]\w*[a-z]\d)\w*")
 _SMALL = {"of", "de", "van", "von", "der", "da", "del", "la"}
 _NO_START = frozenset(
     "the a an in on at for from with to and but or if when while since as i we you he she it they "

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 
 from sidecypher_procedures.rules.detector.quoting import ends_quoted
 
-_END = re.compile(r"[.!?\u3002\uff01\uff1f]+(?=[\s\"'\u201d)\]]|$)|[;\n]|\u3002|\uff01|\uff1f")
+# A run of marks is read once, from its first one: it may be as long as the text.
+_END = re.compile(
+    r"(?<![.!?\u3002\uff01\uff1f])[.!?\u3002\uff01\uff1f]++(?=[\s\"'\u201d)\]]|$)"
+    r"|[;\n]|\u3002|\uff01|\uff1f"
+)
 _ABBREVIATIONS = {
     "dr",
     "mr",
