@@ -263,15 +263,21 @@ class Neo4jServer:
         # command takes it from the file.
         self._write_password()
         java = (str(self.java.executable), *_SHORT_LIVED, f"@{self._class_path_file}")
-        done = subprocess.run(
-            [*java, *_PASSWORD_COMMAND, f"@{self.password_file}"],
-            env=self._env(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_PASSWORD_SECONDS,
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                [*java, *_PASSWORD_COMMAND, f"@{self.password_file}"],
+                env=self._env(),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_PASSWORD_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise ServerFailed(
+                f"The first password of Neo4j was not set within {_PASSWORD_SECONDS:g} s",
+                hint="Try again when the machine has less to do.",
+            ) from None
         if done.returncode != 0:
             raise ServerFailed(
                 "The first password of Neo4j cannot be set",
