@@ -231,7 +231,8 @@ class Dispatcher:
 
     def _refused(self, request: CallRequest, error: SidecypherError) -> bytes:
         self._telemetry.refused(request, error)
-        return envelope.write(ErrorReply(request.id, ErrorBody.of(error)))
+        reply = ErrorReply(request.id, ErrorBody.of(error), stopping=error is self._stopping)
+        return envelope.write(reply)
 
     def _page(self, payload: bytes, session: Session) -> bytes:
         request = envelope.read(payload, PageRequest)

@@ -159,11 +159,17 @@ class PageReply(msgspec.Struct, frozen=True):
     more: bool
 
 
-class ErrorReply(msgspec.Struct, frozen=True):
-    """The call has failed and is over."""
+class ErrorReply(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The call has failed and is over.
+
+    Attributes:
+        stopping: Whether the sidecar is stopping and has not begun the call, so that another one
+            may. A member of its own, because functions choose the codes of their errors.
+    """
 
     id: str
     error: ErrorBody
+    stopping: bool = False
 
 
 class Done(msgspec.Struct, frozen=True):

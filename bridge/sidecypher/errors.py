@@ -40,10 +40,14 @@ is what could not be reached, and so do SC-218 (an entity that is not there) and
 `docs/errors.md` explains every code to its reader.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 _TEXT_LENGTH: Final = 10_000
+
+_BRIDGE_CODE: Final = re.compile(r"SC-[0-467]")
+"""How the bridge's own codes begin; the others are those of the shipped procedures."""
 
 
 def sendable(text: object) -> str:
@@ -112,6 +116,9 @@ class CallError(SidecypherError):
 class ProcedureError(CallError):
     """Tell the Cypher caller, in your own words, why the procedure cannot answer.
 
+    A code of the bridge's own, such as ``SC-210``, becomes ``SC-201``: HTTP clients, metrics and
+    drivers act on those.
+
     Example:
         >>> raise ProcedureError("No index `people`", code="kg.no-such-index", retryable=False)
         Traceback (most recent call last):
@@ -120,6 +127,19 @@ class ProcedureError(CallError):
     """
 
     code = "SC-201"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        hint: str | None = None,
+        retryable: bool = False,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message, code=code, hint=hint, retryable=retryable, details=details)
+        if _BRIDGE_CODE.match(str(self.code)):
+            self.code = ProcedureError.code
 
 
 class ProcedureFailed(CallError):

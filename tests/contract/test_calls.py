@@ -146,6 +146,23 @@ def test_a_failed_statement_dooms_the_call(rows, name):
     assert caught.value.details == {"neo4jCode": "Neo.ClientError.Statement.SyntaxError"}
 
 
+@pytest.mark.parametrize("code", ["SC-210", "SC-213", "SC-210] [x", "SC-651", "SC-000"])
+def test_a_function_speaks_with_no_code_of_the_bridge(rows, code):
+    """What callers do about a code, such as to call again, is not for an author to bring about."""
+    with pytest.raises(CallError, match="It failed") as caught:
+        rows("http.fail", code, False)
+
+    assert caught.value.code == "SC-201"
+
+
+def test_the_codes_of_shipped_procedures_are_those_of_functions(rows):
+    """Their errors are a function's like any other."""
+    with pytest.raises(CallError) as caught:
+        rows("http.fail", "SC-503", False)
+
+    assert caught.value.code == "SC-503"
+
+
 SECRET = "hunter2-payload"
 
 

@@ -141,6 +141,8 @@ def test_a_void_procedure_gives_no_rows(post):
         ("call/http.fail", ["kg.broken", False], 422, "kg.broken"),
         ("call/http.fail", ["kg.broken", True], 503, "kg.broken"),
         ("call/http.fail", ["SC-201", False], 422, "SC-201"),
+        ("call/http.fail", ["SC-651", False], 422, "SC-201"),
+        ("call/http.fail", ["SC-210", True], 503, "SC-201"),
         ("call/http.fail", ["SC-207", False], 500, "SC-207"),
         ("call/http.fail", ["SC-207", True], 503, "SC-207"),
         ("call/test.fail", ["value", ""], 500, "SC-202"),

@@ -5,10 +5,11 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from sidecypher import Context, Row, procedure
+from sidecypher import Context, ProcedureError, Row, procedure
 
 
 class Text(Row):
@@ -38,6 +39,33 @@ def _noted(mark: str) -> Iterator[None]:
     finally:
         _running.remove(mark)
         _ended.append(mark)
+
+
+class Stopping(ProcedureError):
+    """Says what only a sidecar that is stopping may say, whatever the bridge does against it."""
+
+    def __init__(self) -> None:
+        super().__init__("The sidecar is stopping", retryable=True)
+        self.code = "SC-210"
+
+
+@procedure("trouble.stopping", mode="WRITE")
+def stopping(ctx: Context, log: str) -> Text:
+    """Write to the graph and to a file, then fail as if the call had not begun."""
+    return _stopping(ctx, log)
+
+
+@procedure("trouble.optionalStopping", mode="WRITE", availability="OPTIONAL")
+def optional_stopping(ctx: Context, log: str) -> Text:
+    """Do the same, though callers can do without."""
+    return _stopping(ctx, log)
+
+
+def _stopping(ctx: Context, log: str) -> Text:
+    ctx.run("CREATE (:Begun)")
+    with Path(log).open("a", encoding="utf-8") as file:
+        file.write("begun\n")
+    raise Stopping
 
 
 @procedure("trouble.running")

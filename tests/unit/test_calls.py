@@ -102,18 +102,20 @@ def test_a_stopping_sidecar_refuses_new_calls_and_may_be_asked_again(dispatcher,
     """After `refuse_new` a call is refused as retryable; it was never started."""
     dispatcher.refuse_new()
 
-    error = ask("call", **call(dispatcher))["error"]
+    reply = ask("call", **call(dispatcher))
 
-    assert (error["code"], error["retryable"]) == ("SC-210", True)
+    assert (reply["error"]["code"], reply["error"]["retryable"]) == ("SC-210", True)
+    assert reply["stopping"] is True
     assert dispatcher.open_calls == 0
 
 
 def test_a_procedure_of_another_signature_is_not_called(dispatcher, ask):
     """A plugin that disagrees about one procedure is told how to agree again."""
-    error = ask("call", **call(dispatcher, signature="0" * 16))["error"]
+    reply = ask("call", **call(dispatcher, signature="0" * 16))
 
-    assert error["code"] == "SC-217"
-    assert "sidecypher plugin build" in error["hint"]
+    assert reply["error"]["code"] == "SC-217"
+    assert "sidecypher plugin build" in reply["error"]["hint"]
+    assert "stopping" not in reply
 
 
 def test_a_method_that_does_not_exist_is_a_protocol_error(dispatcher):

@@ -17,10 +17,12 @@ AGAIN = Neo4jUnavailable(
 UNUSABLE = Neo4jUnavailable("`neo4j_uri` cannot be used")
 FAILED = CypherError("[runs.x] no", neo4j_code="Neo.ClientError.Procedure.ProcedureCallFailed")
 NO_SIDECAR = CypherError(
-    "Failed: [SC-210] no sidecar", neo4j_code="Neo.ClientError.Procedure.ProcedureCallFailed"
+    "[SC-210] no sidecar", neo4j_code="Neo.ClientError.Procedure.ProcedureCallFailed"
 )
-ENDED = CypherError(
-    "Failed: [SC-207] it stops", neo4j_code="Neo.ClientError.Procedure.ProcedureCallFailed"
+ENDED = CypherError("[SC-207] it stops", neo4j_code="Neo.ClientError.Procedure.ProcedureCallFailed")
+QUOTED = CypherError(
+    "Node(1) already exists with `title` = '[SC-210]'",
+    neo4j_code="Neo.ClientError.Schema.ConstraintValidationFailed",
 )
 TOO_LATE = CypherError(
     "The transaction has been terminated",
@@ -140,7 +142,9 @@ async def test_what_may_heal_is_tried_again(error):
 
 
 @pytest.mark.parametrize(
-    "error", [FAILED, UNUSABLE, ValueError("data")], ids=["failed", "unusable", "any"]
+    "error",
+    [FAILED, QUOTED, UNUSABLE, ValueError("data")],
+    ids=["failed", "quoted", "unusable", "any"],
 )
 @awaited
 async def test_what_cannot_heal_is_given_up_and_told(error):
@@ -158,6 +162,7 @@ async def test_what_cannot_heal_is_given_up_and_told(error):
     assert (facts["delivery"], facts["webhook"]) == ("a", "issues")
     assert facts["reason"] in {
         "SC-605",
+        QUOTED.neo4j_code,
         "Neo.ClientError.Procedure.ProcedureCallFailed",
         "ValueError",
     }

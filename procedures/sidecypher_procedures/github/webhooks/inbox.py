@@ -198,7 +198,7 @@ async def _write(delivery: Delivery, neo4j: BoltClient) -> Exception | None:
 def _has_answered(error: Exception) -> bool:
     """Tell whether Neo4j and a sidecar have tried: then it is the delivery's own failure."""
     if isinstance(error, CypherError):
-        return _NOT_BEGUN.search(error.message) is None
+        return _NOT_BEGUN.match(error.message) is None
     return isinstance(error, Neo4jUnavailable) and "neo4jCode" in error.details
 
 
@@ -207,7 +207,7 @@ def _may_heal(error: Exception) -> bool:
         return False
     if isinstance(error, CypherError) and error.neo4j_code.startswith(_TOO_LATE):
         return True
-    return error.retryable or _AWAY.search(error.message) is not None
+    return error.retryable or _AWAY.match(error.message) is not None
 
 
 def _facts(delivery: Delivery, error: Exception) -> dict[str, str]:

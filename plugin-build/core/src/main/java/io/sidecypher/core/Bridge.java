@@ -113,7 +113,7 @@ final class Bridge {
     }
 
     private static Reply begun(Admission.Turn turn, Reply reply) {
-        if (reply.error() != null && reply.error().code().equals(Failures.UNAVAILABLE)) {
+        if (reply.stopping()) {
             throw new WireFailure(WireFailure.Kind.UNAVAILABLE, reply.error().message());
         }
         turn.link().clear();

@@ -12,7 +12,7 @@ import org.neo4j.kernel.api.exceptions.Status;
  * once. Of the sidecar's errors those are transient that it says may be tried again.
  */
 final class Failures {
-    static final String UNAVAILABLE = "SC-210";
+    private static final String UNAVAILABLE = "SC-210";
     private static final String BUSY = "SC-211";
     private static final String DEADLINE = "SC-213";
 

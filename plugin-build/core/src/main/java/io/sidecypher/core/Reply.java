@@ -13,8 +13,9 @@ import java.util.List;
  * @param rows the values of each row, of the classes the stub's records expect
  * @param more whether another page may be asked for
  * @param error why there are no rows; null when there are
+ * @param stopping whether the sidecar is stopping and has not begun the call
  */
-record Reply(List<Object[]> rows, boolean more, RemoteError error) {
+record Reply(List<Object[]> rows, boolean more, RemoteError error, boolean stopping) {
     static Reply parse(String text, Call call) {
         try (JsonParser json = Json.FACTORY.createParser(text)) {
             return new Parser(json, call).parse(call.id());
@@ -35,6 +36,7 @@ record Reply(List<Object[]> rows, boolean more, RemoteError error) {
         private List<Object[]> rows;
         private Boolean more;
         private RemoteError error;
+        private boolean stopping;
 
         Parser(JsonParser json, Call call) {
             this.json = json;
@@ -52,10 +54,10 @@ record Reply(List<Object[]> rows, boolean more, RemoteError error) {
             expect(expectedId.equals(id));
             if (error != null) {
                 expect(rows == null);
-                return new Reply(List.of(), false, error);
+                return new Reply(List.of(), false, error, stopping);
             }
-            expect(rows != null && more != null);
-            return new Reply(rows, more, null);
+            expect(rows != null && more != null && !stopping);
+            return new Reply(rows, more, null, false);
         }
 
         private void readMember(String key) throws IOException {
@@ -75,6 +77,10 @@ record Reply(List<Object[]> rows, boolean more, RemoteError error) {
                 case "error" -> {
                     expect(error == null && json.currentToken() == JsonToken.START_OBJECT);
                     error = RemoteError.read(json);
+                }
+                case "stopping" -> {
+                    expect(json.currentToken().isBoolean());
+                    stopping = json.getBooleanValue();
                 }
                 default -> json.skipChildren();
             }

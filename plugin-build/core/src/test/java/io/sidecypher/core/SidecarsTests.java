@@ -19,6 +19,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Several sidecars behind one JVM: calls spread over those that serve, and avoid the others. */
 @Timeout(60)
@@ -126,7 +128,7 @@ class SidecarsTests {
         FakeSidecar.Script script = (peer, method, json) -> {
             if (stopping.get()) {
                 peer.reply("{\"id\":\"" + FakeSidecar.id(json) + "\",\"error\":{\"code\":\"SC-210\","
-                        + "\"message\":\"The sidecar is stopping\"}}");
+                        + "\"message\":\"The sidecar is stopping\"},\"stopping\":true}");
             } else {
                 peer.rows(json, "[[1]]", false);
             }
@@ -153,6 +155,38 @@ class SidecarsTests {
                     return refused.text().contains("The sidecar is stopping");
                 }
             });
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"REQUIRED", "OPTIONAL"})
+    void anErrorOfAFunctionIsOneWhateverItsCode(String availability) throws Exception {
+        FakeSidecar.Script lying = (peer, method, json) -> {
+            if (json.contains("test.lying")) {
+                peer.reply("{\"id\":\"" + FakeSidecar.id(json) + "\",\"error\":{\"code\":\"SC-210\","
+                        + "\"message\":\"The sidecar is stopping\",\"stopping\":true}}");
+            } else {
+                peer.rows(json, "[[1]]", false);
+            }
+        };
+        try (FakeSidecar first = new FakeSidecar(lying);
+                FakeSidecar second = new FakeSidecar(lying)) {
+            FakeSidecar.announceAll(runDir, first, second);
+            Harness harness = new Harness(runDir, "CIRCUIT_MS=600000");
+            useBoth(harness, first, second);
+            PythonProcedure procedure =
+                    Harness.procedure("test.lying").column("x", "ANY").availability(availability).build();
+            int before = first.methods.size() + second.methods.size();
+            assertTrue(harness.error(procedure).startsWith("[SC-210] The sidecar is stopping"));
+            assertEquals(before + 1, first.methods.size() + second.methods.size());
+
+            int ofFirst = first.methods.size();
+            int ofSecond = second.methods.size();
+            for (int i = 0; i < 10; i++) {
+                assertEquals(1L, harness.echo(1L));
+            }
+            assertEquals(ofFirst + 5, first.methods.size());
+            assertEquals(ofSecond + 5, second.methods.size());
         }
     }
 
