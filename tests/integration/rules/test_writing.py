@@ -134,7 +134,7 @@ def test_contradictions_tell_their_evidence(rules):
 
     assert (row["ruleId"], row["otherId"]) == (casual["ruleId"], formal["ruleId"])
     assert row["extractionId"] == casual["extractionId"]
-    assert (row["detector"], row["detectorVersion"]) == ("slots", "1")
+    assert (row["detector"], row["detectorVersion"]) == ("slots", "2")
     assert "formal" in row["reason"]
 
 
@@ -380,3 +380,13 @@ def _size(rules):
 
 def _clock(rules):
     return rules.session.run("RETURN datetime.realtime() AS now").single()["now"]
+
+
+@pytest.mark.parametrize("text", ["Keine Emojis", "nevr use emojies", "lay off the emojis"])
+def test_a_refusal_in_odd_words_is_a_rule_of_its_own(rules, text):
+    """It is never taken for the rule that it refuses, whether it is understood or not."""
+    rules.add("use emojis", 1)
+    row = rules.add(text, 2)
+
+    assert row["created"]
+    assert text in rules.standings()

@@ -9,7 +9,7 @@ import pytest
 from sidecypher_procedures.rules import detector
 from sidecypher_procedures.rules.detector import canonical, compare, read_parts, read_text
 
-DATA = {"1": "d9c7ab1667febb5a"}
+DATA = {"2": "25215d5455b42cb4"}
 
 
 def parts(text):

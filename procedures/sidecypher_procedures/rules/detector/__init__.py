@@ -14,7 +14,7 @@ from sidecypher_procedures.rules.detector.understanding import (
 )
 
 DETECTOR: Final = "slots"
-VERSION: Final = "1"
+VERSION: Final = "2"
 
 __all__ = [
     "DETECTOR",

@@ -1,6 +1,6 @@
 """A rule's text as slot, value, operator, object, polarity and condition."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,8 +10,11 @@ from sidecypher_procedures.rules.detector.spotting import Finding, findings
 
 # Words that a text may have besides: with the slot's own name beside the value, and without. One
 # that stands right behind a value ("French revolution") makes the value belong to something else.
+# An unknown word may be a "not" of another language, a mistyped one or a verdict ("comments are
+# noise"): it is passed over only where a known verb or "not" stands before it and the value.
 _LEFT_SURE: Final = 3
 _LEFT: Final = 2
+_SAYING: Final = {"verb", "not", "avoid"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +74,13 @@ def _finish(marks: Sequence[Mark], found: Finding, parts: Sequence[Clause]) -> P
     conditions = [part for part in parts if part.exception or not _spent(marks, part, found)]
     outside = {place for part in conditions for place in _places(part)}
     names = {part.name for part in conditions if part.name}
+    begun = _begins(marks, outside)
     left = 0
     for place, mark in enumerate(marks):
         if place in found.used or place in outside:
             continue
+        if not mark.known and begun > min(place, *found.core):
+            return None
         if "hedge" in mark.entry.roles:
             return None
         if mark.entry.number and not mark.entry.roles:
@@ -93,6 +99,16 @@ def _finish(marks: Sequence[Mark], found: Finding, parts: Sequence[Clause]) -> P
         found.positive,
         " + ".join(sorted(names)),
     )
+
+
+def _begins(marks: Sequence[Mark], outside: Collection[int]) -> int:
+    """Find the first word that says whether something is wanted."""
+    saying = (
+        place
+        for place, mark in enumerate(marks)
+        if place not in outside and mark.entry.roles & _SAYING
+    )
+    return next(saying, len(marks))
 
 
 def _spent(marks: Sequence[Mark], part: Clause, found: Finding) -> bool:

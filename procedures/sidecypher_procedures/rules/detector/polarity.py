@@ -16,7 +16,8 @@ def negated(marks: Sequence[Mark], mentions: Collection[int]) -> dict[int, bool]
         mentions: Places in `marks` where a value is mentioned.
 
     Returns:
-        Whether each is negated; None when the text ends in a negation of something unknown.
+        Whether each is negated; None when the text says no to something unknown behind them, or
+        before another verb: "do not evr use emojis" may be one statement or two.
     """
     found: dict[int, bool] = {}
     parted = _parted(marks)
@@ -36,6 +37,8 @@ def negated(marks: Sequence[Mark], mentions: Collection[int]) -> dict[int, bool]
         elif found and ("contrast" in roles or (mark.text == "to" and _prefers(marks[:place]))):
             no, content = True, False
         elif "verb" in roles:
+            if no and content and not found:
+                return None
             no = no and not content
         else:
             content = content or not mark.known
