@@ -6,7 +6,6 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-import neo4j
 import pytest
 from fix_waiting import wait_until
 from shared_cache import cached
@@ -66,11 +65,14 @@ def class_archive(installation, java):
 
 def _make(folder, installation, java):
     """Run a Neo4j that writes at its end which classes it has loaded."""
-    with throwaway_server(installation, java) as server:
+    with throwaway_server(installation, java) as closed:
+        # Jetty's classes too.
+        server = replace(closed, closed=False)
+        server.prepare()
         process = launch_process(_recording(server, folder / _FILE))
         try:
             wait_until(lambda: server.answers() or process.poll() is not None, 180)
-            with neo4j.GraphDatabase.driver(server.bolt_uri) as driver:
+            with server.address.driver() as driver:
                 for statement in _STATEMENTS.split(";"):
                     driver.execute_query(statement, at=1, names=["a"])
             process.terminate()

@@ -246,13 +246,8 @@ def _refusal() -> Neo4jUnavailable:
 
 
 def _connect(address: "Address") -> "neo4j.Driver":
-    import neo4j  # noqa: PLC0415
-
-    uri, auth = address
     try:
-        made: neo4j.Driver = neo4j.GraphDatabase.driver(
-            uri,
-            auth=auth,
+        return address.driver(
             max_connection_pool_size=1,
             connection_timeout=CONNECT_SECONDS,
             connection_acquisition_timeout=CONNECT_SECONDS,
@@ -261,4 +256,3 @@ def _connect(address: "Address") -> "neo4j.Driver":
     # The driver tells of such an address by errors of many types.
     except Exception as error:
         raise Neo4jUnavailable("The address of Neo4j cannot be used") from error
-    return made

@@ -14,7 +14,6 @@ Then a test takes `sidecypher_call`::
 three times: in memory, over the sidecar's real socket, and in an embedded Neo4j.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from typing import Any, Literal, Protocol
 import neo4j
 import pytest
 
-from sidecypher.settings import read_password
+from sidecypher.address import embedded_address, read_ports
 from sidecypher.testing import ExpectedStatements, ProcedureEnvironment
 
 _PLACES = ("memory", "py4j", "neo4j")
@@ -99,10 +98,9 @@ def sidecypher_neo4j(
         up = _command(environ, "up", "--json", "--no-check")
         if up.returncode:
             pytest.fail(f"`sidecypher up` failed\n{up.stderr}", pytrace=False)
-        facts = json.loads(up.stdout)
-        password = read_password(Path(facts["password_file"]))
-        with neo4j.GraphDatabase.driver(facts["bolt"], auth=("neo4j", password)) as driver:
-            yield EmbeddedNeo4j(facts["bolt"], home, driver)
+        address = embedded_address(home, read_ports(home / "ports.json"))
+        with address.driver() as driver:
+            yield EmbeddedNeo4j(address.uri, home, driver)
     finally:
         _command(environ, "down")
 

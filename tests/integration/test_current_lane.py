@@ -46,6 +46,22 @@ def test_it_listens_on_loopback_only(current_server):
     assert listening == {"127.0.0.1"}
 
 
+def test_load_csv_reads_the_import_folder_only(current_server, session):
+    """A file of the account is refused, a file that was put there to be imported is read."""
+    token = current_server.home / "run" / "http-token"
+    with pytest.raises(ClientError):
+        session.run("LOAD CSV FROM $url AS line RETURN line", url=f"file://{token}").consume()
+
+    (current_server.home / "neo4j" / "import" / "data.csv").write_text("one,two\n")
+    found = session.run("LOAD CSV FROM 'file:///data.csv' AS line RETURN line").value()
+    assert found == [["one", "two"]]
+
+
+def test_commands_log_on(current_server):
+    """The lane shows the certificate that commands wait for before they send the password."""
+    assert current_server.command("call", "sidecypher.info").returncode == 0
+
+
 def test_procedures_answer(session):
     """Rows come back, one call for each row."""
     found = session.run(

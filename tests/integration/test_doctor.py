@@ -196,7 +196,8 @@ def test_a_server_of_ones_own_with_an_allow_list_and_without_apoc(
         with running(own.process(restart=False)):
             variables = {
                 "SIDECYPHER_HOME": str(tmp_path),
-                "SIDECYPHER_NEO4J_URI": own.bolt_uri,
+                "SIDECYPHER_NEO4J_URI": own.address.uri,
+                "SIDECYPHER_NEO4J_PASSWORD_FILE": str(own.password_file),
                 "SIDECYPHER_PROCEDURES": str(PROCEDURES),
                 "SIDECYPHER_GITHUB_BASE_URL": server.environ["SIDECYPHER_GITHUB_BASE_URL"],
             }

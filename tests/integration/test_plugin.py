@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import neo4j
 import pytest
 
 from sidecypher.catalogue import Catalogue
@@ -26,7 +25,7 @@ def shown(installation, java, jdk_compiler, core_jar):
         )
         with (
             running(server.process(restart=False)),
-            neo4j.GraphDatabase.driver(server.bolt_uri, warn_notification_severity="OFF") as driver,
+            server.address.driver(warn_notification_severity="OFF") as driver,
         ):
             yield driver.execute_query
 

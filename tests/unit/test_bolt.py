@@ -7,6 +7,7 @@ from fix_waiting import awaited
 from neo4j.exceptions import AuthError, Neo4jError
 
 from sidecypher import BoltClient, Neo4jUnavailable, bolt
+from sidecypher.address import Address
 from sidecypher.bolt import BoltConnection, Refusals
 
 LOCKED_OUT = Neo4jError._hydrate_neo4j(
@@ -51,7 +52,7 @@ def now(monkeypatch):
 def connected(monkeypatch):
     """Make a connection to a stand-in."""
 
-    def make(driver, address=lambda: ("bolt://x", None), refusals=None):
+    def make(driver, address=lambda: Address("bolt://x"), refusals=None):
         monkeypatch.setattr(bolt, "_connect", lambda *_: driver)
         return BoltConnection(address, refusals)
 
@@ -100,7 +101,7 @@ def test_a_refused_password_is_tried_once_a_minute(connected, now, error):
 def test_another_password_is_tried_at_once(connected, now):
     """What was refused is the address with its password."""
     driver, passwords = Driver(AuthError("no")), iter(["old", "old", "new"])
-    connection = connected(driver, lambda: ("bolt://x", ("neo4j", next(passwords))))
+    connection = connected(driver, lambda: Address("bolt://x", ("neo4j", next(passwords))))
     for _ in range(2):
         with pytest.raises(Neo4jUnavailable):
             ask(connection)
@@ -136,7 +137,7 @@ def test_a_try_of_a_refused_password_is_made_by_a_new_connection(connected, now)
     refusals, older = Refusals(), Driver()
     going_on = connected(older, refusals=refusals)
     ask(going_on)
-    refusals.note(("bolt://x", None))
+    refusals.note(Address("bolt://x"))
     now[0] += bolt.REFUSED_SECONDS
 
     assert [ask(going_on) for _ in range(2)] == [[]] * 2
@@ -190,7 +191,7 @@ def test_an_address_that_cannot_be_used_is_told(monkeypatch, error):
 
     monkeypatch.setattr("neo4j.GraphDatabase.driver", fail)
     with pytest.raises(Neo4jUnavailable, match="cannot be used") as caught:
-        ask(BoltConnection(lambda: ("bolt://x", None)))
+        ask(BoltConnection(lambda: Address("bolt://x")))
 
     assert not caught.value.retryable
 

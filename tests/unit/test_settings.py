@@ -236,7 +236,8 @@ def test_the_password_of_the_home_is_read_as_any_other(tmp_path):
 
     address = bolt_address(load_settings({"home": tmp_path}, {}))
 
-    assert address == ("bolt://127.0.0.1:7687", ("neo4j", f" {SECRET} "))
+    assert (address.uri, address.auth) == ("bolt://127.0.0.1:7687", ("neo4j", f" {SECRET} "))
+    assert SECRET not in repr(address)
 
 
 @pytest.mark.parametrize("reverse", [False, True])

@@ -20,8 +20,7 @@ def connected(settings: Settings) -> Iterator[neo4j.Driver]:
     Raises:
         NotRunning: No server is named and the embedded one does not run.
     """
-    uri, auth = bolt_address(settings)
-    with neo4j.GraphDatabase.driver(uri, auth=auth, max_transaction_retry_time=0) as driver:
+    with bolt_address(settings).driver(max_transaction_retry_time=0) as driver:
         yield driver
 
 

@@ -235,10 +235,10 @@ def _given(values: Sequence[str] | None) -> dict[str, str]:
 
 @contextmanager
 def _driver(home: Path | None, config: Path | None) -> Iterator[neo4j.Driver]:
-    uri, auth = bolt_address(load_settings({"home": home}, config=config))
+    address = bolt_address(load_settings({"home": home}, config=config))
     # What the driver tries again, such as after a deadlock of two runs, concerns nobody.
     logging.getLogger("neo4j").addHandler(logging.NullHandler())
-    with neo4j.GraphDatabase.driver(uri, auth=auth) as driver:
+    with address.driver() as driver:
         yield driver
 
 

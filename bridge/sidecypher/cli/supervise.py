@@ -41,7 +41,6 @@ def supervise(
         )
         java = Javas().find(installation.lock.java)
         server = Neo4jServer(settings.home, installation, java, ports, short_lived=short_lived)
-        # The first password takes a second, in which the others can start.
         if replay_port is not None:
             yield _replay(settings, replay_port)
         for number in range(settings.sidecars):

@@ -28,8 +28,8 @@ def boot_check(
 ) -> None:
     """Start Neo4j with a plugin in a folder of its own, and see whether it offers everything.
 
-    Takes 5 to 10 s. The server wants no password, listens on loopback only, and leaves nothing
-    behind.
+    Takes 5 to 10 s. The server has a password that only this process knows, offers nothing but Bolt
+    on loopback, and leaves nothing behind.
 
     Args:
         plugin_jar: The plugin; None checks Neo4j alone.

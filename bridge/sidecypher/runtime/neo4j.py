@@ -1,21 +1,21 @@
 """An embedded Neo4j: its settings, its password, its command line, and whether it answers."""
 
+import hashlib
 import http.client
 import os
 import secrets
 import socket
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sidecypher.address import LOOPBACK, Ports
-from sidecypher.credentials import write_private
+from sidecypher.address import LOOPBACK, USER, Address, Ports, embedded_address
+from sidecypher.credentials import load_credentials, write_private
 from sidecypher.runtime.errors import ServerFailed
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java
 from sidecypher.runtime.process.spec import ProcessSpec
-from sidecypher.settings import PLUGIN_VARIABLES
+from sidecypher.settings import PLUGIN_VARIABLES, read_password
 
 _JVM_FLAGS = (
     "-Xms256m",
@@ -39,8 +39,12 @@ The first flag alone leaves 48 MB for compiled code, which Neo4j fills in a minu
 _PASSED_ON = frozenset(
     {"HOME", "JAVA_TOOL_OPTIONS", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TMPDIR", "TZ", "USER"}
 )
-_PASSWORD_COMMAND = ("org.neo4j.cli.AdminTool", "dbms", "set-initial-password")
-_PASSWORD_SECONDS = 60
+_CLOSED = {
+    "server.http.enabled": "false",
+    "dbms.security.allow_csv_import_from_file_urls": "false",
+}
+_HASH_ROUNDS = 1024
+"""How often Neo4j hashes a password that is stored in `auth.ini`."""
 _PROBE_SECONDS = 1.0
 _BOLT_HELLO = bytes.fromhex("6060b017 00040405 00000000 00000000 00000000")
 """Bolt's magic number, then the versions we would take: 5.4 down to 5.0."""
@@ -56,8 +60,8 @@ class Neo4jServer:
         java: The Java it runs on.
         ports: Where it listens, on the loopback address only.
         environ: Variables of which a harmless few are passed on; secrets never are.
-        auth: Whether it wants a password; only throw-away servers go without.
         short_lived: Whether its JVM compiles quickly instead of well.
+        closed: Whether it offers Bolt alone: no HTTP, and no files of an import.
 
     Example:
         >>> server = Neo4jServer(home, installation, java, Ports(7687, 7474))  # doctest: +SKIP
@@ -70,8 +74,8 @@ class Neo4jServer:
     java: Java
     ports: Ports
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
-    auth: bool = True
     short_lived: bool = False
+    closed: bool = False
 
     @property
     def folder(self) -> Path:
@@ -99,9 +103,13 @@ class Neo4jServer:
         return self.home / "logs" / "neo4j.log"
 
     @property
-    def bolt_uri(self) -> str:
-        """Address for drivers."""
-        return f"bolt://{LOOPBACK}:{self.ports.bolt}"
+    def address(self) -> Address:
+        """Address for drivers, with the password.
+
+        Raises:
+            OSError: The server was never prepared.
+        """
+        return embedded_address(self.home, self.ports)
 
     @property
     def http_uri(self) -> str:
@@ -112,20 +120,20 @@ class Neo4jServer:
         """Write what the server reads at its start; before the very first one also the password.
 
         Raises:
-            ServerFailed: If the first password cannot be set, or is not in the home any more; or
-                if the graph in the home is one of another lane.
+            ServerFailed: If the password is not in the home any more, or if the graph in the home
+                is one of another lane.
         """
         for folder in (self.home, self.folder, self.run_folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.chmod(0o700)
-        for name in ("conf", "data", "logs", "plugins"):
-            (self.folder / name).mkdir(exist_ok=True)
+        for name in ("conf", "data", "import", "logs", "plugins"):
+            (self.folder / name).mkdir(mode=0o700, exist_ok=True)
         self._keep_lane()
         self._link_plugins()
+        self._show_certificate()
         self._conf_file.write_text(self._settings(), encoding="utf-8")
         self._class_path_file.write_text(f'-cp\n"{self._class_path()}"\n', encoding="utf-8")
-        if self.auth:
-            self._set_first_password()
+        self._set_first_password()
 
     def process(self, *, restart: bool) -> ProcessSpec:
         """Describe the server's process for a supervisor.
@@ -146,7 +154,7 @@ class Neo4jServer:
     def answers(self, _pid: int = 0) -> bool:
         """Ask whether Bolt shakes hands and HTTP, which starts last, answers; at most 2 s."""
         try:
-            return self._bolt_answers() and self._http_answers()
+            return self._bolt_answers() and (self.closed or self._http_answers())
         except (OSError, http.client.HTTPException):
             return False
 
@@ -171,7 +179,7 @@ class Neo4jServer:
 
     @property
     def _auth_file(self) -> Path:
-        """What setting the first password writes; the server reads it at its first start."""
+        """Hash of the first password; the server reads it at its first start."""
         return self.folder / "data" / "dbms" / "auth.ini"
 
     @property
@@ -210,14 +218,24 @@ class Neo4jServer:
             "server.default_listen_address": LOOPBACK,
             "server.bolt.listen_address": bolt,
             "server.bolt.advertised_address": bolt,
+            # Whoever takes the port while Neo4j is down cannot show its certificate. Browsers and
+            # tools that do not know it connect without TLS.
+            "server.bolt.tls_level": "OPTIONAL",
+            "dbms.ssl.policy.bolt.enabled": "true",
+            "dbms.ssl.policy.bolt.base_directory": "certificates",
+            "dbms.ssl.policy.bolt.private_key": "key.pem",
+            "dbms.ssl.policy.bolt.public_certificate": "certificate.pem",
+            "dbms.ssl.policy.bolt.client_auth": "NONE",
             "server.http.listen_address": http_address,
             "server.http.advertised_address": http_address,
             "server.https.enabled": "false",
             "server.memory.pagecache.size": "64m",
             "dbms.usage_report.enabled": "false",
             "client.allow_telemetry": "false",
-            "dbms.security.auth_enabled": str(self.auth).lower(),
+            # Without an import folder, `LOAD CSV` reads every file of the account.
+            "server.directories.import": "import",
             "dbms.security.procedures.unrestricted": "apoc.*",
+            **(_CLOSED if self.closed else {}),
             "db.transaction.timeout": "60s",
             # Half a gigabyte of empty log files would be made for every home otherwise.
             "db.tx_log.preallocate": "false",
@@ -251,6 +269,14 @@ class Neo4jServer:
         for jar in self.installation.jars("plugins"):
             (self.plugin_folder / jar.name).symlink_to(jar)
 
+    def _show_certificate(self) -> None:
+        """Give the server the sidecar's key and certificate for Bolt."""
+        load_credentials(self.run_folder)
+        link = self.folder / "certificates"
+        if not link.is_symlink():
+            # A path in `neo4j.conf` would have to be escaped, and must not go up by dots.
+            link.symlink_to(Path("..", self.run_folder.name))
+
     def _set_first_password(self) -> None:
         if self._auth_file.exists():
             if not self.password_file.exists():
@@ -259,33 +285,22 @@ class Neo4jServer:
                     hint="Write the password into it, mode 0600, or move the home away.",
                 )
             return
-        # `neo4j-admin` itself would start a second JVM with the password among its arguments. This
-        # command takes it from the file.
+        # Neo4j's own command for it takes the second that a JVM needs to start.
         self._write_password()
-        java = (str(self.java.executable), *_SHORT_LIVED, f"@{self._class_path_file}")
-        try:
-            done = subprocess.run(
-                [*java, *_PASSWORD_COMMAND, f"@{self.password_file}"],
-                env=self._env(),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=_PASSWORD_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise ServerFailed(
-                f"The first password of Neo4j was not set within {_PASSWORD_SECONDS:g} s",
-                hint="Try again when the machine has less to do.",
-            ) from None
-        if done.returncode != 0:
-            raise ServerFailed(
-                "The first password of Neo4j cannot be set",
-                hint="Read the last lines of its command.",
-                details={"process": "neo4j", "log_tail": done.stderr.splitlines()[-20:]},
-            )
+        password = read_password(self.password_file)
+        self._auth_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_private(self._auth_file, f"{USER}:{_credential(password)}:\n".encode())
 
     def _write_password(self) -> None:
         # An empty file is what an interrupted start may have left.
         if not self.password_file.exists() or not self.password_file.stat().st_size:
             write_private(self.password_file, secrets.token_hex(16).encode() + b"\n")
+
+
+def _credential(password: str) -> str:
+    """Return a password as `auth.ini` holds it: algorithm, hash, salt and rounds."""
+    salt = secrets.token_bytes(32)
+    digest = salt + password.encode()
+    for _ in range(_HASH_ROUNDS):
+        digest = hashlib.sha256(digest).digest()
+    return f"SHA-256,{digest.hex()},{salt.hex()},{_HASH_ROUNDS}"

@@ -1,4 +1,4 @@
-"""Throw-away servers: no password, a folder of their own, gone when they are left."""
+"""Throw-away servers: Bolt alone, in a folder of their own, gone when they are left."""
 
 import tempfile
 import time
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import neo4j
 import psutil
 
 from sidecypher.runtime.errors import ServerFailed
@@ -28,7 +27,7 @@ _POLL = 0.05  # seconds
 
 @contextmanager
 def throwaway_server(installation: Installation, java: Java) -> Iterator[Neo4jServer]:
-    """Prepare a server without a password in a folder that goes away with it.
+    """Prepare a server in a folder that goes away with it; its password is known to nobody else.
 
     Example:
         >>> with throwaway_server(installation, java) as server:  # doctest: +SKIP
@@ -38,7 +37,7 @@ def throwaway_server(installation: Installation, java: Java) -> Iterator[Neo4jSe
     """
     with tempfile.TemporaryDirectory(prefix="sidecypher-") as home:
         ports = choose_ports(Path(home, "ports.json"))
-        server = Neo4jServer(Path(home), installation, java, ports, auth=False, short_lived=True)
+        server = Neo4jServer(Path(home), installation, java, ports, short_lived=True, closed=True)
         server.prepare()
         yield server
 
@@ -74,8 +73,8 @@ def running(spec: ProcessSpec) -> Iterator[None]:
 
 
 def offered_names(server: Neo4jServer) -> tuple[set[str], set[str]]:
-    """Ask a running server without a password which procedures and functions it offers."""
-    with neo4j.GraphDatabase.driver(server.bolt_uri) as driver:
+    """Return the names of the procedures and of the functions that a running server offers."""
+    with server.address.driver() as driver:
         procedures = driver.execute_query("SHOW PROCEDURES YIELD name").records
         functions = driver.execute_query("SHOW FUNCTIONS YIELD name").records
     return {record["name"] for record in procedures}, {record["name"] for record in functions}

@@ -2,6 +2,7 @@ import os
 import signal
 import stat
 import sys
+from dataclasses import replace
 
 import httpx
 import neo4j
@@ -65,8 +66,7 @@ def running_server(home, installation, java):
 
 
 def query(server, cypher):
-    password = server.password_file.read_text().strip()
-    with neo4j.GraphDatabase.driver(server.bolt_uri, auth=(USER, password)) as driver:
+    with server.address.driver() as driver:
         return driver.execute_query(cypher).records
 
 
@@ -82,7 +82,7 @@ def test_it_answers_over_bolt_with_its_password(server):
 def test_another_password_is_refused(server):
     """Nobody gets in with Neo4j's well-known first password."""
     with (
-        neo4j.GraphDatabase.driver(server.bolt_uri, auth=(USER, "neo4j")) as driver,
+        replace(server.address, auth=(USER, "neo4j")).driver() as driver,
         pytest.raises(neo4j.exceptions.AuthError),
     ):
         driver.verify_connectivity()
@@ -181,7 +181,7 @@ def test_a_lost_password_file_is_said(server):
 def test_a_server_that_cannot_start_tells_its_last_lines(installation, java, tmp_path):
     """A setting that Neo4j refuses ends the start with the log's lines beside a short message."""
     ports = choose_ports(tmp_path / "ports.json")
-    server = Neo4jServer(tmp_path / "home", installation, java, ports, auth=False)
+    server = Neo4jServer(tmp_path / "home", installation, java, ports)
     server.prepare()
     with (server.folder / "conf" / "neo4j.conf").open("a") as settings:
         settings.write("no.such.setting=1\n")
@@ -195,7 +195,7 @@ def test_a_server_that_cannot_start_tells_its_last_lines(installation, java, tmp
 
 def test_plugins_of_an_older_lock_file_are_taken_away(installation, java, tmp_path):
     """The plugin folder shows the lane's plugins; an old one goes and a user's own jar stays."""
-    server = Neo4jServer(tmp_path, installation, java, Ports(1, 2), auth=False)
+    server = Neo4jServer(tmp_path, installation, java, Ports(1, 2))
     server.prepare()
     (server.plugin_folder / "old.jar").symlink_to(installation.jar_folder / "old.jar")
     (server.plugin_folder / "own.jar").write_bytes(b"")
@@ -211,7 +211,7 @@ def test_another_cache_folder_gives_new_links(installation, java, tmp_path):
     ports = choose_ports(tmp_path / "ports.json")
     for folder in (tmp_path / "old", tmp_path / "new"):
         moved = Installation(installation.lock, folder)
-        server = Neo4jServer(tmp_path / "home", moved, java, ports, auth=False)
+        server = Neo4jServer(tmp_path / "home", moved, java, ports)
         server.prepare()
 
     links = [link for link in server.plugin_folder.iterdir() if link.is_symlink()]

@@ -11,7 +11,6 @@ from sidecypher.runtime import (
     Ports,
     ServerFailed,
     load_lock,
-    neo4j,
 )
 from sidecypher.runtime.process.detached import launch_supervisor
 from sidecypher.runtime.process.spec import PLAN_SECONDS, READY_SECONDS
@@ -24,7 +23,7 @@ def server_of_a_lane(tmp_path):
     def make(lane):
         installation = Installation(load_lock(lane), tmp_path / "cache")
         java = Java(tmp_path / "java", installation.lock.java[0])
-        return Neo4jServer(tmp_path / "home", installation, java, Ports(1, 2), auth=False)
+        return Neo4jServer(tmp_path / "home", installation, java, Ports(1, 2))
 
     return make
 
@@ -66,36 +65,20 @@ def test_a_home_keeps_its_lane(server, first, then):
 
 def test_a_home_from_before_the_lanes_is_of_the_first(server):
     """A graph whose lane was never written down was made by the only lane there was."""
-    auth = server("lts").folder / "data" / "dbms" / "auth.ini"
+    before = server("lts")
+    auth = before.folder / "data" / "dbms" / "auth.ini"
     auth.parent.mkdir(parents=True)
     auth.touch()
+    before.password_file.write_text("password\n")
 
     with pytest.raises(ServerFailed, match="belongs to the lane `lts`"):
         server("current").prepare()
     server("lts").prepare()
 
 
-def test_a_first_password_that_takes_too_long_is_an_error(tmp_path, monkeypatch):
-    """A Java that hangs while the password is set is ended, and `up` can show why."""
-    monkeypatch.setattr(neo4j, "_PASSWORD_SECONDS", 0.2)
-    lock = load_lock("lts")
-    installation = Installation(lock, tmp_path / "cache")
-    java = Java(tmp_path / "jdk", lock.java[0])
-    java.executable.parent.mkdir(parents=True)
-    java.executable.write_text("#!/bin/sh\nexec sleep 600\n")
-    java.executable.chmod(0o700)
-    server = Neo4jServer(tmp_path / "home", installation, java, Ports(1, 2))
-
-    with pytest.raises(ServerFailed, match=r"password of Neo4j was not set within 0.2 s") as caught:
-        server.prepare()
-
-    assert caught.value.code == "SC-306"
-
-
 def test_no_bound_of_a_start_hides_the_one_within(server):
-    """`up` waits longer than its supervisor, and that longer than the password and Neo4j."""
+    """`up` waits longer than its supervisor, and that longer than for Neo4j."""
     waits = launch_supervisor.__kwdefaults__["timeout"]
 
     assert server("lts").process(restart=True).ready_timeout == READY_SECONDS
     assert waits > PLAN_SECONDS + READY_SECONDS
-    assert PLAN_SECONDS > neo4j._PASSWORD_SECONDS

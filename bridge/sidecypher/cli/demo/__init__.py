@@ -5,7 +5,6 @@ import sys
 from importlib.resources import files
 from typing import Annotated
 
-import neo4j
 import typer
 
 from sidecypher.cli.demo.source import choose_source
@@ -53,8 +52,7 @@ def demo(
         started = bring_up(settings, check=False, environ=environ, options=options)
         if not started:
             raise _taken()
-        uri, auth = bolt_address(settings)
-        with neo4j.GraphDatabase.driver(uri, auth=auth) as driver, driver.session() as session:
+        with bolt_address(settings).driver() as driver, driver.session() as session:
             if keep:
                 # A graph that is gone in seconds needs no constraints, and they take some.
                 migrate(driver)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 import httpx
-import neo4j
 
 from sidecypher.address import Ports, bolt_address, read_ports
 from sidecypher.catalogue import Catalogue
@@ -120,10 +119,7 @@ class Subject:
         address = bolt_address(self.settings)
         if address is None or not (self.settings.neo4j_uri or self.runs):
             raise CannotTell("Neo4j does not run", self.way_to_start)
-        uri, auth = address
-        driver = neo4j.GraphDatabase.driver(
-            uri,
-            auth=auth,
+        driver = address.driver(
             connection_timeout=CONNECT_SECONDS,
             connection_acquisition_timeout=CONNECT_SECONDS,
             max_transaction_retry_time=0,

@@ -19,7 +19,7 @@ KILL_SECONDS: Final = 10.0
 """How long the system may take to end a killed process."""
 
 PLAN_SECONDS: Final = 90.0
-"""How long a supervisor may take until it has started all: the first password has 60 s of it."""
+"""How long a supervisor may take until it has started all."""
 
 READY_SECONDS: Final = 180.0
 """How long a process may take to be ready.
