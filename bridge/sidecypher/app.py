@@ -38,6 +38,7 @@ from sidecypher.telemetry import Telemetry, configure_logging, logger
 from sidecypher.transport.http import HttpApi
 from sidecypher.transport.py4j import SEND_SECONDS, Py4JServer
 from sidecypher.transport.server import CLOSE_SECONDS, HttpServer
+from sidecypher.transport.tokens import TokenCheck
 from sidecypher.transport.webhooks import WebhookApi
 from sidecypher.types import Deadline, Limits
 from sidecypher.wakeup import STOP_SIGNALS, Wakeup
@@ -175,7 +176,12 @@ class Sidecar:
         )
         self._http = HttpServer(
             [
-                *health_routes(checks, self._telemetry.metrics),
+                *health_routes(
+                    checks,
+                    self._telemetry.metrics,
+                    self._telemetry.graph_metrics,
+                    TokenCheck(credentials.http_token, self._telemetry),
+                ),
                 *api.routes(),
                 *operator.routes(),
                 *console.routes(),

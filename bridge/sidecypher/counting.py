@@ -1,8 +1,8 @@
 """Counting what is in the graph, for `/metrics`.
 
 Neo4j keeps the counts itself, so asking costs the same however large the graph is. It is asked when
-somebody reads `/metrics`, in a thread of its own, and never in a call: who never looks pays
-nothing, and who looks never waits.
+a request with the token reads `/metrics`, in a thread of its own, and never in a call: who never
+looks pays nothing, and who looks never waits.
 """
 
 import threading

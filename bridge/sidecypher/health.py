@@ -14,12 +14,19 @@ Check = Callable[[], str | None]
 """Returns None if all is well, else one line that says what is wrong; it must not block."""
 
 
-def health_routes(checks: Mapping[str, Check], metrics: CollectorRegistry) -> list[Route]:
+def health_routes(
+    checks: Mapping[str, Check],
+    metrics: CollectorRegistry,
+    graph: CollectorRegistry,
+    authorize: Callable[[Request], None],
+) -> list[Route]:
     """Return the routes.
 
     Args:
         checks: What must hold for calls to be served, by name.
         metrics: What `/metrics` shows.
+        graph: What it shows in addition to requests with a token; collecting it queries Neo4j.
+        authorize: Raises for a request with a wrong token.
     """
 
     async def live(_request: Request) -> Response:
@@ -38,8 +45,12 @@ def health_routes(checks: Mapping[str, Check], metrics: CollectorRegistry) -> li
         lines.append("not ready" if failed else "ok")
         return PlainTextResponse("\n".join(lines) + "\n", 503 if failed else 200)
 
-    async def show_metrics(_request: Request) -> Response:
-        return Response(generate_latest(metrics), media_type=CONTENT_TYPE_LATEST)
+    async def show_metrics(request: Request) -> Response:
+        shown = generate_latest(metrics)
+        if "authorization" in request.headers:
+            authorize(request)
+            shown += generate_latest(graph)
+        return Response(shown, media_type=CONTENT_TYPE_LATEST)
 
     return [
         Route("/livez", live),

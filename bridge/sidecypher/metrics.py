@@ -245,7 +245,7 @@ class GraphSize(Collector):
     """What was told last of how many nodes and relationships the graph has.
 
     Attributes:
-        refresh: Called whenever the metrics are read; it must not block.
+        refresh: Called whenever these metrics are read; it must not block.
     """
 
     def __init__(self) -> None:

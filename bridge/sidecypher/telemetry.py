@@ -205,6 +205,7 @@ class Telemetry:
 
     Attributes:
         metrics: What `/metrics` shows.
+        graph_metrics: What it shows in addition to requests with a token.
         plugin_failures: What plugins tell of calls that did not get here.
         graph_size: How much is in the graph.
         calls: The numbers of all calls.
@@ -226,8 +227,9 @@ class Telemetry:
         self.failed_calls: Final = FailedCalls()
         self.plugin_failures: Final = PluginFailures()
         self.metrics.register(self.plugin_failures)
+        self.graph_metrics: Final = CollectorRegistry()
         self.graph_size: Final = GraphSize()
-        self.metrics.register(self.graph_size)
+        self.graph_metrics.register(self.graph_size)
         self.log: Final = logger()
         # Asked once: even a log call that prints nothing costs as much as decoding a small call.
         self.is_debug: Final[bool] = self.log.is_enabled_for(logging.DEBUG)

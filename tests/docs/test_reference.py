@@ -399,7 +399,7 @@ def test_every_metric_is_documented():
     )
     telemetry.graph_size.tell({"Issue": 1}, {"NEXT": 1})
     observed.page(1, 0.1, 10, 10, last=True)
-    for metric in telemetry.metrics.collect():
+    for metric in (*telemetry.metrics.collect(), *telemetry.graph_metrics.collect()):
         name = metric.name + ("_total" if metric.type == "counter" else "")
         labels = {label for sample in metric.samples for label in sample.labels} - {"le"}
         metrics[name] = (metric.type, labels)

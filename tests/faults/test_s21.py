@@ -116,15 +116,12 @@ async def test_what_a_webhook_writes_keeps_the_password(home, squatter):
 
 
 def test_metrics_keep_the_password(home, squatter, start_sidecar):
-    """A reader with the token has the graph counted, but not by who cannot prove to be Neo4j."""
-    found = start_sidecar().announcement()
+    """Without the token nobody connects; with it the sidecar does, and asks for the certificate."""
+    url = f"http://127.0.0.1:{start_sidecar().announcement().http}/metrics"
     token = (home / "run" / "http-token").read_text().strip()
 
-    answer = httpx.get(
-        f"http://127.0.0.1:{found.http}/metrics",
-        headers={"Authorization": f"Bearer {token}"},
-        trust_env=False,
-    )
-
-    assert answer.status_code == 200
+    assert httpx.get(url, trust_env=False).status_code == 200
+    assert squatter.visitors == 0
+    headers = {"Authorization": f"Bearer {token}"}
+    assert httpx.get(url, headers=headers, trust_env=False).status_code == 200
     assert_password_is_kept(squatter)

@@ -13,6 +13,7 @@ from sidecypher.errors import SidecypherError
 from sidecypher.health import health_routes
 from sidecypher.telemetry import Telemetry
 from sidecypher.transport.server import HttpServer
+from sidecypher.transport.tokens import TokenCheck
 
 
 @pytest.fixture
@@ -26,11 +27,17 @@ def telemetry():
     return Telemetry()
 
 
+def routes(telemetry, checks=None):
+    """The routes as a sidecar has them."""
+    token = TokenCheck(b"token", telemetry)
+    return health_routes(checks or {}, telemetry.metrics, telemetry.graph_metrics, token)
+
+
 @pytest.fixture
 def get(wrong, telemetry):
     """Ask a health endpoint that has the checks `one` and `two`."""
     checks = {name: lambda name=name: wrong.get(name) for name in ("one", "two")}
-    server = HttpServer(health_routes(checks, telemetry.metrics), 0, telemetry)
+    server = HttpServer(routes(telemetry, checks), 0, telemetry)
     server.start()
     with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", trust_env=False) as client:
         yield client.get
@@ -84,6 +91,25 @@ def test_metrics_are_what_prometheus_reads(get, telemetry):
     assert families["sidecypher_load_failures"].samples[0].value == 2
 
 
+def test_the_graph_is_shown_and_counted_for_the_token_only(get, telemetry):
+    """Labels may be data: without the token nobody sees them, nor makes the sidecar count."""
+    counted = []
+    telemetry.graph_size.tell({"Tenant": 3}, {"PAYS": 2})
+    telemetry.graph_size.refresh = lambda: counted.append(1)
+
+    public = get("/metrics")
+    wrong = get("/metrics", headers={"Authorization": "Bearer guess"})
+    assert (public.status_code, wrong.status_code, counted) == (200, 401, [])
+    assert "Tenant" not in public.text + wrong.text
+    assert "PAYS" not in public.text + wrong.text
+
+    full = get("/metrics", headers={"Authorization": "Bearer token"}).text
+    assert 'sidecypher_graph_nodes{label="Tenant"} 3.0' in full
+    assert 'sidecypher_graph_relationships{type="PAYS"} 2.0' in full
+    assert "sidecypher_open_calls" in full
+    assert counted
+
+
 def test_no_part_of_an_answer_is_held_back(get):
     """On a connection that stays open an answer takes no 40 ms, which is what Nagle's costs."""
     times = []
@@ -117,7 +143,7 @@ def test_a_port_in_use_is_told_with_the_way_out():
 
 def test_it_listens_before_it_is_started(telemetry):
     """Whoever connects early waits for the start and is not refused."""
-    server = HttpServer(health_routes({}, telemetry.metrics), 0, telemetry)
+    server = HttpServer(routes(telemetry), 0, telemetry)
     with socket.create_connection(("127.0.0.1", server.port), 5) as early:
         server.start()
         early.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -130,7 +156,7 @@ def test_it_listens_before_it_is_started(telemetry):
 def test_stopping_ends_the_thread_and_frees_the_port(telemetry):
     """After `stop` nothing of the server is left: no thread, no socket."""
     threads = set(threading.enumerate())
-    server = HttpServer(health_routes({}, telemetry.metrics), 0, telemetry)
+    server = HttpServer(routes(telemetry), 0, telemetry)
     server.start()
     httpx.get(f"http://127.0.0.1:{server.port}/livez", trust_env=False)
     server.stop()
