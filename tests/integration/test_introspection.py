@@ -90,7 +90,7 @@ def test_procedures_that_reach_others_are_for_administrators(session):
         "sidecypher.migrations": False,
         "sidecypher.procedures": False,
         "sidecypher.reload": True,
-        "sidecypher.running": False,
+        "sidecypher.running": True,
     }
 
 

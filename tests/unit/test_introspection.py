@@ -142,7 +142,7 @@ def test_procedures_are_listed_with_the_modules_that_failed(bench):
     assert (found["timeout"], found["executor"], found["problem"]) == (30.0, "thread", None)
     assert {"github.getIssue", "sidecypher.call", "sidecypher.procedures"} <= rows.keys()
     assert [(row["kind"], row["problem"]) for row in rows["bad.py"]] == [
-        ("module", "NameError at import: name 'broken' is not defined"),
+        ("module", "NameError at import in line 2 of `bad.py`"),
         ("module", "warning: it printed to standard output, which went to standard error"),
     ]
 

@@ -114,7 +114,7 @@ def health(ctx: Context) -> Iterator[Checked]:
         yield Checked(check=check, ok=problem is None, problem=problem)
 
 
-@procedure("sidecypher.running")
+@procedure("sidecypher.running", admin=True)
 def running(ctx: Context) -> Iterator[RunningCall]:
     """Calls that are being served or have rows left, but for this one."""
     for each in ctx.resource(Inspector).dispatcher.running():
@@ -149,8 +149,8 @@ def _listed(unit: Unit) -> Iterator[Listed]:
     for found in unit.procedures:
         yield _described(found, unit)
     problems = [f"warning: {what}" for what in unit.warnings]
-    if unit.failure is not None and not unit.procedures:
-        problems.insert(0, unit.failure)
+    if unit.public_failure is not None and not unit.procedures:
+        problems.insert(0, unit.public_failure)
     for problem in problems:
         yield Listed(
             name=unit.name,
@@ -178,5 +178,5 @@ def _described(found: Procedure, unit: Unit) -> Listed:
         timeout=entry.timeout_ms / 1000,
         executor=found.options.executor,
         availability=entry.availability,
-        problem=unit.failure,
+        problem=unit.public_failure,
     )

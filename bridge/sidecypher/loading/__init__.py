@@ -5,6 +5,7 @@ reason. What has changed can be loaded again while the code before it goes on.
 """
 
 import importlib
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -81,13 +82,23 @@ class Unit:
         name: Entry point or file name.
         found: What is in service of it: of an earlier load, if it has a failure now.
         failure: Why it could not be imported, or None.
+        public_failure: The same for every Cypher user: without the text of a foreign exception,
+            which may hold a password.
         warnings: What its import did to the process.
     """
 
     name: str
     found: tuple[Found, ...] = ()
     failure: str | None = None
+    public_failure: str | None = None
     warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def failed(cls, name: str, error: BaseException, warnings: tuple[str, ...] = ()) -> "Unit":
+        """Return a module whose import raised an error."""
+        return cls(
+            name, failure=_reason(error), public_failure=_public_reason(error), warnings=warnings
+        )
 
     @property
     def procedures(self) -> tuple[Procedure, ...]:
@@ -210,7 +221,7 @@ class _Loader:
             try:
                 self._claim(unit.found)
             except SidecypherError as error:
-                units.append(Unit(unit.name, failure=_reason(error)))
+                units.append(Unit.failed(unit.name, error))
             else:
                 units.append(unit)
         return replace(before, units=tuple(units), replaced=(), changed=frozenset())
@@ -249,18 +260,17 @@ class _Loader:
         seconds = self._seconds
         done = guarded(lambda: _found_in(import_module()), seconds)
         if done.error is not None:
-            failure = _reason(done.error)
-        elif done.value is None:
+            return Unit.failed(name, done.error, done.warnings)
+        if done.value is None:
             self._seconds = max(self._shortest, seconds / 2)
-            failure = f"its import did not end within {seconds:g} s"
-        else:
-            # Those imported from another module, which offers them already, are not new.
-            new = [each for each in done.value if self._claimed.get(key_of(each)) is not each]
-            try:
-                return Unit(name, self._claim(_with_twins(new)), warnings=done.warnings)
-            except SidecypherError as error:
-                failure = _reason(error)
-        return Unit(name, failure=failure, warnings=done.warnings)
+            late = f"its import did not end within {seconds:g} s"
+            return Unit(name, failure=late, public_failure=late, warnings=done.warnings)
+        # Those imported from another module, which offers them already, are not new.
+        new = [each for each in done.value if self._claimed.get(key_of(each)) is not each]
+        try:
+            return Unit(name, self._claim(_with_twins(new)), warnings=done.warnings)
+        except SidecypherError as error:
+            return Unit.failed(name, error, done.warnings)
 
     def _claim(self, found: Iterable[Found]) -> tuple[Found, ...]:
         """Claim the names of all that were found, or of none."""
@@ -305,3 +315,11 @@ def _reason(error: BaseException) -> str:
     except Exception:  # noqa: BLE001 - an author's `__str__` may raise anything
         text = f"{type(error).__name__} at import"
     return text.splitlines()[0][:_REASON_LENGTH]
+
+
+def _public_reason(error: BaseException) -> str:
+    if isinstance(error, SidecypherError | SyntaxError):
+        return _reason(error)
+    places = traceback.extract_tb(error.__traceback__)
+    place = f" in line {places[-1].lineno} of `{Path(places[-1].filename).name}`" if places else ""
+    return f"{type(error).__name__} at import{place}"
