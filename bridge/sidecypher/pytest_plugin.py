@@ -167,7 +167,7 @@ def _folders(config: pytest.Config) -> list[Path]:
 
 def _command(environ: Mapping[str, str], *arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, "-m", "sidecypher", *arguments],
+        [sys.executable, "-P", "-m", "sidecypher", *arguments],
         env=environ,
         capture_output=True,
         text=True,

@@ -84,7 +84,7 @@ def bring_up(
         return False
     install_plugin(settings, load_procedures(settings), check=check)
     notes.print("Starting Neo4j and the sidecar")
-    command = [sys.executable, "-m", "sidecypher", "supervise", *options]
+    command = [sys.executable, "-P", "-m", "sidecypher", "supervise", *options]
     launch_supervisor(settings.home, command, _environment(settings, environ))
     return True
 

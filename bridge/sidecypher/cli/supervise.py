@@ -58,7 +58,7 @@ def _sidecar(settings: Settings, number: int) -> ProcessSpec:
     ports = ("--port", "0", "--http-port", "0") if number else ()
     return ProcessSpec(
         name=name,
-        argv=(sys.executable, "-m", "sidecypher", "serve", *ports),
+        argv=(sys.executable, "-P", "-m", "sidecypher", "serve", *ports),
         # The plugin looks here, whatever run folder the environment names for another sidecar.
         env={**os.environ, "SIDECYPHER_RUN_DIR": str(run_folder)},
         log_file=settings.log_dir / f"{name}.log",
@@ -72,7 +72,7 @@ def _replay(settings: Settings, port: int) -> ProcessSpec:
     module = "sidecypher_procedures.github.replay"
     return ProcessSpec(
         name="github-replay",
-        argv=(sys.executable, "-m", module, "--port", str(port)),
+        argv=(sys.executable, "-P", "-m", module, "--port", str(port)),
         env=dict(os.environ),
         log_file=settings.log_dir / "replay.log",
         restart=True,
