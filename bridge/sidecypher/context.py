@@ -1,5 +1,6 @@
 """`Context`: what a body sees of its call."""
 
+import asyncio
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any, Final, LiteralString, TypeVar
@@ -113,7 +114,7 @@ class Context:
         """Have the serving thread, which pumps requests while it waits, do `work`."""
         errand = Errand(work)
         self._state.hand(errand)
-        return await errand.answer
+        return await asyncio.wrap_future(errand.answer)
 
     def resource(self, kind: type[_Resource]) -> _Resource:
         """Return the sidecar's one shared object of class `kind`, made at its first use.

@@ -403,6 +403,23 @@ def test_a_statement_that_was_asked_for_too_late_is_refused(state, rows):
         assert state.seen in ([], ["ContextExpired"])
 
 
+@pytest.mark.not_over_http("it has no transaction")
+def test_a_statement_that_was_given_up_does_not_run(rows, state, transaction, monkeypatch):
+    """A cancelled `await ctx.run` that has not begun never begins; one under way is let finish."""
+    run = transaction.run
+
+    def run_slowly(asked):
+        if asked.cypher == "UNDER WAY":
+            state.begun.set()
+            assert state.go.wait(10)
+        return run(asked)
+
+    monkeypatch.setattr(transaction, "run", run_slowly)
+
+    assert rows("ending.giveUp") == [["True True"]]
+    assert [asked.cypher for asked in transaction.asked] == ["UNDER WAY", "ANOTHER"]
+
+
 def test_an_async_context_belongs_to_its_event_loop(stand, state, rows):
     """Another thread with a loop of its own gets the named error."""
     assert rows("fault.foreignLoop") == [["SC-208"]]

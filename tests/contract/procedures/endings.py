@@ -217,6 +217,23 @@ async def hurry(ctx: Context) -> Text:
     return Text(value="done")
 
 
+@procedure("ending.giveUp", mode="WRITE")
+async def give_up(ctx: Context) -> Text:
+    """Give up a statement that is under way and one that waits behind it; then ask for another."""
+
+    async def ask(cypher: str) -> None:
+        await ctx.run(cypher)  # type: ignore[arg-type]
+
+    given_up = [asyncio.create_task(ask(cypher)) for cypher in ("UNDER WAY", "GIVEN UP")]
+    await asyncio.to_thread(state.begun.wait, 30)
+    for task in given_up:
+        task.cancel()
+    await asyncio.wait(given_up)
+    state.go.set()
+    await ask("ANOTHER")
+    return Text(value=" ".join(str(task.cancelled()) for task in given_up))
+
+
 @procedure("ending.nothing")
 def void(ctx: Context, value: str) -> None:
     """Return no rows."""
