@@ -32,6 +32,7 @@ class Call:
         begun: When, on the monotonic clock.
         rested: When its latest page was ready.
         seconds_left: Of its procedure's timeout, where the caller keeps to another one.
+        broken: What the body raised after the rows of the page before.
         lock: Held by the thread that serves or closes it.
     """
 
@@ -45,6 +46,7 @@ class Call:
     rested: float
     seconds_left: float = math.inf
     pages: int = 0
+    broken: CallError | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -159,7 +161,7 @@ class OpenCalls:
     def forget(self, call: Call) -> None:
         """Take a call out: it is over."""
         self._calls.pop(call.call_id, None)
-        call.state.is_over = True
+        call.state.end()
         if call.running.lingers:
             self._reaper.watch(call)
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from sidecypher import envelope, tracing
 from sidecypher.calls import Call, OpenCalls, RunningCall
 from sidecypher.context import Context
@@ -40,11 +42,13 @@ from sidecypher.executors import (
     ProcessRunning,
     ProcessWorkers,
     Running,
+    StreamRunning,
     ThreadRunning,
 )
 from sidecypher.interrupts import CallInterrupted
 from sidecypher.registry import Procedure, Registry
 from sidecypher.resources import Resources
+from sidecypher.signature import Answer
 from sidecypher.state import (
     CallBack,
     CallState,
@@ -55,6 +59,7 @@ from sidecypher.state import (
     procedure_failed,
 )
 from sidecypher.telemetry import Telemetry
+from sidecypher.threads import SpareThreads
 from sidecypher.types import Deadline, Limits
 
 
@@ -108,6 +113,7 @@ class Dispatcher:
         self._telemetry = telemetry
         self._limits = limits
         self._calls = OpenCalls(limits.lease_seconds)
+        self._threads: Final = SpareThreads("sidecypher-stream")
         self._stopping: CallError | None = None
         self._methods: Final[dict[str, Callable[[bytes, Session], bytes]]] = {
             "hello": self._hello,
@@ -212,7 +218,11 @@ class Dispatcher:
         observed = self._telemetry.call(state, request.kind, request.traceparent)
         with tracing.current(observed.span):
             if procedure.options.executor == "process" and self._workers is not None:
-                running: Running = ProcessRunning(self._workers, request, state, observed.queued)
+                is_stream = procedure.signature.answer is Answer.ITERATOR
+                run = self._threads.run if is_stream else None
+                running: Running = ProcessRunning(
+                    self._workers, run, request, state, observed.queued
+                )
             else:
                 running = self._running(procedure, arguments, state)
         now = time.monotonic()
@@ -227,6 +237,8 @@ class Dispatcher:
         context = Context(state, self._resources, is_async=procedure.is_async)
         if procedure.is_async:
             return AsyncRunning(self._loop, procedure, arguments, context, state)
+        if procedure.signature.answer is Answer.ITERATOR:
+            return StreamRunning(self._threads.run, procedure, arguments, context, state)
         return ThreadRunning(procedure, arguments, context, state)
 
     def _refused(self, request: CallRequest, error: SidecypherError) -> bytes:
@@ -259,14 +271,15 @@ class Dispatcher:
         call.pages += 1
         call.state.serve(call.refusal or session.call_back, deadline)
         try:
-            more = call.running.fill(page)
-            reply = self._reply(call, page, more=more)
+            more = self._fill(call, page)
+            rows = page.send()
+            reply = self._reply(call, rows, more=more)
             seconds = time.perf_counter() - begun
-            call.observed.page(len(page.rows), seconds, received, len(reply), last=not more)
+            call.observed.page(len(rows), seconds, received, len(reply), last=not more)
         except BaseException as error:  # noqa: BLE001 - a body may raise anything, SystemExit too
             return self._failed(call, error, time.perf_counter() - begun)
         finally:
-            call.state.rest()
+            call.state.rest(Deadline.after(self._limits.lease_seconds))
             call.seconds_left -= time.perf_counter() - begun
             call.rested = time.monotonic()
             call.lock.release()
@@ -277,10 +290,25 @@ class Dispatcher:
             self._calls.abandon(call, call.state.reason)
         return reply
 
-    def _reply(self, call: Call, page: Page, *, more: bool) -> bytes:
+    def _fill(self, call: Call, page: Page) -> bool:
+        """Have the body add rows; keep an error that comes after some of them for the next page."""
+        if call.broken is not None:
+            raise call.broken
+        try:
+            return call.running.fill(page)
+        except BaseException as error:
+            # What the body wrote must not be committed by a caller that reads no further.
+            if not page.rows or not call.procedure.is_read:
+                raise
+            call.state.check()
+            # An error that was raised holds frames, and all that is in them: it must not be kept.
+            call.broken = ErrorBody.of(self._known(call, error)).error()
+            return True
+
+    def _reply(self, call: Call, rows: list[msgspec.Raw], *, more: bool) -> bytes:
         # Nobody waits for a page that was cancelled or comes too late; its generator must not stay.
         call.state.check()
-        reply = envelope.write(PageReply(call.state.call_id, page.rows, more))
+        reply = envelope.write(PageReply(call.state.call_id, rows, more))
         if len(reply) > self._limits.message_bytes:
             raise MessageTooLarge(
                 f"A page of `{call.procedure.name}` has {len(reply)} bytes, "
@@ -290,7 +318,6 @@ class Dispatcher:
         return reply
 
     def _failed(self, call: Call, error: BaseException, seconds: float) -> bytes:
-        call.state.rest()
         self._calls.forget(call)
         known = self._known(call, error)
         call.observed.failed(known, seconds)

@@ -90,6 +90,11 @@ class Procedure:
         """Whether Cypher calls it as a procedure or as a function."""
         return "function" if isinstance(self.entry, FunctionEntry) else "procedure"
 
+    @property
+    def is_read(self) -> bool:
+        """Whether it may only read."""
+        return isinstance(self.entry, FunctionEntry) or self.entry.mode == "READ"
+
     def resolve(self, sent: list[Any], registry: "Registry") -> "tuple[Procedure, list[Any]]":  # noqa: ARG002
         """Return what a call of this procedure runs, and the Python arguments for it.
 

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import get_ident
 from typing import Any, Final
@@ -85,8 +86,8 @@ class CallState:
     Attributes:
         deadline: When the message being served must have been answered.
         failure: First statement that failed; it dooms the call.
-        inbox: What the event loop hands to the serving thread: errands, and jobs that are done.
-        home: In calls of async bodies, the event loop's thread.
+        inbox: What a body elsewhere hands to the serving thread: errands, and work that is done.
+        home: The thread of a body that is elsewhere: the event loop's, or that of a stream.
         door: In calls of plain bodies, where the body's thread may be interrupted.
         done: How far the body says it has come.
         total: What it will have done at its end, if it knows.
@@ -114,23 +115,28 @@ class CallState:
         self.deadline = deadline
         self._serving = (get_ident(), call_back)
 
-    def rest(self) -> None:
-        """End a message: no callback is possible until the next one."""
+    def rest(self, deadline: Deadline = _NO_TIME) -> None:
+        """End a message: a callback waits for the next one, which is to come by `deadline`."""
         self._serving = None
+        self.deadline = deadline
+
+    def end(self) -> None:
+        """End the call, and its context with it."""
+        self.is_over = True
         if not self.inbox.empty():
             self._refuse_errands()
 
     def hand(self, errand: Errand) -> None:
-        """Hand an errand of an async body to the serving thread, or refuse it if there is none.
+        """Hand an errand to the thread that serves this message or the next; refuse it after both.
 
         Raises:
-            ContextExpired: This is not the event loop the body runs on.
+            ContextExpired: This is not the thread the body runs on.
         """
         if get_ident() != self.home:
             raise self.outside()
         self.inbox.put(errand)
-        # Asked afterwards: whoever comes second, this or `rest`, sees what the other one did.
-        if self._serving is None:
+        # Asked afterwards: whoever comes second, this or `end`, sees what the other one did.
+        if self.is_over:
             self._refuse_errands()
 
     def _refuse_errands(self) -> None:
@@ -138,7 +144,7 @@ class CallState:
             while True:
                 item = self.inbox.get_nowait()
                 if isinstance(item, Errand):
-                    item.refuse(self.outside())
+                    item.refuse(self._stopped or self.outside())
 
     def stop(self, reason: CallError) -> None:
         """Make `check` raise `reason` from now on."""
@@ -165,19 +171,37 @@ class CallState:
     def call_back(self, method: str, request: bytes) -> bytes:
         """Send one callback from the thread that serves the call; return its reply.
 
+        The body of a stream waits until that thread has done so.
+
         Raises:
-            ContextExpired: This is another thread, or no message is being served.
+            ContextExpired: This is another thread.
         """
-        if self._serving is None or self._serving[0] != get_ident():
+        serving = self._serving
+        if serving is not None and serving[0] == get_ident():
+            send = serving[1]
+        elif self.door is not None and self.home == get_ident():
+            send = self._send_elsewhere
+        else:
             raise self.outside()
         if self.door is None:
-            return self._serving[1](method, request)
+            return send(method, request)
         # An exception in the middle of a message would leave half of it on the wire.
         self.door.shut()
         try:
-            return self._serving[1](method, request)
+            return send(method, request)
         finally:
             self.door.open()
+
+    def _send_elsewhere(self, method: str, request: bytes) -> bytes:
+        errand = Errand(partial(self._send, method, request))
+        self.hand(errand)
+        answer: bytes = errand.answer.result()
+        return answer
+
+    def _send(self, method: str, request: bytes) -> bytes:
+        if self._serving is None:
+            raise self.outside()
+        return self._serving[1](method, request)
 
     def outside(self) -> ContextExpired:
         """Return the error of a context that is used where its call is not."""

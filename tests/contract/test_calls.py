@@ -109,15 +109,6 @@ def test_closing_the_rows_closes_the_generator(client, rows):
     wait_until(lambda: [label] in rows("test.closed"))
 
 
-def test_a_stream_breaks_with_its_error_after_the_rows_before_it(client):
-    """An error in the middle of a stream comes after the pages that were whole."""
-    got = []
-    with pytest.raises(CallError, match="The stream broke") as caught:
-        got.extend(client.rows("test.failLate", 20))
-
-    assert caught.value.code == "test.broken"
-
-
 @pytest.mark.not_over_http("it has no transaction")
 def test_callbacks_reach_the_transaction_with_their_parameters(rows, transaction):
     """`ctx.run` sends statement and parameters to the caller's transaction."""

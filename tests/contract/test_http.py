@@ -183,12 +183,12 @@ def test_other_paths_and_methods_are_problems_too(http, method, path, status):
 
 
 def test_an_error_between_rows_is_the_last_line(http):
-    """A stream that breaks says so in its last line, after the rows that were whole."""
+    """A stream that breaks says so in its last line, after the rows before."""
     answer = http().post("/v1/call/test.failLate", [20], headers=STREAM)
 
     lines = [json.loads(line) for line in answer.text.splitlines()]
     assert answer.status_code == 200
-    assert [line["row"]["value"] for line in lines[:-1]] == list(range(16))
+    assert [line["row"]["value"] for line in lines[:-1]] == list(range(20))
     assert lines[-1]["error"]["code"] == "test.broken"
 
 

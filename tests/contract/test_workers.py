@@ -387,7 +387,7 @@ folder, mark = pathlib.Path(sys.argv[1]), sys.argv[2]
 signature = load([folder]).registry.get("worker.hold").entry.signature
 task = Task("1", "procedure", "worker.hold", signature, [mark], "", "", 60.0, "")
 workers = ProcessWorkers([folder], 1)
-workers.run("worker.hold", task, Ticket(), Deadline.after(60.0))
+workers.run("worker.hold", task, Ticket(), Deadline.after(60.0), print)
 """
 
 

@@ -175,7 +175,7 @@ def test_a_pickle_for_the_answer_of_a_worker_is_none(tmp_path, trap):
     )
 
     with pytest.raises(WorkerLost, match="gave an answer that is none"):
-        workers.run("own.forge", task, Ticket(), Deadline.after(30.0))
+        workers.run("own.forge", task, Ticket(), Deadline.after(30.0), [].extend)
     workers.stop()
 
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -149,6 +149,31 @@ def stream(ctx: Context, mark: str) -> Iterator[Number]:
         while True:
             ctx.check()
             _never.wait(0.005)
+
+
+@procedure("trouble.oneRow", timeout=2.0)
+def one_row(mark: str) -> Iterator[Number]:
+    """Give a row, then compute for ever."""
+    with _noted(mark):
+        yield Number(value=0)
+        while True:
+            pass
+
+
+@procedure("trouble.oneRowAsync", timeout=2.0)
+async def one_row_async(mark: str) -> AsyncIterator[Number]:
+    """Give a row, then wait for ever, on the event loop."""
+    with _noted(mark):
+        yield Number(value=0)
+        await asyncio.Event().wait()
+
+
+@procedure("trouble.oneRowProcess", timeout=60.0, executor="process")
+def one_row_process() -> Iterator[Number]:
+    """Give a row, then compute for ever, in a worker process."""
+    yield Number(value=0)
+    while True:
+        pass
 
 
 @procedure("trouble.raise")

@@ -15,10 +15,7 @@ CONCURRENT_CALLS: Final = 16
 """How many async bodies of one batch run at a time."""
 
 _CHUNKS: Final = (16, 64, 256)
-"""So many async bodies are awaited together, as the first pages are long: `LIMIT 5` costs 16.
-
-None of them runs between two pages: only while the caller waits is there a transaction.
-"""
+"""So many async bodies are awaited together, as the first pages are long: `LIMIT 5` costs 16."""
 
 _CHECK_EVERY: Final = 64
 """A batch of plain bodies looks whether anybody still waits for it once in so many rows."""

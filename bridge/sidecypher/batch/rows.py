@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
-from sidecypher.catalogue import ProcedureEntry
 from sidecypher.envelope import ErrorBody
 from sidecypher.errors import ArgumentError, CallError, ProcedureError, RowError, ValueTypeError
 from sidecypher.registry import Procedure
@@ -54,7 +53,7 @@ class BatchRows:
         # A procedure's own error column takes the errors of its batch too.
         added = () if _ERROR.name in names else (_ERROR,)
         self.columns: Final = (_INDEX, *map(_nullable, own), *added)
-        self.is_read: Final = isinstance(base.entry, ProcedureEntry) and base.entry.mode == "READ"
+        self.is_read: Final = base.is_read
         self._error_at = [*names, *(column.name for column in added)].index(_ERROR.name) + 1
         self.tail: Final[Encoded] = [None] * len(added)
         self._nulls: Encoded = [None] * (len(self.columns) - 1)

@@ -8,7 +8,7 @@ from sidecypher.executors.messages import KILL_SECONDS
 from sidecypher.executors.pages import PAGE_ROWS, Page
 from sidecypher.executors.process import ProcessRunning
 from sidecypher.executors.tasks import AsyncRunning
-from sidecypher.executors.threads import ThreadRunning
+from sidecypher.executors.threads import StreamRunning, ThreadRunning
 from sidecypher.executors.workers import ProcessWorkers
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "ProcessRunning",
     "ProcessWorkers",
     "Running",
+    "StreamRunning",
     "ThreadRunning",
 ]
 
@@ -32,7 +33,7 @@ class Running(Protocol):
 
     @property
     def lingers(self) -> bool:
-        """Whether it still works though nobody waits for it."""
+        """Whether it works on the next page, or though nobody waits for it."""
 
     def fill(self, page: Page) -> bool:
         """Add rows to `page`; tell whether there may be more."""

@@ -55,8 +55,13 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of the task of a call: its rows, encoded, or an error."""
+    """What came of the task of a call so far: rows, encoded, or an error.
+
+    Attributes:
+        more: Whether the body goes on, and another outcome follows.
+    """
 
     call_id: str
     rows: list[msgspec.Raw] = []
+    more: bool = False
     error: ErrorBody | None = None

@@ -1,8 +1,13 @@
-"""Rows on their way out: cut into pages, encoded as they come."""
+"""Rows on their way out: cut into pages, encoded as they come.
+
+A page may be sent while its body works on the next row. So one thread adds rows and another sends
+them, without a lock: the one only appends, the other only cuts off what is there.
+"""
 
 import operator
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -23,7 +28,9 @@ class Page:
     """Rows of one page, encoded as they come.
 
     Attributes:
-        rows: Each row as JSON.
+        rows: Each row as JSON, until it is sent.
+        begun: Called when the first row is there.
+        bytes_left: How many more it may take.
     """
 
     def __init__(
@@ -34,35 +41,64 @@ class Page:
         flush_seconds: float = FLUSH_SECONDS,
     ) -> None:
         self.rows: list[msgspec.Raw] = []
+        self.begun: Callable[[], None] | None = None
         self._encode = procedure.encode_row
         self._rows_left = row_limit
-        self._bytes_left = byte_limit
+        self.bytes_left = byte_limit
         self._flush_seconds = flush_seconds
         self._flush_at = 0.0
+        self._is_sent = False
 
     def add(self, row: object) -> bool:
         """Add a row; tell whether the page is to be sent now."""
         text = envelope.write(self._encode(row))
-        if not self.rows:
+        if self.rows:
+            self.rows.append(msgspec.Raw(text))
+        else:
             self._flush_at = time.monotonic() + self._flush_seconds
-        self.rows.append(msgspec.Raw(text))
+            self.rows.append(msgspec.Raw(text))
+            if self.begun is not None:
+                self.begun()
         self._rows_left -= 1
-        self._bytes_left -= len(text)
-        return self._rows_left <= 0 or self._bytes_left <= 0 or time.monotonic() >= self._flush_at
+        self.bytes_left -= len(text)
+        return (
+            self._is_sent
+            or self._rows_left <= 0
+            or self.bytes_left <= 0
+            or time.monotonic() >= self._flush_at
+        )
 
     def add_all(self, rows: Iterator[Any]) -> bool:
         """Add rows until the page is full or they end; tell whether there may be more."""
         return any(map(self.add, rows)) and operator.length_hint(rows, 1) > 0
 
-    def add_encoded(self, rows: Iterator[msgspec.Raw]) -> bool:
-        """Add rows that are JSON already; tell whether there may be more."""
-        for row in rows:
+    def patience(self) -> float:
+        """Return the seconds until it has to be sent, 0.0 when that is now; it has a row."""
+        return max(0.0, self._flush_at - time.monotonic())
+
+    def send(self) -> list[msgspec.Raw]:
+        """Return the rows that are to be sent now; what is added later is for the next page."""
+        self._is_sent = True
+        rows = self.rows[:]
+        del self.rows[: len(rows)]
+        return rows
+
+    def take_over(self, sent: "Page") -> bool:
+        """Take what was added to a page after it was sent; tell whether this one is full then."""
+        return self.add_encoded(deque(sent.rows))
+
+    def add_encoded(self, rows: deque[msgspec.Raw]) -> bool:
+        """Take rows that are JSON already, as far as they fit; tell whether the page is full."""
+        if rows and not self.rows:
+            self._flush_at = time.monotonic() + self._flush_seconds
+        while self._rows_left > 0 and self.bytes_left > 0:
+            if not rows:
+                return False
+            row = rows.popleft()
             self.rows.append(row)
             self._rows_left -= 1
-            self._bytes_left -= memoryview(row).nbytes
-            if self._rows_left <= 0 or self._bytes_left <= 0:
-                return operator.length_hint(rows, 1) > 0
-        return False
+            self.bytes_left -= memoryview(row).nbytes
+        return True
 
 
 def rows_of(procedure: Procedure, answer: object) -> list[Any]:

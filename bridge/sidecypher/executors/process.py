@@ -1,6 +1,9 @@
 """Plain bodies in a worker process: for what computes for long, or may crash."""
 
-from collections.abc import Callable, Iterator
+import contextlib
+from collections import deque
+from collections.abc import Callable
+from queue import Empty
 from typing import Final
 
 import msgspec
@@ -10,22 +13,25 @@ from sidecypher.envelope import CallRequest
 from sidecypher.errors import CallError
 from sidecypher.executors.messages import Task
 from sidecypher.executors.pages import Page
+from sidecypher.executors.serving import Pull, RunOnThread, Served
 from sidecypher.executors.workers import ProcessWorkers, Ticket
 from sidecypher.state import CallState, deadline_exceeded
+from sidecypher.types import Deadline
+
+_LONG_SECONDS: Final = 86_400.0
 
 
-class ProcessRunning:
-    """A body in a worker; its rows come all at once, and are sent in pages from here.
+class ProcessRunning(Served[Pull]):
+    """A body in a worker, whose rows are kept here until they are asked for.
 
-    Attributes:
-        lingers: Whether it still works though nobody waits for it; a worker is killed.
+    So no worker waits for a caller. Who serves the call waits for the worker; of a stream, whose
+    first rows are sent before the last one is made, a thread of its own does.
     """
-
-    lingers: Final = False
 
     def __init__(
         self,
         workers: ProcessWorkers,
+        run: RunOnThread | None,
         request: CallRequest,
         state: CallState,
         queued: Callable[[float], None],
@@ -34,40 +40,77 @@ class ProcessRunning:
 
         Args:
             workers: Who runs it.
+            run: How to get a thread for a stream; None for what is none.
             request: The call as it came; the worker reads the arguments itself.
             state: The call as it is known here.
             queued: Told how many seconds the call has waited for a worker.
         """
+        super().__init__(state)
         self._workers = workers
+        self._run = run
         self._request = request
-        self._state = state
         self._queued = queued
         self._traceparent = tracing.traceparent()
         self._ticket = Ticket()
-        self._rows: Iterator[msgspec.Raw] | None = None
+        self._rows: deque[msgspec.Raw] = deque()
 
     def fill(self, page: Page) -> bool:
         """Add rows to `page`; tell whether there may be more."""
-        if self._rows is None:
-            self._rows = iter(self._run())
-        return page.add_encoded(self._rows)
+        work = self._work or self._begin()
+        while True:
+            # Asked first: whatever the work has added is there when it is done.
+            is_done = work.is_done
+            if page.add_encoded(self._rows):
+                return not is_done or bool(self._rows) or work.error is not None
+            if is_done:
+                self._outcome(work)
+                return False
+            if page.rows and not page.patience():
+                return True
+            self._wait_for_rows(work, page)
 
-    def _run(self) -> list[msgspec.Raw]:
-        state = self._state
+    def _wait_for_rows(self, work: Pull, page: Page) -> None:
+        seconds = self._state.deadline.remaining()
         try:
-            outcome = self._workers.run(state.name, self._task(), self._ticket, state.deadline)
-        except TimeoutError:
-            raise deadline_exceeded(state.name) from None
-        except CallError:
-            # A worker that was killed because the call was cancelled is not lost.
-            state.check()
-            raise
-        self._queued(self._ticket.queued)
-        if outcome.error is not None:
-            raise outcome.error.error()
-        return outcome.rows
+            self._state.inbox.get(timeout=min(seconds, page.patience()) if page.rows else seconds)
+        except Empty:
+            if self._state.deadline.expired():
+                self.cancel(deadline_exceeded(self._state.name))
+                self._last_chance(work)
 
-    def _task(self) -> Task:
+    def _begin(self) -> Pull:
+        work = self._work = Pull()
+        deadline = self._state.deadline
+        seconds = deadline.remaining()
+        # When no thread is to be had, no row of a stream is sent before the last one is made.
+        with contextlib.suppress(RuntimeError):
+            if self._run is not None:
+                # Between two pages no time is counted, so it is `_wait_for_rows` that keeps to it.
+                self._run(lambda: self._ask(work, seconds, Deadline.after(_LONG_SECONDS)))
+                return work
+        self._ask(work, seconds, deadline)
+        return work
+
+    def _ask(self, work: Pull, seconds: float, deadline: Deadline) -> None:
+        state = self._state
+        task = self._task(seconds)
+        try:
+            outcome = self._workers.run(state.name, task, self._ticket, deadline, self._add)
+            self._queued(self._ticket.queued)
+            if outcome.error is not None:
+                work.error = outcome.error.error()
+        except TimeoutError:
+            work.error = deadline_exceeded(state.name)
+        except BaseException as error:  # noqa: BLE001 - the serving thread raises it
+            work.error = error
+        work.is_done = True
+        state.inbox.put(work)
+
+    def _add(self, rows: list[msgspec.Raw]) -> None:
+        self._rows.extend(rows)
+        self._state.inbox.put(None)
+
+    def _task(self, seconds: float) -> Task:
         request = self._request
         return Task(
             call_id=request.id,
@@ -77,16 +120,16 @@ class ProcessRunning:
             args=request.args,
             database=request.database,
             user=request.user,
-            seconds=self._state.deadline.remaining(),
+            seconds=seconds,
             traceparent=self._traceparent,
         )
 
     def close(self) -> None:
-        """Do nothing: the body has ended when its rows are here."""
+        """Do nothing: the body has ended, or its worker is killed."""
 
     def cancel(self, reason: CallError) -> None:
         """Kill the worker."""
-        self._state.stop(reason)
+        super().cancel(reason)
         self._workers.cancel(self._ticket)
 
     def interrupt(self) -> None:

@@ -7,14 +7,16 @@ import asyncio
 import contextlib
 import ctypes
 import faulthandler
-import math
 import os
 import resource
 import signal
 import sys
+import threading
+import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Final
 
 from sidecypher import envelope, tracing
@@ -27,6 +29,7 @@ from sidecypher.executors.threads import ThreadRunning
 from sidecypher.loading import load
 from sidecypher.registry import Procedure, Registry
 from sidecypher.resources import Resources
+from sidecypher.signature import Answer
 from sidecypher.spans import export_spans
 from sidecypher.state import CallState, no_transaction_in_worker, procedure_failed
 from sidecypher.telemetry import configure_logging, log_unexpected
@@ -34,18 +37,68 @@ from sidecypher.types import Deadline
 
 _DIE_WITH_PARENT: Final = 1
 _MIB: Final = 1024 * 1024
+_PAGE_BYTES: Final = _MIB
+
+
+class Outlet:
+    """The way of outcomes to the sidecar: rows at the latest when they are due.
+
+    A body that forks comes back twice; only the worker itself may answer.
+    """
+
+    def __init__(self, connection: Connection, end: Callable[[int], None]) -> None:
+        self._connection = connection
+        self._end = end
+        self._own = os.getpid()
+        self._lock = threading.Lock()
+        self._begun: SimpleQueue[tuple[str, Page]] = SimpleQueue()
+        threading.Thread(target=self._send_due, name="sidecypher-pages", daemon=True).start()
+
+    def send(self, outcome: Outcome) -> None:
+        """Send what came of a task."""
+        if os.getpid() != self._own:
+            self._end(0)
+        with self._lock:
+            self._connection.send_bytes(envelope.write(outcome))
+
+    def watch(self, call_id: str, page: Page) -> None:
+        """Send the rows of a page when they are due, even if its body works on the next one."""
+        page.begun = lambda: self._begun.put((call_id, page))
+
+    def send_rows(self, call_id: str, page: Page, *, more: bool) -> None:
+        """Send the rows of a page that have not been sent."""
+        if os.getpid() != self._own:
+            self._end(0)
+        with self._lock:
+            rows = page.send()
+            if rows or not more:
+                self._connection.send_bytes(envelope.write(Outcome(call_id, rows, more=more)))
+
+    def _send_due(self) -> None:
+        while True:
+            call_id, page = self._begun.get()
+            if page.rows:
+                time.sleep(page.patience())
+            try:
+                self.send_rows(call_id, page, more=True)
+            except MemoryError:
+                self._end(MEMORY_EXIT)
+            except OSError:
+                # The sidecar has hung up; the body's own thread sees that too.
+                return
 
 
 class TaskRunner:
     """Runs tasks, one after the other."""
 
-    def __init__(self, registry: Registry, message_bytes: int) -> None:
+    def __init__(self, registry: Registry, message_bytes: int, outlet: Outlet) -> None:
         self.resources: Final = Resources()
         self._registry = registry
         self._message_bytes = message_bytes
+        self._outlet = outlet
 
-    def answer(self, message: bytes) -> bytes:
-        """Run a task; return its outcome as a message.
+    def run(self, message: bytes) -> None:
+        """Run a task and send its outcome.
 
         Raises:
             MemoryError: The body needs more memory than this process may use.
@@ -55,8 +108,7 @@ class TaskRunner:
         try:
             procedure, arguments = self._resolve(task)
             name = procedure.name
-            page = self._rows(task, procedure, arguments)
-            return envelope.write(Outcome(task.call_id, page.rows))
+            self._send_rows(task, procedure, arguments)
         except MemoryError:
             raise
         except SidecypherError as error:
@@ -65,7 +117,9 @@ class TaskRunner:
         except BaseException as error:  # noqa: BLE001
             log_unexpected(error, procedure=name, call=task.call_id)
             known = procedure_failed(name, error, task.call_id)
-        return envelope.write(Outcome(task.call_id, error=ErrorBody.of(known)))
+        else:
+            return
+        self._outlet.send(Outcome(task.call_id, error=ErrorBody.of(known)))
 
     def _resolve(self, task: Task) -> tuple[Procedure, list[Any]]:
         found = self._registry.get(task.name, task.kind)
@@ -73,25 +127,34 @@ class TaskRunner:
             raise CatalogueMismatch(f"The sidecar and its worker disagree about `{task.name}`")
         return found.resolve(task.args, self._registry)
 
-    def _rows(self, task: Task, procedure: Procedure, arguments: list[Any]) -> Page:
+    def _send_rows(self, task: Task, procedure: Procedure, arguments: list[Any]) -> None:
         state = CallState(task.call_id, procedure.name, task.database, task.user)
         context = Context(state, self.resources, is_async=False)
-        page = Page(procedure, sys.maxsize, self._message_bytes, flush_seconds=math.inf)
         with tracing.continued(task.traceparent):
             running = ThreadRunning(procedure, arguments, context, state)
         state.serve(no_transaction_in_worker, Deadline.after(task.seconds))
+        bytes_left, more = self._message_bytes, True
         try:
-            if running.fill(page):
-                raise MessageTooLarge(
-                    f"The rows of `{procedure.name}` have more than {self._message_bytes} bytes, "
-                    "which a worker sends at once",
-                    hint="Return less per call, or run the procedure on a thread.",
-                )
+            while more:
+                if bytes_left <= 0:
+                    raise MessageTooLarge(
+                        f"The rows of `{procedure.name}` have more than {self._message_bytes} "
+                        "bytes, which a worker may send",
+                        hint="Return less per call, or run the procedure on a thread.",
+                    )
+                limit = min(bytes_left, _PAGE_BYTES)
+                page = Page(procedure, sys.maxsize, limit)
+                if procedure.signature.answer is Answer.ITERATOR:
+                    self._outlet.watch(task.call_id, page)
+                try:
+                    more = running.fill(page)
+                finally:
+                    self._outlet.send_rows(task.call_id, page, more=more)
+                bytes_left -= limit - page.bytes_left
         finally:
             state.rest()
-            state.is_over = True
+            state.end()
             running.close()
-        return page
 
 
 def die_with(parent: int) -> None:
@@ -132,17 +195,12 @@ def serve(connection: Connection, end: Callable[[int], None] = os._exit) -> None
     configure_logging(setup.log_level, setup.log_format)
     spans = export_spans() if setup.traces else None
     registry = load([Path(folder) for folder in setup.folders]).registry
-    runner = TaskRunner(registry, setup.message_bytes)
+    runner = TaskRunner(registry, setup.message_bytes, Outlet(connection, end))
     bound(setup.memory_mb)
     connection.send_bytes(envelope.write(Ready(len(registry))))
-    own = os.getpid()
     try:
         while True:
-            answer = runner.answer(connection.recv_bytes())
-            if os.getpid() != own:
-                # A body that forks comes back twice; only the worker itself may answer.
-                end(0)
-            connection.send_bytes(answer)
+            runner.run(connection.recv_bytes())
     except MemoryError:
         # What is left of this process cannot be trusted, and its memory is to be given back.
         end(MEMORY_EXIT)

@@ -7,9 +7,11 @@ in `docs/decisions/0002-isolation.md`.
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from sidecypher import envelope
 from sidecypher.errors import ProtocolError, SidecarStopping, WorkerLost
@@ -25,6 +27,9 @@ START_SECONDS: Final = 60.0
 CRASHES: Final = 5
 CRASH_SECONDS: Final = 60.0
 """So many workers that die by themselves within so many seconds are a crash loop."""
+
+AddRows = Callable[[list[msgspec.Raw]], None]
+"""Takes rows of a task, encoded."""
 
 _FAILED_STARTS: Final = 2
 _FIRST_PAUSE: Final = 0.1
@@ -125,14 +130,17 @@ class ProcessWorkers:
             many = len(self._crashes) == CRASHES and self._crashes[0] > latest
             return many or self._failed_starts >= _FAILED_STARTS
 
-    def run(self, name: str, task: Task, ticket: Ticket, deadline: Deadline) -> Outcome:
-        """Have a worker run a task.
+    def run(
+        self, name: str, task: Task, ticket: Ticket, deadline: Deadline, add: AddRows
+    ) -> Outcome:
+        """Have a worker run a task; return its last outcome.
 
         Args:
             name: The procedure, for errors.
             task: What to run.
             ticket: By which the call can be cancelled.
             deadline: When the worker is killed.
+            add: Given the rows as they come.
 
         Raises:
             WorkerLost: It died, or there is none.
@@ -145,7 +153,7 @@ class ProcessWorkers:
         how = ""
         try:
             if ticket.hold(worker):
-                outcome = _ask(worker, task, deadline)
+                outcome = _ask(worker, task, deadline, add)
         except EOFError:
             pass
         except ProtocolError:
@@ -303,16 +311,22 @@ class ProcessWorkers:
             self._changed.wait_for(lambda: self._is_stopping, pause)
 
 
-def _ask(worker: Worker, task: Task, deadline: Deadline) -> Outcome:
-    """Return what came of a task.
+def _ask(worker: Worker, task: Task, deadline: Deadline, add: AddRows) -> Outcome:
+    """Return what came of a task in the end.
 
     Raises:
         ProtocolError: The worker sent something else: what runs in it has written to its channel.
     """
-    outcome = envelope.read(worker.ask(envelope.write(task), deadline), Outcome)
-    if outcome.call_id != task.call_id:
-        raise ProtocolError("The worker answered another task")
-    return outcome
+    message = worker.ask(envelope.write(task), deadline)
+    while True:
+        outcome = envelope.read(message, Outcome)
+        if outcome.call_id != task.call_id:
+            raise ProtocolError("The worker answered another task")
+        if outcome.rows:
+            add(outcome.rows)
+        if not outcome.more:
+            return outcome
+        message = worker.answer(deadline)
 
 
 def _end_later(worker: Worker) -> None:
