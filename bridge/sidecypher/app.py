@@ -236,7 +236,7 @@ class Sidecar:
             port=self._py4j.port,
             http=self._http.port,
             procedures=len(loaded.registry),
-            left_out={failure.module: failure.reason for failure in loaded.failures},
+            left_out=loaded.left_out,
         )
 
     def _reloaded(self, loaded: Loaded, changes: tuple[Change, ...]) -> None:

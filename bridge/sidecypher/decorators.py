@@ -15,6 +15,7 @@ from sidecypher.catalogue import (
     signature_of,
 )
 from sidecypher.errors import SignatureError
+from sidecypher.marks import note
 from sidecypher.registry import MARK, Executor, Options, Procedure
 from sidecypher.signature import (
     Answer,
@@ -95,6 +96,7 @@ def procedure(
             unknown=unknown,
         )
         setattr(body, MARK, described)
+        note(described)
         return body
 
     return decorate
@@ -140,6 +142,7 @@ def function(
             unknown=unknown,
         )
         setattr(body, MARK, described)
+        note(described)
         return body
 
     return decorate

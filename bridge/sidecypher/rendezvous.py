@@ -26,7 +26,7 @@ class Announcement(msgspec.Struct, frozen=True):
         host: Where plugins reach it, with `port`.
         http: Port of `/livez`, `/readyz` and `/metrics`.
         procedures: How many procedures are loaded.
-        left_out: Modules that could not be loaded, with the reason.
+        left_out: What could not be loaded, or is decorated but offered by nobody, with the reason.
     """
 
     generation: str

@@ -10,6 +10,7 @@ from typing import Final, Literal, TypeVar
 from structlog.typing import FilteringBoundLogger
 
 from sidecypher.errors import SignatureError
+from sidecypher.marks import note
 from sidecypher.resources import Resources
 from sidecypher.signature import place_of
 from sidecypher.telemetry import logger
@@ -108,7 +109,9 @@ def webhook(path: str) -> Callable[[_Body], _Body]:
 
     def decorate(body: _Body) -> _Body:
         _check(body, path)
-        setattr(body, _MARK, Webhook(path, body))
+        made = Webhook(path, body)
+        setattr(body, _MARK, made)
+        note(made)
         return body
 
     return decorate

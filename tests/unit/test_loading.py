@@ -26,6 +26,141 @@ def test_a_folder_without_faults_loads_all_of_it(folder):
     assert loaded.failures == ()
 
 
+def test_all_modules_of_a_package_are_loaded(folder):
+    """What `__init__.py` does not import is imported all the same, but what is private."""
+    write(folder, "kg/__init__.py", "")
+    write(folder, "kg/main.py", good("kg.main"))
+    write(folder, "kg/deep/__init__.py", "from .first import body")
+    write(folder, "kg/deep/first.py", good("kg.first"))
+    write(folder, "kg/deep/second.py", good("kg.second"))
+    write(folder, "kg/_private.py", "raise RuntimeError")
+    write(folder, "kg/__main__.py", "raise RuntimeError")
+
+    loaded = load([folder])
+
+    assert names(loaded) == ["kg.first", "kg.good", "kg.main", "kg.second"]
+    assert loaded.left_out == {}
+    assert {unit.name for unit in loaded.units} >= {"kg", "kg/main.py", "kg/deep/second.py"}
+
+
+def test_a_module_of_a_package_that_cannot_be_imported_is_left_out_alone(folder):
+    """The package and its other modules are in service."""
+    write(folder, "kg/__init__.py", "")
+    write(folder, "kg/bad.py", "raise RuntimeError('why')")
+    write(folder, "kg/main.py", good("kg.main"))
+
+    loaded = load([folder])
+
+    assert names(loaded) == ["kg.good", "kg.main"]
+    assert loaded.left_out == {"kg/bad.py": "RuntimeError at import: why"}
+
+
+def test_a_package_that_cannot_be_imported_is_imported_once(folder):
+    """Its modules, which would import it again, are not tried."""
+    write(folder, "kg/__init__.py", "raise RuntimeError('why')")
+    write(folder, "kg/main.py", good("kg.main"))
+
+    assert load([folder]).left_out == {"kg": "RuntimeError at import: why"}
+
+
+DECORATED = """
+from sidecypher import Row, procedure
+
+class Text(Row):
+    value: str
+
+"""
+LOST = {
+    "a static method": """
+class Procedures:
+    @staticmethod
+    @procedure("kg.lost")
+    def body() -> Text: ...
+""",
+    "a closure that is not kept": """
+def make():
+    @procedure("kg.lost")
+    def body() -> Text: ...
+make()
+""",
+    "the inner one of two decorators": """
+@procedure("kg.outer")
+@procedure("kg.lost")
+def body() -> Text: ...
+""",
+    "a function that another one of its name replaces": """
+@procedure("kg.lost")
+def body() -> Text: ...
+@procedure("kg.outer")
+def body() -> Text: ...
+""",
+}
+
+
+@pytest.mark.parametrize("how", LOST)
+def test_what_is_decorated_but_offered_by_nobody_is_told(folder, how):
+    """It is named with file and line, and with what to do, as a warning of its module."""
+    write(folder, "own.py", DECORATED + LOST[how])
+    # Python says where the first decorator of a function is.
+    above = (DECORATED + LOST[how]).split('@procedure("kg.lost")')[0].rstrip(" ")
+    line = above.count("\n") + (0 if above.endswith((")\n", "@staticmethod\n")) else 1)
+
+    loaded = load([folder])
+
+    told = loaded.left_out["kg.lost"]
+    assert list(loaded.left_out) == ["kg.lost"]
+    assert told.startswith(f"(own.py:{line}) is not offered: ")
+    assert "Define it there" in told
+    assert [(each.module, each.what) for each in loaded.warnings] == [
+        ("own.py", f"`kg.lost` {told}")
+    ]
+    # A reload in which nothing has changed knows it still.
+    assert load([folder], loaded).left_out == loaded.left_out
+
+
+def test_a_webhook_that_is_offered_by_nobody_is_told_too(folder):
+    """Its path is named."""
+    write(
+        folder,
+        "own.py",
+        "from sidecypher.webhooks import WebhookAnswer, WebhookRequest, webhook\n"
+        "def make():\n"
+        "    @webhook('/webhooks/lost')\n"
+        "    async def body(request: WebhookRequest) -> WebhookAnswer: ...\n"
+        "make()\n",
+    )
+
+    assert list(load([folder]).left_out) == ["/webhooks/lost"]
+
+
+def test_what_a_folder_without_init_decorates_is_told(folder):
+    """Such a folder is not imported: it may hold anything."""
+    write(folder, "kg/main.py", good("kg.lost"))
+    write(folder, "kg/other.py", "raise RuntimeError('imported')")
+
+    loaded = load([folder])
+
+    assert names(loaded) == ["kg.good"]
+    assert loaded.failures == ()
+    [(name, told)] = loaded.left_out.items()
+    assert name == "kg.lost"
+    assert told == (
+        "(main.py:8) is not offered: its folder has no `__init__.py`. Put an empty one there"
+    )
+
+
+def test_what_one_module_decorates_and_another_offers_is_not_lost(folder):
+    """A function that is made elsewhere, and procedures of a private module, have their place."""
+    write(folder, "_made.py", good("kg.shared"))
+    write(folder, "a_user.py", "from ._made import body\nfrom . import z_later\n")
+    write(folder, "z_later.py", good("kg.later"))
+
+    loaded = load([folder])
+
+    assert names(loaded) == ["kg.good", "kg.later", "kg.shared"]
+    assert loaded.left_out == {}
+
+
 def test_installed_packages_are_found_by_entry_point():
     """The shipped procedures are there without any folder."""
     loaded = load([])

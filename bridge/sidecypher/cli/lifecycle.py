@@ -147,7 +147,7 @@ def status(
     | `console` | address of that sidecar's page for people, null when none runs |
     | `sidecars` | such addresses of all sidecars that run |
     | `procedures` | how many procedures the sidecar has loaded, null when it does not run |
-    | `left_out` | modules that could not be loaded, with the reason |
+    | `left_out` | what could not be loaded, or is decorated but not offered, with the reason |
     | `pid` | process id of the supervisor, null when it does not run |
     | `home` | the home |
     | `processes` | by name (`neo4j`, `sidecar`, `sidecar-2`): `pid`, `status`, `restarts` |

@@ -17,7 +17,9 @@ from sidecypher.errors import SidecypherError
 from sidecypher.loading.files import Stamp, changed_files, forget_bytecode
 from sidecypher.loading.guard import guarded
 from sidecypher.loading.sources import Source, find_sources, modules_of
+from sidecypher.marks import noted
 from sidecypher.registry import Procedure, Registry, procedures_in
+from sidecypher.signature import place_of
 from sidecypher.webhooks import Webhook, webhooks_in
 
 __all__ = [
@@ -41,6 +43,11 @@ start for half a minute at most.
 
 _REASON_LENGTH: Final = 300
 
+_NOT_KEPT: Final = (
+    "is not offered: no module has its function at its top level. Define it there, not in a class "
+    "or in another function, and give it one such decorator"
+)
+
 Found = Procedure | Webhook
 """What a module may have for the sidecar."""
 
@@ -50,10 +57,10 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LoadFailure:
-    """A module that is left out, and why.
+    """A module, or one procedure, function or webhook of it, that is left out, and why.
 
     Attributes:
-        module: Entry point or file name.
+        module: Entry point or file name; of what a module has lost, its own name.
         reason: One line for a person.
     """
 
@@ -84,7 +91,8 @@ class Unit:
         failure: Why it could not be imported, or None.
         public_failure: The same for every Cypher user: without the text of a foreign exception,
             which may hold a password.
-        warnings: What its import did to the process.
+        warnings: What its import did to the process, and what of it nobody offers.
+        lost: What was decorated in it, but is offered by no module.
     """
 
     name: str
@@ -92,6 +100,7 @@ class Unit:
     failure: str | None = None
     public_failure: str | None = None
     warnings: tuple[str, ...] = ()
+    lost: tuple[LoadFailure, ...] = ()
 
     @classmethod
     def failed(cls, name: str, error: BaseException, warnings: tuple[str, ...] = ()) -> "Unit":
@@ -155,8 +164,14 @@ class Loaded:
         )
 
     @property
+    def left_out(self) -> dict[str, str]:
+        """The reason for each module that could not be imported, and for all that modules lost."""
+        lost = (each for unit in self.units for each in unit.lost)
+        return {each.module: each.reason for each in (*self.failures, *lost)}
+
+    @property
     def warnings(self) -> tuple[LoadWarning, ...]:
-        """What imports did that was undone."""
+        """What imports did that was undone, and what of them nobody offers."""
         return tuple(LoadWarning(unit.name, what) for unit in self.units for what in unit.warnings)
 
 
@@ -188,6 +203,8 @@ class _Loader:
         self._seconds = seconds
         self._shortest = seconds / 16
         self._claimed: dict[Key, Found] = {}
+        self._made: dict[Unit, list[Found]] = {}
+        self._offered: set[Key] = set()
         self._parts: dict[str, Part] = {}
 
     def load(self, source: Source) -> None:
@@ -209,11 +226,21 @@ class _Loader:
         These come last: a procedure that has moved to another module is that one's.
         """
         for name, part in self._parts.items():
-            if name in self._before:
-                self._parts[name] = self._with_kept(part, self._before[name])
+            units = (_with_lost(unit, self._lost(unit)) for unit in part.units)
+            whole = replace(part, units=tuple(units))
+            before = self._before.get(name)
+            self._parts[name] = whole if before is None else self._with_kept(whole, before)
         claimed = self._claimed.values()
         webhooks = {each.name: each for each in claimed if isinstance(each, Webhook)}
         return Loaded(Registry(_procedures(claimed)), self._parts, webhooks)
+
+    def _lost(self, unit: Unit) -> list[LoadFailure]:
+        """Return what was decorated while a module was imported, and is in none of them."""
+        return [
+            LoadFailure(each.name, f"({place_of(each.body)}) {_NOT_KEPT}")
+            for each in self._made.get(unit, [])
+            if key_of(each) not in self._offered
+        ]
 
     def _take_over(self, before: Part) -> Part:
         units = []
@@ -255,22 +282,28 @@ class _Loader:
         importlib.invalidate_caches()
         for name, import_module in source.imports():
             yield self._unit(name, import_module)
+        for path, lost in source.unreached():
+            yield _with_lost(Unit(path), [LoadFailure(name, why) for name, why in lost])
 
     def _unit(self, name: str, import_module: Callable[[], ModuleType]) -> Unit:
         seconds = self._seconds
-        done = guarded(lambda: _found_in(import_module()), seconds)
+        done = guarded(lambda: _imported(import_module), seconds)
         if done.error is not None:
             return Unit.failed(name, done.error, done.warnings)
         if done.value is None:
             self._seconds = max(self._shortest, seconds / 2)
             late = f"its import did not end within {seconds:g} s"
             return Unit(name, failure=late, public_failure=late, warnings=done.warnings)
+        found, made = done.value
+        self._offered |= set(map(key_of, found))
         # Those imported from another module, which offers them already, are not new.
-        new = [each for each in done.value if self._claimed.get(key_of(each)) is not each]
+        new = [each for each in found if self._claimed.get(key_of(each)) is not each]
         try:
-            return Unit(name, self._claim(_with_twins(new)), warnings=done.warnings)
+            unit = Unit(name, self._claim(_with_twins(new)), warnings=done.warnings)
         except SidecypherError as error:
             return Unit.failed(name, error, done.warnings)
+        self._made[unit] = made
+        return unit
 
     def _claim(self, found: Iterable[Found]) -> tuple[Found, ...]:
         """Claim the names of all that were found, or of none."""
@@ -290,9 +323,19 @@ def key_of(found: Found) -> Key:
     return found.kind, found.name
 
 
-def _found_in(module: ModuleType) -> list[Found]:
+def _imported(import_module: Callable[[], ModuleType]) -> tuple[list[Found], list[Found]]:
+    """Import a module; return what it has, and what was decorated meanwhile."""
+    with noted() as made:
+        module = import_module()
     modules = [module, *modules_of(module.__name__)[1:]]
-    return [*procedures_in(modules), *webhooks_in(modules)]
+    return [*procedures_in(modules), *webhooks_in(modules)], made
+
+
+def _with_lost(unit: Unit, lost: list[LoadFailure]) -> Unit:
+    if not lost:
+        return unit
+    told = (f"`{each.module}` {each.reason}" for each in lost)
+    return replace(unit, lost=tuple(lost), warnings=(*unit.warnings, *told))
 
 
 def _procedures(found: Iterable[Found]) -> Iterator[Procedure]:

@@ -1,10 +1,14 @@
 """Tell which files of a folder have changed since they were imported."""
 
+import ast
 import contextlib
 import importlib.util
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
+
+_DECORATORS: Final = {"procedure", "function", "webhook"}
 
 Stamp = Mapping[str, tuple[int, int]]
 """Time of change in nanoseconds and size of each file, by its path."""
@@ -27,6 +31,26 @@ def _files(root: Path) -> Iterable[str]:
         for name in files:
             if not name.startswith("."):
                 yield os.path.join(folder, name)  # noqa: PTH118 - equals `co_filename` as it is
+
+
+def decorated_in(path: Path) -> list[tuple[str, int]]:
+    """Return name and line of what a file that is not imported decorates at its top level."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        body = ast.parse(text).body if "sidecypher" in text else []
+    except (OSError, ValueError, SyntaxError, RecursionError):
+        return []
+    return [
+        (call.args[0].value, node.lineno)
+        for node in body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for call in node.decorator_list
+        if isinstance(call, ast.Call)
+        and getattr(call.func, "attr", getattr(call.func, "id", "")) in _DECORATORS
+        and call.args
+        and isinstance(call.args[0], ast.Constant)
+        and isinstance(call.args[0].value, str)
+    ]
 
 
 def changed_files(before: Stamp, after: Stamp) -> frozenset[str]:

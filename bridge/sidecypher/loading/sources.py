@@ -15,12 +15,18 @@ from types import ModuleType
 from typing import Final, Protocol
 
 from sidecypher.errors import SidecypherError
-from sidecypher.loading.files import Stamp, stamp_of
+from sidecypher.loading.files import Stamp, decorated_in, stamp_of
 
 ENTRY_POINT_GROUP: Final = "sidecypher.procedures"
 
 _OWN_PACKAGE: Final = "sidecypher"
 _loads: Final = itertools.count(1)
+
+
+_NO_INIT: Final = "is not offered: its folder has no `__init__.py`. Put an empty one there"
+
+Unreached = tuple[str, list[tuple[str, str]]]
+"""A file, and what it decorates, each with the reason why nobody offers it."""
 
 
 class Source(Protocol):
@@ -43,6 +49,9 @@ class Source(Protocol):
 
     def imports(self) -> Iterator[tuple[str, Callable[[], ModuleType]]]:
         """Yield each of its modules by name, with what imports it."""
+
+    def unreached(self) -> Iterator[Unreached]:
+        """Yield each file that decorates something, but is not imported."""
 
     def restore(self, modules: Iterable[ModuleType]) -> None:
         """Put modules back whose successors could not be imported."""
@@ -88,6 +97,10 @@ class Package:
         for point in self._points:
             yield point.name, point.load
 
+    def unreached(self) -> Iterator[Unreached]:
+        """Yield nothing: an entry point says what is imported."""
+        return iter(())
+
     def restore(self, modules: Iterable[ModuleType]) -> None:
         """Put back those that nothing has replaced."""
         for module in modules:
@@ -123,18 +136,44 @@ class Folder:
                 del sys.modules[name]
 
     def imports(self) -> Iterator[tuple[str, Callable[[], ModuleType]]]:
-        """Yield each file and package that is not private."""
+        """Yield each file and package that is not private, and all that packages hold."""
         if not self._path.is_dir():
             yield self._path.name, _no_folder
             return
         parent = ModuleType(self._package)
         parent.__path__ = [str(self._path)]
         sys.modules[self._package] = parent
-        for path in sorted(self._path.iterdir()):
+        yield from self._imports_in(self._path, self._package)
+
+    def _imports_in(
+        self, folder: Path, package: str
+    ) -> Iterator[tuple[str, Callable[[], ModuleType]]]:
+        for path in _public(folder):
             is_package = (path / "__init__.py").is_file()
-            if path.name.startswith(("_", ".")) or not (path.suffix == ".py" or is_package):
+            if not (is_package or path.suffix == ".py"):
                 continue
-            yield path.name, _importer(f"{self._package}.{path.stem}")
+            name = f"{package}.{path.stem}"
+            imported: list[ModuleType] = []
+            yield str(path.relative_to(self._path)), _importer(name, imported)
+            if is_package and imported:
+                yield from self._imports_in(path, name)
+
+    def unreached(self) -> Iterator[Unreached]:
+        """Yield each file below a folder without `__init__.py` that decorates something."""
+        if self._path.is_dir():
+            yield from self._unreached_in(self._path)
+
+    def _unreached_in(self, folder: Path) -> Iterator[Unreached]:
+        for path in _public(folder):
+            if (path / "__init__.py").is_file():
+                yield from self._unreached_in(path)
+            elif path.is_dir():
+                for file in sorted(path.rglob("*.py")):
+                    if decorated := decorated_in(file):
+                        reasons = [
+                            (name, f"({file.name}:{line}) {_NO_INIT}") for name, line in decorated
+                        ]
+                        yield str(file.relative_to(self._path)), reasons
 
     def restore(self, modules: Iterable[ModuleType]) -> None:
         """Do nothing: generations have names of their own."""
@@ -154,8 +193,17 @@ def _no_folder() -> ModuleType:
     raise SidecypherError("there is no such folder")
 
 
-def _importer(name: str) -> Callable[[], ModuleType]:
-    return lambda: importlib.import_module(name)
+def _public(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.iterdir()) if not path.name.startswith(("_", "."))]
+
+
+def _importer(name: str, imported: list[ModuleType]) -> Callable[[], ModuleType]:
+    def import_module() -> ModuleType:
+        module = importlib.import_module(name)
+        imported.append(module)
+        return module
+
+    return import_module
 
 
 def _package_of(module: str) -> str:

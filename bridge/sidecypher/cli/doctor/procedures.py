@@ -22,7 +22,7 @@ def look_at_modules(subject: Subject) -> Finding:
         return error("; ".join(failed), "Correct them, or take them out of the folder.")
     warned = [f"`{each.module}`: {each.what}" for each in loaded.warnings]
     if warned:
-        return warn("; ".join(warned), "Take that out of the module's top level.")
+        return warn("; ".join(warned), "Correct that, or take it out of the module's top level.")
     return ok(f"{len(loaded.registry)} procedures and functions are found")
 
 
