@@ -1,6 +1,7 @@
 """The sidecar: everything put together, started and stopped in order."""
 
 import contextvars
+import faulthandler
 import gc
 import os
 import signal
@@ -66,6 +67,11 @@ ANSWER_SECONDS: Final = 1.0
 """How long cancelled calls may take to be answered: their bodies have `STOP_SECONDS` to let go."""
 
 _EXIT_SECONDS: Final = 1.0
+
+_LOOK_SECONDS: Final = 1.0
+"""How often a sidecar looks whether it hangs."""
+
+_STANDARD_ERROR: Final = 2
 
 END_SECONDS: Final = (
     LEAVE_SECONDS
@@ -262,6 +268,10 @@ class Sidecar:
         seconds = self._loop.silence()
         return f"it has not answered for {seconds:.0f} s" if seconds > SILENCE_SECONDS else None
 
+    def hangs(self) -> str | None:
+        """Return what is wrong where only a new process helps: the event loop or calls hang."""
+        return self._silent_loop() or self._stuck_bodies()
+
     def _tidy(self) -> None:
         """Do several times a second what no call waits for."""
         while not self._stopping.wait(TIDY_SECONDS):
@@ -323,8 +333,12 @@ def _log_modules(loaded: Loaded) -> None:
 def serve(settings: Settings) -> None:
     """Run a sidecar until SIGTERM or SIGINT; a second signal ends the process at once.
 
+    One that hangs for `hang_seconds` ends by itself, so that the supervisor, Docker or systemd
+    starts another one.
+
     Raises:
         SidecypherError: It cannot start.
+        SystemExit: It has hung.
     """
     configure_logging(settings.log_level, settings.log_format)
     sidecar = Sidecar(settings)
@@ -333,12 +347,37 @@ def serve(settings: Settings) -> None:
     gc.freeze()
     with Wakeup() as wakeup:
         sidecar.start()
-        while not wakeup.stop_requested:
-            wakeup.wait(None)
+        problem = _await_end(sidecar, wakeup, settings.hang_seconds)
         for number in STOP_SIGNALS:
             signal.signal(number, _end_at_once)
         sidecar.stop()
     _give_up_output()
+    if problem is not None:
+        raise SystemExit(1)
+
+
+def _await_end(sidecar: Sidecar, wakeup: Wakeup, hang_seconds: float) -> str | None:
+    """Wait for a signal to stop; return what is wrong if the sidecar hangs instead."""
+    if not hang_seconds:
+        while not wakeup.stop_requested:
+            wakeup.wait(None)
+        return None
+    well = time.monotonic()
+    try:
+        while not wakeup.stop_requested:
+            # C code that keeps the interpreter lets no Python run that could notice it. A thread
+            # without Python then writes where every other one is, and ends the process.
+            faulthandler.dump_traceback_later(hang_seconds, exit=True, file=_STANDARD_ERROR)
+            wakeup.wait(min(hang_seconds / 4, _LOOK_SECONDS))
+            problem = sidecar.hangs()
+            if problem is None:
+                well = time.monotonic()
+            elif time.monotonic() - well > hang_seconds:
+                logger().error("sidecar hangs", reason=problem)
+                return problem
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+    return None
 
 
 def _end_at_once(number: int, _frame: FrameType | None) -> None:

@@ -76,6 +76,8 @@ class Settings(BaseModel):
         run_dir: Folder where sidecar and plugin meet; empty means `run` in the home.
         max_line_bytes: Longest message, either way; the plugin reads the same variable.
         shutdown_seconds: How long calls in flight may take to end when the sidecar stops.
+        hang_seconds: How long a sidecar or the embedded Neo4j may hang until it is replaced; 0 is
+            for ever.
         worker_processes: Processes for `executor="process"` bodies; 0 refuses such procedures.
         worker_memory_mb: Memory a body in a worker process may use, in MiB.
         stream_lease_seconds: How long an open stream may wait for its next page to be asked for.
@@ -106,6 +108,7 @@ class Settings(BaseModel):
     run_dir: Path | None = None
     max_line_bytes: Annotated[int, Field(ge=1024, le=2**30)] = Limits.message_bytes
     shutdown_seconds: Annotated[float, Field(ge=0, le=300)] = 5.0
+    hang_seconds: Annotated[float, Field(ge=0, le=3600)] = 60.0
     worker_processes: Annotated[int, Field(ge=0, le=256)] = 2
     worker_memory_mb: Annotated[int, Field(ge=64, le=2**20)] = 1024
     stream_lease_seconds: Annotated[float, Field(ge=0.1, le=86_400)] = 60.0

@@ -1,4 +1,4 @@
-"""F37 and F38: what the supervisor keeps, on a disk that is full and while all of it stops."""
+"""F37, F38 and F41: what the supervisor does on a full disk, at the end, and with what hangs."""
 
 import contextlib
 import json
@@ -11,12 +11,13 @@ import psutil
 import pytest
 from fix_evidence import Caller
 from fix_server import up
-from fix_waiting import is_served, wait_until
+from fix_waiting import is_served, promised, wait_until
 
 from sidecypher.rendezvous import running_sidecars
 from sidecypher.runtime.process.state import read_state
 
 DISK = 512 * 2**20
+HANG_SECONDS = 5.0
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +49,9 @@ def full(disk):
 @pytest.fixture(scope="module")
 def installation_on_disk(disk):
     """An installation of two sidecars, on a disk of its own."""
-    with up(disk / "home", SIDECYPHER_SIDECARS="2", SIDECYPHER_SHUTDOWN_SECONDS="60") as server:
-        yield server
+    given = {"SIDECARS": "2", "SHUTDOWN_SECONDS": "60", "HANG_SECONDS": str(HANG_SECONDS)}
+    with up(disk / "home", **{f"SIDECYPHER_{name}": each for name, each in given.items()}) as found:
+        yield found
 
 
 @pytest.fixture(name="own")
@@ -85,6 +87,31 @@ def echoes(driver):
     return is_served(
         lambda: driver.execute_query("CALL test.echo('x') YIELD value").records[0]["value"] == "x"
     )
+
+
+@pytest.mark.parametrize("name", ["sidecar", "neo4j"])
+def test_what_is_frozen_is_replaced(own, name):
+    """SIGSTOP: a sidecar or Neo4j that answers nothing is replaced, and calls work again."""
+    before = processes(own)
+    before[name].suspend()
+    began = time.monotonic()
+
+    wait_until(lambda: not runs(before[name]), 60)
+    # Seven questions, each of which may take 2 s.
+    assert HANG_SECONDS <= time.monotonic() - began < promised(20)
+
+    wait_until(lambda: is_back(own, name, before[name]), 180)
+    with own.driver() as driver:
+        wait_until(lambda: echoes(driver))
+    others = before.keys() - {name}
+    assert {each: processes(own)[each] for each in others} == {
+        each: before[each] for each in others
+    }
+
+
+def is_back(server, name, before):
+    found = next(each for each in read_state(server.home).processes if each.name == name)
+    return found.status == "ready" and found.pid != before.pid
 
 
 def test_sidecars_come_back_on_a_full_disk(own, disk):

@@ -9,7 +9,7 @@ from sidecypher.rendezvous import Announcement
 from sidecypher.runtime import read_state
 from sidecypher.settings import Settings
 
-_READY_SECONDS: Final = 2.0
+_HEALTH_SECONDS: Final = 2.0
 
 
 def run_folder_of(settings: Settings) -> Path:
@@ -52,9 +52,24 @@ def ask(
 def is_ready(sidecar: Announcement) -> bool:
     """Tell whether a sidecar says that it is ready; that needs no token."""
     try:
-        return _send(sidecar, "GET", "/readyz", timeout=_READY_SECONDS).is_success
+        return _send(sidecar, "GET", "/readyz", timeout=_HEALTH_SECONDS).is_success
     except httpx.HTTPError:
         return False
+
+
+def is_live(sidecar: Announcement) -> bool:
+    """Tell whether a sidecar answers at all; that needs no token.
+
+    A connection that it accepts and cuts is an answer: strangers can make it cut connections, and
+    must not have it killed.
+    """
+    try:
+        _send(sidecar, "GET", "/livez", timeout=_HEALTH_SECONDS)
+    except (httpx.TimeoutException, httpx.ConnectError):
+        return False
+    except httpx.HTTPError:
+        return True
+    return True
 
 
 def _send(sidecar: Announcement, method: str, path: str, **more: Any) -> httpx.Response:

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from sidecypher.app import END_SECONDS
-from sidecypher.rendezvous import running_sidecars
+from sidecypher.cli.sidecars import is_live
+from sidecypher.rendezvous import Announcement, running_sidecars
 from sidecypher.runtime import (
     Installation,
     Javas,
@@ -20,6 +21,7 @@ from sidecypher.runtime import (
     load_lock,
 )
 from sidecypher.settings import Settings, load_settings
+from sidecypher.telemetry import configure_logging
 
 
 def supervise(
@@ -31,6 +33,7 @@ def supervise(
     It stays in the foreground; `up` starts it.
     """
     settings = load_settings({})
+    configure_logging(settings.log_level, settings.log_format)
 
     def plan() -> Iterator[ProcessSpec]:
         installation = Installation(load_lock(settings.lane), settings.cache_dir)
@@ -46,7 +49,7 @@ def supervise(
         for number in range(settings.sidecars):
             yield _sidecar(settings, number)
         server.prepare()
-        yield server.process(restart=True)
+        yield server.process(restart=True, hang_seconds=settings.hang_seconds)
 
     Supervisor(settings.home, plan).run()
 
@@ -56,6 +59,15 @@ def _sidecar(settings: Settings, number: int) -> ProcessSpec:
     name = f"sidecar-{number + 1}" if number else "sidecar"
     # Only the first one can have the ports that were asked for.
     ports = ("--port", "0", "--http-port", "0") if number else ()
+
+    def announced(pid: int) -> Announcement | None:
+        return next((each for each in running_sidecars(run_folder) if each.pid == pid), None)
+
+    def answers(pid: int) -> bool:
+        found = announced(pid)
+        # What cannot be asked is not killed for that.
+        return found is None or is_live(found)
+
     return ProcessSpec(
         name=name,
         argv=(sys.executable, "-P", "-m", "sidecypher", "serve", *ports),
@@ -63,7 +75,9 @@ def _sidecar(settings: Settings, number: int) -> ProcessSpec:
         env={**os.environ, "SIDECYPHER_RUN_DIR": str(run_folder)},
         log_file=settings.log_dir / f"{name}.log",
         restart=True,
-        ready=lambda pid: pid in {each.pid for each in running_sidecars(run_folder)},
+        ready=lambda pid: announced(pid) is not None,
+        answers=answers,
+        hang_seconds=settings.hang_seconds,
         stop_grace=settings.shutdown_seconds + END_SECONDS,
     )
 

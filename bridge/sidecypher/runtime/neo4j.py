@@ -21,6 +21,8 @@ _JVM_FLAGS = (
     "-Xms256m",
     "-Xmx512m",
     "-XX:+UseG1GC",
+    # A server that has lost an allocation goes on half-broken; its supervisor starts a whole one.
+    "-XX:+ExitOnOutOfMemoryError",
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--add-opens=java.base/java.io=ALL-UNNAMED",
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
@@ -135,11 +137,12 @@ class Neo4jServer:
         self._class_path_file.write_text(f'-cp\n"{self._class_path()}"\n', encoding="utf-8")
         self._set_first_password()
 
-    def process(self, *, restart: bool) -> ProcessSpec:
+    def process(self, *, restart: bool, hang_seconds: float = 0.0) -> ProcessSpec:
         """Describe the server's process for a supervisor.
 
         Args:
             restart: Whether it is started again when it ends.
+            hang_seconds: How long it may not answer until it is killed; 0 is for ever.
         """
         return ProcessSpec(
             name="neo4j",
@@ -148,6 +151,8 @@ class Neo4jServer:
             log_file=self.log_file,
             restart=restart,
             ready=self.answers,
+            answers=self._shakes_hands,
+            hang_seconds=hang_seconds,
             stops_last=True,
         )
 
@@ -156,6 +161,13 @@ class Neo4jServer:
         try:
             return self._bolt_answers() and (self.closed or self._http_answers())
         except (OSError, http.client.HTTPException):
+            return False
+
+    def _shakes_hands(self, _pid: int) -> bool:
+        """Ask for a Bolt handshake, which needs no password; at most 2 s."""
+        try:
+            return self._bolt_answers()
+        except OSError:
             return False
 
     def _bolt_answers(self) -> bool:

@@ -32,11 +32,18 @@ SUPERVISOR = """
     import functools, json, os, sys
     from pathlib import Path
     from sidecypher.runtime import Backoff, PortInUse, ProcessSpec, Supervisor
+    from sidecypher.telemetry import configure_logging
 
+    configure_logging("INFO", "json")
     home = Path(sys.argv[1])
 
     def names(file, pid):
         return file.exists() and json.loads(file.read_text())["pid"] == pid
+
+    def answers(name, pid):
+        with (home / "asked").open("a") as asked:
+            asked.write(name + " ")
+        return not (home / ("mute " + name)).exists()
 
     def plan():
         for child in json.loads(sys.argv[2]):
@@ -49,6 +56,8 @@ SUPERVISOR = """
                 restart=child["restart"],
                 ready=functools.partial(names, ready),
                 ready_timeout=child.get("ready_timeout", 20),
+                answers=functools.partial(answers, child["name"]),
+                hang_seconds=child.get("hang_seconds", 0),
                 stop_grace=child.get("stop_grace", 5),
                 stops_last=child.get("stops_last", False),
             )
@@ -325,6 +334,41 @@ def test_a_process_that_keeps_dying_is_started_again_and_again(home):
     mark.unlink()
 
     assert wait_until(lambda: one(home, "loop").status == "ready")
+
+
+def test_a_process_that_hangs_is_replaced(home):
+    """One that does not answer for its `hang_seconds` is killed, and the log says why."""
+    state = launch(home, child("hangs", hang_seconds=1), child("unasked"))
+    (home / "mute hangs").touch()
+    (home / "mute unasked").touch()
+
+    wait_until(lambda: one(home, "hangs").restarts == 1)
+    (home / "mute hangs").unlink()
+
+    again = wait_until(lambda: (now := one(home, "hangs")).status == "ready" and now)
+    assert again.pid != state.processes[0].pid
+    assert one(home, "unasked") == state.processes[1]
+    log = (home / "logs" / "supervisor.log").read_text()
+    assert '"process": "hangs", "reason": "did not answer for 1 s"' in log
+
+
+def test_a_process_that_answers_again_in_time_is_left_alone(home):
+    """Only questions in a row count: pauses shorter than `hang_seconds` end nothing."""
+    state = launch(home, child("slow", hang_seconds=3))
+    asked = home / "asked"
+
+    def asked_again(times):
+        before = len(asked.read_text())
+        wait_until(lambda: len(asked.read_text()) >= before + times * len("slow "))
+
+    wait_until(asked.exists)
+    for _ in range(3):
+        (home / "mute slow").touch()
+        asked_again(3)
+        (home / "mute slow").unlink()
+        asked_again(2)
+
+    assert one(home, "slow") == state.processes[0]
 
 
 def test_the_end_of_a_process_without_restart_ends_all(home):

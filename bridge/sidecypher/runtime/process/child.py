@@ -16,6 +16,7 @@ from sidecypher.runtime.process.spec import (
     sweep_session,
 )
 from sidecypher.runtime.process.state import ProcessState, Status
+from sidecypher.telemetry import logger
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class Child:
         self._log_mark = 0
         self._wait = 0.0
         self._due = 0.0
+        self._ask_at = 0.0
+        self._unanswered = 0
 
     @property
     def state(self) -> ProcessState:
@@ -110,16 +113,36 @@ class Child:
             self._lost(f"ended with exit code {exit_code}")
         elif self.status == "starting":
             self._await_ready(self._process.pid, now)
+        elif self.spec.hang_seconds and now >= self._ask_at:
+            self._ask(self._process, now)
 
     def _await_ready(self, pid: int, now: float) -> None:
         if self._is_ready(pid):
             self.status = "ready"
             self._was_ready = True
+            self._unanswered = 0
+            self._ask_at = now + self._ask_seconds
         elif now - self._launched_at > self.spec.ready_timeout:
             process = self.process
             if process is not None:
                 end_processes({process: self.spec.stop_grace})
             self._lost(f"was not ready within {self.spec.ready_timeout:g} s")
+
+    @property
+    def _ask_seconds(self) -> float:
+        return max(self.spec.hang_seconds / _QUESTIONS, _READY_POLL)
+
+    def _ask(self, process: subprocess.Popen[bytes], now: float) -> None:
+        self._ask_at = now + self._ask_seconds
+        if self.spec.answers(process.pid):
+            self._unanswered = 0
+            return
+        self._unanswered += 1
+        # Counted, not measured: a machine that was suspended has asked nothing meanwhile. The first
+        # question without an answer may come right after the hang has begun.
+        if self._unanswered > _QUESTIONS:
+            end_processes({psutil.Process(process.pid): 0.0})
+            self._lost(f"did not answer for {self.spec.hang_seconds:g} s")
 
     def _is_ready(self, pid: int) -> bool:
         try:
@@ -131,7 +154,7 @@ class Child:
     def _lost(self, what: str, hint: str = "") -> None:
         if self._process is not None:
             sweep_session(self._process.pid)
-        self._process = None
+        self._forget()
         if not (self.spec.restart and self._was_ready):
             self.status = "failed"
             raise ServerFailed(
@@ -142,6 +165,7 @@ class Child:
                     "log_tail": log_tail(self.spec.log_file, self._log_mark),
                 },
             )
+        logger().warning("process restarts", process=self.spec.name, reason=what)
         now = time.monotonic()
         self._wait = self._backoff.next(self._wait, now - self._launched_at)
         self._due = now + self._wait
@@ -149,18 +173,27 @@ class Child:
 
     def stopped(self) -> None:
         """Forget the process: it has ended, or cannot be ended."""
-        self._process = None
+        self._forget()
         self.status = "stopped"
+
+    def _forget(self) -> None:
+        if self._process is not None:
+            # Otherwise Popen takes a process that psutil has collected for one that runs.
+            self._process.poll()
+        self._process = None
 
     @property
     def patience(self) -> float | None:
         """Seconds until it must be looked after again; None when only its end matters."""
         if self._process is None:
             return max(0.0, self._due - time.monotonic())
-        return _READY_POLL if self.status == "starting" else None
+        if self.status == "starting":
+            return _READY_POLL
+        return max(0.0, self._ask_at - time.monotonic()) if self.spec.hang_seconds else None
 
 
 _READY_POLL = 0.05  # seconds between two questions whether a process is ready
+_QUESTIONS = 6  # how often a ready process is asked within its `hang_seconds`
 
 
 def _create_time(pid: int) -> float:

@@ -44,6 +44,9 @@ class ProcessSpec:
         restart: Whether it is started again when it ends; if not, its end stops everything.
         ready: Asked with the process's pid, again and again, until it says true.
         ready_timeout: Seconds it may take until it is ready.
+        answers: Asked with the pid of a process that was ready, again and again; it must not take
+            longer than a few seconds.
+        hang_seconds: How long `answers` may say false until the process is killed; 0 is for ever.
         stop_grace: Seconds between SIGTERM and SIGKILL.
         stops_last: Whether it is stopped only when all others have ended, because they use it
             until then.
@@ -56,6 +59,8 @@ class ProcessSpec:
     restart: bool
     ready: Callable[[int], bool]
     ready_timeout: float = READY_SECONDS
+    answers: Callable[[int], bool] = bool
+    hang_seconds: float = 0.0
     stop_grace: float = 10.0
     stops_last: bool = False
 
