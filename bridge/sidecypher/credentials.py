@@ -53,10 +53,14 @@ def load_credentials(folder: Path) -> Credentials:
         RunFolderError: The folder cannot be used, or a file in it is damaged.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _check_owner(folder)
         folder.chmod(0o700)
         # Several sidecars may start at once, and all of them must show the same certificate.
         with run_folder_lock(folder):
+            for name in ("token", "http-token", "key.pem", "certificate.pem"):
+                if (folder / name).exists():
+                    _check_owner(folder / name)
             return _load(folder)
     except ssl.SSLError:
         raise RunFolderError(
@@ -68,6 +72,15 @@ def load_credentials(folder: Path) -> Credentials:
             f"The run folder cannot be used: {error.strerror}",
             hint="Choose another home with `--home` or SIDECYPHER_HOME.",
         ) from None
+
+
+def _check_owner(path: Path) -> None:
+    """Refuse what another account has made: it could replace that at any time."""
+    if path.lstat().st_uid != os.geteuid():
+        raise RunFolderError(
+            f"The run folder cannot be used: `{path.name}` belongs to another account",
+            hint="Choose another home with `--home` or SIDECYPHER_HOME.",
+        )
 
 
 def run_folder_lock(folder: Path) -> AbstractContextManager[None]:

@@ -13,12 +13,13 @@ from typing import Any, Final, Literal, TextIO
 import structlog
 from opentelemetry.trace import Span, Tracer
 from prometheus_client import CollectorRegistry, Counter, Gauge
-from structlog.typing import FilteringBoundLogger
+from structlog.typing import EventDict, FilteringBoundLogger
 
 from sidecypher import tracing
 from sidecypher.errors import SidecypherError, UnknownProcedure, sendable
 from sidecypher.failed_calls import FailedCall, FailedCalls
 from sidecypher.metrics import CallMetrics, GraphSize, PluginFailures, Series
+from sidecypher.terminal import visible
 from sidecypher.tracing import CallFacts
 
 LogFormat = Literal["json", "console"]
@@ -70,6 +71,8 @@ def configure_logging(level: str, log_format: LogFormat) -> None:
     )
     structlog.configure(
         processors=[
+            # JSON escapes control characters by itself.
+            *([] if log_format == "json" else [_visible_values]),
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             renderer,
@@ -78,6 +81,12 @@ def configure_logging(level: str, log_format: LogFormat) -> None:
         logger_factory=structlog.PrintLoggerFactory(file=_Forgiving(sys.stderr)),
         cache_logger_on_first_use=True,
     )
+
+
+def _visible_values(_logger: object, _method: str, values: EventDict) -> EventDict:
+    return {
+        name: visible(value) if isinstance(value, str) else value for name, value in values.items()
+    }
 
 
 def logger() -> FilteringBoundLogger:

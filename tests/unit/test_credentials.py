@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from sidecypher.credentials import load_credentials, write_private
+from sidecypher.errors import RunFolderError
 
 
 def mode(path):
@@ -46,6 +47,28 @@ def test_files_and_folder_are_private(run_dir, open_umask):
         "sidecars.lock": 0o600,
         "token": 0o600,
     }
+
+
+def test_a_run_folder_of_another_account_is_refused(run_dir, monkeypatch):
+    """Its owner could put a certificate and a token of their own there, and be the sidecar."""
+    run_dir.mkdir(parents=True)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+
+    with pytest.raises(RunFolderError, match="`run` belongs to another account"):
+        load_credentials(run_dir)
+
+    assert list(run_dir.iterdir()) == []
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file to somebody else")
+@pytest.mark.parametrize("name", ["token", "http-token", "key.pem", "certificate.pem"])
+def test_a_secret_of_another_account_is_refused(run_dir, name):
+    """Who owns it knows what it holds."""
+    load_credentials(run_dir)
+    os.chown(run_dir / name, 12345, -1)
+
+    with pytest.raises(RunFolderError, match=f"`{name}` belongs to another account"):
+        load_credentials(run_dir)
 
 
 def test_a_folder_that_others_could_enter_is_closed(run_dir):

@@ -227,6 +227,17 @@ def test_lines_below_the_level_are_left_out(capsys):
     assert shown.out == ""
 
 
+def test_nothing_that_is_logged_commands_a_terminal(capsys):
+    """What a body logs may come from anywhere, with control characters for who reads it."""
+    configure_logging("INFO", "console")
+
+    logger().info("title \x1b]52;c;eA==\x07", found="\x9b2J\r")
+
+    printed = capsys.readouterr().err
+    assert "title ?]52;c;eA==?" in printed
+    assert "found=?2J?" in printed
+
+
 def test_the_console_format_is_for_people(capsys):
     """The console format is no JSON, and without a terminal it has no colours."""
     configure_logging("INFO", "console")

@@ -7,16 +7,29 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from typing import Any, Final
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from sidecypher.errors import SidecypherError
 from sidecypher.runtime.download import Progress as OnBytes
+from sidecypher.terminal import visible
 
-results: Final = Console()
-notes: Final = Console(stderr=True, highlight=False)
+
+class _Console(Console):
+    """Prints text of graphs, logs and GitHub, which must not reach the terminal as commands."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else visible(text), style, control)
+
+
+results: Final = _Console()
+notes: Final = _Console(stderr=True, highlight=False)
 
 
 @contextmanager

@@ -122,8 +122,13 @@ def install_plugin(
     # Neo4j itself is wanted where it will start, here or for the check.
     starts = check or destination is None
     installation = fetch_jars(settings) if starts else fetch_api_jars(settings)
-    destination = destination or plugin_jar(settings)
-    destination.parent.mkdir(parents=True, exist_ok=True)
+    if destination is None:
+        destination = plugin_jar(settings)
+        # Who can write into one of these has code run in Neo4j.
+        for folder in (settings.home, settings.home / "neo4j", destination.parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    else:
+        destination.parent.mkdir(parents=True, exist_ok=True)
     return build_plugin(loaded, installation, jdk, destination, check=check)
 
 
