@@ -4,12 +4,15 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, LiteralString
+from zoneinfo import ZoneInfo
 
 from sidecypher.errors import CypherError, Neo4jUnavailable
 from sidecypher.threads import in_thread
+from sidecypher.types.temporal import FixedZone
 
 if TYPE_CHECKING:
     import neo4j
@@ -115,7 +118,7 @@ class BoltConnection:
         try:
             driver = self._opened(address)
             with driver.session() as session:
-                found = session.run(neo4j.Query(cypher, timeout=seconds), params)
+                found = session.run(neo4j.Query(cypher, timeout=seconds), _fixed(params))
                 records = [record.data() for record in found]
         except AuthError:
             raise self._refuse(address) from None
@@ -238,6 +241,26 @@ class BoltClient:
         """Close all connections."""
         for connection in self._all:
             connection.close()
+
+
+def _fixed(value: Any) -> Any:
+    """Return a value with the zone's id and offset in place of each `ZoneInfo`.
+
+    The driver gives a `ZoneInfo` a datetime that is none of Python's; it reads its memory as one,
+    which may end the process.
+    """
+    match value:
+        case datetime(tzinfo=ZoneInfo() as zone):
+            offset = value.utcoffset() or timedelta()
+            return value.replace(
+                tzinfo=FixedZone(zone.key, offset) if zone.key else timezone(offset)
+            )
+        case Mapping():
+            return {name: _fixed(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_fixed(each) for each in value]
+        case _:
+            return value
 
 
 def _refusal() -> Neo4jUnavailable:

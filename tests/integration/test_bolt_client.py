@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import subprocess
+import sys
 import time
 from types import SimpleNamespace
 from urllib.parse import urlsplit
@@ -251,3 +253,34 @@ def waiting_for_lock(transaction):
         cypher=WRITE_HELD,
     )
     return found.data() != []
+
+
+_OF_ZONES = """
+import asyncio, sys
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+from sidecypher import BoltClient
+
+async def main(uri, password):
+    client = BoltClient(lambda: (uri, ("neo4j", password)))
+    first = datetime(2026, 7, 1, 12, tzinfo=ZoneInfo("Europe/Berlin"))
+    for zone in ["Europe/Berlin", "Asia/Tokyo", "America/New_York"]:
+        for day in range(20):
+            at = (first + timedelta(days=9 * day)).astimezone(ZoneInfo(zone))
+            statement = "WITH $at.at[0] AS a RETURN a.epochSeconds AS seconds, a.timezone AS zone"
+            [row] = await client.run(statement, at={"at": [at]})
+            assert row == {"seconds": at.timestamp(), "zone": zone}, row
+    client.stop()
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def test_datetimes_with_a_named_zone_keep_it(server):
+    """The driver alone would end the process by SIGSEGV for some of them."""
+    arguments = [server.facts["bolt"], server.password]
+    done = subprocess.run(
+        [sys.executable, "-c", _OF_ZONES, *arguments], capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")

@@ -20,6 +20,7 @@ from sidecypher_procedures.github.redaction import redacted
 from sidecypher_procedures.rules.detector import read_text
 from sidecypher_procedures.rules.extractor import extract
 from sidecypher_procedures.rules.extractor.statements import MAX_SENTENCE
+from sidecypher_procedures.rules.model import Scope
 from sidecypher_procedures.rules.retrieval.bounds import Bounds
 from sidecypher_procedures.rules.retrieval.phrases import find_phrases
 from sidecypher_procedures.rules.texts import listen
@@ -98,7 +99,7 @@ TEXTS = [
 ]
 READERS = {
     "extract": extract,
-    "listen": lambda text: listen("ann", {"text": text, "artifactDelta": text}),
+    "listen": lambda text: listen(Scope("ann", "global"), {"text": text, "artifactDelta": text}),
     "read_text": read_text,
     "find_phrases": lambda text: find_phrases(text, Bounds()),
     "closed_issues": lambda text: closed_issues(text, "o/r", "https://github.com/o/r"),

@@ -11,11 +11,13 @@ from sidecypher_procedures.rules.inputs import (
     SNIPPET_CHARACTERS,
     ExtractionInput,
     RuleInput,
+    read_scope,
 )
+from sidecypher_procedures.rules.model import Scope
 from sidecypher_procedures.rules.texts import OTHER_WORDS, OWN_WORDS, Heard, LeftOut, listen
 
 INPUT_KEYS: Final = (
-    *("user", "sessionId", "artifactId"),
+    *("user", "scope", "scopeId", "sessionId", "artifactId"),
     *("text", "userMessage", "assistantMessage", "artifactDelta"),
     *("entities", "relations", "rules", "extraction"),
 )
@@ -55,12 +57,14 @@ class Findings:
         """
         given = _Given.parse(values)
         if given.found is not None:
-            return cls(given.user, given.extraction, *given.found)
-        heard = listen(given.user, given.texts)
+            return cls(given.scope.user, given.extraction, *given.found)
+        heard = listen(given.scope, given.texts)
         extraction = given.extraction
         if extraction.raw_snippet is None:
             extraction = _quoting(extraction, heard)
-        return cls(given.user, extraction, heard.concepts, heard.facts, heard.rules, heard.left_out)
+        return cls(
+            given.scope.user, extraction, heard.concepts, heard.facts, heard.rules, heard.left_out
+        )
 
     @property
     def all_concepts(self) -> list[Concept]:
@@ -88,7 +92,7 @@ def check_input(values: Mapping[str, Any], *, is_extracted: bool) -> None:
 class _Given:
     """The MAP `input`, checked: what was found comes with it, or is in its texts."""
 
-    user: str
+    scope: Scope
     texts: dict[str, str]
     extraction: ExtractionInput
     found: _Found | None
@@ -96,7 +100,7 @@ class _Given:
     @classmethod
     def parse(cls, values: Mapping[str, Any], *, is_extracted: bool = False) -> Self:
         fields = Fields(values, "input", INPUT_KEYS, InvalidInput)
-        user = fields.required_text("user")
+        scope = read_scope(fields, fields.text("sessionId"))
         given = [name for name in ("entities", "relations", "rules") if name in fields]
         if given and is_extracted:
             raise fields.refuse(
@@ -120,7 +124,7 @@ class _Given:
             # Where it was found, only its finder knows.
             said = "\n".join(filter(None, texts.values()))[:SNIPPET_CHARACTERS]
             extraction = replace(extraction, raw_snippet=extraction.raw_snippet or said or None)
-        return cls(user, texts, extraction, _read(fields, user) if given else None)
+        return cls(scope, texts, extraction, _read(fields, scope) if given else None)
 
 
 def _extraction(fields: Fields, default: Mapping[str, str]) -> ExtractionInput:
@@ -134,10 +138,10 @@ def _quoting(extraction: ExtractionInput, heard: Heard) -> ExtractionInput:
     return replace(extraction, raw_snippet=heard.snippet or None, source_span=span)
 
 
-def _read(fields: Fields, user: str) -> _Found:
-    concepts = [_concept(user, each) for each in _few(fields, "entities")]
-    facts = [_fact(user, each) for each in _few(fields, "relations")]
-    return concepts, facts, [_rule(user, each) for each in _few(fields, "rules")]
+def _read(fields: Fields, scope: Scope) -> _Found:
+    concepts = [_concept(scope.user, each) for each in _few(fields, "entities")]
+    facts = [_fact(scope.user, each) for each in _few(fields, "relations")]
+    return concepts, facts, [_rule(scope, each) for each in _few(fields, "rules")]
 
 
 def _few(fields: Fields, name: str) -> list[dict[str, Any]]:
@@ -157,9 +161,12 @@ def _fact(user: str, values: Mapping[str, Any]) -> Fact:
     return Fact(Concept(user, _name(fields, "from")), kind, Concept(user, _name(fields, "to")))
 
 
-def _rule(user: str, values: Mapping[str, Any]) -> RuleInput:
-    rule = RuleInput.parse({"user": user, **values})
-    if rule.scope.user != user:
+def _rule(scope: Scope, values: Mapping[str, Any]) -> RuleInput:
+    """Check a rule that was found; it holds in the scope of the input unless it names its own."""
+    where = {"scope": scope.kind, "scopeId": values.get("scopeId") or scope.id}
+    default = where if values.get("scope") is None else {}
+    rule = RuleInput.parse({"user": scope.user, **values, **default})
+    if rule.scope.user != scope.user:
         raise InvalidInput(
             "A rule is of another user than the input", hint="Leave `user` of the rule out."
         )

@@ -79,7 +79,7 @@ class RuleInput:
         fields = Fields(values, "rule", RULE_KEYS, InvalidRule)
         marker: Marker = fields.choice("temporalMarker", Marker, "current")
         reading = _read_rule(fields, marker)
-        scope = _read_scope(fields)
+        scope = read_scope(fields)
         if _bytes(reading.value) > _LONGEST_VALUE:
             raise fields.refuse("is too long in its normal form", "Say it in fewer words.")
         if _bytes(scope.user, scope.kind, scope.id, reading.slot, reading.value) > _LONGEST_ENTRY:
@@ -149,12 +149,18 @@ def parse_scope(user: str, kind: str, identifier: str) -> Scope:
         InvalidRule: The scope is unknown, or lacks an id or has one too many.
     """
     values = {"user": user, "scope": kind, "scopeId": identifier}
-    return _read_scope(Fields(values, "scope", tuple(values), InvalidRule))
+    return read_scope(Fields(values, "scope", tuple(values), InvalidRule))
 
 
-def _read_scope(fields: Fields) -> Scope:
+def read_scope(fields: Fields, session: str = "") -> Scope:
+    """Return the scope that a MAP names by `user`, `scope` and `scopeId`.
+
+    Args:
+        fields: The MAP.
+        session: The session that is meant by `session` without a `scopeId`.
+    """
     kind: ScopeKind = fields.choice("scope", ScopeKind, "global")
-    identifier = fields.text("scopeId")
+    identifier = fields.text("scopeId") or (session if kind == "session" else "")
     if kind == "global" and identifier:
         raise fields.refuse("is global and has a `scopeId`", "Leave one of the two out.")
     if kind != "global" and not identifier:

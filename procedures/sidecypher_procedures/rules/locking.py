@@ -11,15 +11,16 @@ from typing import Final
 from sidecypher import Context
 from sidecypher_procedures.rules.model import Scope
 
+# One SET for both: a second one that reads the node would make writers wait for each other.
 _LOCK: Final = """
     MERGE (s:RuleScope {key: $key})
     ON CREATE SET s.user = $user, s.scope = $scope, s.scopeId = $scopeId
-    SET s.rev = coalesce(s.rev, 0) + 1
     WITH s, datetime.realtime() AS clock
-    SET s.recordedAt = CASE
-        WHEN s.recordedAt >= clock THEN s.recordedAt + duration({milliseconds: 1})
-        ELSE clock
-    END
+    SET s.rev = coalesce(s.rev, 0) + 1,
+        s.recordedAt = CASE
+            WHEN s.recordedAt >= clock THEN s.recordedAt + duration({milliseconds: 1})
+            ELSE clock
+        END
     RETURN s.rev AS rev, datetime.transaction() AS now, s.recordedAt AS recordedAt
 """
 

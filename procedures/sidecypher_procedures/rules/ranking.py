@@ -151,30 +151,40 @@ def ranked(contenders: Iterable[Contender], strategy: Strategy) -> list[Contende
 
     Confirmed ones come first, the latest confirmation foremost; then strict ones, the earliest
     foremost; then the others by the strategy. In a tie what is negated comes before what is not,
-    then the smaller id.
+    then what was recorded later; earlier where the earliest is foremost.
     """
     # Sorting is stable, also in reverse: a tie keeps this order.
-    eligible = sorted((each for each in contenders if each.phase == "eligible"), key=_tie)
+    eligible = _tied((each for each in contenders if each.phase == "eligible"), latest_first=True)
     confirmed = [(each.confirmed_at, each) for each in eligible if each.confirmed_at is not None]
     confirmed.sort(key=lambda pair: pair[0], reverse=True)
     unconfirmed = [each for each in eligible if each.confirmed_at is None]
-    strict = [each for each in unconfirmed if each.strict]
-    strict.sort(key=lambda each: each.first_since)
+    strict = _earliest_first(each for each in unconfirmed if each.strict)
     others = [each for each in unconfirmed if not each.strict]
     return [each for _, each in confirmed] + strict + _by_strategy(others, strategy)
 
 
 def _by_strategy(contenders: list[Contender], strategy: Strategy) -> list[Contender]:
     if strategy == "user-confirmation":
-        return sorted(contenders, key=lambda each: each.first_since)
+        return _earliest_first(contenders)
     recent = sorted(contenders, key=lambda each: each.assertion.since, reverse=True)
     if strategy == "negated-overrides":
         recent.sort(key=lambda each: not each.negative)
     return recent
 
 
-def _tie(contender: Contender) -> tuple[bool, str]:
-    return not contender.negative, contender.rule.rule_id
+def _earliest_first(contenders: Iterable[Contender]) -> list[Contender]:
+    return sorted(_tied(contenders, latest_first=False), key=lambda each: each.first_since)
+
+
+def _tied(contenders: Iterable[Contender], *, latest_first: bool) -> list[Contender]:
+    """Order contenders of one `since`, such as the rules of one transaction."""
+    ordered = sorted(contenders, key=lambda each: each.rule.rule_id)
+    if latest_first:
+        ordered.sort(key=lambda each: each.assertion.recorded_at, reverse=True)
+    else:
+        ordered.sort(key=lambda each: each.rule.first_recorded)
+    ordered.sort(key=lambda each: not each.negative)
+    return ordered
 
 
 def _latest(assertion: Assertion) -> tuple[object, ...]:

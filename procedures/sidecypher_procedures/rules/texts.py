@@ -51,13 +51,13 @@ class Heard:
     span: Span | None = None
 
 
-def listen(user: str, texts: Mapping[str, str]) -> Heard:
+def listen(scope: Scope, texts: Mapping[str, str]) -> Heard:
     """Find concepts, facts and rules in texts, without a model.
 
     Only what the user said gives rules; every text gives concepts and facts.
 
     Args:
-        user: Who said it.
+        scope: Who said it, and where the rules in it hold.
         texts: What was said, by the keys of the input of `rules.remember`.
     """
     heard, said = Heard(), ""
@@ -72,9 +72,9 @@ def listen(user: str, texts: Mapping[str, str]) -> Heard:
         found = extract(text)
         if name in OWN_WORDS:
             stated = [each for each in found.rules if each.temporal_marker != "future"]
-            heard.rules += [_rule(user, each) for each in stated]
+            heard.rules += [_rule(scope, each) for each in stated]
             of_rules += _moved(stated, place)
-        _note(heard, user, found, own=name in OWN_WORDS)
+        _note(heard, scope.user, found, own=name in OWN_WORDS)
         of_facts += _moved(found.relations, place)
         of_names += _moved(found.entities, place)
     heard.snippet, heard.span = excerpt(said, of_rules or of_facts or of_names)
@@ -121,9 +121,9 @@ def _moved(found: Sequence[Statement | Relation | Entity], place: int) -> list[S
     return [(each.span[0] + place, each.span[1] + place) for each in found]
 
 
-def _rule(user: str, found: Statement) -> RuleInput:
+def _rule(scope: Scope, found: Statement) -> RuleInput:
     return RuleInput(
-        scope=Scope(user, "global"),
+        scope=scope,
         reading=found.reading,
         text=found.text,
         marker=found.temporal_marker,

@@ -3,6 +3,8 @@
 import gc
 import logging
 import socket
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -331,3 +333,34 @@ def other_transactions(session):
         "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery CONTAINS 'rules.add' "
         "AND NOT currentQuery STARTS WITH 'SHOW' RETURN currentQuery"
     ).data()
+
+
+_OF_ZONES = """
+import sys
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+from sidecypher_procedures.rules.client import ClientSettings, MemoryClient
+
+uri, password, user = sys.argv[1:]
+first = datetime(2026, 7, 1, 12, tzinfo=ZoneInfo("Europe/Berlin"))
+settings = ClientSettings(mode="REQUIRED", uri=uri, password=password, timeout=10)
+with MemoryClient(settings) as memory:
+    memory.add({"user": user, "text": "formal tone", "since": first}, {"method": "rule"})
+    for zone in ["Europe/Berlin", "Asia/Tokyo", "America/New_York"]:
+        for day in range(20):
+            now = (first + timedelta(days=9 * day)).astimezone(ZoneInfo(zone))
+            memory.context({"user": user}, {"now": now})
+    [row] = memory.read("MATCH (:User)-[p:PREFERS]->() RETURN $at + [p.since] AS at", at=[first])
+    print(*(each.astimezone(UTC).isoformat() for each in row["at"]))
+"""
+
+
+def test_datetimes_with_a_named_zone_are_taken(server, rules):
+    """The driver alone would end the process by SIGSEGV for some of them."""
+    arguments = [server.facts["bolt"], server.password, rules.user]
+    done = subprocess.run(
+        [sys.executable, "-c", _OF_ZONES, *arguments], capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == ["2026-07-01T10:00:00+00:00"] * 2

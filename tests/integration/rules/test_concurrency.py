@@ -34,6 +34,33 @@ def test_parallel_writers_of_opposite_rules_leave_one_active(driver, new_user):
             user.session.run("MATCH (n) DETACH DELETE n").consume()
 
 
+def test_writers_of_one_scope_wait_for_each_other_without_deadlocks(driver, rules):
+    """Each gets its turn, and records a later instant than the one before it."""
+    with ThreadPoolExecutor(8) as pool:
+        writing = [
+            pool.submit(_write_once, driver, rules.user, ["formal tone", "casual tone"][number % 2])
+            for number in range(100)
+        ]
+        failed = [str(each.exception()) for each in writing if each.exception()]
+
+    assert failed == []
+    recorded = rules.session.run(
+        "MATCH (:User {id: $user})-[p:PREFERS]->(:StyleRule) RETURN p.recordedAt", user=rules.user
+    ).value()
+    [(rev, last)] = rules.session.run(
+        "MATCH (s:RuleScope {user: $user}) RETURN s.rev, s.recordedAt", user=rules.user
+    ).values()
+    assert len(set(recorded)) == 100
+    assert (rev, last) == (100, max(recorded))
+
+
+def _write_once(driver, user, text):
+    with driver.session() as session:
+        session.run(
+            "CALL rules.add($rule, {method: 'rule'})", rule={"user": user, "text": text}
+        ).consume()
+
+
 def _write(driver, user, text):
     """Write as an application does: a managed transaction, that tries again after a deadlock."""
     with driver.session() as session:

@@ -149,3 +149,57 @@ def test_input_that_cannot_be_used_is_refused(rules, values, code, told):
 
     assert told in caught.value.message
     assert count(rules, "(n)") == 0
+
+
+SAID = "Always use a casual tone."
+
+
+@pytest.mark.parametrize(
+    ("given", "scope", "scope_id"),
+    [
+        ({"sessionId": "s1"}, "global", ""),
+        ({"sessionId": "s1", "scope": "session"}, "session", "s1"),
+        ({"sessionId": "s1", "scope": "session", "scopeId": "s2"}, "session", "s2"),
+        ({"scope": "project", "scopeId": "p1"}, "project", "p1"),
+    ],
+)
+def test_rules_in_a_text_hold_in_the_scope_of_the_input(rules, given, scope, scope_id):
+    """A rule of a session or project is neither seen nor followed anywhere else."""
+    rules.add("formal tone", 1)
+    remember(rules, userMessage=SAID, **given)
+    statuses = {
+        text: status for text, (status, _) in rules.standings(scope, scope_id, now=1e9).items()
+    }
+    elsewhere = rules.standings("session", "other", now=1e9)
+
+    assert statuses[SAID.rstrip(".")] == "active"
+    assert statuses["formal tone"] == ("contested" if scope == "global" else "shadowed")
+    if scope != "global":
+        assert elsewhere["formal tone"] == ("active", "recency")
+
+
+def test_rules_that_were_found_may_name_another_scope(rules):
+    """The scope of the input is for those that name none."""
+    found = [{"text": "formal tone"}, {"text": "use tabs", "scope": "global"}]
+    remember(rules, rules=found, scope="project", scopeId="p1", extraction=LLM)
+
+    stated = rules.session.run(
+        "MATCH (r:StyleRule {user: $user}) RETURN r.text, r.scope, r.scopeId ORDER BY r.text",
+        user=rules.user,
+    ).values()
+    assert stated == [["formal tone", "project", "p1"], ["use tabs", "global", ""]]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"scope": "session"},
+        {"scope": "project", "sessionId": "s1"},
+        {"scopeId": "p1"},
+        {"scope": "team", "scopeId": "t1"},
+    ],
+)
+def test_a_scope_that_cannot_be_used_is_refused(rules, given):
+    """Nothing is written to another scope than the one that was meant."""
+    with pytest.raises(ClientError, match="SC-806"):
+        remember(rules, userMessage=SAID, **given)

@@ -390,3 +390,50 @@ def test_a_refusal_in_odd_words_is_a_rule_of_its_own(rules, text):
 
     assert row["created"]
     assert text in rules.standings()
+
+
+def test_of_rules_of_one_transaction_the_last_said_holds(driver, new_user):
+    """They begin at the same instant; what was recorded last is the most recent, now and later."""
+    users = [new_user() for _ in range(20)]
+    rows = driver.execute_query(
+        """
+        UNWIND $users AS user
+        UNWIND ['formal tone', 'casual tone'] AS text
+        CALL rules.add({user: user, text: text}, {method: 'rule'}) YIELD status
+        RETURN text, status
+        """,
+        users=[each.user for each in users],
+    ).records
+
+    assert {(row["text"], row["status"]) for row in rows} == {
+        ("formal tone", "active"),
+        ("casual tone", "active"),
+    }
+    for user in users:
+        assert user.standings(now=1e9) == {
+            "casual tone": ("active", "recency"),
+            "formal tone": ("contested", "recency"),
+        }
+        [first] = user.session.run(
+            "MATCH (:User {id: $user})-[p:PREFERS]->(:StyleRule {text: 'formal tone'}) "
+            "RETURN p.recordedAt",
+            user=user.user,
+        ).value()
+        assert user.standings(now=1e9, known=first) == {"formal tone": ("active", "recency")}
+
+
+def test_of_strict_rules_of_one_transaction_the_first_said_holds(driver, new_user):
+    """The earliest strict rule is foremost, also in a tie."""
+    users = [new_user() for _ in range(20)]
+    driver.execute_query(
+        """
+        UNWIND $users AS user
+        UNWIND ['formal tone', 'casual tone'] AS text
+        CALL rules.add({user: user, text: text, strict: true}, {method: 'rule'}) YIELD status
+        RETURN text, status
+        """,
+        users=[each.user for each in users],
+    )
+
+    for user in users:
+        assert user.standings(now=1e9)["formal tone"][0] == "active"

@@ -8,9 +8,12 @@ import asyncio
 import re
 import socket
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import suppress
+from datetime import datetime, timedelta, timezone
 from typing import Any, Final, LiteralString
+from zoneinfo import ZoneInfo
 
 import neo4j
 from neo4j.exceptions import DriverError, Neo4jError
@@ -127,7 +130,7 @@ class Connection:
     ) -> list[dict[str, Any]]:
         @neo4j.unit_of_work(timeout=seconds)
         async def work(tx: neo4j.AsyncManagedTransaction) -> list[dict[str, Any]]:
-            result = await tx.run(statement, parameters)
+            result = await tx.run(statement, _with_offsets(parameters))
             return [_native(record.data()) async for record in result]
 
         was_reached, self._is_reached = self._is_reached, False
@@ -174,6 +177,22 @@ def _error_of(error: Exception) -> Exception:
     return MemoryUnavailable(
         f"The memory cannot be used: {reason}", retryable=True, details={"reason": reason}
     )
+
+
+def _with_offsets(value: Any) -> Any:
+    """Return a value with the offset of each `ZoneInfo`, by which the driver may end the process.
+
+    The driver gives the zone a datetime that is none of Python's, whose memory it reads as one.
+    """
+    match value:
+        case datetime(tzinfo=ZoneInfo()):
+            return value.replace(tzinfo=timezone(value.utcoffset() or timedelta()))
+        case Mapping():
+            return {name: _with_offsets(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_with_offsets(each) for each in value]
+        case _:
+            return value
 
 
 def _native(value: Any) -> Any:
