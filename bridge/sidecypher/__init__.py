@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         Relationship,
         Time,
     )
-    from sidecypher.webhooks import WebhookAnswer, WebhookRequest, webhook
+    from sidecypher.webhooks import WebhookAnswer, WebhookContext, WebhookRequest, webhook
 
 __all__ = [
     "BoltClient",
@@ -60,6 +60,7 @@ __all__ = [
     "SidecypherError",
     "Time",
     "WebhookAnswer",
+    "WebhookContext",
     "WebhookRequest",
     "function",
     "procedure",
@@ -70,7 +71,9 @@ if not TYPE_CHECKING:
     # Looked up when first asked for: `sidecypher --help` needs none of them, and they take longer
     # to import than all that it shows.
     _MODULES = {
-        **dict.fromkeys(("WebhookAnswer", "WebhookRequest", "webhook"), "webhooks"),
+        **dict.fromkeys(
+            ("WebhookAnswer", "WebhookContext", "WebhookRequest", "webhook"), "webhooks"
+        ),
         **dict.fromkeys(("function", "procedure"), "decorators"),
         **dict.fromkeys(("Record", "Result"), "results"),
         **dict.fromkeys(

@@ -173,12 +173,13 @@ class Sidecar:
             checks,
             partial(running_sidecars, settings.run_folder),
         )
-        webhooks = WebhookApi(
+        self._webhooks = WebhookApi(
             lambda: self._inspector.loaded.webhooks,
             self._loop,
             self._resources,
             self._telemetry,
             self._stopping.is_set,
+            home=settings.home,
         )
         self._http = HttpServer(
             [
@@ -191,7 +192,7 @@ class Sidecar:
                 *api.routes(),
                 *operator.routes(),
                 *console.routes(),
-                *webhooks.routes(),
+                *self._webhooks.routes(),
             ],
             settings.http_port,
             self._telemetry,
@@ -223,6 +224,7 @@ class Sidecar:
             self._workers.start()
         self._py4j.start()
         self._http.start()
+        self._webhooks.run_backgrounds()
         self._janitor.start()
         self._membership = Membership(
             self._settings.run_folder, self._fingerprint, self._announcement(self.loaded)
@@ -248,6 +250,7 @@ class Sidecar:
     def _reloaded(self, loaded: Loaded, changes: tuple[Change, ...]) -> None:
         """Tell what a reload has changed."""
         self._workers.reload()
+        self._webhooks.run_backgrounds()
         self._telemetry.load_failures.set(len(loaded.failures))
         if self._membership is not None:
             self._membership.renew(self._announcement(loaded))

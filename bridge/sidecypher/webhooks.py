@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType
 from typing import Final, Literal, TypeVar
 
@@ -25,16 +26,14 @@ _Resource = TypeVar("_Resource")
 
 
 @dataclass(frozen=True, slots=True)
-class WebhookRequest:
-    """What was posted to a webhook. Nobody has checked who sent it.
+class WebhookContext:
+    """What a sidecar offers to its webhooks.
 
     Attributes:
-        headers: By name, whose case does not matter.
-        body: The bytes as they were sent, which is what signatures are about.
+        home: The sidecar's folder of state, for files of the webhook's own; it may be missing.
     """
 
-    headers: Mapping[str, str]
-    body: bytes
+    home: Path
     _resources: Resources = field(repr=False)
 
     @property
@@ -45,6 +44,19 @@ class WebhookRequest:
     def resource(self, kind: type[_Resource]) -> _Resource:
         """Return the sidecar's one shared object of class `kind`, as `ctx.resource` does."""
         return self._resources.get(kind)
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookRequest(WebhookContext):
+    """What was posted to a webhook. Nobody has checked who sent it.
+
+    Attributes:
+        headers: By name, whose case does not matter.
+        body: The bytes as they were sent, which is what signatures are about.
+    """
+
+    headers: Mapping[str, str]
+    body: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +73,8 @@ class WebhookAnswer:
 
 
 WebhookBody = Callable[[WebhookRequest], Awaitable[WebhookAnswer]]
+WebhookCheck = Callable[[Mapping[str, str]], WebhookAnswer | None]
+WebhookBackground = Callable[[WebhookContext], Awaitable[None]]
 _Body = TypeVar("_Body", bound=WebhookBody)
 
 
@@ -71,14 +85,23 @@ class Webhook:
     Attributes:
         name: The path.
         body: The author's function.
+        check: Refuses a request by its headers.
+        background: Runs for as long as the webhook is in service.
     """
 
     name: str
     body: WebhookBody
+    check: WebhookCheck | None = None
+    background: WebhookBackground | None = None
     kind: Literal["webhook"] = "webhook"
 
 
-def webhook(path: str) -> Callable[[_Body], _Body]:
+def webhook(
+    path: str,
+    *,
+    check: WebhookCheck | None = None,
+    background: WebhookBackground | None = None,
+) -> Callable[[_Body], _Body]:
     """Make an async function the receiver of what is posted to a path of the sidecar's HTTP side.
 
     The sidecar asks nobody who posts there for its token, so that a program elsewhere may: the
@@ -87,6 +110,10 @@ def webhook(path: str) -> Callable[[_Body], _Body]:
 
     Args:
         path: Such as `/webhooks/github`; what follows `/webhooks/` is yours.
+        check: Plain function of the headers, called before the body is read: it returns the answer
+            to what is refused, else None. It must not block.
+        background: Async function that runs on the event loop from the sidecar's start to its end,
+            or until a reload replaces the webhook: for what was stored and is done later.
 
     Raises:
         SignatureError: At import: the path cannot be one, or the function is none of one request.
@@ -109,7 +136,7 @@ def webhook(path: str) -> Callable[[_Body], _Body]:
 
     def decorate(body: _Body) -> _Body:
         _check(body, path)
-        made = Webhook(path, body)
+        made = Webhook(path, body, check, background)
         setattr(body, _MARK, made)
         note(made)
         return body

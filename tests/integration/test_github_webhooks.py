@@ -266,6 +266,8 @@ def test_deliveries_wait_for_neo4j(session, server, another_sidecar, proxies, re
     bolt = int(server.facts["bolt"].rpartition(":")[2])
     proxy = proxies(1)  # where nobody listens
     sidecar = another_sidecar(
+        "--home",
+        server.home / "waiting",
         SIDECYPHER_NEO4J_URI=f"bolt://127.0.0.1:{proxy.port}",
         SIDECYPHER_NEO4J_PASSWORD=server.password,
     )
@@ -283,28 +285,6 @@ def test_deliveries_wait_for_neo4j(session, server, another_sidecar, proxies, re
         ).single()
     )
     assert dict(found) == {"inOrder": True, "waited": True}
-
-
-@pytest.fixture
-def only_sidecar(server, another_sidecar):
-    """Make a sidecar that answers its own deliveries' calls: there is no other."""
-    with server.sidecar_down():
-        yield another_sidecar
-
-
-def test_what_waits_at_a_stop_is_written(session, only_sidecar, recorded):
-    """A sidecar that is told to end writes what it took, by its own procedures, and then ends."""
-    sidecar = only_sidecar(SIDECYPHER_SHUTDOWN_SECONDS="120")
-    names = {f"last-{number}" for number in range(30)}
-    with contextlib.closing(Sender(sidecar.announcement.http)) as sender:
-        for name in names:
-            sender.deliver("issues", one(recorded, "issues", "opened"), name)
-
-    sidecar.process.terminate()
-
-    assert sidecar.process.wait(120) == 0
-    found = session.run("MATCH (w:GithubWebhookEvent) RETURN collect(w.id) AS ids").single()
-    assert set(found["ids"]) == names
 
 
 def test_the_secret_is_told_nowhere(server, sender, deliver, recorded):

@@ -18,6 +18,7 @@ from sidecypher.transport.webhooks import MOST_WEBHOOKS
 
 HOOKS = """
 import asyncio
+import os
 from sidecypher import ProcedureError, WebhookAnswer, webhook
 
 @webhook("/webhooks/echo")
@@ -33,6 +34,19 @@ async def wait(request):
 async def block(request):
     with open(request.body) as pipe:  # blocks, as no webhook should, until the test opens its end
         return WebhookAnswer(200, pipe.read())
+
+@webhook("/webhooks/hold")
+async def hold(request):
+    while not os.path.exists(request.body):  # until the test makes the file
+        await asyncio.sleep(0.01)
+    return WebhookAnswer(200)
+
+def check(headers):
+    return None if "x-kg" in headers else WebhookAnswer(401)
+
+@webhook("/webhooks/checked", check=check)
+async def checked(request):
+    return WebhookAnswer(200)
 
 @webhook("/webhooks/fail")
 async def fail(request):
@@ -56,9 +70,17 @@ async def none(request):
 """
 
 LATER = """
+import asyncio
 from sidecypher import WebhookAnswer, webhook
 
-@webhook("/webhooks/later")
+async def note(context):
+    try:
+        (context.home / "begun-{version}").touch()
+        await asyncio.sleep(60)
+    finally:
+        (context.home / "ended-{version}").touch()
+
+@webhook("/webhooks/later", background=note)
 async def later(request):
     return WebhookAnswer(204)
 """
@@ -152,52 +174,98 @@ def test_a_webhook_that_blocks_does_not_block_health(http, tmp_path, sidecar):
 
 
 @pytest.fixture
-def full(sidecar, http, monkeypatch):
-    """Take all places, by senders who hold back their bodies; give their connections."""
+def full(sidecar, http, monkeypatch, tmp_path):
+    """Take all places, until the test makes the file that is given."""
     monkeypatch.setattr(webhooks, "PLACE_SECONDS", 0.05)
-    with contextlib.ExitStack() as held:
-        peers = []
-        for _ in range(MOST_WEBHOOKS):
-            peer = held.enter_context(socket.create_connection(("127.0.0.1", sidecar.test_port)))
-            peer.sendall(b"POST /webhooks/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n")
-            peers.append(peer)
-        wait_until(lambda: _refused(http))
-        yield peers
+    end = tmp_path / "end"
+    peers = [
+        threading.Thread(target=http.post, args=("/webhooks/hold",), kwargs={"content": str(end)})
+        for _ in range(MOST_WEBHOOKS)
+    ]
+    for peer in peers:
+        peer.start()
+    wait_until(lambda: _refused(http))
+    yield end
+    end.touch()
+    for peer in peers:
+        peer.join()
 
 
-def test_only_so_many_are_read_at_once(full, http):
-    """Senders who hold back their bodies use up the places, and no memory beyond them."""
+def test_only_so_many_are_answered_at_once(full, http):
+    """Further ones are refused after a while, and told when to come again."""
     refused = _refused(http)
+
     assert (refused.json()["code"], refused.headers["retry-after"]) == ("SC-654", "1")
 
-    for peer in full:
-        peer.close()
-    wait_until(lambda: http.post("/webhooks/echo").status_code == 200)
 
-
-def test_one_more_waits_for_a_place(full, sidecar, http, monkeypatch):
+def test_one_more_waits_for_a_place(full, http, monkeypatch):
     """A burst of senders is answered one after the other, and nobody has to send again."""
     monkeypatch.setattr(webhooks, "PLACE_SECONDS", 60.0)
-    with socket.create_connection(("127.0.0.1", sidecar.test_port), 30) as peer:
-        peer.sendall(b"POST /webhooks/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx")
-        assert http.get("/livez").status_code == 200
+    answers = []
+    late = threading.Thread(target=lambda: answers.append(http.post("/webhooks/echo")))
+    late.start()
+    assert http.get("/livez").status_code == 200
+    assert answers == []
 
-        full[0].sendall(b"x")
+    full.touch()
+    late.join()
 
-        assert peer.makefile("rb").readline().startswith(b"HTTP/1.1 200 ")
-
-
-def test_only_so_many_wait_for_a_place(full, http, monkeypatch):
-    """Beyond them the answer comes at once, so that waiting uses up no connections."""
-    monkeypatch.setattr(webhooks, "PLACE_SECONDS", 60.0)
-    monkeypatch.setattr(webhooks, "MOST_WAITING", 0)
-
-    assert _refused(http) is not None
+    assert [each.status_code for each in answers] == [200]
 
 
 def _refused(http):
     answer = http.post("/webhooks/echo")
     return answer if answer.status_code == 503 else None
+
+
+@pytest.fixture
+def held(sidecar):
+    """Open connections that send headers and hold back the last byte of so long a body."""
+    with contextlib.ExitStack() as opened:
+
+        def hold(size):
+            peer = socket.create_connection(("127.0.0.1", sidecar.test_port), 30)
+            opened.enter_context(peer)
+            head = f"POST /webhooks/echo HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n"
+            peer.sendall(head.encode() + (size - 1) * b"x")
+            return peer
+
+        yield hold
+
+
+def _status(peer):
+    with peer.makefile("rb") as answer:
+        return int(answer.readline().split()[1])
+
+
+def test_a_body_that_is_held_back_takes_no_place(held, http):
+    """Whoever has sent all of it is answered meanwhile."""
+    peers = [held(2) for _ in range(2 * MOST_WEBHOOKS)]
+
+    assert http.post("/webhooks/echo").status_code == 200
+
+    for peer in peers:
+        peer.sendall(b"x")
+        assert _status(peer) == 200
+
+
+def test_the_largest_body_gives_way_when_there_is_no_room(held, sidecar, http, monkeypatch):
+    """It is refused in the middle, and smaller ones are read to their end."""
+    monkeypatch.setattr(sidecar._webhooks._room, "_left", 100_000)
+    small, large = held(1000), held(100_000)
+
+    assert _status(large) == 503
+    small.sendall(b"x")
+    assert _status(small) == 200
+    assert http.post("/webhooks/echo", content=50_000 * b"x").status_code == 200
+    wait_until(lambda: sidecar._webhooks._room._left == 100_000)
+
+
+def test_a_request_is_refused_by_its_headers_alone(sidecar):
+    """What the webhook's `check` refuses is answered before the body has come."""
+    with socket.create_connection(("127.0.0.1", sidecar.test_port), 30) as peer:
+        peer.sendall(b"POST /webhooks/checked HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
+        assert _status(peer) == 401
 
 
 def test_a_body_that_does_not_come_in_time_is_refused(sidecar, monkeypatch):
@@ -223,11 +291,19 @@ def test_a_refusal_is_counted(http):
 
 
 def test_a_saved_webhook_is_in_service_after_a_reload(folder, sidecar, http):
-    """A path that is new is there, and what was there before stays."""
+    """A path that is new is there, what was there before stays, and backgrounds are replaced."""
     assert http.post("/webhooks/later").status_code == 404
+    home = sidecar._settings.home
 
-    write(folder, "later.py", LATER)
+    write(folder, "later.py", LATER.format(version=1))
     sidecar._inspector.reload("", 10)
 
     assert http.post("/webhooks/later").status_code == 204
     assert http.post("/webhooks/echo").status_code == 200
+    wait_until((home / "begun-1").exists)
+    assert not (home / "ended-1").exists()
+
+    write(folder, "later.py", LATER.format(version=2))
+    sidecar._inspector.reload("", 10)
+
+    wait_until(lambda: (home / "ended-1").exists() and (home / "begun-2").exists())

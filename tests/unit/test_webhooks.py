@@ -1,5 +1,7 @@
 """`@webhook`, and how webhooks are found beside procedures."""
 
+from pathlib import Path
+
 import pytest
 from fix_modules import good, names, write
 from fix_waiting import awaited
@@ -28,7 +30,7 @@ def own(loaded):
 
 
 async def told(loaded, path):
-    request = WebhookRequest({}, b"", Resources())
+    request = WebhookRequest(Path(), Resources(), {}, b"")
     return (await loaded.webhooks[path].body(request)).text
 
 
@@ -127,11 +129,11 @@ async def test_the_function_stays_callable():
     async def receive(request):
         return WebhookAnswer(200, request.headers["x-kg"])
 
-    answer = await receive(WebhookRequest({"x-kg": "there"}, b"", Resources()))
+    answer = await receive(WebhookRequest(Path(), Resources(), {"x-kg": "there"}, b""))
 
     assert answer == WebhookAnswer(200, "there")
 
 
 def test_what_was_posted_is_not_shown():
     """A request shows no shared objects when it is printed."""
-    assert "Resources" not in repr(WebhookRequest({}, b"", Resources()))
+    assert "Resources" not in repr(WebhookRequest(Path(), Resources(), {}, b""))

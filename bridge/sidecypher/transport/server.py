@@ -26,7 +26,7 @@ from sidecypher.webhooks import PREFIX as WEBHOOKS
 CALLS: Final = "/v1/calls/"
 """Below this, where calls are cancelled, a page of the sidecar itself may post."""
 
-MOST_CONNECTIONS: Final = 128
+MOST_CONNECTIONS: Final = 256
 """Open HTTP connections; beyond them the one that has been silent for longest is closed."""
 
 _LOCAL_HOST: Final = re.compile(
@@ -165,11 +165,28 @@ class _Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         peer = scope["client"]
-        self._connections.begin(peer)
+        if scope["path"].startswith(WEBHOOKS):
+            receive = self._busy_once_whole(peer, receive)
+        else:
+            self._connections.begin(peer)
         try:
             await self._answer(scope, receive, send)
         finally:
             self._connections.end(peer)
+
+    def _busy_once_whole(self, peer: Any, receive: Receive) -> Receive:
+        """Leave a connection among the silent ones until the whole body is there.
+
+        Strangers who hold back bodies would else take all connections.
+        """
+
+        async def watched() -> Message:
+            message = await receive()
+            if message["type"] == "http.request" and not message.get("more_body"):
+                self._connections.begin(peer)
+            return message
+
+        return watched
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         wrong = _unwelcome(scope["path"], scope["headers"])

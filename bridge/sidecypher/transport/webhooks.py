@@ -6,6 +6,7 @@ import contextvars
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Future
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -17,9 +18,16 @@ from sidecypher.executors import EventLoop
 from sidecypher.executors.loop import Job
 from sidecypher.resources import Resources
 from sidecypher.telemetry import Telemetry
-from sidecypher.transport.bodies import read_body
+from sidecypher.transport.bodies import Room
 from sidecypher.transport.problems import HttpBusy, RequestRefused
-from sidecypher.webhooks import PREFIX, Webhook, WebhookAnswer, WebhookRequest
+from sidecypher.webhooks import (
+    PREFIX,
+    Webhook,
+    WebhookAnswer,
+    WebhookBackground,
+    WebhookContext,
+    WebhookRequest,
+)
 
 WEBHOOK_BYTES: Final = 25_000_000
 """Longest body that is posted to a webhook; GitHub sends none that is longer."""
@@ -27,14 +35,14 @@ WEBHOOK_BYTES: Final = 25_000_000
 WEBHOOK_SECONDS: Final = 10.0
 """How long a webhook may take to answer."""
 
+BODIES_BYTES: Final = 200_000_000
+"""What all bodies may have together that come, wait, or are being answered."""
+
 MOST_WEBHOOKS: Final = 8
-"""Requests to webhooks that are read and answered at once: each may hold 25 MB."""
+"""Requests to webhooks whose body is there and that are answered at once."""
 
-PLACE_SECONDS: Final = 3.0
+PLACE_SECONDS: Final = 8.0
 """How long a further request waits for one of them to be answered; senders give up after 10."""
-
-MOST_WAITING: Final = 32
-"""Requests that wait so: each has one of the server's connections, which health needs as well."""
 
 
 class WebhookApi:
@@ -46,6 +54,7 @@ class WebhookApi:
         resources: What they share with procedures.
         telemetry: Told of what is refused.
         stopping: Tells whether the sidecar takes nothing any more.
+        home: The sidecar's folder of state.
     """
 
     def __init__(
@@ -55,15 +64,19 @@ class WebhookApi:
         resources: Resources,
         telemetry: Telemetry,
         stopping: Callable[[], bool],
+        *,
+        home: Path,
     ) -> None:
         self._webhooks = webhooks
         self._loop = loop
         self._resources = resources
         self._telemetry = telemetry
         self._stopping = stopping
+        self._home = home
+        self._backgrounds: dict[Webhook, Job] = {}
         # One event loop serves all requests, so there is nothing to lock.
         self._places = asyncio.Semaphore(MOST_WEBHOOKS)
-        self._waiting = 0
+        self._room = Room(BODIES_BYTES)
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -75,46 +88,67 @@ class WebhookApi:
             raise RequestRefused(
                 "The sidecar has no webhook of this path", status=HTTPStatus.NOT_FOUND
             )
-        async with self._place():
-            if self._stopping():
-                raise SidecarStopping("The sidecar stops", retryable=True)
-            body = await read_body(request, WEBHOOK_BYTES)
-            answer = await self._ask(
-                webhook, WebhookRequest(request.headers, body, self._resources)
-            )
+        if self._stopping():
+            raise SidecarStopping("The sidecar stops", retryable=True)
+        answer = webhook.check(request.headers) if webhook.check is not None else None
+        # Outside of the places: a body that is held back keeps nobody from one.
+        if answer is None:
+            try:
+                async with self._room.read(request, WEBHOOK_BYTES) as body, self._place():
+                    asked = WebhookRequest(self._home, self._resources, request.headers, body)
+                    answer = await self._ask(webhook, asked)
+            except HttpBusy:
+                self._telemetry.rejected("request refused", "busy")
+                raise
         if answer.status >= HTTPStatus.BAD_REQUEST:
             self._telemetry.rejected(
                 "request refused", "webhook", path=webhook.name, status=str(answer.status)
             )
         return PlainTextResponse(answer.text and answer.text + "\n", answer.status)
 
+    def run_backgrounds(self) -> None:
+        """Run what the webhooks in service do besides, and end that of those that are not any more.
+
+        They end with the event loop.
+        """
+        current = set(self._webhooks().values())
+        for gone in self._backgrounds.keys() - current:
+            self._loop.cancel(self._backgrounds.pop(gone))
+        for webhook in current - self._backgrounds.keys():
+            if webhook.background is not None:
+                self._backgrounds[webhook] = self._begin(webhook.name, webhook.background)
+
+    def _begin(self, name: str, background: WebhookBackground) -> Job:
+        context = WebhookContext(self._home, self._resources)
+
+        def tell(job: Job) -> None:
+            if isinstance(job.error, Exception):
+                # Not its text, which may hold data.
+                error = type(job.error).__name__
+                self._telemetry.log.error("webhook background failed", path=name, type=error)
+
+        return self._loop.submit(lambda: background(context), contextvars.Context(), tell)
+
     @contextlib.asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:
         """Hold one of the places.
 
         Raises:
-            HttpBusy: None was free in time, or too many wait for one.
+            HttpBusy: None was free in time.
         """
-        if self._places.locked() and self._waiting >= MOST_WAITING:
-            raise self._busy()
-        self._waiting += 1
         try:
             async with asyncio.timeout(PLACE_SECONDS):
                 await self._places.acquire()
         except TimeoutError:
-            raise self._busy() from None
-        finally:
-            self._waiting -= 1
+            raise HttpBusy(
+                "As many webhooks are being answered as may be",
+                hint="Send it again.",
+                retryable=True,
+            ) from None
         try:
             yield
         finally:
             self._places.release()
-
-    def _busy(self) -> HttpBusy:
-        self._telemetry.rejected("request refused", "busy")
-        return HttpBusy(
-            "As many webhooks are being answered as may be", hint="Send it again.", retryable=True
-        )
 
     async def _ask(self, webhook: Webhook, request: WebhookRequest) -> WebhookAnswer:
         """Have the event loop run it, which may be blocked: that must not block this one too."""

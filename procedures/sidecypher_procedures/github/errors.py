@@ -22,7 +22,8 @@
         ├── CredentialRevoked    SC-520   401: the token was accepted before and no longer is
         ├── AppRefused           SC-521   the GitHub App gets no token for its installation
         ├── NotAnIssue           SC-525   a pull request was to be merged as an issue
-        └── InvalidWebhook       SC-530   what was given as the payload of a webhook is none
+        ├── InvalidWebhook       SC-530   what was given as the payload of a webhook is none
+        └── WebhooksUnstored     SC-531   the file of deliveries cannot be read or written
 
 The transient ones (RateLimited, ServerFailed, Unreachable, TimedOut) are retryable, and an expired
 cache entry is served in their place.
@@ -214,3 +215,13 @@ class InvalidWebhook(GithubError):
 
     code = "SC-530"
     default_hint = "Give the JSON text that GitHub posts."
+
+
+class WebhooksUnstored(GithubError):
+    """The file in which deliveries of webhooks wait for the graph cannot be read or written."""
+
+    code = "SC-531"
+    transient = True
+    default_hint = (
+        "Make room for `webhooks.sqlite` in the home, or move the file away if it is damaged."
+    )
