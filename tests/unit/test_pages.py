@@ -30,9 +30,28 @@ def page():
 
 
 def test_a_row_is_not_held_back_when_the_next_one_takes_its_time(page):
-    """A page with rows is sent when the time since the first of them is over, full or not."""
-    assert page(flush_seconds=0.0).add(Number(value=1))
-    assert not page(flush_seconds=60.0).add(Number(value=1))
+    """A page with rows is due when the time since the first of them is over, full or not."""
+    due, early = page(flush_seconds=0.0), page(flush_seconds=60.0)
+
+    assert not due.add(Number(value=1))
+    assert not early.add(Number(value=1))
+
+    assert due.patience() == 0.0
+    assert early.patience() > 50.0
+
+
+def test_what_is_added_after_a_page_was_sent_begins_the_next(page):
+    """The body goes no further than that row, and none is lost or sent twice."""
+    sent, following = page(), page()
+    sent.add(Number(value=1))
+    first = list(map(bytes, sent.send()))
+
+    assert sent.add(Number(value=2))
+    assert not following.take_over(sent)
+    assert not following.add(Number(value=3))
+
+    assert first == [b"[1]"]
+    assert list(map(bytes, following.send())) == [b"[2]", b"[3]"]
 
 
 @pytest.mark.parametrize("limits", [{"rows": 3}, {"size": 3 * len("[1]")}])

@@ -50,7 +50,8 @@ class Page:
         self._is_sent = False
 
     def add(self, row: object) -> bool:
-        """Add a row; tell whether the page is to be sent now."""
+        """Add a row; tell whether its body is to wait until the next page is asked for."""
+        was_sent = self._is_sent
         text = envelope.write(self._encode(row))
         if self.rows:
             self.rows.append(msgspec.Raw(text))
@@ -61,12 +62,7 @@ class Page:
                 self.begun()
         self._rows_left -= 1
         self.bytes_left -= len(text)
-        return (
-            self._is_sent
-            or self._rows_left <= 0
-            or self.bytes_left <= 0
-            or time.monotonic() >= self._flush_at
-        )
+        return was_sent or self._rows_left <= 0 or self.bytes_left <= 0
 
     def add_all(self, rows: Iterator[Any]) -> bool:
         """Add rows until the page is full or they end; tell whether there may be more."""
