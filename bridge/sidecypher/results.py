@@ -79,6 +79,11 @@ class Cursor:
         self._last.next = page = _Page(records)
         self._last = page
 
+    def close(self) -> None:
+        """Fetch no more; who reads on is told so."""
+        if self.more:
+            self._broken, self.more = _closed(), False
+
     def fetch_all(self) -> None:
         """Fetch what is left."""
         while self.more:
@@ -154,7 +159,7 @@ class Result:
         [{'n': 1}]
     """
 
-    __slots__ = ("_begin", "_cursor", "_hand", "_page")
+    __slots__ = ("_begin", "_cursor", "_hand", "_is_closed", "_page")
 
     def __init__(
         self,
@@ -167,6 +172,7 @@ class Result:
         self._cursor = cursor
         self._begin = begin
         self._hand = hand
+        self._is_closed = False
 
     @classmethod
     def of(cls, records: list[Record]) -> "Result":
@@ -186,6 +192,7 @@ class Result:
             self._page, self._cursor = yield from begin.__await__()
         if self._hand is not None and self._cursor is not None and self._cursor.more:
             yield from self._hand(self._cursor.fetch_all).__await__()
+        self._ready()
         return self
 
     async def __aiter__(self) -> AsyncIterator[Record]:
@@ -231,19 +238,30 @@ class Result:
         return records[0]
 
     def close(self) -> None:
-        """Fetch no more records; those that are there can still be read."""
+        """Fetch no more records. Who reads beyond those that are there gets `ContextExpired`."""
         if self._cursor is not None:
-            self._cursor.more = False
+            self._cursor.close()
         if self._begin is not None:
             self._begin.close()
+            self._begin = None
+            self._is_closed = True
 
     def _ready(self) -> _Page:
+        if self._is_closed:
+            raise _closed()
         if self._page is None:
             raise ContextExpired(
                 "The result of `ctx.run` was used before it was there",
                 hint="In an async body write `await ctx.run(...)`.",
             )
         return self._page
+
+
+def _closed() -> ContextExpired:
+    return ContextExpired(
+        "The result of `ctx.run` was read on after it was closed",
+        hint="Read what you need of it before `close()`.",
+    )
 
 
 def _read(first: _Page, cursor: Cursor) -> Iterator[Record]:

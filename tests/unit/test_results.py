@@ -134,8 +134,32 @@ def test_what_nobody_can_read_is_discarded(run, jvm):
     run([6])
 
     assert jvm.asked == [("run", 1), ("discard", 1), ("run", 2), ("discard", 2), ("run", 3)]
-    assert values(closed) == [4]
     assert jvm.open == {}
+
+
+@pytest.mark.parametrize("use", [list, len])
+def test_who_reads_on_after_closing_is_told(run, use):
+    """Records that are there can be read; an error comes where those begin that never will."""
+    result = run([1], [2, 3])
+    records = iter(result)
+    assert next(records) == {"n": 1}
+    result.close()
+
+    with pytest.raises(ContextExpired, match="was read on after it was closed"):
+        use(result)
+    with pytest.raises(ContextExpired, match="was read on after it was closed"):
+        next(records)
+    assert next(iter(result)) == {"n": 1}
+
+
+def test_closing_a_whole_result_changes_nothing(run):
+    """All of its records are there."""
+    result = run([1], [2])
+    assert values(result) == [1, 2]
+
+    result.close()
+
+    assert values(result) == [1, 2]
 
 
 def test_results_that_end_leave_nothing_to_discard(run, jvm):
@@ -251,6 +275,27 @@ def test_a_result_that_was_given_up_may_stay_unread(later, jvm):
     later([1], [2]).close()
 
     assert jvm.asked == []
+
+
+def test_who_reads_on_after_closing_is_told_on_the_event_loop(later):
+    """So it is by `async for`, and by `await`, before the first page or after it."""
+
+    async def body():
+        begun = later([1], [2])
+        records = aiter(begun)
+        await anext(records)
+        begun.close()
+        unread = later([1])
+        unread.close()
+        for read in (anext(records), _all(begun), _all(unread), unread):
+            with pytest.raises(ContextExpired, match="was read on after it was closed"):
+                await read
+
+    asyncio.run(body())
+
+
+async def _all(result):
+    return [record async for record in result]
 
 
 @pytest.mark.parametrize("use", [iter, len, Result.single])
