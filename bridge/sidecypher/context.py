@@ -122,8 +122,12 @@ class Context:
         Args:
             kind: A class that needs no arguments. If it has a method `stop` (plain or async), that
                 is called when the sidecar stops.
+
+        Raises:
+            TimeoutError: In an async body: another thread has been making it for 0.25 s, and has
+                not ended; the event loop must not wait any longer.
         """
-        return self._resources.get(kind)
+        return self._resources.get(kind, is_loop=self._is_async)
 
 
 def _encode_parameters(params: dict[str, Any]) -> dict[str, Any]:

@@ -1,19 +1,36 @@
 """Objects that all calls of a sidecar share, such as an HTTP client with its cache."""
 
 import asyncio
+import contextlib
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import Future
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from sidecypher.telemetry import logger
 from sidecypher.threads import in_thread
+
+LOOP_SECONDS: Final = 0.25
+"""How long the event loop, on which other calls wait too, may wait for an object."""
 
 _Resource = TypeVar("_Resource")
 
 Await = Callable[[Callable[[], Awaitable[Any]]], Any]
 """Runs what makes an awaitable on the sidecar's event loop, for a bounded time."""
+
+
+class _GivenUp(Exception):
+    """Who made an object was interrupted, which is nobody else's."""
+
+
+class _Making:
+    """An object that a thread makes, for itself and for all that wait."""
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.done: Future[None] = Future()
 
 
 class Resources:
@@ -27,22 +44,55 @@ class Resources:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
         self._made: dict[type, Any] = {}
+        self._making: dict[type, _Making] = {}
 
     def provide(self, made: object) -> None:
         """Give an object that is there already, in the name of its class."""
         self._made[type(made)] = made
 
-    def get(self, kind: type[_Resource]) -> _Resource:
-        """Return the one object of class `kind`."""
-        made = self._made.get(kind)
-        if made is None:
-            with self._lock:
-                made = self._made.get(kind)
-                if made is None:
-                    made = self._made[kind] = kind()
-        return made
+    def get(self, kind: type[_Resource], *, is_loop: bool = False) -> _Resource:
+        """Return the one object of class `kind`; whoever is first makes it, the others wait.
+
+        Args:
+            kind: Its class.
+            is_loop: Whether this is the event loop, which must not wait for long.
+
+        Raises:
+            TimeoutError: The event loop has waited long enough for another thread.
+            RecursionError: The object needs itself to be made.
+        """
+        while True:
+            made: _Resource | None = self._made.get(kind)
+            if made is not None:
+                return made
+            own = _Making()
+            making = self._making.setdefault(kind, own)
+            if making is own:
+                return self._make(kind, own)
+            if making.thread == own.thread:
+                raise RecursionError(f"A {kind.__qualname__} needs itself to be made")
+            with contextlib.suppress(_GivenUp):
+                making.done.result(LOOP_SECONDS if is_loop else None)
+
+    def _make(self, kind: type[_Resource], making: _Making) -> _Resource:
+        error: Exception = _GivenUp()
+        try:
+            # Another thread may have made it between the two looks of this one.
+            made: _Resource | None = self._made.get(kind)
+            if made is None:
+                made = self._made[kind] = kind()
+        except Exception as failure:
+            error = failure
+            raise
+        else:
+            making.done.set_result(None)
+            return made
+        finally:
+            # The next one to ask tries again; who waits is told why it failed.
+            del self._making[kind]
+            if not making.done.done():
+                making.done.set_exception(error)
 
     def ping(self, await_: Await) -> dict[str, str | None]:
         """Ask each object that has a method `ping`, plain or async, how it is.

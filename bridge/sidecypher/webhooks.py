@@ -43,7 +43,7 @@ class WebhookContext:
 
     def resource(self, kind: type[_Resource]) -> _Resource:
         """Return the sidecar's one shared object of class `kind`, as `ctx.resource` does."""
-        return self._resources.get(kind)
+        return self._resources.get(kind, is_loop=True)
 
 
 @dataclass(frozen=True, slots=True)

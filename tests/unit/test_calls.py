@@ -5,6 +5,7 @@ import contextvars
 import json
 import math
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
 
@@ -22,6 +23,7 @@ from sidecypher.errors import (
     ProtocolError,
 )
 from sidecypher.executors import EventLoop
+from sidecypher.interrupts import CallInterrupted
 from sidecypher.registry import Registry
 from sidecypher.resources import Resources
 from sidecypher.state import CallState
@@ -223,6 +225,83 @@ def test_an_object_is_made_once_by_whoever_comes_first():
 
     assert len(made) == 1
     assert got == made * 8
+
+
+@pytest.fixture
+def background():
+    with ThreadPoolExecutor(4) as pool:
+        yield pool.submit
+
+
+class Slow:
+    """An object that is made when the test says so."""
+
+    made = 0
+    error: BaseException | None = None
+
+    def __init__(self):
+        kind = type(self)
+        kind.made += 1
+        kind.begun.set()
+        assert kind.go.wait(10)
+        if kind.error is not None:
+            error, kind.error = kind.error, None
+            raise error
+
+
+@pytest.fixture
+def slow():
+    """A class of an object that takes long to be made."""
+    kind = type("Model", (Slow,), {"begun": threading.Event(), "go": threading.Event()})
+    yield kind
+    kind.go.set()
+
+
+def test_what_is_made_slowly_holds_up_nothing_else(slow, background):
+    """Another object is made meanwhile, and the event loop gives up soon what it cannot have."""
+    resources = Resources()
+    first = background(resources.get, slow)
+    assert slow.begun.wait(10)
+
+    assert background(resources.get, list).result(10) == []
+    with pytest.raises(TimeoutError):
+        resources.get(slow, is_loop=True)
+    slow.go.set()
+
+    assert resources.get(slow, is_loop=True) is first.result(10)
+    assert slow.made == 1
+
+
+@pytest.mark.parametrize("error", [ValueError("why"), CallInterrupted()], ids=["fails", "ends"])
+def test_what_cannot_be_made_is_tried_again_by_the_next(slow, background, error):
+    """Who waits hears of a failure, but not that another's call was interrupted."""
+    resources = Resources()
+    slow.error = error
+    first = background(resources.get, slow)
+    assert slow.begun.wait(10)
+    second = background(resources.get, slow)
+    wait_until(lambda: not second.done() and resources._making[slow].done._condition._waiters)
+    slow.go.set()
+
+    with pytest.raises(type(error)):
+        first.result(10)
+    if isinstance(error, ValueError):
+        with pytest.raises(ValueError, match="why"):
+            second.result(10)
+    assert isinstance(resources.get(slow), slow)
+    assert slow.made == 2
+
+
+def test_an_object_that_needs_itself_is_told():
+    """Instead of waiting for itself for ever."""
+    resources = Resources()
+
+    class Own:
+        def __init__(self):
+            resources.get(Own)
+
+    with pytest.raises(RecursionError, match="Own needs itself"):
+        resources.get(Own)
 
 
 def test_an_object_that_cannot_be_stopped_stops_no_other(capsys):
