@@ -272,7 +272,7 @@ class Dispatcher:
         call.state.serve(call.refusal or session.call_back, deadline)
         try:
             more = self._fill(call, page)
-            rows = page.send()
+            rows = page.take()
             reply = self._reply(call, rows, more=more)
             seconds = time.perf_counter() - begun
             call.observed.page(len(rows), seconds, received, len(reply), last=not more)

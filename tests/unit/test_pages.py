@@ -44,14 +44,14 @@ def test_what_is_added_after_a_page_was_sent_begins_the_next(page):
     """The body goes no further than that row, and none is lost or sent twice."""
     sent, following = page(), page()
     sent.add(Number(value=1))
-    first = list(map(bytes, sent.send()))
+    first = list(map(bytes, sent.take()))
 
     assert sent.add(Number(value=2))
     assert not following.take_over(sent)
     assert not following.add(Number(value=3))
 
     assert first == [b"[1]"]
-    assert list(map(bytes, following.send())) == [b"[2]", b"[3]"]
+    assert list(map(bytes, following.take())) == [b"[2]", b"[3]"]
 
 
 @pytest.mark.parametrize("limits", [{"rows": 3}, {"size": 3 * len("[1]")}])

@@ -72,7 +72,7 @@ class Page:
         """Return the seconds until it has to be sent, 0.0 when that is now; it has a row."""
         return max(0.0, self._flush_at - time.monotonic())
 
-    def send(self) -> list[msgspec.Raw]:
+    def take(self) -> list[msgspec.Raw]:
         """Return the rows that are to be sent now; what is added later is for the next page."""
         self._is_sent = True
         rows = self.rows[:]

@@ -54,7 +54,7 @@ class Outlet:
         self._begun: SimpleQueue[tuple[str, Page]] = SimpleQueue()
         threading.Thread(target=self._send_due, name="sidecypher-pages", daemon=True).start()
 
-    def send(self, outcome: Outcome) -> None:
+    def answer(self, outcome: Outcome) -> None:
         """Send what came of a task."""
         if os.getpid() != self._own:
             self._end(0)
@@ -70,7 +70,7 @@ class Outlet:
         if os.getpid() != self._own:
             self._end(0)
         with self._lock:
-            rows = page.send()
+            rows = page.take()
             if rows or not more:
                 self._connection.send_bytes(envelope.write(Outcome(call_id, rows, more=more)))
 
@@ -119,7 +119,7 @@ class TaskRunner:
             known = procedure_failed(name, error, task.call_id)
         else:
             return
-        self._outlet.send(Outcome(task.call_id, error=ErrorBody.of(known)))
+        self._outlet.answer(Outcome(task.call_id, error=ErrorBody.of(known)))
 
     def _resolve(self, task: Task) -> tuple[Procedure, list[Any]]:
         found = self._registry.get(task.name, task.kind)
