@@ -4,6 +4,7 @@ import contextvars
 import faulthandler
 import gc
 import os
+import resource
 import signal
 import sys
 import threading
@@ -344,6 +345,8 @@ def serve(settings: Settings) -> None:
         SystemExit: It has hung.
     """
     configure_logging(settings.log_level, settings.log_format)
+    # A dump of its memory would hold tokens and passwords.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sidecar = Sidecar(settings)
     # What is loaded stays: a large batch would have it searched for garbage again each time.
     gc.collect()

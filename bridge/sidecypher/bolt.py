@@ -28,6 +28,9 @@ CONNECT_SECONDS: Final = 5.0
 REFUSED_SECONDS: Final = 60.0
 """How long a refused password is not used: again and again it would lock the user out of Neo4j."""
 
+LOCKED_SECONDS: Final = 6.0
+"""How long no password is used after too many wrong ones: Neo4j then refuses all for 5 s."""
+
 IDLE_SECONDS: Final = 2.0
 """A connection that rests for longer is tried before it is used: Neo4j may have been restarted."""
 
@@ -43,7 +46,7 @@ Record = dict[str, Any]
 
 
 class Refusals:
-    """The password that Neo4j has refused, so that all connections use it once a minute."""
+    """The password that Neo4j has refused, so that all connections use it as seldom as one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -51,7 +54,7 @@ class Refusals:
         self._again = 0.0
 
     def take_turn(self, address: "Address") -> bool:
-        """Let one statement a minute try a password that was refused.
+        """Let one statement try a password that was refused, once its time has come.
 
         Returns:
             Whether this is such a try, which has to be made by a new connection.
@@ -67,11 +70,11 @@ class Refusals:
             self._again = time.monotonic() + REFUSED_SECONDS
             return True
 
-    def note(self, address: "Address") -> None:
-        """Remember that Neo4j has refused the password of this address."""
+    def note(self, address: "Address", seconds: float = REFUSED_SECONDS) -> None:
+        """Remember that Neo4j has refused the password of this address, for so many seconds."""
         with self._lock:
             self._refused = address
-            self._again = time.monotonic() + REFUSED_SECONDS
+            self._again = time.monotonic() + seconds
 
     def forget(self) -> None:
         """A password was accepted; that an older connection goes on does not tell so."""
@@ -124,7 +127,7 @@ class BoltConnection:
             raise self._refuse(address) from None
         except Neo4jError as error:
             if error.code == _LOCKED_OUT:
-                raise self._refuse(address) from None
+                raise self._refuse(address, LOCKED_SECONDS) from None
             if error.is_retryable():
                 raise Neo4jUnavailable(
                     "Neo4j asks to try again", retryable=True, details={"neo4jCode": error.code}
@@ -142,8 +145,8 @@ class BoltConnection:
         except OSError as error:
             raise Neo4jUnavailable("The address of Neo4j cannot be read", retryable=True) from error
 
-    def _refuse(self, address: "Address") -> Neo4jUnavailable:
-        self._refusals.note(address)
+    def _refuse(self, address: "Address", seconds: float = REFUSED_SECONDS) -> Neo4jUnavailable:
+        self._refusals.note(address, seconds)
         self._let_go()
         return _refusal()
 

@@ -174,13 +174,14 @@ class Settings(BaseModel):
     def environment(self) -> dict[str, str]:
         """Return the `SIDECYPHER_*` variables that give a child process these settings.
 
-        It reads no settings file, whatever one says by then. The password is not among them.
+        It reads no settings file, whatever one says by then. The password is not among them, nor is
+        the address of the mirror, which may hold another: a child fetches nothing.
         """
         # All that was given, also where it equals a default: it may have beaten a variable.
         values = {
             name: value
             for name, value in self.model_dump(exclude_unset=True).items()
-            if name != "neo4j_password" and value is not None
+            if name not in ("neo4j_password", "maven_url") and value is not None
         }
         values |= {"home": self.home, "cache_dir": self.cache_dir, "config": NO_FILE}
         return {PREFIX + name.upper(): _text(value) for name, value in values.items()}

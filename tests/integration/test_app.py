@@ -9,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import psutil
 import pytest
 from fix_waiting import promised, wait_until
 
@@ -24,6 +25,8 @@ def test_a_sidecar_is_there_once_its_file_is_and_gone_with_it(start_sidecar):
     found = running.announcement()
 
     assert stat.S_IMODE((running.run_dir / "sidecar.json").stat().st_mode) == 0o600
+    # No dump of its memory, which holds the tokens.
+    assert psutil.Process(running.process.pid).rlimit(psutil.RLIMIT_CORE) == (0, 0)
     assert len(bytes.fromhex(read_rendezvous(running.run_dir).fingerprint)) == 32
     assert found.host == "127.0.0.1"
     answer = running.ready(found.http)

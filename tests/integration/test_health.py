@@ -7,6 +7,8 @@ import time
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 
 from sidecypher.context import CallState
 from sidecypher.errors import SidecypherError
@@ -108,6 +110,26 @@ def test_the_graph_is_shown_and_counted_for_the_token_only(get, telemetry):
     assert 'sidecypher_graph_relationships{type="PAYS"} 2.0' in full
     assert "sidecypher_open_calls" in full
     assert counted
+
+
+def test_a_header_does_not_say_who_asks(telemetry):
+    """A proxy's `X-Forwarded-For` would have another connection than this one counted as busy."""
+
+    async def who(request):
+        return PlainTextResponse(f"{request.client.host}:{request.client.port}")
+
+    server = HttpServer([Route("/who", who)], 0, telemetry)
+    server.start()
+    with socket.create_connection(("127.0.0.1", server.port), 5) as peer:
+        peer.sendall(
+            b"GET /who HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 192.0.2.1\r\n"
+            b"Connection: close\r\n\r\n"
+        )
+        own = peer.getsockname()
+        answer = peer.makefile("rb").read().decode()
+    server.stop()
+
+    assert answer.endswith(f"{own[0]}:{own[1]}")
 
 
 def test_no_part_of_an_answer_is_held_back(get):

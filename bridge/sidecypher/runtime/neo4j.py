@@ -28,6 +28,7 @@ _JVM_FLAGS = (
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
     "--enable-native-access=ALL-UNNAMED",
     "-Dio.netty.tryReflectionSetAccessible=true",
+    "-XX:-CreateCoredumpOnCrash",
     "-Dlog4j2.disable.jmx=true",
     "-Dfile.encoding=UTF-8",
     "-Dapoc.trigger.enabled=true",
@@ -203,6 +204,8 @@ class Neo4jServer:
             str(self.java.executable),
             *_JVM_FLAGS,
             *(_SHORT_LIVED if self.short_lived else ()),
+            # It holds part of the memory; by default it is left in the current folder.
+            f"-XX:ErrorFile={self.log_file.parent / 'neo4j-crash.txt'}",
             *self.installation.lock.flags,
             f"@{self._class_path_file}",
             self.installation.lock.main_class,

@@ -83,6 +83,8 @@ class HttpServer:
             log_config=None,
             log_level="critical",
             access_log=False,
+            # Else a header says which connection is busy, and a wrong one is aborted.
+            proxy_headers=False,
             timeout_graceful_shutdown=1,
         )
         self._server = uvicorn.Server(config)

@@ -36,6 +36,15 @@ def test_a_short_lived_server_does_not_optimize_its_code(server, short_lived):
     assert ("-XX:TieredStopAtLevel=1" in argv) is short_lived
 
 
+def test_a_crash_leaves_no_memory_outside_of_the_home(server):
+    """A dump, or the report of a crash, may hold the password and parts of the graph."""
+    server = server("lts")
+    argv = server.process(restart=False).argv
+
+    assert "-XX:-CreateCoredumpOnCrash" in argv
+    assert f"-XX:ErrorFile={server.home}/logs/neo4j-crash.txt" in argv
+
+
 @pytest.mark.parametrize("lane", ["lts", "current"])
 def test_a_lane_adds_its_flags_and_settings(server, lane):
     """The JVM gets the lane's flags, and `neo4j.conf` its settings, beside what all lanes have."""
