@@ -1,6 +1,7 @@
 """What tests and benchmarks keep in the cache: npm packages, and what else is made once."""
 
 import hashlib
+import math
 import shutil
 import subprocess
 from pathlib import Path
@@ -35,7 +36,7 @@ def cached(name, fill):
     folder = load_settings({}).cache_dir / name
     folder.mkdir(parents=True, exist_ok=True)
     done = folder / "complete"
-    with file_lock(folder / "lock", wait=True):
+    with file_lock(folder / "lock", seconds=math.inf):
         if not done.exists():
             fill(folder)
             done.touch()

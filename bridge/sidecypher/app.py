@@ -32,7 +32,7 @@ from sidecypher.loading import Loaded, load
 from sidecypher.loading.changes import Change
 from sidecypher.operator_api import OperatorApi
 from sidecypher.recording import RecordingDispatcher
-from sidecypher.rendezvous import Announcement, Membership, running_sidecars
+from sidecypher.rendezvous import LEAVE_LOCK_SECONDS, Announcement, Membership, running_sidecars
 from sidecypher.resources import Resources
 from sidecypher.settings import Settings
 from sidecypher.spans import export_spans
@@ -75,7 +75,8 @@ _LOOK_SECONDS: Final = 1.0
 _STANDARD_ERROR: Final = 2
 
 END_SECONDS: Final = (
-    LEAVE_SECONDS
+    LEAVE_LOCK_SECONDS
+    + LEAVE_SECONDS
     + ANSWER_SECONDS
     + SEND_SECONDS
     # Processes, and the thread that keeps them.

@@ -4,7 +4,8 @@ import hashlib
 import os
 import secrets
 import ssl
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,6 +21,9 @@ from sidecypher.filelock import file_lock
 
 _VALID: Final = timedelta(days=3650)
 _NAME: Final = "sidecypher sidecar"
+
+LOCK_SECONDS: Final = 10.0
+"""How long a sidecar waits for others that change the run folder: each takes some milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +87,33 @@ def _check_owner(path: Path) -> None:
         )
 
 
-def run_folder_lock(folder: Path) -> AbstractContextManager[None]:
-    """Keep other sidecars from changing what all of one run folder share."""
-    return file_lock(folder / "sidecars.lock", wait=True)
+@contextmanager
+def run_folder_lock(folder: Path, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+    """Keep other sidecars from changing what all of one run folder share.
+
+    Args:
+        folder: The run folder.
+        seconds: How long to wait for another sidecar.
+
+    Raises:
+        RunFolderError: Another process holds the lock for longer.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(file_lock(folder / "sidecars.lock", seconds=seconds))
+        except BlockingIOError:
+            raise RunFolderError(
+                f"Another process has kept the run folder locked for {seconds:g} s",
+                hint="One of its sidecars hangs. `sidecypher down` ends those that `up` started.",
+            ) from None
+        yield
 
 
 def _load(folder: Path) -> Credentials:
     key_file, certificate_file = folder / "key.pem", folder / "certificate.pem"
     if not (key_file.exists() and certificate_file.exists()):
+        # An old certificate beside a new key would be refused at each start after a crash here.
+        certificate_file.unlink(missing_ok=True)
         key, certificate = _make_certificate()
         write_private(key_file, key)
         write_private(certificate_file, certificate)
@@ -118,16 +141,26 @@ def _token(file: Path) -> bytes:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner can read, in one step: whole or not at all."""
+    """Write a file that only its owner can read, in one step: whole or not at all.
+
+    The file outlives a loss of power once this returns.
+    """
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
+            file.flush()
+            os.fsync(descriptor)
         draft.replace(path)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def _make_certificate() -> tuple[bytes, bytes]:

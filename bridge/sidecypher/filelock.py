@@ -1,33 +1,50 @@
 """A lock between processes that the operating system drops when its holder dies."""
 
+import errno
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
+
+_POLL: Final = 0.01  # seconds
 
 
 @contextmanager
-def file_lock(path: Path, *, wait: bool) -> Iterator[None]:
+def file_lock(path: Path, *, seconds: float) -> Iterator[None]:
     """Hold a lock while the body runs; the file itself stays and means nothing.
 
     Args:
         path: File to lock; made with mode 0600 when it is missing.
-        wait: Whether to wait for another holder.
+        seconds: How long to wait for another holder; `math.inf` waits until it is gone.
 
     Raises:
-        BlockingIOError: If another process holds it and `wait` is false.
+        BlockingIOError: If another process holds it for longer.
 
     Example:
-        >>> with file_lock(Path("/tmp/example.lock"), wait=True):
+        >>> with file_lock(Path("/tmp/example.lock"), seconds=1.0):
         ...     pass
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        deadline = time.monotonic() + seconds
+        while not _take(descriptor):
+            if time.monotonic() >= deadline:
+                raise BlockingIOError(errno.EWOULDBLOCK, "Another process holds the lock")
+            time.sleep(_POLL)
         yield
     finally:
         os.close(descriptor)
+
+
+def _take(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def is_locked(path: Path) -> bool:

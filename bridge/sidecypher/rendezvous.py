@@ -12,9 +12,13 @@ from typing import Final, Literal
 import msgspec
 
 from sidecypher.credentials import run_folder_lock, write_private
+from sidecypher.errors import RunFolderError
 from sidecypher.filelock import file_lock, is_locked
 
 FILE: Final = "sidecar.json"
+
+LEAVE_LOCK_SECONDS: Final = 1.0
+"""How long a sidecar that leaves waits for others that change the run folder."""
 
 
 class Announcement(msgspec.Struct, frozen=True):
@@ -72,7 +76,7 @@ class Membership:
         self._own = own
         self._alive = contextlib.ExitStack()
         with run_folder_lock(folder):
-            self._alive.enter_context(file_lock(_sign_of_life(folder, own), wait=False))
+            self._alive.enter_context(file_lock(_sign_of_life(folder, own), seconds=0))
             found = read_rendezvous(folder)
             # A sidecar with another certificate is one that nobody could recognise any more.
             fits = found is not None and found.fingerprint == fingerprint
@@ -85,9 +89,10 @@ class Membership:
     def renew(self, own: Announcement) -> None:
         """Tell what has changed about this sidecar, whose generation stays the same.
 
-        On a full disk the file stays as it was, which names the same ports.
+        On a full disk, or while another process keeps the folder locked, the file stays as it was,
+        which names the same ports.
         """
-        with contextlib.suppress(OSError), run_folder_lock(self._folder):
+        with contextlib.suppress(OSError, RunFolderError), run_folder_lock(self._folder):
             found = read_rendezvous(self._folder)
             if found is not None and self._own in found.sidecars:
                 sidecars = [own if each == self._own else each for each in found.sidecars]
@@ -97,9 +102,11 @@ class Membership:
     def leave(self) -> None:
         """Take the sidecar out, so that plugins send it no further calls.
 
-        On a full disk it stays in the file, and plugins find that it refuses their calls.
+        On a full disk, or while another process keeps the folder locked, it stays in the file, and
+        plugins find that it refuses their calls.
         """
-        with contextlib.suppress(OSError), run_folder_lock(self._folder):
+        locked = run_folder_lock(self._folder, LEAVE_LOCK_SECONDS)
+        with contextlib.suppress(OSError, RunFolderError), locked:
             found = read_rendezvous(self._folder)
             if found is not None and self._own in found.sidecars:
                 others = [each for each in _living(self._folder, found) if each != self._own]

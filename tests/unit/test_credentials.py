@@ -6,10 +6,13 @@ import socket
 import ssl
 import stat
 import threading
+from functools import partial
+from pathlib import Path
 
 import pytest
 
-from sidecypher.credentials import load_credentials, write_private
+from sidecypher import credentials
+from sidecypher.credentials import load_credentials, run_folder_lock, write_private
 from sidecypher.errors import RunFolderError
 
 
@@ -114,6 +117,37 @@ def test_what_is_missing_is_made_again(run_dir, missing, changes):
     assert [name for name in before if after[name] != before[name]] == [changes]
 
 
+def test_a_kill_between_key_and_certificate_costs_nothing(run_dir, monkeypatch):
+    """A new key never stays beside an old certificate: the next start makes both."""
+    load_credentials(run_dir)
+    (run_dir / "key.pem").unlink()
+
+    def killed(path, content):
+        if path.name == "certificate.pem":
+            raise KeyboardInterrupt
+        write_private(path, content)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(credentials, "write_private", killed)
+        with pytest.raises(KeyboardInterrupt):
+            load_credentials(run_dir)
+
+    assert load_credentials(run_dir).tls
+
+
+def test_a_run_folder_that_is_held_is_an_error_in_bounded_time(run_dir, monkeypatch):
+    """Who holds the lock for ever, such as a frozen sidecar, keeps no other one waiting for it."""
+    load_credentials(run_dir)
+    briefly = partial(run_folder_lock, seconds=0.1)
+    monkeypatch.setattr(credentials, "run_folder_lock", briefly)
+
+    with run_folder_lock(run_dir), pytest.raises(RunFolderError, match=r"locked for 0.1 s") as held:
+        load_credentials(run_dir)
+
+    assert "`sidecypher down`" in held.value.hint
+    assert load_credentials(run_dir).token
+
+
 @pytest.mark.parametrize(("name", "file"), [("token", "token"), ("http_token", "http-token")])
 def test_each_token_is_long_and_one_line(run_dir, name, file):
     """A token has 256 random bits and is one line of hex."""
@@ -182,6 +216,20 @@ def test_a_private_file_replaces_the_one_before(tmp_path, open_umask):
     assert path.read_bytes() == b"new"
     assert mode(path) == 0o600
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_private_file_outlives_a_loss_of_power(tmp_path, monkeypatch):
+    """Its content is on the disk before its name is, and its name before the write returns."""
+    path = tmp_path / "secret"
+    done = []
+
+    def fsync(descriptor):
+        done.append((Path(f"/proc/self/fd/{descriptor}").readlink().name[:7], path.exists()))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write_private(path, b"new")
+
+    assert done == [(".secret", False), (tmp_path.name[:7], True)]
 
 
 def test_a_write_that_fails_leaves_everything_as_it_was(tmp_path):

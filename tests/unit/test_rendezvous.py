@@ -12,6 +12,7 @@ import threading
 import msgspec
 import pytest
 
+from sidecypher.credentials import run_folder_lock
 from sidecypher.rendezvous import (
     FILE,
     Announcement,
@@ -156,6 +157,16 @@ def test_a_new_certificate_leaves_no_old_sidecars(tmp_path):
     old.leave()
     assert generations(tmp_path) == ["g2"]
     new.leave()
+
+
+def test_a_sidecar_leaves_a_run_folder_that_is_held(tmp_path):
+    """A frozen sidecar that holds the lock keeps no other one from its end."""
+    membership = join(tmp_path)
+
+    with run_folder_lock(tmp_path):
+        membership.leave()
+
+    assert running_sidecars(tmp_path) == []
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ under way is called `.part` and is taken up again by the next run.
 
 import hashlib
 import logging
+import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -81,7 +82,7 @@ def fetch(
     try:
         installation.jar_folder.mkdir(parents=True, exist_ok=True)
         if _missing(installation):
-            with file_lock(installation.jar_folder / ".lock", wait=True):
+            with file_lock(installation.jar_folder / ".lock", seconds=math.inf):
                 _fetch_missing(installation, mirror, progress, retry or Retry())
     except OSError as error:
         raise DownloadFailed(

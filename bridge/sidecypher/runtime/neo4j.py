@@ -273,7 +273,7 @@ class Neo4jServer:
                 f"The graph in this home belongs to the lane `{was}`, not `{lane}`",
                 hint=f"Set `SIDECYPHER_LANE={was}`, or name another home with `--home`.",
             )
-        memory.write_text(f"{lane}\n", encoding="utf-8")
+        write_private(memory, f"{lane}\n".encode())
 
     def _link_plugins(self) -> None:
         """Show the server the plugins of the lane, and take away those of an older lock file."""
@@ -294,9 +294,9 @@ class Neo4jServer:
 
     def _set_first_password(self) -> None:
         if self._auth_file.exists():
-            if not self.password_file.exists():
+            if not self._has_password:
                 raise ServerFailed(
-                    "The graph has a password, but the file `neo4j-password` is not in the home",
+                    "The graph has a password, but `neo4j-password` is not in the home or is empty",
                     hint="Write the password into it, mode 0600, or move the home away.",
                 )
             return
@@ -306,9 +306,13 @@ class Neo4jServer:
         self._auth_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_private(self._auth_file, f"{USER}:{_credential(password)}:\n".encode())
 
+    @property
+    def _has_password(self) -> bool:
+        return self.password_file.exists() and self.password_file.stat().st_size > 0
+
     def _write_password(self) -> None:
         # An empty file is what an interrupted start may have left.
-        if not self.password_file.exists() or not self.password_file.stat().st_size:
+        if not self._has_password:
             write_private(self.password_file, secrets.token_hex(16).encode() + b"\n")
 
 

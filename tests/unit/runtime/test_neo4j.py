@@ -91,3 +91,13 @@ def test_no_bound_of_a_start_hides_the_one_within(server):
 
     assert server("lts").process(restart=True).ready_timeout == READY_SECONDS
     assert waits > PLAN_SECONDS + READY_SECONDS
+
+
+def test_an_empty_password_file_is_told_from_a_password(server):
+    """What a loss of power may leave is an error at the start, not at the first login."""
+    server = server("lts")
+    server.prepare()
+    server.password_file.write_bytes(b"")
+
+    with pytest.raises(ServerFailed, match="`neo4j-password` is not in the home or is empty"):
+        server.prepare()

@@ -57,7 +57,7 @@ class Supervisor:
         run_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.ExitStack() as stack:
             try:
-                stack.enter_context(file_lock(run_folder / "supervisor.lock", wait=False))
+                stack.enter_context(file_lock(run_folder / "supervisor.lock", seconds=0))
             except BlockingIOError:
                 raise AlreadyRunning("This home is in use by a running supervisor") from None
             wakeup = stack.enter_context(Wakeup())
