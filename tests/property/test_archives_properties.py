@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidecypher import DateTime, Duration, Point
-from sidecypher_procedures.runs.archives.files import ArchiveFile
+from sidecypher_procedures.runs.archives.files import RunArchives
 from sidecypher_procedures.runs.archives.lines import (
     FORMAT,
     Head,
@@ -58,10 +58,10 @@ def test_a_line_is_read_as_it_was_written(line):
 def test_every_change_of_a_file_is_found(body, data):
     """Wherever a byte is another one, is missing or is too much, the file is refused."""
     with tempfile.TemporaryDirectory() as folder:
-        file = ArchiveFile.of(Path(folder), "neo4j", "r1")
+        archives = RunArchives.of(Path(folder), "neo4j", "r1")
         head = Head(format=FORMAT, run_id="r1", created_at=None)
-        tail = file.write(sealed([head, *body]))
-        assert [*file.lines()] == [head, *body, tail]
+        file = archives.write(sealed([head, *body]))
+        assert [*file.lines()] == [head, *body, file.check()]
 
         path = Path(folder) / file.name
         whole = path.read_bytes()

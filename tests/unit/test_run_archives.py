@@ -7,21 +7,21 @@ import pytest
 from sidecypher import Context, procedure
 from sidecypher.errors import CallError
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures.runs.archives.files import ArchiveFile
+from sidecypher_procedures.runs.archives.files import RunArchives
 from sidecypher_procedures.runs.archives.importing import write_lines
 from sidecypher_procedures.runs.archives.lines import FORMAT, Head, Relationship, sealed
-from sidecypher_procedures.runs.errors import ArchiveDamaged, UnknownReference
+from sidecypher_procedures.runs.errors import ArchiveDamaged, ArchiveUnavailable, UnknownReference
 
 HEAD = Head(format=FORMAT, run_id="r1", created_at=None)
 
 
 @pytest.fixture
-def file(tmp_path):
-    """The file of a run; neither it nor the folder for archives is there."""
-    return ArchiveFile.of(tmp_path / "all" / "archives", "neo4j", "r1")
+def archives(tmp_path):
+    """The archives of a run; neither one nor the folder for them is there."""
+    return RunArchives.of(tmp_path / "all" / "archives", "neo4j", "r1")
 
 
-def test_every_folder_that_is_made_has_a_durable_name(file, tmp_path, monkeypatch):
+def test_every_folder_that_is_made_has_a_durable_name(archives, tmp_path, monkeypatch):
     """What names a new folder is the one above it."""
     synced, fsync = [], os.fsync
 
@@ -30,22 +30,28 @@ def test_every_folder_that_is_made_has_a_durable_name(file, tmp_path, monkeypatc
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", noted)
-    file.write(sealed([HEAD]))
+    archives.write(sealed([HEAD]))
 
-    above = [tmp_path, tmp_path / "all", file.folder, file.folder / "neo4j"]
+    above = [tmp_path, tmp_path / "all", archives.folder, archives.folder / "neo4j"]
     assert {each.stat().st_ino for each in above} <= set(synced)
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b'{"node":[[],{}]}\n'])
-def test_a_file_that_begins_as_no_archive_is_told_as_damaged(file, text):
-    """It is not taken for that of another run, and it is left as it is."""
-    file.write(sealed([HEAD]))
-    path = file.folder / file.name
-    path.write_bytes(text)
+def test_a_file_that_begins_as_no_archive_is_told_as_damaged(archives, text):
+    """Writing the same run again makes it whole."""
+    file = archives.write(sealed([HEAD]))
+    (file.folder / file.name).write_bytes(text)
 
     with pytest.raises(ArchiveDamaged):
-        file.write(sealed([HEAD]))
-    assert path.read_bytes() == text
+        file.check()
+    assert archives.write(sealed([HEAD])) == file
+    assert file.check().digest == file.digest
+
+
+def test_what_is_called_in_no_database_has_no_archives(tmp_path):
+    """A call by HTTP names none; the path would begin at the root of all files."""
+    with pytest.raises(ArchiveUnavailable, match="belong to a database"):
+        RunArchives.of(tmp_path, "", "r1")
 
 
 @procedure("demo.relate", mode="WRITE")

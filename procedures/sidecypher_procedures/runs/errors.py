@@ -21,7 +21,7 @@
         ├── RunMustStay         SC-917   a run may not leave the graph
         ├── ArchiveUnavailable  SC-918   the folder for archives cannot be used
         ├── ArchiveDamaged      SC-919   an archive is not what was written
-        ├── UnknownArchive      SC-920   no run of this id was archived
+        ├── UnknownArchive      SC-920   a run was not archived, or several archives are there
         ├── UnknownOnGithub     SC-922   GitHub has nothing of these names
         └── InitiatorTaken      SC-923   another user has begun the run
 
@@ -169,7 +169,7 @@ class ArchiveDamaged(RunsError):
 
 
 class UnknownArchive(RunsError):
-    """No run of this id was archived."""
+    """No run of this id was archived, or it is unknown which of its archives is the latest."""
 
     code = "SC-920"
     default_hint = "`runs.archive` gives the names of the files in the folder for archives."

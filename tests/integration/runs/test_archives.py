@@ -294,17 +294,96 @@ def test_a_damaged_file_is_not_restored(runs, session, archives, damage):
         runs.one("restore", run)
 
 
-def test_the_archive_of_another_run_is_not_replaced(runs, session, archives, ended):
-    """An id may be used again; the first run of that id stays in its file."""
-    file = archives / runs.one("archive", ended)["file"]
-    whole = file.read_bytes()
-    runs.new(id=ended)
-    runs.append(ended, "workflowCompleted")
-    with pytest.raises(ClientError, match=r"SC-906.*another run"):
-        runs.one("archive", ended)
+def test_what_is_rolled_back_is_not_restored(runs, session, driver, archives, ended):
+    """A transaction that restores, changes and archives leaves the older archive as the latest."""
+    before = graph(session)
+    row = runs.one("archive", ended)
+    whole = (archives / row["file"]).read_bytes()
+    with driver.session() as other, other.begin_transaction() as transaction:
+        transaction.run("CALL runs.restore($run)", run=ended).consume()
+        transaction.run("CALL runs.deleteEvent('long')").consume()
+        [changed] = transaction.run("CALL runs.archive($run)", run=ended).data()
+        transaction.rollback()
 
-    assert file.read_bytes() == whole
-    session.run("MATCH (r:WorkflowRun) DETACH DELETE r").consume()
+    assert (archives / row["file"]).read_bytes() == whole
+    assert changed["file"] != row["file"]
+    assert runs.one("archive", ended) == row
+    assert runs.one("restore", ended) == row
+    assert graph(session) == before
+
+
+def test_what_was_archived_last_is_restored(runs, session, archives, ended):
+    """Each archive has a file of its own; the graph says which one the run was moved to."""
+    first = runs.one("archive", ended)
+    runs.one("restore", ended)
+    runs.one("deleteEvent", "long")
+    before = graph(session)
+    second = runs.one("archive", ended)
+    assert {file.name for file in archives.glob("*/*")} == {
+        Path(row["file"]).name for row in (first, second)
+    }
+
+    assert runs.one("archive", ended) == second
+    assert runs.one("restore", ended) == second
+    assert graph(session) == before
+    assert session.run("MATCH (a:ArchivedRun) RETURN count(a)").value() == [0]
+
+
+def test_the_archive_of_another_run_is_not_replaced(runs, session, archives, ended):
+    """Neither who uses an id again nor who writes it by plain Cypher can have it replaced."""
+    before = graph(session)
+    row = runs.one("archive", ended)
+    whole = (archives / row["file"]).read_bytes()
+    created = json.loads(whole.splitlines()[0])["run"][2]["$datetime"]
+    for same in (True, False):
+        if same:
+            session.run(
+                "CREATE (:WorkflowRun {id: $id, createdAt: datetime($created), type: 't', "
+                "state: 'completed', status: 'completed', lastSeq: 0})",
+                id=ended,
+                created=created,
+            ).consume()
+        else:
+            runs.new(id=ended)
+            runs.append(ended, "workflowCompleted")
+        with pytest.raises(ClientError, match=r"SC-906.*Another run.*ArchivedRun"):
+            runs.one("archive", ended)
+        session.run("MATCH (n) WHERE n:WorkflowRun OR n:Event DETACH DELETE n").consume()
+
+    assert (archives / row["file"]).read_bytes() == whole
+    assert runs.one("restore", ended) == row
+    assert graph(session) == before
+
+
+def test_an_archive_from_before_the_graph_named_it_is_restored(runs, session, archives, ended):
+    """Its file has no digest in its name; of several archives somebody has to choose."""
+    before = graph(session)
+    row = runs.one("archive", ended)
+    session.run("MATCH (a:ArchivedRun) DELETE a").consume()
+    file = archives / row["file"]
+    old = file.with_name(f"{file.name.split('.')[0]}.jsonl")
+    file.rename(old)
+
+    assert runs.one("archive", ended)["file"] == f"{old.parent.name}/{old.name}"
+    assert runs.one("restore", ended)["digest"] == row["digest"]
+    assert graph(session) == before
+    assert runs.one("archive", ended) == row
+    session.run("MATCH (a:ArchivedRun) DELETE a").consume()
+    with pytest.raises(ClientError, match=rf"SC-920.*has 2 archives.*{file.name}, {old.name}"):
+        runs.one("restore", ended)
+    old.unlink()
+    assert runs.one("restore", ended) == row
+
+
+def test_a_file_under_the_name_of_another_is_not_restored(runs, archives, ended):
+    """The name says the digest of what is in the file."""
+    file = archives / runs.one("archive", ended)["file"]
+    runs.one("restore", ended)
+    runs.one("deleteEvent", "long")
+    (archives / runs.one("archive", ended)["file"]).write_bytes(file.read_bytes())
+
+    with pytest.raises(ClientError, match=r"SC-919.*not that of its name"):
+        runs.one("restore", ended)
 
 
 def test_any_id_has_a_file(runs, archives):

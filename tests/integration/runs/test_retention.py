@@ -125,29 +125,23 @@ def test_a_run_that_cannot_be_archived_holds_up_no_others(runs, session, old):
     assert left(session) == {first}
 
 
-# What may be wrong with a run, or with its file, and how `runs.archive` tells of it.
+# What may be wrong with a run, and how `runs.archive` tells of it.
 OBSTACLES = {
-    "a file of an earlier run": ("SET r.createdAt = datetime()", None, "SC-906"),
-    "a damaged file": ("", b"\xff\n", "SC-919"),
-    "an empty file": ("", b"", "SC-919"),
-    "a time that is a text": ("SET r.createdAt = '2026-01-01'", None, "SC-917.*`createdAt`"),
-    "a time without zone": ("SET r.createdAt = localdatetime()", None, "SC-917.*`createdAt`"),
-    "a text that is a date": ("SET e.content = date()", None, "SC-917.*`runs.verify`"),
+    "an archive of an earlier run": ("CREATE (:ArchivedRun {id: r.id, digest: 'd'})", "SC-906"),
+    "a time that is a text": ("SET r.createdAt = '2026-01-01'", "SC-917.*`createdAt`"),
+    "a time without zone": ("SET r.createdAt = localdatetime()", "SC-917.*`createdAt`"),
+    "a text that is a date": ("SET e.content = date()", "SC-917.*`runs.verify`"),
 }
 
 
 @pytest.mark.parametrize("obstacle", OBSTACLES.values(), ids=OBSTACLES)
-def test_whatever_holds_one_run_holds_no_others(runs, session, server, old, obstacle):
+def test_whatever_holds_one_run_holds_no_others(runs, session, old, obstacle):
     """The run stays, whole, and is told at every call; the others leave."""
-    change, text, error = obstacle
+    change, error = obstacle
     first, second = old(days=60)[0], old()[0]
-    file = runs.one("archive", first)["file"]
-    runs.one("restore", first)
     session.run(
         f"MATCH (r:WorkflowRun {{id: $id}})<-[:PART_OF]-(e:Event) {change} RETURN r", id=first
     ).consume()
-    if text is not None:
-        (Path(server.environ["SIDECYPHER_RUNS_ARCHIVE_DIR"]) / file).write_bytes(text)
     rows = runs.call("retain", "old", MONTH, {"dryRun": False})
 
     assert {row["runId"]: row["action"] for row in rows} == {first: "stay", second: "archive"}
@@ -155,6 +149,21 @@ def test_whatever_holds_one_run_holds_no_others(runs, session, server, old, obst
     assert session.run("MATCH (e:Event) RETURN count(e)").value() == [1]
     with pytest.raises(ClientError, match=error):
         runs.one("archive", first)
+
+
+@pytest.mark.parametrize("text", [b"\xff\n", b""], ids=["a damaged file", "an empty file"])
+def test_a_file_that_was_damaged_is_written_anew(runs, session, server, old, text):
+    """What would have its name is the same, so the run leaves and can be restored."""
+    [run] = old()
+    file = runs.one("archive", run)["file"]
+    runs.one("restore", run)
+    (Path(server.environ["SIDECYPHER_RUNS_ARCHIVE_DIR"]) / file).write_bytes(text)
+
+    assert [row["action"] for row in runs.call("retain", "old", MONTH, {"dryRun": False})] == [
+        "archive"
+    ]
+    assert left(session) == set()
+    assert runs.one("restore", run)["file"] == file
 
 
 def test_those_that_stay_do_not_count(runs, session, old):

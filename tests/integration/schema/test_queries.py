@@ -53,7 +53,7 @@ DATA = (
         role: CASE n % 50 WHEN 0 THEN 'user' ELSE 'other' END,
         timestamp: datetime('2026-01-01') + duration({hours: n})
     })
-    CREATE (:Payload {sha256: id}), (:AIAgent {id: id})
+    CREATE (:Payload {sha256: id}), (:AIAgent {id: id}), (:ArchivedRun {id: id})
     CREATE (i)-[:HAS_RUNS]->(w), (e)-[:PART_OF]->(w), (e)-[:NEXT]->(x), (c)-[:COMMENTS_ON]->(p)
     CREATE (u)-[:REVIEWS {timestamp: datetime()}]->(p), (e)-[:HAS_RESULT]->(x)
     CREATE (w)-[:BASED_ON]->(i), (w)-[:BASED_ON_ISSUE]->(i), (w)-[:INITIATED_BY]->(u)

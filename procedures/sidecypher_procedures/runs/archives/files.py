@@ -4,9 +4,8 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import Final, Self
+from typing import BinaryIO, Final, Self
 
 from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.runs.archives.lines import (
@@ -22,75 +21,28 @@ from sidecypher_procedures.runs.digests import sha256
 from sidecypher_procedures.runs.errors import (
     ArchiveDamaged,
     ArchiveUnavailable,
-    RunTaken,
     UnknownArchive,
 )
 
 _OWNER_ONLY: Final = 0o600
+_SUFFIX: Final = ".jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveFile:
-    """The file of one run.
+    """One archive of a run.
 
     Attributes:
-        folder: Where all of them are.
+        folder: Where all archives are.
         name: Its name, relative to that.
         run_id: The run.
+        digest: The digest that its name says, None for a name without one.
     """
 
     folder: Path
     name: str
     run_id: str
-
-    @classmethod
-    def of(cls, folder: Path | None, database: str, run_id: str) -> Self:
-        """Return the file that a run has.
-
-        Raises:
-            ArchiveUnavailable: There is no folder for archives.
-        """
-        if folder is None:
-            raise ArchiveUnavailable(
-                "There is no folder for archives of runs",
-                hint="Set `SIDECYPHER_RUNS_ARCHIVE_DIR` and restart the sidecar.",
-            )
-        # An id may be any text, and so no name of a file.
-        return cls(folder, f"{database}/{sha256(run_id)}.jsonl", run_id)
-
-    def exists(self) -> bool:
-        """Tell whether the run has been archived."""
-        with _told("read"):
-            return self._path.is_file()
-
-    def write(self, lines: Iterable[Line]) -> Tail:
-        """Write the run: a crash at any moment leaves the file that was there, or the new one.
-
-        Returns:
-            Its last line, as it is read back.
-
-        Raises:
-            ArchiveUnavailable: It cannot be written.
-            ArchiveDamaged: What is read back is not what was written.
-            RunTaken: It is there already, of another run that had the same id.
-        """
-        given = iter(lines)
-        head = next(given)
-        self._refuse_another(head)
-        part = self._path.with_suffix(".part")
-        with _told("written"):
-            _make(self.folder)
-            part.parent.mkdir(exist_ok=True)
-            try:
-                last = _write(part, chain([head], given))
-                part.replace(self._path)
-            finally:
-                part.unlink(missing_ok=True)
-            _sync_folders(part.parent, self.folder)
-        tail = self.check()
-        if tail != last:
-            raise self._damaged("It is not what was written")
-        return tail
+    digest: str | None
 
     def check(self) -> Tail:
         """Read all of it; return its last line.
@@ -115,6 +67,8 @@ class ArchiveFile:
                 seal.add(line, text)
         if end != written(seal.tail):
             raise self._damaged("Its digest is not that of what it has")
+        if self.digest not in {None, seal.tail.digest}:
+            raise self._damaged("Its digest is not that of its name")
         return seal.tail
 
     def lines(self) -> Iterator[Line]:
@@ -122,28 +76,16 @@ class ArchiveFile:
         for line, _text in self._read():
             yield line
 
-    @property
-    def _path(self) -> Path:
-        return self.folder / self.name
-
     def _read(self) -> Iterator[tuple[Line, bytes]]:
-        if not self.exists():
-            raise UnknownArchive(f"The run `{shown_id(self.run_id)}` was not archived")
-        with _told("read"), self._path.open("rb") as file:
+        with _told("read"), self._open() as file:
             for text in file:
                 yield read(text), text
 
-    def _refuse_another(self, head: Line) -> None:
-        if not self.exists():
-            return
-        first = next(self.lines(), None)
-        if not isinstance(first, Head):
-            raise self._damaged("It does not begin as an archive does")
-        if first != head:
-            raise RunTaken(
-                f"The archive has another run whose id was `{shown_id(self.run_id)}` too",
-                hint=f"Move `{self.name}` out of the folder for archives.",
-            )
+    def _open(self) -> BinaryIO:
+        try:
+            return (self.folder / self.name).open("rb")
+        except FileNotFoundError:
+            raise _not_archived(self.run_id) from None
 
     def _damaged(self, what: str) -> ArchiveDamaged:
         return ArchiveDamaged(
@@ -151,17 +93,117 @@ class ArchiveFile:
         )
 
 
-def _write(path: Path, lines: Iterable[Line]) -> Line | None:
-    """Write lines to a file, durably; return the last one."""
-    line = None
+@dataclass(frozen=True, slots=True)
+class RunArchives:
+    """All archives of one run. Each has a name of its own, so none replaces another.
+
+    Attributes:
+        folder: Where all archives are.
+        database: The database that the run is of.
+        run_id: The run.
+    """
+
+    folder: Path
+    database: str
+    run_id: str
+
+    @classmethod
+    def of(cls, folder: Path | None, database: str, run_id: str) -> Self:
+        """Return the archives of a run.
+
+        Raises:
+            ArchiveUnavailable: There is no folder for archives, or no database.
+        """
+        if folder is None:
+            raise ArchiveUnavailable(
+                "There is no folder for archives of runs",
+                hint="Set `SIDECYPHER_RUNS_ARCHIVE_DIR` and restart the sidecar.",
+            )
+        if not database:
+            raise ArchiveUnavailable(
+                "Archives belong to a database, and this call is of none", hint="Call it by Cypher."
+            )
+        return cls(folder, database, run_id)
+
+    def write(self, lines: Iterable[Line]) -> ArchiveFile:
+        """Write the run to a file that is named by what is in it, beside those from before.
+
+        A crash at any moment leaves all files that were there, and the new one whole or not at all.
+
+        Raises:
+            ArchiveUnavailable: It cannot be written.
+        """
+        home = self.folder / self.database
+        part = home / f"{self._key}.part"
+        with _told("written"):
+            _make(self.folder)
+            home.mkdir(exist_ok=True)
+            try:
+                file = self.file(_write(part, lines))
+                part.replace(self.folder / file.name)
+            finally:
+                part.unlink(missing_ok=True)
+            _sync_folders(home, self.folder)
+        return file
+
+    def file(self, digest: str) -> ArchiveFile:
+        """Return the file whose content has this digest."""
+        return self._named(f"{self._key}.{digest}{_SUFFIX}")
+
+    def only(self) -> ArchiveFile:
+        """Return the file of a run that has one.
+
+        Raises:
+            UnknownArchive: There is none, or there are several.
+            ArchiveUnavailable: The folder cannot be read.
+        """
+        with _told("read"):
+            home = self.folder / self.database
+            found = home.iterdir() if home.exists() else ()
+            names = sorted(
+                each.name
+                for each in found
+                if each.name.startswith(f"{self._key}.") and each.suffix == _SUFFIX
+            )
+        if not names:
+            raise _not_archived(self.run_id)
+        if len(names) > 1:
+            raise UnknownArchive(
+                f"The run `{shown_id(self.run_id)}` has {len(names)} archives, and the graph does "
+                "not say which one is its latest",
+                hint=f"Leave one of them in the folder: {', '.join(names)}.",
+            )
+        return self._named(names[0])
+
+    @property
+    def _key(self) -> str:
+        # An id may be any text, and so no name of a file.
+        return sha256(self.run_id)
+
+    def _named(self, name: str) -> ArchiveFile:
+        digest = name.removeprefix(self._key).removesuffix(_SUFFIX).removeprefix(".")
+        return ArchiveFile(
+            self.folder, f"{self.database}/{name}", self.run_id, digest=digest or None
+        )
+
+
+def _not_archived(run_id: str) -> UnknownArchive:
+    return UnknownArchive(f"The run `{shown_id(run_id)}` was not archived")
+
+
+def _write(path: Path, lines: Iterable[Line]) -> str:
+    """Write lines to a file, durably; return the digest that the last one says."""
+    digest = ""
     path.unlink(missing_ok=True)
     path.touch(_OWNER_ONLY)
     with path.open("wb") as file:
         for line in lines:
             file.write(written(line))
+            if isinstance(line, Tail):
+                digest = line.digest
         file.flush()
         os.fsync(file.fileno())
-    return line
+    return digest
 
 
 def _make(folder: Path) -> None:
