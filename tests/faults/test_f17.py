@@ -8,6 +8,8 @@ import pytest
 from fix_waiting import promised, wait_until
 from neo4j.exceptions import Neo4jError
 
+SLOW = "UNWIND range(1, 1000000000) AS n RETURN sum(n % 7) AS s"
+
 
 @pytest.fixture
 def await_end(session):
@@ -63,8 +65,7 @@ def test_a_body_sees_within_a_second_that_its_transaction_was_terminated(
 
 def test_terminating_a_transaction_stops_the_cypher_of_a_body(evidence):
     """TERMINATE TRANSACTION stops a statement that a body runs."""
-    query = "CALL test.run('UNWIND range(1, 1000000000) AS n RETURN sum(n % 7) AS s')"
-    caller = evidence.call(query)
+    caller = evidence.call("CALL test.run($slow)", slow=SLOW)
     evidence.await_body("test.run")
 
     begun = time.monotonic()
@@ -73,6 +74,28 @@ def test_terminating_a_transaction_stops_the_cypher_of_a_body(evidence):
 
     assert caller.ended - begun < promised(1.0)
     assert "terminated" in caller.error.message.lower()
+
+
+@pytest.mark.parametrize(
+    ("procedure", "call"),
+    [
+        ("trouble.work", "trouble.work($mark)"),
+        ("trouble.workAsync", "trouble.workAsync($mark)"),
+        ("trouble.stream", "trouble.stream($mark) YIELD value RETURN max(value)"),
+        ("test.run", "test.run($slow)"),
+    ],
+)
+def test_a_transaction_without_more_time_is_told(driver, evidence, procedure, call):
+    """The error names the procedure and says what to do, wherever the body is."""
+    query = neo4j.Query(f"CALL {call}", timeout=1)
+    with driver.session() as waiting, pytest.raises(Neo4jError) as told:
+        waiting.run(query, mark=evidence.mark(), slow=SLOW).consume()
+
+    assert f"[SC-213] Python procedure `{procedure}` was ended with its transaction" in (
+        told.value.message
+    )
+    assert "db.transaction.timeout" in told.value.message
+    assert "TransactionTimedOut" in told.value.code
 
 
 def test_terminating_a_transaction_ends_its_stream(session, evidence):

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from sidecypher.cli.call import _value
-from sidecypher.cli.calling import statement
+from sidecypher.cli.calling import call_procedure, statement
 from sidecypher.cli.commands import COMMANDS, load_command
 from sidecypher.cli.lifecycle import _environment
 from sidecypher.cli.output import download_bar, show_error, show_json, show_table
@@ -333,6 +333,22 @@ def test_a_call_of_what_is_no_name_ends_with_1(run, name):
 def test_an_argument_is_json_if_it_parses_as_json(text, value):
     """Each argument of `call` is JSON, or else the text as it stands."""
     assert _value(text) == value
+
+
+class Asked:
+    """Stands in for a driver: keeps the query that it is asked."""
+
+    def execute_query(self, query, parameters):
+        self.query, self.parameters = query, parameters
+
+
+def test_a_call_has_the_time_that_its_procedure_has():
+    """The limit that the server has for transactions, 60 s in the embedded one, is not for it."""
+    asked = Asked()
+    call_procedure(asked, "runs.archive", ["r1"])
+
+    assert (asked.query.text, asked.parameters) == ("CALL runs.archive($a0)", {"a0": "r1"})
+    assert asked.query.timeout == 0
 
 
 def test_values_are_parameters_of_the_statement():

@@ -22,7 +22,8 @@ def call(
 ) -> None:
     """Call a procedure through Neo4j and print its rows.
 
-    It talks to the embedded Neo4j, or to the one that `SIDECYPHER_NEO4J_URI` names. Write `'"7"'`
+    It talks to the embedded Neo4j, or to the one that `SIDECYPHER_NEO4J_URI` names, and lets the
+    transaction take as long as the procedure may. Write `'"7"'`
     for a string that looks like JSON.
 
     ```sh

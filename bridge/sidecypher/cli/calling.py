@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import neo4j
 from neo4j.exceptions import DriverError, Neo4jError
@@ -11,6 +11,8 @@ from sidecypher.cli.lifecycle import bolt_address
 from sidecypher.errors import CallError
 from sidecypher.settings import Settings
 from sidecypher.signature import check_procedure_name
+
+_NO_LIMIT: Final = 0.0
 
 
 @contextmanager
@@ -32,8 +34,9 @@ def call_procedure(driver: neo4j.Driver, name: str, values: Sequence[Any]) -> ne
         SignatureError: The name cannot be that of a procedure.
     """
     try:
+        # The procedure's own timeout ends a call. The server's would end a longer one before that.
         return driver.execute_query(
-            statement(name, len(values)),
+            neo4j.Query(statement(name, len(values)), timeout=_NO_LIMIT),
             {f"a{index}": value for index, value in enumerate(values)},
         )
     except OverflowError:

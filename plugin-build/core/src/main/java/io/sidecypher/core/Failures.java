@@ -45,6 +45,18 @@ final class Failures {
                         + " Ask it for less, or raise its timeout."));
     }
 
+    /** The error of a call whose transaction had no more time; any other failure as it is. */
+    static RuntimeException ofTransaction(PythonProcedure procedure, RuntimeException failure) {
+        Status status = statusOf(failure);
+        if (status != Status.Transaction.TransactionTimedOut
+                && status != Status.Transaction.TransactionTimedOutClientConfiguration) {
+            return failure;
+        }
+        return new SidecypherException(status, text(DEADLINE, procedure,
+                "was ended with its transaction, which had no more time. Give the transaction a longer timeout by"
+                        + " the driver or cypher-shell, or raise db.transaction.timeout."));
+    }
+
     static SidecypherException protocol(PythonProcedure procedure, String reason) {
         return failed("SC-214", procedure, "got an answer that breaks the protocol: " + reason
                 + ". Use the same version of the plugin and the sidecar.");

@@ -84,6 +84,14 @@ final class Rows<R> implements Spliterator<R> {
     }
 
     private void fetch(Supplier<Reply> exchange) {
+        try {
+            take(exchange);
+        } catch (RuntimeException failure) {
+            throw Failures.ofTransaction(call.procedure(), failure);
+        }
+    }
+
+    private void take(Supplier<Reply> exchange) {
         more = false;
         enter();
         try {
