@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
 import msgspec
 
 from sidecypher.codec import Coder, decoder, encoder
+from sidecypher.codec.containers import DEEPEST
 from sidecypher.errors import RowError, ValueTypeError
 from sidecypher.rows import Row
 from sidecypher.signature import Column, read_columns
@@ -29,6 +30,7 @@ class EncodedRow(msgspec.Struct, Generic[R], frozen=True, gc=False):
     Attributes:
         row: The class of the row.
         json: Its values, in the order of the columns.
+        MOST_LEVELS: How deep lists and maps may nest in a column.
 
     Example:
         >>> from sidecypher import EncodedRow, Row
@@ -40,6 +42,8 @@ class EncodedRow(msgspec.Struct, Generic[R], frozen=True, gc=False):
         >>> greeting.decode()
         Greeting(text='Hello')
     """
+
+    MOST_LEVELS: ClassVar[int] = DEEPEST
 
     row: type[R]
     json: bytes

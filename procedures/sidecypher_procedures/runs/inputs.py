@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Self
 from uuid import uuid4
 
+from sidecypher import EncodedRow
 from sidecypher_procedures.fields import LONGEST_NAME, Fields
 from sidecypher_procedures.runs.digests import canonical, sha256
 from sidecypher_procedures.runs.errors import InvalidEvent
@@ -18,6 +19,9 @@ CONTENT_BYTES: Final = 1024 * 1024
 
 METADATA_BYTES: Final = 64 * 1024
 """The largest metadata of an event or a run, as JSON."""
+
+METADATA_LEVELS: Final = EncodedRow.MOST_LEVELS - 1
+"""How deep metadata may nest: they are told within the MAP of their event or run."""
 
 MOST_PARENTS: Final = 1000
 
@@ -165,7 +169,7 @@ def read_metadata(fields: Fields) -> dict[str, Any] | None:
     """Return the MAP `metadata`, None when it is not given.
 
     Raises:
-        ProcedureError: It is no MAP, too large, or has what JSON does not have.
+        ProcedureError: It is no MAP, too large, nests too deep, or has what JSON does not have.
     """
     if "metadata" not in fields:
         return None
@@ -179,6 +183,11 @@ def read_metadata(fields: Fields) -> dict[str, Any] | None:
         ) from None
     if size > METADATA_BYTES:
         raise fields.refuse(f"has `metadata` of {size} bytes", f"Give at most {METADATA_BYTES}.")
+    if _levels(metadata) > METADATA_LEVELS:
+        raise fields.refuse(
+            f"has `metadata` that nests {_levels(metadata)} levels deep",
+            f"Give at most {METADATA_LEVELS}.",
+        )
     return metadata
 
 
@@ -209,12 +218,23 @@ def json_text(fields: Fields, name: str) -> str | None:
 
 
 def decoded(text: str | None) -> dict[str, Any] | None:
-    """Return the MAP that a text of JSON is, None if it is none."""
+    """Return the MAP that a text of JSON is, None if it is none or nests too deep to be told."""
     try:
         found = json.loads(text or "null")
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return found if isinstance(found, dict) and _levels(found) <= METADATA_LEVELS else None
+
+
+def _levels(value: object) -> int:
+    """Return how deep a value nests: 1 for a list or map of scalars."""
+    layer, levels = [value], 0
+    while layer := [each for each in layer if isinstance(each, dict | list)]:
+        levels += 1
+        layer = [
+            item for each in layer for item in (each.values() if isinstance(each, dict) else each)
+        ]
+    return levels
 
 
 def _read_state(fields: Fields, kind: EventType) -> State | None:

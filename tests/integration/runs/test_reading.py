@@ -259,3 +259,64 @@ def test_a_given_time_is_kept(runs):
     with pytest.raises(ClientError, match="SC-905"):
         runs.append(run, id="e", createdAt=moment.replace(microsecond=1))
     assert runs.events(run)[0]["createdAt"].to_native() == moment
+
+
+def nested(levels):
+    """Return a MAP so deep, its maps and lists in turn."""
+    value = {}
+    for level in range(levels - 1, 0, -1):
+        value = {"a": value} if level % 2 else [value]
+    return value
+
+
+DOORS = {
+    "create": lambda runs, run, metadata: runs.one(
+        "create", "t", {"id": "x", "metadata": metadata}
+    ),
+    "fork": lambda runs, run, metadata: runs.one("fork", run, 1, {"metadata": metadata}),
+    "append": lambda runs, run, metadata: runs.append(run, metadata=metadata),
+    "appendMany": lambda runs, run, metadata: runs.call(
+        "appendMany", run, [{"type": "userMessage", "metadata": metadata}]
+    ),
+    "plan.create": lambda runs, run, metadata: runs.one(
+        "plan.create", run, {"content": "b", "metadata": metadata}
+    ),
+    "plan.revise": lambda runs, run, metadata: runs.one(
+        "plan.revise", "p", "ann", {"content": "b", "metadata": metadata}
+    ),
+    "plan.comment": lambda runs, run, metadata: runs.one(
+        "plan.comment", "p", "ann", {"content": "b", "metadata": metadata}
+    ),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_what_is_accepted_can_be_read(runs, session, plan, door):
+    """Metadata nest as deep as can be told again; what is deeper is refused where it is given."""
+    run = plan(id="p")["runId"]
+    with pytest.raises(ClientError, match=r"SC-90[12].*`metadata`.*90 levels.*at most 89"):
+        DOORS[door](runs, run, nested(90))
+    before = session.run("MATCH (n) RETURN count(n)").value()
+    assert before == [2]
+
+    DOORS[door](runs, run, nested(89))
+    for each in runs.call("list", {}):
+        runs.one("get", each["id"])
+        for row in runs.events(each["id"]):
+            runs.call("path", row["id"])
+        runs.call("conversation", each["id"])
+    [stored] = session.run("MATCH (n) WHERE n.metadata IS NOT NULL RETURN n.metadata").value()
+    assert stored.count("[") == 44
+
+
+def test_one_event_makes_no_run_unreadable(runs, session):
+    """What plain Cypher has stored deeper than can be told is told as null."""
+    run = runs.new()
+    runs.append(run, "userMessage", id="e", content="hello")
+    session.run(
+        "MATCH (n:Event|WorkflowRun) SET n.metadata = $deep", deep='{"a":' * 90 + "1" + "}" * 90
+    ).consume()
+
+    assert runs.events(run)[0]["event"]["metadata"] is None
+    assert runs.one("get", run)["run"]["metadata"] is None
+    assert [row["content"] for row in runs.call("conversation", run)] == ["hello"]
