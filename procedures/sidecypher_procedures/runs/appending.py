@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any, Final
 
-from sidecypher import Context
+from sidecypher import Context, DateTime
 from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.runs.digests import chained, sha256
 from sidecypher_procedures.runs.errors import (
@@ -197,11 +197,11 @@ def _write(ctx: Context, held: Lock, new: Sequence[Appended]) -> None:
         run=_run_properties(held, new),
         events=[
             {
-                "properties": _properties(each, held.now) | _text(each, payloads),
+                "properties": _properties(each, _after(held.now, place)) | _text(each, payloads),
                 "labels": list(each.event.type.labels),
                 "parentIds": [parent.id for parent in each.parents],
             }
-            for each in new
+            for place, each in enumerate(new)
         ],
     )
     if held.last_seq == 0:
@@ -234,7 +234,7 @@ def _run_properties(held: Lock, new: Sequence[Appended]) -> dict[str, Any]:
     properties: dict[str, Any] = {
         "lastSeq": last.known.seq,
         "lastEventId": last.known.id,
-        "touchedAt": held.now,
+        "touchedAt": _after(held.now, len(new) - 1),
         "state": last.standing.state,
         "status": last.standing.state,
         "result": last.standing.result,
@@ -245,6 +245,12 @@ def _run_properties(held: Lock, new: Sequence[Appended]) -> dict[str, Any]:
     if changes:
         properties["completedAt"] = held.now if last.standing.state in FINAL else None
     return properties
+
+
+def _after(moment: datetime, nanoseconds: int) -> DateTime:
+    """Return a time so much later: each event of a batch has one of its own."""
+    whole, extra = divmod(getattr(moment, "nanosecond", 0) % 1000 + nanoseconds, 1000)
+    return DateTime.of(moment + timedelta(microseconds=whole), extra)
 
 
 def _properties(each: Appended, now: datetime) -> dict[str, Any]:

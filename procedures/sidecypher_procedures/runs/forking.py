@@ -21,6 +21,9 @@ _SHARE: Final = """
         fork.startedAt = CASE WHEN last.runState <> 'pending' THEN fork.createdAt END,
         fork.completedAt = CASE
             WHEN last.runState IN ['completed', 'error'] THEN fork.createdAt
+        END,
+        fork.touchedAt = CASE
+            WHEN origin.touchedAt > fork.touchedAt THEN origin.touchedAt ELSE fork.touchedAt
         END
     CREATE (fork)-[:FORKED_FROM {seq: $seq}]->(origin), (fork)-[:STARTS_WITH]->(first)
     RETURN fork.id AS id

@@ -10,20 +10,29 @@ from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.runs.errors import UnknownRun
 from sidecypher_procedures.runs.states import Standing, state_of
 
+NOW: Final = """
+    CASE WHEN r.touchedAt >= datetime.realtime()
+        THEN r.touchedAt + duration({nanoseconds: 1})
+        ELSE datetime.realtime()
+    END
+"""
+"""The time at which the run `r` is touched: later than any time before, also if the clock was set
+back."""
+
 # Neo4j reads what is committed; what is read after the SET has the lock, so nobody else writes. Its
 # own value would be computed before it has the lock.
-_LOCK: Final = """
-    MATCH (r:WorkflowRun {id: $runId})
+_LOCK: Final = f"""
+    MATCH (r:WorkflowRun {{id: $runId}})
     SET r.lock = true
     WITH r, [id IN $ids + [r.lastEventId] WHERE id IS NOT NULL] AS ids
-    RETURN r {
+    RETURN r {{
             .lock, .lastSeq, .lastEventId, .state, .status, .result, .lineage, .lineageSeqs
-        } AS run,
-        r.startedAt IS NOT NULL AS started, datetime.realtime() AS now,
-        COLLECT {
-            UNWIND ids AS id MATCH (e:Event {id: id})
-            RETURN e {.id, .runId, .seq, .contentDigest, .digest}
-        } AS events
+        }} AS run,
+        r.startedAt IS NOT NULL AS started, {NOW} AS now,
+        COLLECT {{
+            UNWIND ids AS id MATCH (e:Event {{id: id}})
+            RETURN e {{.id, .runId, .seq, .contentDigest, .digest}}
+        }} AS events
 """
 
 _NO_END: Final = 2**62
@@ -66,7 +75,7 @@ class Lock:
         last_id: The id of its latest event, None when there is none.
         standing: How it stands.
         parts: Where its events are, in order: those it shares with other runs, then its own.
-        now: The time at which the lock was had.
+        now: The time at which the lock was had, later than the run was touched before.
         started: Whether it has run.
         events: The events that were asked for, and the latest one, by id.
     """

@@ -133,7 +133,7 @@ def _states(ctx: Context, rows: list[tuple[Any, ...]]) -> list[StateRow | Unknow
 
 @procedure("runs.state", batch=_states)
 def state(ctx: Context, run_id: str) -> StateRow:
-    """Tell how a run stands; one that nobody has appended to for long reads as `timedOut`."""
+    """Tell how a run stands; one in which nothing has happened for long reads as `timedOut`."""
     return _state(ctx, run_id)
 
 

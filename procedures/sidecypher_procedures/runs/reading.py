@@ -12,15 +12,24 @@ from sidecypher_procedures.runs.locking import Part, parts_of, unknown_run
 from sidecypher_procedures.runs.naming import Naming, event_type, to_application
 from sidecypher_procedures.runs.rows import EventRow, StateRow
 
-# A run that nobody has touched for long has timed out. Runs that plain Cypher has written may lack
-# what this namespace writes, and say `failed`.
-WITH_STATE: Final = """
+# Of a plan its latest version is what somebody waits for.
+AWAITED: Final = """EXISTS {
+        MATCH (p:Plan)
+        WHERE p.runId = r.id AND p.status = 'pending_review' AND p.deletedAt IS NULL
+        AND NOT EXISTS { (:Plan)-[:PREVIOUS_VERSION]->(p) }
+    }"""
+"""Whether a plan of the run `r` awaits its review."""
+
+# A run that nobody has touched for long has timed out, unless it waits for somebody. Runs of plain
+# Cypher may lack what this namespace writes, and say `failed`.
+WITH_STATE: Final = f"""
     WITH r, coalesce(r.state, r.status, 'pending') AS state
     WITH r,
         CASE
             WHEN state = 'failed' THEN 'error'
             WHEN state IN ['pending', 'running']
-            AND r.touchedAt < datetime() - duration({seconds: $timeout}) THEN 'timedOut'
+            AND r.touchedAt < datetime() - duration({{seconds: $timeout}})
+            AND NOT {AWAITED} THEN 'timedOut'
             ELSE state
         END AS state
 """

@@ -15,7 +15,7 @@ class RunsSettings(EnvironmentSettings, env_prefix=PREFIX):
     """Settings, each from the environment variable of its name after ``SIDECYPHER_RUNS_``.
 
     Attributes:
-        timeout: Seconds after which a run that nobody has appended to reads as `timedOut`.
+        timeout: Seconds after which a run in which nothing happens reads as `timedOut`.
         archive_dir: The folder of archived runs; without one none can be archived.
 
     Example:

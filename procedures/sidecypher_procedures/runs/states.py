@@ -17,7 +17,6 @@ BORNE: Final[dict[str, State]] = {
     "workflowStarted": "running",
     "workflowCompleted": "completed",
     "workflowCancelled": "error",
-    "error": "error",
 }
 NEXT: Final[dict[State, frozenset[State]]] = {
     "pending": frozenset({"running", "completed", "error", "timedOut"}),

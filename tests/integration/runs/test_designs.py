@@ -248,7 +248,6 @@ def test_everything_of_the_designs_is_written_by_procedures(ask):
 NODES = "MATCH (node)-[:PART_OF]->(run:WorkflowRun {id: $workflowRunId})"
 DESIGNED = {
     "labels": (f"{NODES} RETURN DISTINCT labels(node)[0] AS type", [("Event",)]),
-    "times": (f"{NODES} RETURN count(DISTINCT node.timestamp)", [(1,)]),
     "messages only": (
         f"{NODES} WHERE node.timestamp IS NULL RETURN node.type ORDER BY node.seq",
         [("workflowStarted",), ("workflowCompleted",)],

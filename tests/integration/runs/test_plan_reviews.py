@@ -73,11 +73,106 @@ def test_the_same_again_changes_nothing(runs, session, plan):
     before = named(session, "p")
 
     for call in ("review", "approve"):
-        row = runs.one(f"plan.{call}", "p", "ann", {"message": "second"})
-        assert row["status"] == "implemented"
+        for again in ({"message": "first"}, {}):
+            assert runs.one(f"plan.{call}", "p", "ann", again)["status"] == "implemented"
     assert runs.one("plan.implement", "p")["status"] == "implemented"
     assert named(session, "p") == before
     assert [row["message"] for row in runs.call("plan.history", "p")] == ["first", "first"]
+
+
+def test_what_a_user_says_later_is_kept(runs, plan):
+    """A review with other words is another review; once it is too late for one, that is told."""
+    plan(id="p")
+    runs.one("plan.review", "p", "ann")
+    for _ in range(2):
+        runs.one("plan.review", "p", "ann", {"message": "no tests"})
+    runs.one("plan.review", "p", "ann", {"message": "tests are there"})
+    told = [None, "no tests", "tests are there"]
+    assert [row["message"] for row in runs.call("plan.history", "p")] == told
+
+    runs.one("plan.approve", "p", "bob")
+    for call, user in (("review", "ann"), ("approve", "bob")):
+        with pytest.raises(ClientError, match=rf"SC-914.*`approved`.*runs.plan.{call}"):
+            runs.one(f"plan.{call}", "p", user, {"message": "Wait!"})
+    assert [row["message"] for row in runs.call("plan.history", "p")] == [*told, None]
+
+
+def test_a_revision_with_other_words_is_another_one(runs, plan):
+    """The same version again, by another user or with another message, is refused by its id."""
+    plan(id="p")
+    revision = {"id": "q", "content": "b", "message": "shorter"}
+    row = runs.one("plan.revise", "p", "ann", revision)
+
+    assert runs.one("plan.revise", "p", "ann", revision) == row
+    for user, change in (("bob", {}), ("ann", {"message": "longer"}), ("ann", {"message": ""})):
+        with pytest.raises(ClientError, match=r"SC-905.*`q`"):
+            runs.one("plan.revise", "p", user, {**revision, **change})
+    [edited] = runs.call("plan.history", "p")
+    assert (edited["user"], edited["message"]) == ("ann", "shorter")
+
+
+DECISIONS = {
+    "review": ("draft", ["ann"]),
+    "approve": ("pending_review", ["ann"]),
+    "reject": ("pending_review", ["ann"]),
+    "comment": ("draft", ["ann", {"content": "why?"}]),
+    "revise": ("draft", ["ann", {"content": "b"}]),
+}
+
+
+def long_ago(session):
+    session.run("MATCH (r:WorkflowRun) SET r.touchedAt = datetime('2026-01-01T00:00Z')").consume()
+
+
+def states(runs, run):
+    """Return the state of a run as each procedure tells it."""
+    [batch] = runs.session.run("CALL runs.state.batch([[$run]]) YIELD state", run=run).value()
+    [listed] = [row["state"] for row in runs.call("list", {}) if row["id"] == run]
+    assert {listed} == {row["state"] for row in runs.call("list", {"state": listed})}
+    return {
+        batch,
+        listed,
+        runs.one("state", run)["state"],
+        runs.one("get", run)["run"]["state"],
+        runs.one("get", run)["run"]["status"],
+    }
+
+
+def test_a_run_that_waits_for_somebody_does_not_time_out(runs, session):
+    """While a plan awaits its decision, a run stays as it is, for however long."""
+    run = runs.new()
+    runs.append(run, "workflowStarted")
+    runs.one("plan.create", run, {"id": "p", "content": "a", "status": "pending_review"})
+    long_ago(session)
+    assert states(runs, run) == {"running"}
+
+    runs.one("plan.revise", "p", "ann", {"id": "q", "content": "b"})
+    long_ago(session)
+    assert states(runs, run) == {"running"}
+
+    runs.one("deleteEvent", "q")
+    assert states(runs, run) == {"timedOut"}
+
+
+@pytest.mark.parametrize("action", [*DECISIONS, "implement"])
+def test_what_is_done_with_a_plan_touches_its_run(runs, session, plan, action):
+    """The run has its whole timeout from then on; the same again does not touch it."""
+    status, given = DECISIONS.get(action, ("pending_review", []))
+    run = plan(id="p", status=status)["runId"]
+    if action == "implement":
+        runs.one("plan.approve", "p", "ann")
+    long_ago(session)
+    assert states(runs, run) == {"pending" if status == "pending_review" and given else "timedOut"}
+
+    for again in (False, True):
+        if again:
+            long_ago(session)
+        arguments = given if action not in {"comment", "revise"} else [
+            given[0], {**given[1], "id": "q"}
+        ]  # fmt: skip
+        runs.one(f"plan.{action}", "p", *arguments)
+        waits = action == "review"
+        assert states(runs, run) == {"timedOut" if again and not waits else "pending"}
 
 
 BAD_CALLS = [

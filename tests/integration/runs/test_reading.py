@@ -153,6 +153,78 @@ def test_times_follow_the_order(runs, session, driver):
     assert runs.one("get", run)["run"]["touchedAt"] == times[-1]
 
 
+TIMES = """
+    MATCH (e:Event) WHERE e.runId IN $ids
+    WITH e ORDER BY e.createdAt RETURN e.seq
+"""
+
+
+def test_each_event_of_a_batch_has_a_time_of_its_own(runs, session):
+    """Ordered by time, events are in their order, also when the clock was set back."""
+    run = runs.new()
+    batch = [{"type": "userMessage", "content": str(number)} for number in range(1500)]
+    runs.call("appendMany", run, batch)
+    runs.append(run, "userMessage")
+    assert session.run(TIMES, ids=[run]).value() == list(range(1, 1502))
+    [differ] = session.run(
+        "MATCH (m:Message) RETURN count(DISTINCT m.timestamp) AS n, "
+        "all(m IN collect(m) WHERE m.timestamp = m.createdAt) AS same"
+    ).data()
+    assert differ == {"n": 1501, "same": True}
+    assert runs.one("verify", run)["ok"]
+
+    # The clock is set back: what was written before is from the future.
+    session.run(
+        "MATCH (n:Event|WorkflowRun) SET n.createdAt = n.createdAt + duration('PT1H'), "
+        "n.touchedAt = n.touchedAt + duration('PT1H')"
+    ).consume()
+    fork = runs.one("fork", run, 1400)["id"]
+    for each in (run, fork):
+        runs.append(each, "workflowStarted")
+        runs.call("appendMany", each, batch[:3])
+        runs.append(each, "workflowCompleted")
+    assert session.run(TIMES, ids=[run]).value() == list(range(1, 1507))
+    session.run("MATCH (e:Event) WHERE e.runId = $run AND e.seq > 1400 DETACH DELETE e", run=run)
+    assert session.run(TIMES, ids=[run, fork]).value() == list(range(1, 1406))
+
+
+def test_a_restored_run_goes_on_in_order_of_time(runs, session):
+    """What a run was touched at is in its archive."""
+    run = runs.new()
+    runs.append(run, "error")
+    session.run(
+        "MATCH (n:Event|WorkflowRun) SET n.createdAt = n.createdAt + duration('PT1H'), "
+        "n.touchedAt = n.touchedAt + duration('PT1H')"
+    ).consume()
+    runs.append(run, "workflowState", state="error")
+    runs.one("archive", run)
+    runs.one("restore", run)
+    runs.append(run, "workflowStarted")
+    assert session.run(TIMES, ids=[run]).value() == [1, 2, 3]
+
+
+def test_an_error_is_no_end(runs):
+    """A run goes on after an error that it reports; whether it failed, its state says."""
+    run = runs.new()
+    rows = runs.call(
+        "appendMany",
+        run,
+        [
+            {"type": "workflowStarted"},
+            {"type": "error", "content": "429, again"},
+            {"type": "workflowCompleted"},
+        ],
+    )
+    assert [row["state"] for row in rows] == ["running", "running", "completed"]
+
+    failed = runs.new()
+    assert runs.append(failed, "workflow.error", message="no disk")["state"] == "pending"
+    for name in ("error", "failed"):
+        assert runs.append(failed, "workflow.state", state=name)["state"] == "error"
+    assert runs.one("get", failed)["run"]["completedAt"] is not None
+    assert runs.append(failed, "workflowStarted")["state"] == "running"
+
+
 def test_a_batch_that_starts_and_ends_a_run_tells_both(runs):
     """`startedAt` and `completedAt` are set by what happened within one batch, too."""
     run = runs.new()

@@ -13,10 +13,10 @@ MONTH = Duration(days=30)
 def old(runs, session):
     """Make runs that ended some days ago; return their ids."""
 
-    def make(run_type="old", days=40, number=1, last="workflowCompleted"):
+    def make(run_type="old", days=40, number=1, state="completed"):
         ids = [runs.new(run_type) for _ in range(number)]
         for run in ids:
-            runs.append(run, last)
+            runs.append(run, "workflowState", state=state)
         session.run(
             "MATCH (r:WorkflowRun) WHERE r.id IN $ids "
             "SET r.completedAt = datetime() - duration({days: $days})",
@@ -38,7 +38,7 @@ def names(rows):
 
 def test_nothing_happens_unless_it_is_wanted(runs, session, old):
     """By default it is only told which runs would be archived."""
-    done, failed = old(), old(last="error")
+    done, failed = old(), old(state="error")
     rows = runs.call("retain", "old", MONTH)
 
     assert {row["runId"]: (row["state"], row["action"]) for row in rows} == {
@@ -191,7 +191,7 @@ def test_those_that_stay_do_not_count(runs, session, old):
 
 def test_a_run_that_is_stored_as_failed_has_ended(runs, session, old):
     """Plain Cypher may have written it so, and in one of its properties only."""
-    [run] = old(last="error")
+    [run] = old(state="error")
     session.run("MATCH (r:WorkflowRun) SET r.status = 'failed' REMOVE r.state").consume()
     for dry in (True, False):
         [row] = runs.call("retain", "old", MONTH, {"dryRun": dry})

@@ -327,7 +327,7 @@ def listed(runs, session):
     runs.append("r1", "workflowStarted")
     runs.append("r2", "workflowStarted")
     runs.append("r2", "workflowCompleted")
-    runs.append("r3", "error")
+    runs.append("r3", "workflowState", state="error")
 
 
 @pytest.mark.usefixtures("listed")

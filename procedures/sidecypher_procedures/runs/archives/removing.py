@@ -9,15 +9,8 @@ from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.runs.errors import RunMustStay
 from sidecypher_procedures.runs.locking import lock
 from sidecypher_procedures.runs.payloads import release
+from sidecypher_procedures.runs.reading import AWAITED
 from sidecypher_procedures.runs.states import FINAL, State
-
-# Of a plan its latest version is what somebody waits for.
-AWAITED: Final = """EXISTS {
-        MATCH (p:Plan)
-        WHERE p.runId = r.id AND p.status = 'pending_review' AND p.deletedAt IS NULL
-        AND NOT EXISTS { (:Plan)-[:PREVIOUS_VERSION]->(p) }
-    }"""
-"""Whether a plan of the run `r` awaits its review."""
 
 _NEEDED: Final = f"""
     MATCH (r:WorkflowRun {{id: $runId}})

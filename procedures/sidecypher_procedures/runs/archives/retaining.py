@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Self
 from sidecypher import Context, Duration
 from sidecypher_procedures.fields import Fields
 from sidecypher_procedures.runs.archives.archiving import archive_run
-from sidecypher_procedures.runs.archives.removing import AWAITED, lock_ended, remove
+from sidecypher_procedures.runs.archives.removing import lock_ended, remove
 from sidecypher_procedures.runs.archives.rows import Retained
 from sidecypher_procedures.runs.errors import (
     ArchiveDamaged,
@@ -19,6 +19,7 @@ from sidecypher_procedures.runs.errors import (
     RunTaken,
     UnknownRun,
 )
+from sidecypher_procedures.runs.reading import AWAITED
 from sidecypher_procedures.runs.states import FINAL, SYNONYMS, state_of
 
 RETAIN_KEYS: Final = ("dryRun", "delete", "limit")

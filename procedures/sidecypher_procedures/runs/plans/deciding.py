@@ -21,10 +21,12 @@ _DECIDE: Final = """
     MERGE (u:User {id: $user})
     CREATE (u)-[:$($relationship) {timestamp: $now, message: $message, version: $version}]->(p)
     SET p.status = $status, p.updatedAt = $now
+    WITH p MATCH (r:WorkflowRun {id: p.runId}) SET r.touchedAt = $now
 """
 _IMPLEMENTED: Final = """
     MATCH (p:Plan {id: $planId})
     SET p.status = $status, p.updatedAt = $now
+    WITH p MATCH (r:WorkflowRun {id: p.runId}) SET r.touchedAt = $now
 """
 _RESULT: Final = """
     MATCH (p:Plan {id: $planId}), (pr:PullRequest {id: $pullRequest})
@@ -36,6 +38,8 @@ _RESULT: Final = """
 def decide(ctx: Context, decision: Decision, plan_id: str, user: str, message: str) -> PlanRow:
     """Write what a user decides about a plan; the same by the same user again changes nothing.
 
+    With another message it is not the same: it is written as well, or refused.
+
     Raises:
         UnknownPlan: No plan of a run has this id.
         PlanSuperseded: It has a newer version.
@@ -43,7 +47,7 @@ def decide(ctx: Context, decision: Decision, plan_id: str, user: str, message: s
     """
     plan = hold(ctx, plan_id)
     relationship = _RELATIONSHIP[decision]
-    if (relationship, user) in plan.decisions:
+    if plan.has(relationship, user, message):
         return plan.row()
     plan.check_latest()
     status = after(decision, plan.status)

@@ -7,20 +7,21 @@ from typing import Final
 from sidecypher import Context
 from sidecypher_procedures.fields import shown_id
 from sidecypher_procedures.runs.errors import PlanSuperseded, UnknownPlan
+from sidecypher_procedures.runs.locking import NOW
 from sidecypher_procedures.runs.plans.rows import PlanRow
 from sidecypher_procedures.runs.plans.statuses import Status
 
 # The lock is that of `runs.locking`: what is read after the SET cannot change any more. What plain
 # Cypher has written may lack status and version.
-_HOLD: Final = """
-    MATCH (p:Plan {id: $planId})
-    MATCH (r:WorkflowRun {id: p.runId})
+_HOLD: Final = f"""
+    MATCH (p:Plan {{id: $planId}})
+    MATCH (r:WorkflowRun {{id: p.runId}})
     SET r.lock = true
-    WITH p, r, datetime.realtime() AS now
+    WITH p, r, {NOW} AS now
     RETURN r.id AS runId, now, p.deletedAt IS NOT NULL AS deleted,
         coalesce(p.status, 'draft') AS status, coalesce(p.version, 1) AS version,
         [(n:Plan)-[:PREVIOUS_VERSION]->(p) | n.id] AS nextIds,
-        [(u:User)-[a:REVIEWS|APPROVES|REJECTS]->(p) | [type(a), u.id]] AS decisions,
+        [(u:User)-[a:REVIEWS|APPROVES|REJECTS|EDITS]->(p) | [type(a), u.id, a.message]] AS actions,
         [(p)-[:IMPLEMENTS]->(i:Issue) | i.id] AS issues
 """
 
@@ -36,9 +37,9 @@ class HeldPlan:
         version: Its number, from 1.
         deleted: Whether its content was deleted.
         next_id: The id of the version after it, None when it is the latest.
-        decisions: Who has done what: types of relationships with ids of users.
+        actions: Who has done what and said what: types of relationships, ids of users, messages.
         issues: Ids of the issues that it implements.
-        now: The time at which the lock was had.
+        now: The time at which the lock was had, later than the run was touched before.
     """
 
     id: str
@@ -47,7 +48,7 @@ class HeldPlan:
     version: int
     deleted: bool
     next_id: str | None
-    decisions: set[tuple[str, str]]
+    actions: set[tuple[str, str, str]]
     issues: list[str]
     now: datetime
 
@@ -62,6 +63,10 @@ class HeldPlan:
                 f"The plan `{shown_id(self.id)}` has a newer version",
                 hint=f"The version after it is `{shown_id(self.next_id)}`.",
             )
+
+    def has(self, action: str, user: str, message: str) -> bool:
+        """Tell whether a user has done this and said so; without a message, whatever was said."""
+        return any(done[:2] == (action, user) and message in {"", done[2]} for done in self.actions)
 
     def row(self, status: Status | None = None) -> PlanRow:
         """Return what procedures tell of it, with another status than it had if one is given."""
@@ -100,7 +105,7 @@ def find(ctx: Context, plan_id: str) -> HeldPlan | None:
         version=record["version"],
         deleted=record["deleted"],
         next_id=next(iter(record["nextIds"]), None),
-        decisions={(action, user) for action, user in record["decisions"]},
+        actions={(action, user, message or "") for action, user, message in record["actions"]},
         issues=record["issues"],
         now=record["now"],
     )

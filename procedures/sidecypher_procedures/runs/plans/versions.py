@@ -71,14 +71,17 @@ def revise(ctx: Context, plan_id: str, user: str, revision: RevisionInput) -> Pl
         UnknownPlan: No plan of a run has this id.
         PlanSuperseded: It has a newer version.
         IllegalStatus: It is implemented.
-        EventTaken: The id belongs to another event.
+        EventTaken: The id belongs to another event, or to a version of another user or message.
         UnknownParent: A parent is not an event of the plan's run.
         UnknownReference: A message of the run or an issue that it names is not there.
     """
     old, event = hold(ctx, plan_id), revision.event
     if old.next_id == event.id:
         append(ctx, old.run_id, [event])
-        return hold(ctx, event.id).row()
+        new = hold(ctx, event.id)
+        if ("EDITS", user, revision.message) not in new.actions:
+            raise _taken(event)
+        return new.row()
     old.check_latest()
     status = after("revise", old.status)
     _check_source(ctx, old.run_id, revision.generated_by)
