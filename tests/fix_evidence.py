@@ -111,13 +111,18 @@ class Evidence:
             self._session.run("TERMINATE TRANSACTIONS $found", found=found).consume()
         return found
 
-    def logged(self, event, *, within=30.0, **facts):
-        """Wait until the sidecar has logged an event with these facts, and return its line."""
+    def logged(self, event, *, within=30.0, by=lambda: None, **facts):
+        """Wait until the sidecar has logged an event with these facts, and return its line.
+
+        `by` is done until then: of what is turned away, one line a second is logged.
+        """
         wanted = {"event": event, **facts}.items()
-        return wait_until(
-            lambda: next((line for line in self._sidecar_lines() if wanted <= line.items()), None),
-            within,
-        )
+
+        def found():
+            by()
+            return next((line for line in self._sidecar_lines() if wanted <= line.items()), None)
+
+        return wait_until(found, within)
 
     def metric(self, name, **labels):
         """Return a metric of the sidecar as it is now."""

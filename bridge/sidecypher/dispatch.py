@@ -71,11 +71,13 @@ class Session:
         call_back: How a body on this connection reaches the caller's transaction.
         jvm: Who is at the other end, from `hello` on.
         is_control: Whether its end means that the JVM has gone.
+        is_surplus: Whether the sidecar has as many connections for calls as it takes.
     """
 
     call_back: CallBack
     jvm: str = ""
     is_control: bool = False
+    is_surplus: bool = False
 
 
 class Dispatcher:
@@ -177,11 +179,21 @@ class Dispatcher:
         hello = envelope.read(payload, Hello)
         if hello.v != envelope.VERSION:
             self._telemetry.rejected("connection refused", "another version")
-            error = CatalogueMismatch(
+            mismatch = CatalogueMismatch(
                 f"The plugin speaks version {hello.v} of the protocol, "
                 f"the sidecar version {envelope.VERSION}"
             )
-            return envelope.write(HelloReply(envelope.VERSION, error=ErrorBody.of(error)))
+            return envelope.write(HelloReply(envelope.VERSION, error=ErrorBody.of(mismatch)))
+        if session.is_surplus and hello.role == "call":
+            self._telemetry.rejected("connection refused", "too many connections")
+            error = CallError(
+                f"The sidecar has {self._limits.connections} connections for calls already",
+                code="SC-211",
+                retryable=True,
+            )
+            return envelope.write(
+                HelloReply(envelope.VERSION, busy=True, error=ErrorBody.of(error))
+            )
         session.jvm = hello.jvm
         session.is_control = hello.role == "control"
         if session.is_control:

@@ -142,12 +142,14 @@ class HelloReply(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         failures: Whether it takes `FailuresRequest`; a plugin that is older or newer may not ask.
+        busy: Whether it will not talk because it has too many connections.
     """
 
     v: int
     sidecar: str = ""
     catalogue: str = ""
     failures: bool = False
+    busy: bool = False
     error: ErrorBody | None = None
 
 

@@ -6,6 +6,8 @@ import logging
 import os
 import re
 import sys
+import threading
+import time
 import traceback
 from pathlib import Path
 from typing import Any, Final, Literal, TextIO
@@ -32,6 +34,10 @@ _TRANSPORTS: Final[dict[Rejection, str]] = {
 }
 
 _OUR_CODE: Final = re.compile(r"SC-\d{3}\Z")
+
+_QUIET_SECONDS: Final = 1.0
+"""How long nothing is logged that was turned away for the reason of the last line: a stranger may
+connect thousands of times a second, and must not fill the disk."""
 
 _CODE_LENGTH: Final = 100
 """How much is kept of an author's own code."""
@@ -265,6 +271,8 @@ class Telemetry:
             ["transport", "reason"],
             registry=self.metrics,
         )
+        self._refusals: dict[tuple[str, str], tuple[float, int]] = {}
+        self._refusals_lock = threading.Lock()
 
     def _gauge(self, name: str, text: str) -> Gauge:
         return Gauge(f"sidecypher_{name}", text, registry=self.metrics)
@@ -281,7 +289,7 @@ class Telemetry:
             )
 
     def rejected(self, event: Rejection, reason: str, **facts: str) -> None:
-        """Count and log what was refused at the door.
+        """Count what was refused at the door, and log one a second of each reason.
 
         Args:
             event: What was refused.
@@ -289,7 +297,21 @@ class Telemetry:
             facts: What else the log is told.
         """
         self._rejected.labels(_TRANSPORTS[event], reason).inc()
-        self.log.warning(event, reason=reason, **facts)
+        untold = self._untold((event, reason))
+        if untold is not None:
+            log = self.log.bind(untold=untold) if untold else self.log
+            log.warning(event, reason=reason, **facts)
+
+    def _untold(self, kind: tuple[str, str]) -> int | None:
+        """Return how many of a kind were not logged before this one, or None if neither is this."""
+        now = time.monotonic()
+        with self._refusals_lock:
+            quiet_until, untold = self._refusals.get(kind, (now, 0))
+            is_told = now >= quiet_until
+            self._refusals[kind] = (
+                (now + _QUIET_SECONDS, 0) if is_told else (quiet_until, untold + 1)
+            )
+        return untold if is_told else None
 
     def call(self, facts: CallFacts, kind: str, traceparent: str = "") -> Observation:
         """Begin to observe a call that was admitted.

@@ -81,4 +81,4 @@ def test_accepting_goes_on_after_accept_has_failed(serving):
     assert failed.wait(10)
 
     with socket.create_connection(("127.0.0.1", server.port), 10):
-        wait_until(lambda: server._connections)
+        wait_until(lambda: server._strangers)

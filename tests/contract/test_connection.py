@@ -564,70 +564,117 @@ def test_failures_are_told_on_the_control_connection_only(line):
     assert rest(connection) == FATAL
 
 
-def test_connections_above_the_limit_are_closed_at_once(stand):
-    """There is a most of connections; whoever comes later is closed, and room is given back."""
-    server = Py4JServer(
-        stand.dispatcher,
-        tls=stand.credentials.tls,
-        token=stand.credentials.token,
-        port=0,
-        limits=Limits(connections=3),
-        telemetry=stand.telemetry,
-    )
-    server.start()
-    with pytest.raises(SidecypherError, match=f"listen on port {server.port}: Addr") as caught:
-        Py4JServer(
-            stand.dispatcher,
-            tls=stand.credentials.tls,
-            token=stand.credentials.token,
-            port=server.port,
-            limits=Limits(),
-            telemetry=stand.telemetry,
-        )
-    three = [stand.line(port=server.port) for _ in range(3)]
+@pytest.fixture
+def limited(stand):
+    """Start further servers with given limits before the same dispatcher; stop them afterwards."""
+    started = []
 
-    with socket.create_connection(("127.0.0.1", server.port), 10) as fourth:
-        assert rest(fourth) == b""
-    assert turned_away(stand, "too many connections") == 1
-    three.pop().close()
+    def start(port=0, **limits):
+        started.append(
+            Py4JServer(
+                stand.dispatcher,
+                tls=stand.credentials.tls,
+                token=stand.credentials.token,
+                port=port,
+                limits=Limits(**limits),
+                telemetry=stand.telemetry,
+            )
+        )
+        started[-1].start()
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.stop()
+
+
+def greet(line, role="call"):
+    return ask(line, "hello", v=VERSION, jvm="jvm", role=role, catalogue="")
+
+
+def test_strangers_keep_out_each_other_only(stand, limited, held):
+    """However many say nothing, a JVM connects at once; the oldest of them is closed for it."""
+    server = limited(strangers=3, handshake_seconds=60)
+    before = turned_away(stand, "too many strangers")
+    address = ("127.0.0.1", server.port)
+    silent = [socket.create_connection(address, 10) for _ in range(3)]
+    held += silent
+    wait_until(lambda: len(server._strangers) == 3)
+
+    lines = [stand.line(port=server.port) for _ in range(5)]
+
+    assert [line.greeting for line in lines] == [b"!yv\n"] * 5
+    assert not any("error" in greet(line) for line in lines)
+    assert rest(silent[0]) == b""
+    wait_until(lambda: turned_away(stand, "too many strangers") == before + 1)
+    held += [socket.create_connection(address, 10) for _ in range(10)]
+    wait_until(lambda: turned_away(stand, "too many strangers") >= before + 10)
+    answers = [
+        call(line, stand, f"through {i}", "test.echo", str(i)) for i, line in enumerate(lines)
+    ]
+    assert [answer["rows"] for answer in answers] == [[[str(i)]] for i in range(5)]
+    for line in lines:
+        line.close()
+
+
+def test_above_the_limit_a_jvm_is_told_that_the_sidecar_is_busy(stand, limited):
+    """Calls get no further connection until room comes back; a JVM still says that it is there."""
+    server = limited(connections=3)
+    before = turned_away(stand, "too many connections")
+    three = [stand.line(port=server.port) for _ in range(3)]
+    assert not any("error" in greet(line) for line in three)
+
+    fourth = stand.line(port=server.port)
+    answer = greet(fourth)
+
+    assert (answer["busy"], answer["error"]["code"]) == (True, "SC-211")
+    assert rest(fourth.socket) == b""
+    assert turned_away(stand, "too many connections") == before + 1
+    control = stand.line(port=server.port)
+    assert "error" not in greet(control, "control")
+    assert call(three[0], stand, "still", "test.echo", "x")["rows"] == [["x"]]
+    for line in (control, three.pop(), fourth):
+        line.close()
 
     def room():
-        try:
-            return stand.line(port=server.port)
-        except OSError:
-            return None
+        line = stand.line(port=server.port)
+        if "error" not in greet(line):
+            return line
+        line.close()
+        return None
 
     three.append(wait_until(room))
     server.stop()
 
-    assert [rest(connection.socket) for connection in three] == [b""] * 3
-    for connection in three:
-        connection.close()
+    assert [encrypted_rest(line) for line in three] == [b""] * 3
+    for line in three:
+        line.close()
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", server.port), 10)
+
+
+def test_a_port_that_is_taken_is_told(limited):
+    """A server that cannot listen says on which port, and what to do."""
+    port = limited().port
+
+    with pytest.raises(SidecypherError, match=f"listen on port {port}: Addr") as caught:
+        limited(port)
+
     assert caught.value.code == "SC-602"
     assert "`--port`" in caught.value.hint
 
 
 @pytest.mark.parametrize("size", [3, 1024 * 1024], ids=["short", "of many records"])
-def test_the_answer_of_a_call_in_flight_is_encrypted_to_the_end(stand, background, size):
+def test_the_answer_of_a_call_in_flight_is_encrypted_to_the_end(stand, limited, background, size):
     """A server that stops sends the answers that are under way, and nothing of them in clear."""
-    server = Py4JServer(
-        stand.dispatcher,
-        tls=stand.credentials.tls,
-        token=stand.credentials.token,
-        port=0,
-        limits=stand.limits,
-        telemetry=stand.telemetry,
-    )
-    server.start()
+    server = limited()
     state = stand.state_of("fault.held")
     state.reset()
     caller = stand.line(port=server.port)
     ask(caller, "hello", v=VERSION, jvm="jvm", role="call", catalogue="")
     serving = background(call, caller, stand, "in flight", "fault.held", size)
     assert state.begun.wait(10)
-    [connection] = server._connections
+    [connection] = server._peers
 
     connection.read_no_more()
     state.go.set()
@@ -635,7 +682,6 @@ def test_the_answer_of_a_call_in_flight_is_encrypted_to_the_end(stand, backgroun
     assert serving.result(10)["rows"] == [["x" * size]]
     assert encrypted_rest(caller) == b""
     caller.close()
-    server.stop()
 
 
 def test_small_messages_are_not_held_back(stand, line):
@@ -643,7 +689,7 @@ def test_small_messages_are_not_held_back(stand, line):
     line()
 
     with stand.server._lock:
-        sockets = [connection._socket for connection in stand.server._connections]
+        sockets = [connection._socket for connection in stand.server._peers]
     assert sockets
     for each in sockets:
         assert each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1

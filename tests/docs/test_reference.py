@@ -459,6 +459,7 @@ def test_limits_are_documented():
 
     assert f"{limits.message_bytes // 2**20} MiB" in wire
     assert f"accepts {limits.connections} connections" in wire
+    assert f"There may be {limits.strangers} of them" in wire
     assert f"Python allows {limits.handshake_seconds:g} seconds" in wire
     assert "pages of {}, {}, {} and then {:_} rows".format(*PAGE_ROWS).replace("_", " ") in guide
 

@@ -7,7 +7,10 @@ import httpx
 import pytest
 from fix_waiting import wait_until
 
-LIMIT = 256
+from sidecypher.types import Limits
+
+ASK = "CALL test.processId() YIELD value RETURN value"
+LIMIT = Limits().strangers
 
 
 @pytest.fixture
@@ -15,27 +18,39 @@ def crowd(server):
     """Open connections that say nothing."""
     with contextlib.ExitStack() as held:
 
-        def gather(size):
-            address = ("127.0.0.1", server.sidecar.port)
+        def gather(size, port=None):
+            address = ("127.0.0.1", port or server.sidecar.port)
             return [held.enter_context(socket.create_connection(address, 10)) for _ in range(size)]
 
         yield gather
 
 
-def test_a_crowd_of_silent_strangers_keeps_nobody_out_for_long(server, session, evidence, crowd):
+def test_a_crowd_of_silent_strangers_holds_up_no_call(server, session, evidence, crowd):
     """More connections than are allowed: calls go on, health answers, and room comes back."""
     session.run("CALL test.echo('connected')").consume()
 
     strangers = crowd(LIMIT + 20)
 
-    evidence.logged("connection refused", reason="too many connections")
-    evidence.counted("sidecypher_rejected_total", transport="py4j", reason="too many connections")
+    evidence.logged("connection refused", reason="too many strangers")
+    evidence.counted("sidecypher_rejected_total", transport="py4j", reason="too many strangers")
     url = f"http://127.0.0.1:{server.sidecar.http}/livez"
     assert httpx.get(url, trust_env=False, timeout=4).text == "ok\n"
     assert session.run("CALL test.echo('through')").single()["value"] == "through"
     # Each is closed when the time for its handshake is over.
     await_ends(strangers)
     wait_until(lambda: evidence.metric("sidecypher_connections") < LIMIT // 2)
+
+
+def test_a_crowd_of_silent_strangers_keeps_no_plugin_out(session, another_sidecar, crowd):
+    """Neo4j connects to a sidecar whose port is crowded while the crowd is still there."""
+    second = another_sidecar()
+
+    strangers = crowd(300, second.announcement.port)
+
+    wait_until(lambda: session.run(ASK).single()["value"] == second.process.pid)
+    strangers[-1].setblocking(False)
+    with pytest.raises(BlockingIOError):
+        strangers[-1].recv(1)
 
 
 def test_half_open_connections_are_forgotten(server, evidence, crowd):

@@ -63,13 +63,15 @@ def test_a_listener_that_does_not_answer_delays_nobody(server, session, evidence
 @pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"A\ntoken\n"])
 def test_who_speaks_no_tls_is_turned_away(server, session, evidence, said):
     """Plain HTTP, or plain Py4J, on the sidecar's port is ended at once; accepting goes on."""
-    with socket.create_connection(("127.0.0.1", server.sidecar.port), 10) as stranger:
-        stranger.sendall(said)
-        with contextlib.suppress(ConnectionResetError):
-            while stranger.recv(4096):
-                pass
 
-    evidence.logged("connection refused", reason="TLS failed")
+    def speak():
+        with socket.create_connection(("127.0.0.1", server.sidecar.port), 10) as stranger:
+            stranger.sendall(said)
+            with contextlib.suppress(ConnectionResetError):
+                while stranger.recv(4096):
+                    pass
+
+    evidence.logged("connection refused", reason="TLS failed", by=speak)
     evidence.counted("sidecypher_rejected_total", transport="py4j", reason="TLS failed")
     assert session.run("CALL test.echo('honest')").single()["value"] == "honest"
 

@@ -39,11 +39,12 @@ def test_a_plugin_without_the_token_is_cut_off(server, evidence, kind):
     """Its connection ends without a byte, whatever follows the token; the reason is counted."""
     wrong = TOKENS[kind](server.token.encode())
 
-    with dial(server.sidecar.port, client_context()) as stranger:
-        with contextlib.suppress(OSError):
-            stranger.sendall(b"A\n" + wrong + b"\n" + HELLO)
-        with contextlib.suppress(ConnectionResetError, ssl.SSLError):
-            assert stranger.recv(4096) == b""
+    def attack():
+        with dial(server.sidecar.port, client_context()) as stranger:
+            with contextlib.suppress(OSError):
+                stranger.sendall(b"A\n" + wrong + b"\n" + HELLO)
+            with contextlib.suppress(ConnectionResetError, ssl.SSLError):
+                assert stranger.recv(4096) == b""
 
-    evidence.logged("connection refused", reason="wrong token")
+    evidence.logged("connection refused", reason="wrong token", by=attack)
     evidence.counted("sidecypher_rejected_total", transport="py4j", reason="wrong token")

@@ -291,3 +291,23 @@ def test_failed_calls_are_remembered_by_code(telemetry, observe):
     assert (kept.call_id, kept.name, kept.code, kept.user) == ("call-1", "kg.a", "SC-202", "ann")
     assert (kept.database, kept.seconds) == ("people", 0.1)
     assert SECRET not in str(kept)
+
+
+def test_what_is_turned_away_again_and_again_is_logged_once_a_second(monkeypatch, logs, telemetry):
+    """A stranger cannot fill the disk with lines; the next line has how many were left out."""
+    now = [100.0]
+    monkeypatch.setattr("sidecypher.telemetry.time.monotonic", lambda: now[0])
+
+    for reason in ("no token", "TLS failed"):
+        for _ in range(50):
+            telemetry.rejected("connection refused", reason)
+    now[0] += 1.0
+    telemetry.rejected("connection refused", "no token")
+
+    assert [(line["reason"], line.get("untold")) for line in logs()] == [
+        ("no token", None),
+        ("TLS failed", None),
+        ("no token", 49),
+    ]
+    labels = {"transport": "py4j", "reason": "no token"}
+    assert telemetry.metrics.get_sample_value("sidecypher_rejected_total", labels) == 51

@@ -118,6 +118,7 @@ class Connection:
         token: bytes,
         dispatcher: Dispatcher,
         *,
+        welcome: Callable[["Connection"], bool],
         limits: Limits,
         telemetry: Telemetry,
     ) -> None:
@@ -125,6 +126,8 @@ class Connection:
         self._tls = tls
         self._token = token
         self._dispatcher = dispatcher
+        self._welcome = welcome
+        self._is_evicted = False
         self._limits = limits
         self._telemetry = telemetry
         self._session = Session(self._call_back)
@@ -158,6 +161,11 @@ class Connection:
         """Let the thread write the answer that it has, and end where it would read again."""
         self._shut(socket.SHUT_RD)
 
+    def evict(self) -> None:
+        """End it before it has shown the token; its own thread closes the socket."""
+        self._is_evicted = True
+        self._shut(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """Close the socket; a thread that reads from it wakes up."""
         self._shut(socket.SHUT_RDWR)
@@ -179,20 +187,29 @@ class Connection:
             )
             # The descriptor has moved to it, so `close` must shut this one from here on.
             self._socket = tls
+            if self._is_evicted:
+                # While the descriptor moved, `evict` had nothing to shut.
+                raise ConnectionAbortedError
             tls.do_handshake()
         except (OSError, ValueError) as error:
-            self._telemetry.rejected("connection refused", "TLS failed", type=type(error).__name__)
+            self._refused("TLS failed", type=type(error).__name__)
             return False
         expected = _AUTHENTICATE + b"\n" + self._token + b"\n"
         greeting = self._greeting(deadline)
         if not hmac.compare_digest(greeting, expected):
-            reason = "wrong token" if greeting else "no token"
-            self._telemetry.rejected("connection refused", reason)
+            self._refused("wrong token" if greeting else "no token")
             return False
+        self._session.is_surplus = not self._welcome(self)
         self._line = LineReader(self._socket.recv, self._limits.message_bytes).line
         self._ends.register(self._socket, _HANG_UP)
         self._socket.sendall(_VOID_REPLY)
         return True
+
+    def _refused(self, reason: str, **facts: str) -> None:
+        if self._is_evicted:
+            self._telemetry.rejected("connection refused", "too many strangers")
+        else:
+            self._telemetry.rejected("connection refused", reason, **facts)
 
     def _greeting(self, deadline: Deadline) -> bytes:
         """Return what of the peer's first two lines comes within the deadline, however sliced."""
@@ -276,6 +293,9 @@ class Connection:
 class Py4JServer:
     """Accepts connections of JVMs; each gets a thread of its own.
 
+    Anybody on this machine may connect. Who has not shown the token is a stranger, and strangers
+    compete with each other only.
+
     Attributes:
         port: The port that is listened on, on 127.0.0.1.
     """
@@ -296,13 +316,21 @@ class Py4JServer:
             ListenError: The port is taken.
         """
         self._connect: Final[Callable[[socket.socket], Connection]] = lambda plain: Connection(
-            plain, tls, token, dispatcher, limits=limits, telemetry=telemetry
+            plain,
+            tls,
+            token,
+            dispatcher,
+            welcome=self._welcome,
+            limits=limits,
+            telemetry=telemetry,
         )
         self._limits = limits
         self._telemetry = telemetry
         self._lock = threading.Lock()
         self._stopped = threading.Event()
-        self._connections: set[Connection] = set()
+        # A dict, so that the one that came first is found.
+        self._strangers: dict[Connection, None] = {}
+        self._peers: set[Connection] = set()
         self._listener = _listen(port)
         self.port: Final[int] = self._listener.getsockname()[1]
 
@@ -323,14 +351,14 @@ class Py4JServer:
 
     def _admit(self, connection: Connection) -> None:
         with self._lock:
-            room = len(self._connections) < self._limits.connections
-            if room:
-                self._connections.add(connection)
-                self._telemetry.connections.set(len(self._connections))
-        if not room:
-            self._telemetry.rejected("connection refused", "too many connections")
-            connection.close()
-            return
+            oldest = None
+            if len(self._strangers) >= self._limits.strangers:
+                oldest = next(iter(self._strangers))
+                del self._strangers[oldest]
+            self._strangers[connection] = None
+            self._count()
+        if oldest is not None:
+            oldest.evict()
         thread = threading.Thread(
             target=self._serve, args=(connection,), name="sidecypher-connection", daemon=True
         )
@@ -341,6 +369,13 @@ class Py4JServer:
             self._forget(connection)
             raise
 
+    def _welcome(self, connection: Connection) -> bool:
+        """Count a stranger among the JVMs; tell whether there is room for calls of it."""
+        with self._lock:
+            self._strangers.pop(connection, None)
+            self._peers.add(connection)
+            return len(self._peers) <= self._limits.connections
+
     def _serve(self, connection: Connection) -> None:
         try:
             connection.serve()
@@ -349,8 +384,12 @@ class Py4JServer:
 
     def _forget(self, connection: Connection) -> None:
         with self._lock:
-            self._connections.discard(connection)
-            self._telemetry.connections.set(len(self._connections))
+            self._strangers.pop(connection, None)
+            self._peers.discard(connection)
+            self._count()
+
+    def _count(self) -> None:
+        self._telemetry.connections.set(len(self._strangers) + len(self._peers))
 
     def stop(self) -> None:
         """Close the listener and every connection, once answers that are on their way are sent."""
@@ -359,11 +398,11 @@ class Py4JServer:
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         with self._lock:
-            connections = list(self._connections)
+            connections = [*self._strangers, *self._peers]
         for connection in connections:
             connection.read_no_more()
         patience = Deadline.after(SEND_SECONDS)
-        while self._connections and not patience.expired():
+        while (self._strangers or self._peers) and not patience.expired():
             time.sleep(_PAUSE_SECONDS)
         for connection in connections:
             connection.close()

@@ -93,7 +93,7 @@ final class Bridge {
 
     /** Sends a call's first request, to one sidecar after the other until one of them begins it. */
     private Reply start(Call call, String command, Log log, Function<String, Reply> read) {
-        String problem = "";
+        WireFailure last = null;
         for (int tries = 0; tries <= sidecars.look().size(); tries++) {
             Admission.Turn turn = admission.take(call, log);
             try {
@@ -103,13 +103,15 @@ final class Bridge {
                 if (!failure.wasNotSent()) {
                     throw failure;
                 }
-                problem = failure.getMessage();
+                last = failure;
                 keepAway(turn, failure, call);
             } finally {
                 admission.leave(turn, call);
             }
         }
-        throw Failures.unavailable(call.procedure(), problem);
+        throw last.kind() == WireFailure.Kind.BUSY
+                ? Failures.busy(call.procedure(), last.getMessage())
+                : Failures.unavailable(call.procedure(), last.getMessage());
     }
 
     private static Reply begun(Admission.Turn turn, Reply reply) {

@@ -6,6 +6,7 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.StandardSocketOptions;
 import java.net.UnknownHostException;
+import java.security.cert.CertificateException;
 import java.util.concurrent.LinkedBlockingDeque;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -124,12 +125,13 @@ final class ConnectionPool {
             connection.takesFailures(Hello.check(Connection.text(reply), rendezvous.generation()));
             ready = true;
             return connection;
-        } catch (SSLHandshakeException refused) {
-            throw unavailable("who listens on the sidecar's port did not prove to be it");
         } catch (IOException failed) {
+            if (failed instanceof SSLHandshakeException && failed.getCause() instanceof CertificateException) {
+                throw unavailable("who listens on the sidecar's port did not prove to be it");
+            }
             throw unavailable(handshake == null ? "nothing answers on its port" : "it did not finish the handshake");
         } catch (WireFailure failed) {
-            throw unavailable(failed.getMessage());
+            throw failed.kind() == WireFailure.Kind.BUSY ? failed : unavailable(failed.getMessage());
         } finally {
             if (handshake != null) {
                 watchdog.remove(handshake);

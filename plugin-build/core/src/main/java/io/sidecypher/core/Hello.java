@@ -34,6 +34,9 @@ final class Hello {
             throw refused("the sidecar does not speak version " + Requests.VERSION + " of the protocol, which this"
                     + " plugin speaks; build the plugin anew with the sidecar's `sidecypher` and restart Neo4j");
         }
+        if (Boolean.TRUE.equals(members.get("busy"))) {
+            throw new WireFailure(WireFailure.Kind.BUSY, "the sidecar has as many connections as it takes");
+        }
         if (members.get("error") instanceof Map<?, ?> error) {
             throw refused("the sidecar refused this plugin"
                     + (error.get("message") instanceof String message ? ": " + message : ""));

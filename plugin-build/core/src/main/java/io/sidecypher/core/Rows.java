@@ -143,7 +143,7 @@ final class Rows<R> implements Spliterator<R> {
         PythonProcedure procedure = call.procedure();
         SidecypherException explained = switch (failure.kind()) {
             // Of a page: the call itself has begun.
-            case UNAVAILABLE, NOT_SENT, LOST -> Failures.outcomeUnknown(procedure);
+            case UNAVAILABLE, BUSY, NOT_SENT, LOST -> Failures.outcomeUnknown(procedure);
             case PROTOCOL -> Failures.protocol(procedure, failure.getMessage());
             case TOO_LARGE -> Failures.tooLarge(procedure, "an answer", maxLineBytes);
         };

@@ -63,7 +63,7 @@ record Settings(
         String runDir = values.get("run_dir");
         return new Settings(
                 runDir == null ? null : Path.of(runDir),
-                number(values, "pool_size", 16, 1, 1024),
+                number(values, "pool_size", 16, 1, 256),
                 number(values, "queue_limit", 1000, 0, 1_000_000),
                 number(values, "connect_timeout_ms", 500, 1, 60_000),
                 number(values, "handshake_timeout_ms", 2000, 1, 60_000),

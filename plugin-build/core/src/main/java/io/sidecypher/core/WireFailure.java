@@ -7,6 +7,8 @@ final class WireFailure extends RuntimeException {
     enum Kind {
         /** No connection could be made. */
         UNAVAILABLE,
+        /** The sidecar has as many connections as it takes. */
+        BUSY,
         /** The request did not leave this process whole, so the sidecar cannot have begun it. */
         NOT_SENT,
         /** The connection ended after the request was sent. */
@@ -26,7 +28,7 @@ final class WireFailure extends RuntimeException {
 
     /** Whether the sidecar cannot have begun what the request asks for. */
     boolean wasNotSent() {
-        return kind == Kind.UNAVAILABLE || kind == Kind.NOT_SENT;
+        return kind == Kind.UNAVAILABLE || kind == Kind.BUSY || kind == Kind.NOT_SENT;
     }
 
     Kind kind() {

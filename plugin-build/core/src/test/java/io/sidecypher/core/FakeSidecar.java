@@ -141,6 +141,7 @@ final class FakeSidecar implements AutoCloseable {
     final List<String> controlRequests = new CopyOnWriteArrayList<>();
     volatile long version = Requests.VERSION;
     volatile boolean takesFailures;
+    volatile boolean isFull;
     final AtomicInteger tokensSeen = new AtomicInteger();
     final AtomicInteger callConnections = new AtomicInteger();
     final Set<Socket> open = ConcurrentHashMap.newKeySet();
@@ -247,7 +248,9 @@ final class FakeSidecar implements AutoCloseable {
                     role = member(json, "role");
                     callConnections.addAndGet(role.equals("call") ? 1 : 0);
                     peer.reply("{\"v\":" + version + ",\"sidecar\":\"" + generation
-                            + "\",\"catalogue\":\"\"" + (takesFailures ? ",\"failures\":true" : "") + "}");
+                            + "\",\"catalogue\":\"\"" + (takesFailures ? ",\"failures\":true" : "")
+                            + (isFull && role.equals("call") ? ",\"busy\":true,\"error\":{\"code\":\"SC-211\","
+                            + "\"message\":\"The sidecar has as many connections as it takes\"}" : "") + "}");
                 } else if (role.equals("control")) {
                     controlRequests.add(json);
                     peer.reply("{\"id\":\"" + id(json) + "\"}");

@@ -31,6 +31,31 @@ class PoolTests {
             Harness.procedure("test.patient").timeoutMillis(60_000).column("x", "ANY").build();
 
     @Test
+    void aSidecarThatTakesNoMoreConnectionsIsBusyAndNotAvoided() throws Exception {
+        CountDownLatch end = new CountDownLatch(1);
+        try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar.echoOr((peer, method, json) -> {
+            Harness.await(end);
+            peer.rows(json, "[[1]]", false);
+        }))) {
+            sidecar.announce(runDir);
+            Harness harness = new Harness(runDir, "CIRCUIT_MS=600000");
+            assertEquals(1L, harness.echo(1L));
+            sidecar.isFull = true;
+            Thread holder = new Thread(() -> harness.rows(Harness.procedure("test.hold").column("x", "ANY").build()));
+            holder.start();
+            Harness.await(() -> sidecar.methods.size() == 2);
+
+            SidecypherException busy = harness.failure(Harness.ECHO, 1L);
+            assertTrue(busy.text().startsWith("[SC-211]"), busy.text());
+            assertEquals("Neo.TransientError.Request.NoThreadsAvailable", busy.status().code().serialize());
+
+            end.countDown();
+            holder.join();
+            assertEquals(1L, harness.echo(1L));
+        }
+    }
+
+    @Test
     void manyCallersShareThePool() throws Exception {
         AtomicInteger running = new AtomicInteger();
         AtomicInteger most = new AtomicInteger();

@@ -37,7 +37,7 @@ class SettingsTests {
         assertTrue(assertThrows(IllegalArgumentException.class, () -> Settings.of(Map.of(), conf))
                 .getMessage().contains("pol_size"));
         for (String wrong : new String[] {"0", "many", "-1", "99999999999"}) {
-            assertEquals("the setting pool_size must be a whole number from 1 to 1024",
+            assertEquals("the setting pool_size must be a whole number from 1 to 256",
                     assertThrows(IllegalArgumentException.class,
                             () -> Settings.of(Map.of("SIDECYPHER_POOL_SIZE", wrong), null)).getMessage());
         }
