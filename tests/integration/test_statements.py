@@ -54,6 +54,27 @@ def test_no_mode_administers_the_dbms(graph):
             graph.run(f"CALL test.run{mode.capitalize()}($it)", it=statement).consume()
 
 
+IN_TRANSACTIONS = [
+    "UNWIND range(1, 10) AS i CALL (i) { CREATE (:Written) } IN TRANSACTIONS OF 2 ROWS",
+    "UNWIND range(1, 10) AS i CALL (i) { CREATE (n:Written) RETURN n } IN TRANSACTIONS RETURN n",
+    "UNWIND range(1, 9) AS i CALL (i) { CREATE (:Written) } IN 2 CONCURRENT TRANSACTIONS",
+    "UNWIND range(1, 9) AS i CALL (i) { CREATE (:Written) } IN TRANSACTIONS ON ERROR CONTINUE",
+    "MATCH (n) WITH count(n) AS i CALL (i) { CREATE (:Written) } IN TRANSACTIONS",
+    "PROFILE UNWIND [1] AS i CALL (i) { CREATE (:Written) } IN TRANSACTIONS",
+]
+
+
+@pytest.mark.parametrize("mode", ["Write", "Schema"])
+@pytest.mark.parametrize("statement", IN_TRANSACTIONS)
+def test_nothing_is_committed_but_by_the_caller(graph, mode, statement):
+    """A statement with transactions of its own is refused, the first time and any other."""
+    for _ in range(2):
+        with pytest.raises(ClientError, match=rf"\[SC-219\].*`test.run{mode}`.*IN TRANSACTIONS"):
+            graph.run(f"CALL test.run{mode}($statement)", statement=statement).consume()
+
+        assert traces(graph) == 0
+
+
 @pytest.mark.parametrize("then", ["CREATE INDEX written FOR (n:Written) ON (n.x)", "NO CYPHER"])
 def test_a_refused_statement_dooms_what_was_done_before(graph, then):
     """After a refusal or failure, swallowed or not, nothing of the transaction stays."""

@@ -63,14 +63,17 @@ final class Callbacks {
         }
         call.beginCypher();
         try {
-            QueryType type = StatementTypes.of(call.tx(), asked.cypher(), asked.parameters());
-            if (!StatementTypes.allows(call.procedure().mode(), type)) {
-                throw Failures.mode(call.procedure(), type);
+            StatementTypes.Kind kind = StatementTypes.of(call.tx(), asked.cypher(), asked.parameters());
+            if (!StatementTypes.allows(call.procedure().mode(), kind.type())) {
+                throw Failures.mode(call.procedure(), kind.type());
+            }
+            if (kind.commits()) {
+                throw Failures.commits(call.procedure());
             }
             Result result = call.tx().execute(asked.cypher(), asked.parameters());
             Records records = new Records(call, result);
             open.put(asked.cursor(), records);
-            if (type != QueryType.READ_ONLY) {
+            if (kind.type() != QueryType.READ_ONLY) {
                 // What it writes must not depend on how far a body reads.
                 records.readAll();
             }

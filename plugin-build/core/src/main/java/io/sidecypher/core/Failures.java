@@ -87,6 +87,11 @@ final class Failures {
         });
     }
 
+    static SidecypherException commits(PythonProcedure procedure) {
+        return failed("SC-219", procedure, "ran a statement with CALL { } IN TRANSACTIONS, whose writes would stay"
+                + " when the call fails; no mode allows that. Run it outside of procedures.");
+    }
+
     static SidecypherException query(PythonProcedure procedure, String what, ValueProblem problem) {
         return failed(problem.code(), procedure, "ran a query whose " + what + " " + problem.getMessage() + ".");
     }
@@ -94,6 +99,12 @@ final class Failures {
     static SidecypherException tooLarge(PythonProcedure procedure, String what, int limit) {
         return failed("SC-216", procedure, "has " + what + " larger than the limit of " + limit
                 + " bytes. Pass less at once.");
+    }
+
+    static SidecypherException tooManyRecords(PythonProcedure procedure, long limit) {
+        return failed("SC-216", procedure, "ran a writing statement whose records do not fit into the " + limit
+                + " bytes of Neo4j's heap that such records have in all calls together. Return fewer or smaller"
+                + " records, aggregate them, or write without RETURN.");
     }
 
     static SidecypherException remote(RemoteError error) {

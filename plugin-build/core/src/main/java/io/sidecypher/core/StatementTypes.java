@@ -4,6 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.neo4j.graphdb.ExecutionPlanDescription;
 import org.neo4j.graphdb.QueryExecutionType.QueryType;
 import org.neo4j.graphdb.Result;
 import org.neo4j.graphdb.Transaction;
@@ -23,33 +24,43 @@ final class StatementTypes {
                     + "(PROFILE)\\b",
             Pattern.CASE_INSENSITIVE);
 
-    private static final Map<String, QueryType> KEPT = new LinkedHashMap<>(16, 0.75f, true) {
+    /** How the operators are called that commit a batch of rows: TransactionApply, TransactionForeach. */
+    private static final String COMMITS = "Transaction";
+
+    /**
+     * What a statement would do.
+     *
+     * @param commits whether it has a CALL { } IN TRANSACTIONS, which commits on its own
+     */
+    record Kind(QueryType type, boolean commits) {}
+
+    private static final Map<String, Kind> KEPT = new LinkedHashMap<>(16, 0.75f, true) {
         private static final long serialVersionUID = 1L;
 
         @Override
-        protected boolean removeEldestEntry(Map.Entry<String, QueryType> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<String, Kind> eldest) {
             return size() > MOST_KEPT;
         }
     };
 
     private StatementTypes() {}
 
-    /** The type of a statement; one that Neo4j cannot plan fails here as it would when it is run. */
-    static QueryType of(Transaction tx, String cypher, Map<String, Object> parameters) {
-        QueryType known;
+    /** The kind of a statement; one that Neo4j cannot plan fails here as it would when it is run. */
+    static Kind of(Transaction tx, String cypher, Map<String, Object> parameters) {
+        Kind known;
         synchronized (KEPT) {
             known = KEPT.get(cypher);
         }
         if (known != null) {
             return known;
         }
-        QueryType type = explain(tx, cypher, parameters);
+        Kind kind = explain(tx, cypher, parameters);
         if (cypher.length() <= LONGEST_KEPT) {
             synchronized (KEPT) {
-                KEPT.put(cypher, type);
+                KEPT.put(cypher, kind);
             }
         }
-        return type;
+        return kind;
     }
 
     /** Whether a procedure of a mode may run statements of a type. */
@@ -62,12 +73,17 @@ final class StatementTypes {
         };
     }
 
-    private static QueryType explain(Transaction tx, String cypher, Map<String, Object> parameters) {
+    private static Kind explain(Transaction tx, String cypher, Map<String, Object> parameters) {
         try (Result result = tx.execute(EXPLAIN + withoutProfile(cypher), parameters)) {
-            return result.getQueryExecutionType().queryType();
+            return new Kind(
+                    result.getQueryExecutionType().queryType(), commits(result.getExecutionPlanDescription()));
         } catch (RuntimeException failure) {
             throw new SidecypherException(Failures.statusOf(failure), moveUp(Failures.messageOf(failure)));
         }
+    }
+
+    private static boolean commits(ExecutionPlanDescription plan) {
+        return plan.getName().startsWith(COMMITS) || plan.getChildren().stream().anyMatch(StatementTypes::commits);
     }
 
     /** A statement that is to be profiled cannot be explained as it is. */

@@ -297,8 +297,8 @@ class CallbackTests {
         });
         String longText = "MATCH " + "x".repeat(10_000);
         for (int i = 0; i < 3; i++) {
-            assertEquals(QueryType.READ_WRITE, StatementTypes.of(tx, "WRITE once", Map.of()));
-            assertEquals(QueryType.READ_ONLY, StatementTypes.of(tx, longText, Map.of()));
+            assertEquals(QueryType.READ_WRITE, StatementTypes.of(tx, "WRITE once", Map.of()).type());
+            assertEquals(QueryType.READ_ONLY, StatementTypes.of(tx, longText, Map.of()).type());
         }
         assertEquals(1 + 3, explained.get());
         for (int i = 0; i < 5000; i++) {

@@ -15,6 +15,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.stream.Stream;
+import org.neo4j.graphdb.ExecutionPlanDescription;
 import org.neo4j.graphdb.QueryExecutionType;
 import org.neo4j.graphdb.QueryExecutionType.QueryType;
 import org.neo4j.graphdb.Result;
@@ -35,6 +36,9 @@ final class Harness {
             .parameter("x", "ANY", true)
             .column("x", "ANY")
             .build();
+
+    private static final ExecutionPlanDescription PLAN = proxy(ExecutionPlanDescription.class,
+            (name, arguments) -> name.equals("getName") ? "ProduceResults" : List.of());
 
     final Bridge bridge;
     final List<String> logged = new CopyOnWriteArrayList<>();
@@ -174,6 +178,7 @@ final class Harness {
         AtomicBoolean closed = new AtomicBoolean();
         return proxy(Result.class, (name, arguments) -> switch (name) {
             case "columns" -> columns;
+            case "getExecutionPlanDescription" -> PLAN;
             case "getQueryExecutionType" -> QueryExecutionType.query(type);
             case "hasNext" -> first.get() != null || rows.hasNext();
             case "next" -> first.get() != null ? first.getAndSet(null) : rows.next();
