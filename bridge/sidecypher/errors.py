@@ -242,7 +242,7 @@ class CatalogueMismatch(CallError):
 
 
 class ModeError(CallError):
-    """A statement of `ctx.run` needs a higher mode than the procedure's; the call is doomed."""
+    """A statement of `ctx.run` needs a higher mode than the procedure's, or one that none has."""
 
     code = "SC-219"
     default_hint = 'Declare the procedure with `mode="WRITE"` or `mode="SCHEMA"`.'

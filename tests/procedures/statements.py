@@ -28,6 +28,17 @@ def run_write(ctx: Context, cypher: str) -> Number:
     return Number(value=len(ctx.run(cypher)))  # type: ignore[arg-type]
 
 
+@procedure("test.runWide", mode="WRITE", timeout=120.0)
+def run_wide(ctx: Context, records: int, size: int, read: int) -> Number:
+    """Write, let the statement return that many records of that size, and read some of them."""
+    wide = ctx.run(
+        "CREATE (:Written) WITH 1 AS one UNWIND range(1, $records) AS i RETURN i, $text AS text",
+        records=records,
+        text="x" * size,
+    )
+    return Number(value=len(list(itertools.islice(wide, read))))
+
+
 @procedure("test.runSchema", mode="SCHEMA")
 def run_schema(ctx: Context, cypher: str) -> Number:
     """Run a statement in mode SCHEMA."""

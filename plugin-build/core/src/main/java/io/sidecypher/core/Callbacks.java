@@ -42,6 +42,8 @@ final class Callbacks {
         } catch (Throwable failed) {
             // Also an Error: thrown through here it would leave Python waiting and the status lost.
             failure = failed;
+            // Nothing is read any more, and what is held may be needed elsewhere.
+            close();
             return error(failed);
         }
     }

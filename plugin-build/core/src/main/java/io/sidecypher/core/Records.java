@@ -33,16 +33,27 @@ final class Records {
     }
 
     String nextPage() {
-        return ahead.isEmpty() ? write() : ahead.remove();
+        if (ahead.isEmpty()) {
+            return write();
+        }
+        String page = ahead.remove();
+        RecordMemory.giveBack(RecordMemory.of(page));
+        return page;
     }
 
     void readAll() {
         while (!atEnd) {
-            ahead.add(write());
+            String page = write();
+            if (!RecordMemory.take(RecordMemory.of(page))) {
+                throw Failures.tooManyRecords(call.procedure(), RecordMemory.MOST_BYTES);
+            }
+            ahead.add(page);
         }
     }
 
     void close() {
+        ahead.forEach(page -> RecordMemory.giveBack(RecordMemory.of(page)));
+        ahead.clear();
         try {
             result.close();
         } catch (RuntimeException alreadyOver) {
