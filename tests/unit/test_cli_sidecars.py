@@ -1,15 +1,20 @@
 """Which sidecars commands ask, and what they say when one gives no answer."""
 
 import os
+import socket
+import threading
 
+import msgspec
 import psutil
 import pytest
 
+from sidecypher.cli import lifecycle, sidecars
 from sidecypher.cli.reload import reload_all
-from sidecypher.cli.sidecars import is_ready, run_folder_of
+from sidecypher.cli.sidecars import is_live, is_ready, run_folder_of
+from sidecypher.credentials import load_credentials
 from sidecypher.errors import ReloadFailed
 from sidecypher.rendezvous import Announcement, Membership
-from sidecypher.runtime import State
+from sidecypher.runtime import ProcessState, State
 from sidecypher.runtime.process.state import write_state
 from sidecypher.settings import load_settings
 
@@ -71,3 +76,53 @@ def test_a_sidecar_that_cannot_be_asked_to_reload_is_told(settings, token):
 def test_a_sidecar_that_does_not_answer_is_not_ready(sidecar):
     """It is no error of the command that looks."""
     assert not is_ready(sidecar)
+
+
+def test_commands_that_talk_to_neo4j_ask_no_sidecar(settings, home, monkeypatch):
+    """They look whether the processes run; a frozen sidecar would take 2 s to answer nothing."""
+    started = psutil.Process().create_time()
+    neo4j = ProcessState("neo4j", os.getpid(), started, "ready", 0)
+    write_state(home, State(os.getpid(), started, "ready", (neo4j,)))
+    load_credentials(home / "run")
+    (home / "ports.json").write_text('{"bolt": 7687, "http": 7474}')
+    (home / "neo4j-password").write_text("secret")
+    member = Membership(home / "run", "ab" * 32, SIDECAR)
+    monkeypatch.setattr(lifecycle, "is_ready", lambda _sidecar: pytest.fail("it is asked"))
+
+    assert lifecycle.bolt_address(settings).uri.endswith("127.0.0.1:7687")
+    member.leave()
+
+
+@pytest.fixture
+def listener():
+    """A port at which a test answers."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        yield found
+
+
+@pytest.mark.usefixtures("socket_enabled")
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", b""])
+def test_a_connection_that_is_cut_is_a_sign_of_life(listener, answer):
+    """Strangers can have a sidecar cut connections, and must not have it killed for that."""
+
+    def serve():
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(4096)
+            connection.sendall(answer)
+
+    server = threading.Thread(target=serve)
+    server.start()
+    asked = msgspec.structs.replace(SIDECAR, http=listener.getsockname()[1])
+
+    assert is_live(asked)
+    server.join()
+
+
+@pytest.mark.usefixtures("socket_enabled")
+def test_silence_is_no_sign_of_life(listener, monkeypatch):
+    """Nor is a port at which nobody listens."""
+    monkeypatch.setattr(sidecars, "_HEALTH_SECONDS", 0.2)
+
+    assert not is_live(msgspec.structs.replace(SIDECAR, http=listener.getsockname()[1]))
+    assert not is_live(SIDECAR)

@@ -185,8 +185,7 @@ def read_status(settings: Settings) -> dict[str, Any]:
     ports = read_ports(settings.home / "ports.json")
     sidecars = running_sidecars(settings.home / "run")
     first = sidecars[0] if sidecars else None
-    alive = {} if state is None else {each.name: each.alive for each in state.processes}
-    running = state is not None and state.alive and bool(alive) and all(alive.values())
+    running = state is not None and state.running
     return {
         "running": running,
         "ready": running and bool(sidecars) and all(is_ready(each) for each in sidecars),
@@ -205,7 +204,7 @@ def read_status(settings: Settings) -> dict[str, Any]:
         "processes": {
             each.name: {
                 "pid": each.pid,
-                "status": each.status if alive[each.name] else "not running",
+                "status": each.status if each.alive else "not running",
                 "restarts": each.restarts,
             }
             for each in (state.processes if state is not None else ())
@@ -219,7 +218,8 @@ def bolt_address(settings: Settings) -> address.Address:
     Raises:
         NotRunning: No server is named and the embedded one does not run.
     """
-    is_there = settings.neo4j_uri or read_status(settings)["running"]
+    state = read_state(settings.home)
+    is_there = settings.neo4j_uri or (state is not None and state.running)
     found = address.bolt_address(settings) if is_there else None
     if found is None:
         raise NotRunning("There is no Neo4j to talk to")

@@ -55,7 +55,7 @@ def test_a_lane_adds_its_flags_and_settings(server, lane):
     conf = (server.folder / "conf" / "neo4j.conf").read_text().splitlines()
     lock = load_lock(lane)
 
-    assert {*lock.flags, lock.main_class, "-XX:+UseG1GC"} <= set(argv)
+    assert {*lock.flags, lock.main_class, "-XX:+ExitOnOutOfMemoryError"} <= set(argv)
     assert {f"{name}={value}" for name, value in lock.settings.items()} <= set(conf)
     assert "server.default_listen_address=127.0.0.1" in conf
 

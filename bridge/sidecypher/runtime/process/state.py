@@ -74,6 +74,11 @@ class State(msgspec.Struct, frozen=True):
         return find_process(self.pid, self.create_time) is not None
 
     @property
+    def running(self) -> bool:
+        """Whether the supervisor and all its processes run now."""
+        return self.alive and bool(self.processes) and all(each.alive for each in self.processes)
+
+    @property
     def stop_seconds(self) -> float:
         """Longest the supervisor takes to end: its plan, then its processes in two groups."""
         groups = (
