@@ -260,9 +260,10 @@ import asyncio, sys
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 from sidecypher import BoltClient
+from sidecypher.address import Address
 
 async def main(uri, password):
-    client = BoltClient(lambda: (uri, ("neo4j", password)))
+    client = BoltClient(lambda: Address(uri, ("neo4j", password)))
     first = datetime(2026, 7, 1, 12, tzinfo=ZoneInfo("Europe/Berlin"))
     for zone in ["Europe/Berlin", "Asia/Tokyo", "America/New_York"]:
         for day in range(20):
