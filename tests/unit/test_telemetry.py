@@ -232,6 +232,7 @@ def test_nothing_that_is_logged_commands_a_terminal(capsys):
     configure_logging("INFO", "console")
 
     logger().info("title \x1b]52;c;eA==\x07", found="\x9b2J\r")
+    structlog.reset_defaults()
 
     printed = capsys.readouterr().err
     assert "title ?]52;c;eA==?" in printed

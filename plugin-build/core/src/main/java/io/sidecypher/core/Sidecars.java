@@ -52,7 +52,8 @@ final class Sidecars {
             }
         } catch (WireFailure unusable) {
             problem = unusable.getMessage();
-            links = List.of();
+            // What serves does not end with a file that cannot be read now; its own end is noticed.
+            links = links.stream().filter(link -> link.connected() != null).toList();
         }
         lookedAt = System.nanoTime();
         return links;

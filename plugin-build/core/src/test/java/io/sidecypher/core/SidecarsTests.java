@@ -301,6 +301,25 @@ class SidecarsTests {
         }
     }
 
+    @Test
+    void aSidecarThatServesIsKeptWhileTheFileCannotBeRead() throws Exception {
+        try (FakeSidecar sidecar = new FakeSidecar(ONE)) {
+            sidecar.announce(runDir);
+            Harness harness = new Harness(runDir);
+            assertEquals(1L, harness.echo(1L));
+            int connections = sidecar.tokensSeen.get();
+            Path file = runDir.resolve("sidecar.json");
+            String good = Files.readString(file);
+            for (String content : List.of("{", good)) {
+                Files.writeString(file, content);
+                // Longer than the file is left alone.
+                Harness.pause(100);
+                assertEquals(1L, harness.echo(1L));
+            }
+            assertEquals(connections, sidecar.tokensSeen.get());
+        }
+    }
+
     private static FakeSidecar.Script hanging(Set<String> called, CountDownLatch end) {
         return FakeSidecar.echoOr((peer, method, json) -> {
             called.add(FakeSidecar.id(json));
