@@ -36,7 +36,7 @@ from sidecypher.rendezvous import LEAVE_LOCK_SECONDS, Announcement, Membership, 
 from sidecypher.resources import Resources
 from sidecypher.settings import Settings
 from sidecypher.spans import export_spans
-from sidecypher.telemetry import Telemetry, configure_logging, logger
+from sidecypher.telemetry import Telemetry, configure_logging, log_unexpected, logger
 from sidecypher.transport.http import HttpApi
 from sidecypher.transport.py4j import SEND_SECONDS, Py4JServer
 from sidecypher.transport.server import CLOSE_SECONDS, HttpServer
@@ -280,9 +280,12 @@ class Sidecar:
     def _tidy(self) -> None:
         """Do several times a second what no call waits for."""
         while not self._stopping.wait(TIDY_SECONDS):
-            self._inspector.tend()
-            self._dispatcher.expire()
-            self._loop.ping()
+            for work in (self._inspector.tend, self._dispatcher.expire, self._loop.ping):
+                try:
+                    work()
+                # Else no lease would expire any more; such as when there is no room for a thread.
+                except Exception as error:  # noqa: BLE001
+                    log_unexpected(error, work=work.__name__)
 
     def stop(self) -> None:
         """Drain, refuse new calls, let those in flight end within the grace, cancel the rest."""

@@ -1,5 +1,6 @@
 """Calls that nobody waits for any more: seen to their end, or counted when they do not end."""
 
+import contextlib
 import threading
 import time
 from typing import Final, Generic, Protocol, TypeVar
@@ -60,10 +61,11 @@ class Reaper(Generic[_Call]):
             self._since.setdefault(call, time.monotonic())
             self._wake.set()
             if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._run, name="sidecypher-reaper", daemon=True
-                )
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="sidecypher-reaper", daemon=True)
+                # Without room for a thread the next call that is watched starts it for both.
+                with contextlib.suppress(RuntimeError):
+                    thread.start()
+                    self._thread = thread
 
     def _watched(self) -> list[tuple[_Call, float]]:
         with self._lock:

@@ -67,6 +67,30 @@ def test_what_is_drained_leaves_half_of_the_grace_to_calls(tmp_path, monkeypatch
     assert 0 < drained <= 30
 
 
+def test_work_that_fails_once_is_done_again(tmp_path, monkeypatch, capfd):
+    """What no call waits for, such as leases, goes on after an error."""
+    monkeypatch.setattr("sidecypher.app.TIDY_SECONDS", 0.01)
+    sidecar = Sidecar(load_settings({"home": tmp_path}, {}))
+    ticks = []
+
+    def tend():
+        ticks.append(time.monotonic())
+        raise RuntimeError("payload")
+
+    def expire():
+        ticks.append(time.monotonic())
+
+    monkeypatch.setattr(sidecar._inspector, "tend", tend)
+    monkeypatch.setattr(sidecar._dispatcher, "expire", expire)
+    sidecar.start()
+    wait_until(lambda: len(ticks) > 5)
+    sidecar.stop()
+
+    told = capfd.readouterr()
+    assert "unexpected exception" in told.out + told.err
+    assert "payload" not in told.out + told.err
+
+
 def test_a_second_sidecar_joins_the_first_one(start_sidecar):
     """Sidecars of one run folder serve side by side, and any of them may leave."""
     first, second = start_sidecar(), start_sidecar()

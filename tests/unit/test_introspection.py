@@ -119,6 +119,43 @@ def bench(tmp_path, stopped, monkeypatch):
     made.loop.stop([made.resources.stop])
 
 
+class Users(frozenset):
+    """The calls that may use a class; while somebody looks at them, another reload ends."""
+
+    def __and__(self, running):
+        self.reload()
+        return frozenset(self) & frozenset(running)
+
+
+def test_what_a_reload_adds_while_others_tend_is_not_lost(bench):
+    """Its shared objects are stopped the next time."""
+    users, later = Users(), ([int], frozenset({"a call"}))
+    users.reload = lambda: later in bench.inspector._unused or bench.inspector._unused.append(later)
+    bench.inspector._unused = [([str], users)]
+
+    bench.inspector.tend()
+
+    assert bench.inspector._unused == [later]
+
+
+def test_what_no_thread_could_stop_is_stopped_the_next_time(bench, monkeypatch):
+    """An object of a replaced class is not forgotten when there is no room for a thread."""
+    bench.resources.get(dict)
+    bench.inspector._unused = [([dict], frozenset())]
+    with monkeypatch.context() as full:
+        full.setattr("threading.Thread.start", _no_room)
+        with pytest.raises(RuntimeError):
+            bench.inspector.tend()
+
+    bench.inspector.tend()
+
+    wait_until(lambda: dict not in bench.resources._made)
+
+
+def _no_room(_thread):
+    raise RuntimeError("can't start new thread")
+
+
 def test_info_tells_what_answers(bench):
     """One row names version, process and what is in service."""
     [row] = bench.call("sidecypher.info")

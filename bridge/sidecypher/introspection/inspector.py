@@ -93,12 +93,13 @@ class Inspector:
         if not self._unused:
             return
         running = {each.call_id for each in self.dispatcher.running()}
-        waiting = self._unused
-        self._unused = [(kinds, users) for kinds, users in waiting if users & running]
-        for kinds, users in waiting:
+        # A reload may add to the list meanwhile.
+        for entry in list(self._unused):
+            kinds, users = entry
             if not users & running:
                 # Whoever tends has calls to look after meanwhile.
                 in_thread(partial(self._drop, kinds), "sidecypher-drop")
+                self._unused.remove(entry)
 
     def _drop(self, kinds: list[type]) -> None:
         self._resources.drop(kinds, lambda start: self._await(start, _STOP_SECONDS))
