@@ -1,5 +1,6 @@
 """The sidecar: everything put together, started and stopped in order."""
 
+import contextlib
 import contextvars
 import faulthandler
 import gc
@@ -11,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import FrameType
 from typing import Final
 
@@ -349,6 +351,7 @@ def serve(settings: Settings) -> None:
         SystemExit: It has hung.
     """
     configure_logging(settings.log_level, settings.log_format)
+    _give_way()
     # A dump of its memory would hold tokens and passwords.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sidecar = Sidecar(settings)
@@ -364,6 +367,15 @@ def serve(settings: Settings) -> None:
     _give_up_output()
     if problem is not None:
         raise SystemExit(1)
+
+
+def _give_way() -> None:
+    """Have the kernel end this process before the database when the machine has no memory left.
+
+    By itself it would choose the largest one, which is Neo4j; a worker goes before both.
+    """
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("900", encoding="ascii")
 
 
 def _await_end(sidecar: Sidecar, wakeup: Wakeup, hang_seconds: float) -> str | None:

@@ -32,6 +32,7 @@ class Call:
         begun: When, on the monotonic clock.
         rested: When its latest page was ready.
         seconds_left: Of its procedure's timeout, where the caller keeps to another one.
+        reserved: Bytes of its arguments that are counted.
         broken: What the body raised after the rows of the page before.
         lock: Held by the thread that serves or closes it.
     """
@@ -46,6 +47,7 @@ class Call:
     rested: float
     seconds_left: float = math.inf
     pages: int = 0
+    reserved: int = 0
     broken: CallError | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -103,13 +105,16 @@ class RunningCall:
 class OpenCalls:
     """Every call that is served, has rows left, or will not stop."""
 
-    def __init__(self, lease_seconds: float) -> None:
+    def __init__(self, lease_seconds: float, argument_bytes: int) -> None:
         """Know of none yet.
 
         Args:
             lease_seconds: How long a call may wait for its next page to be asked for.
+            argument_bytes: How much all calls may `reserve`.
         """
         self._lease_seconds = lease_seconds
+        self._bytes_left = argument_bytes
+        self._bytes_lock: Final = threading.Lock()
         self._calls: dict[str, Call] = {}
         self._closing: dict[Call, float] = {}
         self._endings: dict[tuple[str, str], Callable[[], CallError]] = {}
@@ -138,6 +143,19 @@ class OpenCalls:
         """How many do not stop though they were cancelled."""
         return len(self._reaper.stuck)
 
+    def reserve(self, count: int) -> bool:
+        """Count the arguments of a call that is to begin; tell whether there is room for them."""
+        with self._bytes_lock:
+            if count > self._bytes_left:
+                return False
+            self._bytes_left -= count
+        return True
+
+    def release(self, count: int) -> None:
+        """Count them no more; `forget` does so itself."""
+        with self._bytes_lock:
+            self._bytes_left += count
+
     def add(self, call: Call) -> None:
         """Open a call, under an id of its own."""
         self._calls[call.call_id] = call
@@ -160,7 +178,8 @@ class OpenCalls:
 
     def forget(self, call: Call) -> None:
         """Take a call out: it is over."""
-        self._calls.pop(call.call_id, None)
+        if self._calls.pop(call.call_id, None) is not None and call.reserved:
+            self.release(call.reserved)
         call.state.end()
         if call.running.lingers:
             self._reaper.watch(call)

@@ -13,6 +13,7 @@ from sidecypher import envelope, tracing
 from sidecypher.calls import Call, OpenCalls, RunningCall
 from sidecypher.context import Context
 from sidecypher.envelope import (
+    CallHead,
     CallRequest,
     CancelRequest,
     CloseRequest,
@@ -31,6 +32,7 @@ from sidecypher.errors import (
     CatalogueMismatch,
     MessageTooLarge,
     ProtocolError,
+    SidecarBusy,
     SidecarStopping,
     SidecypherError,
 )
@@ -61,6 +63,8 @@ from sidecypher.state import (
 from sidecypher.telemetry import Telemetry
 from sidecypher.threads import SpareThreads
 from sidecypher.types import Deadline, Limits
+
+_SMALL_BYTES: Final = 64 * 1024
 
 
 @dataclass(slots=True)
@@ -114,7 +118,7 @@ class Dispatcher:
         self._resources = resources
         self._telemetry = telemetry
         self._limits = limits
-        self._calls = OpenCalls(limits.lease_seconds)
+        self._calls = OpenCalls(limits.lease_seconds, limits.argument_bytes)
         self._threads: Final = SpareThreads("sidecypher-stream")
         self._stopping: CallError | None = None
         self._methods: Final[dict[str, Callable[[bytes, Session], bytes]]] = {
@@ -208,12 +212,22 @@ class Dispatcher:
         )
 
     def _call(self, payload: bytes, session: Session) -> bytes:
-        request = envelope.read(payload, CallRequest)
-        deadline = Deadline.after(request.remaining_ms / 1000)
+        # Small ones are bounded by how many connections there are.
+        reserved = len(payload) if len(payload) > _SMALL_BYTES else 0
+        if reserved and not self._calls.reserve(reserved):
+            return self._refused(envelope.read(payload, CallHead), _busy())
+        call: Call | None = None
         try:
-            call = self._admit(request, session)
-        except SidecypherError as error:
-            return self._refused(request, error)
+            request = envelope.read(payload, CallRequest)
+            deadline = Deadline.after(request.remaining_ms / 1000)
+            try:
+                call = self._admit(request, session)
+            except SidecypherError as error:
+                return self._refused(request, error)
+            call.reserved = reserved
+        finally:
+            if call is None and reserved:
+                self._calls.release(reserved)
         return self._serve(call, session, deadline, len(payload))
 
     def _admit(self, request: CallRequest, session: Session) -> Call:
@@ -253,7 +267,7 @@ class Dispatcher:
             return StreamRunning(self._threads.run, procedure, arguments, context, state)
         return ThreadRunning(procedure, arguments, context, state)
 
-    def _refused(self, request: CallRequest, error: SidecypherError) -> bytes:
+    def _refused(self, request: CallRequest | CallHead, error: SidecypherError) -> bytes:
         self._telemetry.refused(request, error)
         reply = ErrorReply(request.id, ErrorBody.of(error), stopping=error is self._stopping)
         return envelope.write(reply)
@@ -401,6 +415,14 @@ class Dispatcher:
         """Cancel every open call."""
         for call in self._calls:
             self._calls.abandon(call, cancelled(call.name))
+
+
+def _busy() -> SidecarBusy:
+    return SidecarBusy(
+        "The sidecar works on as many bytes of arguments as it may",
+        hint="Call again later, with less at once.",
+        retryable=True,
+    )
 
 
 def _refusal(procedure: Procedure) -> CallBack | None:

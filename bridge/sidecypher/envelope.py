@@ -60,6 +60,20 @@ class CallRequest(msgspec.Struct, frozen=True):
         return self.id
 
 
+class CallHead(msgspec.Struct, frozen=True):
+    """What a `CallRequest` says but for its arguments, which are not read."""
+
+    id: str
+    name: str
+    database: str
+    user: str
+
+    @property
+    def call_id(self) -> str:
+        """The call's identifier, as logs name it."""
+        return self.id
+
+
 class PageRequest(msgspec.Struct, frozen=True):
     """Answer with the next page of an open call."""
 

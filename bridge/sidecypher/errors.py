@@ -210,6 +210,12 @@ class SidecarStopping(CallError):
     code = "SC-210"
 
 
+class SidecarBusy(CallError):
+    """The sidecar works on as many bytes of arguments as it may, and has not begun the call."""
+
+    code = "SC-211"
+
+
 class DeadlineExceeded(CallError):
     """The call's time is used up."""
 

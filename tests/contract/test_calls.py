@@ -10,7 +10,7 @@ from fix_waiting import wait_until
 
 from sidecypher.errors import CallError
 from sidecypher.transport.memory import Client, memory
-from sidecypher.types import DateTime
+from sidecypher.types import DateTime, Limits
 
 VALUES = [
     None,
@@ -76,6 +76,27 @@ def test_optional_row(rows):
     """A body that returns None where a row may be missing gives no row."""
     assert rows("test.maybe", True) == [["there"]]
     assert rows("test.maybe", False) == []
+
+
+def test_large_arguments_of_many_calls_are_bounded(stand):
+    """Beyond the bound a call is refused as busy before it is read; when others end, it is not."""
+    text = "x" * 200_000
+    dispatcher, signatures = stand.further(stand.loaded.registry, Limits(message_bytes=65_000))
+    client = Client(memory(dispatcher), signatures)
+    open_call = client.rows("test.closing", text)
+    next(open_call)
+
+    with pytest.raises(CallError) as caught:
+        list(client.rows("trouble.length", text))
+    small = list(client.rows("trouble.length", "small"))
+    open_call.close()
+
+    assert (caught.value.code, caught.value.retryable) == ("SC-211", True)
+    assert small == [[5]]
+    for _ in range(3):
+        assert list(client.rows("trouble.length", text)) == [[len(text)]]
+        with pytest.raises(CallError, match="is a STRING where INTEGER"):
+            list(client.rows("test.count", text))
 
 
 def test_left_out_arguments_take_their_defaults(rows):

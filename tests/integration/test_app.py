@@ -5,8 +5,10 @@ import contextlib
 import signal
 import socket
 import stat
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import psutil
@@ -47,6 +49,15 @@ def test_a_sidecar_is_there_once_its_file_is_and_gone_with_it(start_sidecar):
     assert events[0] == "sidecar ready"
     assert events[-1] == "sidecar stopped"
     assert (running.run_dir / "token").read_text().strip() not in running.log.read_text()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such a score")
+def test_a_sidecar_is_ended_before_the_database(start_sidecar):
+    """Without memory the kernel ends the process with the highest score, whatever its size."""
+    running = start_sidecar()
+
+    score = Path(f"/proc/{running.process.pid}/oom_score_adj").read_text(encoding="ascii")
+    assert int(score) == 900
 
 
 def test_what_is_drained_leaves_half_of_the_grace_to_calls(tmp_path, monkeypatch):

@@ -65,3 +65,11 @@ class Limits:
     handshake_seconds: float = 5.0
     page_bytes: int = 1024 * 1024
     lease_seconds: float = 60.0
+
+    @property
+    def argument_bytes(self) -> int:
+        """Bytes of large messages whose arguments may be in memory at a time, for all calls.
+
+        There they take ten to twenty times as much.
+        """
+        return 4 * self.message_bytes
