@@ -426,7 +426,10 @@ class GithubClient:
             return self._absent(missing)
         if reply.status != httpx.codes.OK:
             raise outcomes.failure(reply, target, self._clock.now())
-        return self._present(outcomes.body(reply, target), target, reply.headers.get("etag"))
+        json = outcomes.body(reply, target)
+        return self._present(
+            json, target, reply.headers.get("etag"), is_elsewhere=reply.is_elsewhere
+        )
 
     def _absent(self, missing: type[GithubError]) -> Entry:
         return Entry(
@@ -437,11 +440,22 @@ class GithubClient:
             lifetime=self._settings.negative_ttl,
         )
 
-    def _present(self, json: Mapping[str, Any], target: Target, etag: str | None = None) -> Entry:
+    def _present(
+        self,
+        json: Mapping[str, Any],
+        target: Target,
+        etag: str | None = None,
+        *,
+        is_elsewhere: bool = True,
+    ) -> Entry:
         with _telling(f"GitHub's answer for the {target.kind.value} `{target}` is none"):
             columns, row = _read(json, target.kind, self._clock.now())
         where = place(target.kind, columns) or target
         path = where.key
+        is_other = path != target.key or columns.get("number", target.number) != target.number
+        if is_other and not is_elsewhere:
+            what = f"the {target.kind.value} `{target}`"
+            raise UnusableAnswer(f"GitHub's answer for {what} is about another one")
         node = columns["node_id"]
         return Entry(
             row=row,

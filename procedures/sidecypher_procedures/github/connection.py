@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import zlib
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -38,6 +39,9 @@ _MAX_REDIRECTS: Final = 5
 _MAX_REQUESTS: Final = 20
 # A connection that nobody used for so long is closed; whoever is at its other end does so too.
 _IDLE_SECONDS: Final = 5.0
+# The one content coding that is asked for, and taken: of several, each could be a bomb.
+_CODING: Final = "gzip"
+_GZIP_BITS: Final = 16 + zlib.MAX_WBITS
 _MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 # An old name may be given to a new repository, so that a move is not believed for ever.
 _MOVE_SECONDS: Final = 3600.0
@@ -107,11 +111,13 @@ class _Lines:
 
     def __init__(self, settings: GithubSettings, clock: Clock) -> None:
         # No proxy can reach what listens on this machine only.
-        trust_env = not is_loopback(httpx.URL(settings.base_url).host)
+        self._base = httpx.URL(settings.base_url)
+        trust_env = not is_loopback(self._base.host)
         self._make = partial(
             httpx.AsyncClient,
             headers={
                 "Accept": "application/vnd.github+json",
+                "Accept-Encoding": _CODING,
                 "User-Agent": f"sidecypher/{version('sidecypher')}",
                 "X-GitHub-Api-Version": settings.api_version,
             },
@@ -146,7 +152,10 @@ class _Lines:
         except BaseException:
             await self._end(line)
             raise
-        self._idle.append((self._clock.monotonic(), line))
+        if _has_left_over(line, self._base):
+            await self._end(line)
+        else:
+            self._idle.append((self._clock.monotonic(), line))
 
     async def close(self) -> None:
         """Close all lines, for good."""
@@ -236,6 +245,8 @@ class Connection:
         start = httpx.URL(self._base + target.path)
         validator = None if etag is None else _Validator(etag, self.credential_key)
         reply = await self._follow(target, known or start, remembers, validator)
+        if known is not None:
+            reply = replace(reply, is_elsewhere=True)
         if reply.status == httpx.codes.NOT_FOUND and known is not None:
             self._moves.pop(target.key, None)
             reply = await self._follow(target, start, remembers, validator)
@@ -307,10 +318,10 @@ class Connection:
         validator: _Validator | None,
     ) -> Reply:
         permanent = True
-        for _ in range(_MAX_REDIRECTS + 1):
+        for followed in range(_MAX_REDIRECTS + 1):
             reply = await self._send(_Request(f"`{target}`", "GET", url, {}, validator=validator))
             if reply.status not in _PERMANENT | _TEMPORARY:
-                return reply
+                return replace(reply, is_elsewhere=followed > 0)
             url = self._redirect(target, url, reply)
             permanent = permanent and reply.status in _PERMANENT
             if permanent and remembers():
@@ -437,12 +448,27 @@ class Connection:
                 return Reply(response.status_code, response.headers, await _read(response, what))
         except (httpx.TimeoutException, TimeoutError) as error:
             raise TimedOut(f"GitHub did not answer in time for {what}") from error
-        except httpx.DecodingError as error:
-            raise UnusableAnswer(f"GitHub's answer for {what} cannot be unpacked") from error
         except httpx.TransportError as error:
             raise Unreachable(
                 f"GitHub cannot be reached for {what}: {type(error).__name__}"
             ) from error
+
+
+def _has_left_over(line: httpx.AsyncClient, base: httpx.URL) -> bool:
+    """Tell whether more has come than the answer: whoever asks next would take it for his own.
+
+    httpcore looks only at what the socket has, not at what it has read already, and shows that to
+    nobody; hence the private names.
+    """
+    transport: Any = line._transport_for_url(base)  # noqa: SLF001
+    for opened in transport._pool.connections:  # noqa: SLF001
+        innermost = opened
+        # Those to a proxy have one more around the one that speaks HTTP.
+        while innermost is not None and not hasattr(innermost, "_h11_state"):
+            innermost = getattr(innermost, "_connection", None)
+        if innermost is not None and innermost._h11_state.trailing_data[0]:  # noqa: SLF001
+            return True
+    return False
 
 
 def _is_below(base: bytes, url: httpx.URL) -> bool:
@@ -452,14 +478,37 @@ def _is_below(base: bytes, url: httpx.URL) -> bool:
 
 
 async def _read(response: httpx.Response, what: str) -> bytes:
+    """Read a body as it was before it was packed, and never more of it than it may have."""
+    unpack = _unpacking(response.headers.get("content-encoding", ""), what)
     content = bytearray()
-    async for chunk in response.aiter_bytes():
-        content += chunk
+    # Not `aiter_bytes`: that unpacks all that has come before anybody can look at its size.
+    async for chunk in response.aiter_raw():
+        content += unpack(chunk, _MAX_BODY_BYTES + 1 - len(content))
         if len(content) > _MAX_BODY_BYTES:
             raise UnusableAnswer(
                 f"GitHub's answer for {what} is larger than {_MAX_BODY_BYTES} bytes"
             )
     return bytes(content)
+
+
+def _unpacking(coding: str, what: str) -> Callable[[bytes, int], bytes]:
+    """Return what unpacks a chunk to at most so many bytes; what is beyond them does not matter."""
+    coding = coding.strip().lower()
+    if coding in {"", "identity"}:
+        return lambda chunk, _most: chunk
+    if coding != _CODING:
+        raise UnusableAnswer(f"GitHub's answer for {what} is packed in a way nobody asked for")
+    unpacking = zlib.decompressobj(_GZIP_BITS)
+
+    def unpack(chunk: bytes, most: int) -> bytes:
+        if unpacking.eof:
+            return b""
+        try:
+            return unpacking.decompress(chunk, most)
+        except zlib.error:
+            raise UnusableAnswer(f"GitHub's answer for {what} cannot be unpacked") from None
+
+    return unpack
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:

@@ -18,6 +18,7 @@ class Reply:
         content: Its body.
         credential_key: Whose answer it is: who proved the request, not who would prove one now.
         stops_until: When the limit ends that it is; later than it says if it is met repeatedly.
+        is_elsewhere: Whether a redirect, of now or remembered, led to it: it may have another name.
     """
 
     status: int
@@ -25,3 +26,4 @@ class Reply:
     content: bytes
     credential_key: str = Credential(None).key
     stops_until: datetime | None = None
+    is_elsewhere: bool = False

@@ -275,11 +275,19 @@ def test_a_key_that_is_none_is_refused_at_once(app_key, tmp_path) -> None:
         assert caught.value.__cause__ is None
 
 
+def _number(path):
+    """Return the number that a path of the REST API ends with."""
+    number = path.rpartition("/")[2]
+    return int(number) if number.isdigit() else 7
+
+
 def answering_to(answering, *tokens):
     """Answer only to these tokens."""
     known = {f"Bearer {token}" for token in tokens}
     return lambda request: (
-        answering.of(issue(request.headers["authorization"]), ETag='"x"')
+        answering.of(
+            issue(request.headers["authorization"]) | {"number": _number(request.path)}, ETag='"x"'
+        )
         if request.headers["authorization"] in known
         else answering(401, body=b"{}")
     )

@@ -283,7 +283,7 @@ def test_connections_that_nobody_needs_are_closed(github, answering, client_of, 
 
 def test_a_request_that_comes_too_late_is_told(github, answering, client_of) -> None:
     """Once the connections are closed none is opened again."""
-    github.answer = lambda _: answering.of(issue())
+    github.answer = lambda _: answering.of(issue(number=8))
 
     async def scenario() -> None:
         async with client_of(github.url) as client:
@@ -447,7 +447,9 @@ def test_one_token_never_sees_anothers_entries(github, answering) -> None:
 
 def test_a_small_cache_forgets_the_oldest(github, answering, client_of) -> None:
     """The cache holds answers up to its bytes, and asks again for what it dropped."""
-    github.answer = lambda request: answering.of(issue(body="x" * 1000))
+    github.answer = lambda request: answering.of(
+        issue(number=int(request.path[-1]), body="x" * 1000)
+    )
 
     async def scenario() -> None:
         async with client_of(github.url, cache_bytes=4000) as client:

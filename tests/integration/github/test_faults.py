@@ -190,7 +190,7 @@ def test_both_versions_of_the_api_give_the_same_columns(
         async with client_of(github.url, api_version=version) as client:
             found = await client.get(ISSUE)
             assert found.fields["assignees"] == ["octocat"]
-            pull = await client.get(Target(Kind.PULL_REQUEST, "octocat", "Hello-World", 8))
+            pull = await client.get(Target(Kind.PULL_REQUEST, "octocat", "Hello-World", 7))
             assert pull.fields["assignees"] == ["octocat"]
             repository = await client.get(Target(Kind.REPOSITORY, "octocat", "Hello-World"))
             settings = {"hasIssues": True}

@@ -308,7 +308,7 @@ def test_a_refused_query_is_the_error_of_all_its_rows(origin, environment, answe
     assert origin.paths == ["/graphql"]
 
 
-@pytest.mark.parametrize(("status", "code"), [(401, "SC-505"), (503, "SC-508"), (429, "SC-507")])
+@pytest.mark.parametrize(("status", "code"), [(401, "SC-505"), (429, "SC-507")])
 def test_a_failed_query_is_the_error_of_all_its_rows(origin, environment, answering, status, code):
     """A status that halving would not help is told in every row, with the row's own name."""
     spoilt(origin, lambda *_: answering(status, body=b"{}"))
@@ -317,6 +317,26 @@ def test_a_failed_query_is_the_error_of_all_its_rows(origin, environment, answer
     assert {row["error"]["code"] for row in rows} == {code}
     assert "`o/r#30`" in rows[29]["error"]["message"]
     assert origin.paths == ["/graphql"]
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_query_that_fails_once_is_tried_again(origin, environment, answering, status):
+    """A 5xx that is not about the size of the query costs another call, and no row."""
+    faults = iter([answering(status)])
+    spoilt(origin, lambda _, good: next(faults, good))
+    rows = environment.call("github.getIssue.batch", [["o", "r", n] for n in range(1, 101)])
+
+    assert [row["number"] for row in rows] == list(range(1, 101))
+    assert origin.paths == ["/graphql"] * 2
+
+
+def test_a_query_that_keeps_failing_is_tried_three_times(origin, environment, answering):
+    """Then each row has the error."""
+    spoilt(origin, lambda *_: answering(503))
+    rows = environment.call("github.getIssue.batch", [["o", "r", n] for n in range(1, 31)])
+
+    assert {row["error"]["code"] for row in rows} == {"SC-508"}
+    assert origin.paths == ["/graphql"] * 3
 
 
 def test_what_came_by_graphql_is_confirmed_without_a_condition(origin, environment):

@@ -144,7 +144,9 @@ def test_a_bad_name_is_refused(client_of, arguments) -> None:
 def test_the_procedure_tells_how_many_it_dropped(github, answering, monkeypatch) -> None:
     """`github.invalidate` takes a number or none; what is not in memory counts nothing."""
     monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", github.url)
-    github.answer = lambda request: answering.of({"id": 1, "number": 7, "node_id": request.path})
+    github.answer = lambda request: answering.of(
+        {"id": 1, "number": int(request.path[-1]), "node_id": request.path}
+    )
 
     with ProcedureEnvironment(get_issue, invalidate) as environment:
         for number in (7, 8, 9):

@@ -122,7 +122,9 @@ ODD_HEADERS = {
 @pytest.mark.parametrize("headers", ODD_HEADERS.values(), ids=ODD_HEADERS)
 def test_a_good_answer_is_not_killed_by_its_headers(github, answering, client_of, headers) -> None:
     """A 200 is an answer, whatever its headers say of limits, and the next request goes out."""
-    github.answer = lambda _: answering(200, headers, json.dumps(issue()).encode())
+    github.answer = lambda request: answering(
+        200, headers, json.dumps(issue() | {"number": int(request.path[-1])}).encode()
+    )
 
     async def scenario() -> None:
         async with client_of(github.url) as client:

@@ -58,7 +58,8 @@ async def query(
     """Send a document, and give the reply unless it is a limit or too much for GitHub.
 
     Raises:
-        GithubError: There is no connection to GitHub, its answer is a limit, or it has no such API.
+        GithubError: There is no connection to GitHub, it failed, its answer is a limit, or it has
+            no such API.
         Overloaded: GitHub could not answer.
     """
     try:
@@ -72,6 +73,9 @@ async def query(
         raise GraphqlRefused("GitHub has no GraphQL API there", details={"status": reply.status})
     if reply.status in _OVERLOADED:
         raise Overloaded(lambda target: outcomes.failure(reply, target, now))
+    if httpx.codes.is_server_error(reply.status):
+        # Raised, not told of each thing: it is tried again for all of them.
+        raise outcomes.failure(reply, "GraphQL query", now)
     return reply
 
 
