@@ -5,7 +5,7 @@ APOC keeps triggers in the database `system`, and the database they work in read
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -57,6 +57,15 @@ _INSTALL: Final[LiteralString] = (
 _STOP: Final[LiteralString] = "CALL apoc.trigger.stop($database, $name)"
 _START: Final[LiteralString] = "CALL apoc.trigger.start($database, $name)"
 _DROP: Final[LiteralString] = "CALL apoc.trigger.drop($database, $name)"
+
+# Which triggers a run has stopped, so that the next one of any folder starts them if it was killed.
+_NOTE: Final[LiteralString] = (
+    "UNWIND $names AS name MERGE (:__SidecypherStoppedTrigger {name: name})"
+)
+_NOTED: Final[LiteralString] = "MATCH (t:__SidecypherStoppedTrigger) RETURN t.name AS name"
+_FORGET: Final[LiteralString] = (
+    "MATCH (t:__SidecypherStoppedTrigger) WHERE t.name IN $names DELETE t"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +136,9 @@ class Apoc:
                 phase=trigger.phase,
                 params={**trigger.params, MARK: target},
             )
+        names = [trigger.name for trigger in waiting]
         self._await(
-            [trigger.name for trigger in waiting],
+            names,
             lambda found: {
                 trigger.name
                 for trigger in waiting
@@ -138,6 +148,7 @@ class Apoc:
                 and not one.paused
             },
         )
+        self._forget(names)
 
     def drop(self, names: Iterable[str]) -> None:
         """Drop triggers and wait until they are out of service."""
@@ -145,16 +156,28 @@ class Apoc:
         for name in waiting:
             self._order(_DROP, name)
         self._await(waiting, lambda found: {name for name in waiting if name not in found})
+        self._forget(waiting)
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """Keep all triggers of ours stopped while the block runs; start them whatever it does."""
-        ours = [one for one in self.triggers().values() if one.target is not None]
-        names = [one.name for one in ours if not one.paused]
+        found = self.triggers()
+        working = [one.name for one in found.values() if one.target is not None and not one.paused]
+        left = [one.name for one in self.left_stopped(found)]
+        if working:
+            self.graph.run(_NOTE, {"names": working})
         # Also when only some of them could be stopped.
-        with afterwards(lambda: self.start(names)):
-            self._pause(_STOP, names, paused=True)
+        with afterwards(lambda: self.start([*working, *left])):
+            self._pause(_STOP, working, paused=True)
             yield
+
+    def left_stopped(self, found: Mapping[str, Installed]) -> list[Installed]:
+        """Return those triggers that a run has stopped, and has not started again so far.
+
+        What somebody else has stopped is not among them.
+        """
+        noted = {row["name"] for row in self.graph.run(_NOTED)}
+        return [one for one in found.values() if one.paused and one.name in noted]
 
     def start(self, names: Iterable[str]) -> None:
         """Start triggers and wait until they are in service.
@@ -162,7 +185,9 @@ class Apoc:
         Raises:
             TriggerNotSeen: Neo4j does not show one of them in time.
         """
-        self._pause(_START, list(names), paused=False)
+        waiting = list(names)
+        self._pause(_START, waiting, paused=False)
+        self._forget(waiting)
 
     def _pause(self, order: LiteralString, names: list[str], *, paused: bool) -> None:
         with ExitStack() as orders:
@@ -175,6 +200,10 @@ class Apoc:
                 name for name in names if name not in found or found[name].paused == paused
             },
         )
+
+    def _forget(self, names: list[str]) -> None:
+        if names:
+            self.graph.run(_FORGET, {"names": names})
 
     def _order(self, order: LiteralString, name: str, **parameters: Any) -> None:
         self.graph.run(

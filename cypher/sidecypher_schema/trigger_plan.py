@@ -35,7 +35,8 @@ class TriggerPlan:
 
     Attributes:
         install: Triggers that will be installed.
-        start: Names of triggers of ours that somebody has stopped.
+        start: Names of triggers of this chain that somebody has stopped, and of any chain that a
+            killed run has.
         drop: Names of triggers of ours that have no file any more.
         target: Chain of the scripts they come with.
         apoc: What does it.
@@ -83,7 +84,7 @@ def plan_triggers(graph: Graph, scripts: Scripts) -> TriggerPlan:
     states = {each.name: each.state for each in trigger_standings(scripts, apoc, installed)}
     install = [each for each in scripts.triggers if states[each.name] in {"pending", "changed"}]
     for trigger in install:
-        _refuse_foreign(trigger, installed)
+        _refuse_foreign(trigger, installed, scripts.target)
         check(graph, trigger)
     return TriggerPlan(
         install=tuple(install),
@@ -97,7 +98,7 @@ def plan_triggers(graph: Graph, scripts: Scripts) -> TriggerPlan:
 def trigger_standings(
     scripts: Scripts, apoc: Apoc, installed: Mapping[str, Installed]
 ) -> list[TriggerStanding]:
-    """Return all triggers: those of the files, then those without one."""
+    """Return all triggers: of the files, without one, and stopped by a run that was killed."""
     target = scripts.target
     named = {trigger.name for trigger in scripts.triggers}
     without_file = [
@@ -109,6 +110,11 @@ def trigger_standings(
             for each in scripts.triggers
         ),
         *(TriggerStanding(name, "", "missing") for name in without_file),
+        *(
+            TriggerStanding(one.name, "", "stopped")
+            for one in apoc.left_stopped(installed)
+            if one.target != target
+        ),
     ]
 
 
@@ -131,10 +137,16 @@ def _state_of(
     return "stopped" if found.paused else "applied"
 
 
-def _refuse_foreign(trigger: Trigger, installed: Mapping[str, Installed]) -> None:
+def _refuse_foreign(trigger: Trigger, installed: Mapping[str, Installed], target: str) -> None:
     found = installed.get(trigger.name)
-    if found is not None and found.target is None:
+    if found is None or found.target == target:
+        return
+    if found.target is None:
         raise TriggerRefused(
             f"There is a trigger `{trigger.name}` that sidecypher has not installed",
             hint="Drop it by `apoc.trigger.drop`, or rename one of the two.",
         )
+    raise TriggerRefused(
+        f"There is a trigger `{trigger.name}` that came with the scripts of `{found.target}`",
+        hint=f"Rename the one in `{trigger.source}`.",
+    )

@@ -1,12 +1,23 @@
 """Triggers are checked, installed, waited for, and stopped while scripts run."""
 
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 
 import pytest
 from fix_waiting import wait_until
 from neo4j.exceptions import ClientError
 
-from sidecypher_schema import Graph, connect, find_drift, migrate, repair, shipped_scripts
+from sidecypher_schema import (
+    Graph,
+    clean,
+    connect,
+    find_drift,
+    migrate,
+    own_scripts,
+    repair,
+    shipped_scripts,
+)
 from sidecypher_schema.apoc import find_apoc
 from sidecypher_schema.errors import (
     BadPlaceholder,
@@ -208,3 +219,70 @@ def test_a_trigger_of_somebody_else_is_left_alone(driver, session, own):
         assert installed(session)["own-guard"]["query"] == "RETURN 1"
     finally:
         find_apoc(connect(driver)).drop(["own-guard"])
+
+
+def test_a_trigger_of_other_scripts_is_left_alone(driver, session, own):
+    """Scripts of one's own can neither replace a trigger that ships, nor drop it later."""
+    migrate(driver)
+    guard = find_apoc(connect(driver)).triggers()["rules-guard"]
+    for bring in (migrate, repair):
+        with pytest.raises(TriggerRefused, match="`rules-guard` that came with the scripts of"):
+            bring(driver, own({"triggers/guard.cypher": GUARD.replace("own-guard", "rules-guard")}))
+    (own.folder / "triggers/guard.cypher").unlink()
+    migrate(driver, own({}))
+
+    assert find_apoc(connect(driver)).triggers()["rules-guard"] == guard
+
+
+_MIGRATE = """
+import sys
+from pathlib import Path
+import neo4j
+from sidecypher_schema import migrate, own_scripts
+
+uri, password, folder = sys.argv[1:]
+with neo4j.GraphDatabase.driver(uri, auth=("neo4j", password)) as driver:
+    migrate(driver, own_scripts(Path(folder), "other"), lease=1)
+"""
+
+
+def test_triggers_that_a_killed_run_has_stopped_are_started(
+    server, driver, session, own, tmp_path_factory
+):
+    """The next run of any folder starts them; what an operator has stopped stays stopped."""
+    migrate(driver)
+    migrate(driver, own({"triggers/guard.cypher": GUARD}))
+    with driver.session(database="system") as system:
+        system.run("CALL apoc.trigger.stop('neo4j', 'own-guard')").consume()
+    wait_until(lambda: paused(driver) == {"own-guard"})
+    folder = tmp_path_factory.mktemp("other")
+    script = folder / "migrations/V1__slow.cypher"
+    script.parent.mkdir()
+    script.write_text("CALL apoc.util.sleep(60000)")
+    arguments = [server.facts["bolt"], server.password, str(folder)]
+    with subprocess.Popen([sys.executable, "-c", _MIGRATE, *arguments]) as running:
+        try:
+            wait_until(lambda: "rules-guard" in paused(driver))
+        finally:
+            running.kill()
+    # Neo4j sleeps on, which keeps the next test waiting.
+    session.run(
+        "SHOW TRANSACTIONS YIELD transactionId AS id, currentQuery AS query "
+        "WHERE query STARTS WITH 'CALL apoc.util.sleep' "
+        "TERMINATE TRANSACTIONS id YIELD message RETURN message"
+    ).consume()
+
+    assert ("trigger", "rules-guard", "stopped") in problems(driver, own_scripts(folder, "other"))
+    script.write_text("RETURN 1")
+    scripts = own_scripts(folder, "other")
+    migrate(driver, scripts, wait=30)
+    try:
+        assert paused(driver) == {"own-guard"}
+        assert problems(driver, scripts) == []
+        assert session.run("MATCH (t:__SidecypherStoppedTrigger) RETURN t").data() == []
+    finally:
+        clean(driver, scripts)
+
+
+def problems(driver, scripts):
+    return [(each.what, each.name, each.problem) for each in find_drift(connect(driver), scripts)]
