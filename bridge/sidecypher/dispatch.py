@@ -320,6 +320,9 @@ class Dispatcher:
         """Have the body add rows; keep an error that comes after some of them for the next page."""
         if call.broken is not None:
             raise call.broken
+        # Who wants no answer any more may have said so before this thread had the call's lock.
+        if call.state.stopped:
+            raise call.state.reason
         try:
             return call.running.fill(page)
         except BaseException as error:

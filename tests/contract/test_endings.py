@@ -184,6 +184,26 @@ def test_a_body_is_not_interrupted_in_the_middle_of_a_callback(stand, background
     line.close()
 
 
+@pytest.mark.parametrize("name", ["ending.nothing", "ending.nothingAsync"])
+def test_a_call_that_was_cancelled_before_it_began_never_begins(stand, state, own, name):
+    """A cancel that comes between the call's admission and its body keeps the body from running."""
+    dispatcher, client = own(stand)
+    add = dispatcher._calls.add
+
+    def add_and_cancel(call):
+        add(call)
+        cancel(dispatcher, name)
+
+    dispatcher._calls.add = add_and_cancel
+
+    with pytest.raises(CallError) as caught:
+        list(client.rows(name, "ran"))
+
+    assert caught.value.code == "SC-207"
+    assert state.seen == []
+    assert dispatcher.open_calls == 0
+
+
 # Clean-up
 
 
