@@ -121,6 +121,7 @@ class Dispatcher:
         self._calls = OpenCalls(limits.lease_seconds, limits.argument_bytes)
         self._threads: Final = SpareThreads("sidecypher-stream")
         self._stopping: CallError | None = None
+        self._controls: dict[str, Session] = {}
         self._methods: Final[dict[str, Callable[[bytes, Session], bytes]]] = {
             "hello": self._hello,
             "call": self._call,
@@ -201,6 +202,7 @@ class Dispatcher:
         session.jvm = hello.jvm
         session.is_control = hello.role == "control"
         if session.is_control:
+            self._controls[session.jvm] = session
             self._telemetry.connected(same=hello.catalogue == self.registry.catalogue.hash)
         return envelope.write(
             HelloReply(
@@ -393,6 +395,10 @@ class Dispatcher:
         if not session.is_control:
             return
         self._telemetry.plugin_failures.forget(session)
+        if self._controls.get(session.jvm) is not session:
+            # The JVM has connected again before this end was noticed.
+            return
+        del self._controls[session.jvm]
         for call in self._calls:
             if call.jvm == session.jvm:
                 self._calls.abandon(call, cancelled(call.name))

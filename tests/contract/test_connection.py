@@ -878,6 +878,20 @@ def test_the_end_of_a_jvm_closes_its_streams_and_no_others(stand, line):
     ask(callers["two"], "close", id="of two")
 
 
+def test_the_late_end_of_an_old_control_connection_cancels_nothing(stand, line):
+    """A JVM that has connected again is there, whenever its earlier connection ends."""
+    old, new, caller = line("again", "control"), line("again", "control"), line("again")
+    assert call(caller, stand, "kept", "test.closing", "kept")["more"]
+    before = connections(stand)
+
+    old.close()
+
+    wait_until(lambda: connections(stand) < before)
+    assert ask(caller, "page", id="kept", remaining_ms=30_000)["rows"][0] == [16]
+    new.close()
+    wait_until(lambda: stand.dispatcher.open_calls == 0)
+
+
 def test_the_end_of_a_calling_connection_keeps_the_jvms_streams(stand, line):
     """A connection of the pool may go; its calls go on over the others."""
     first = line()
