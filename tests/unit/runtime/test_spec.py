@@ -8,10 +8,11 @@ import threading
 
 import psutil
 import pytest
+from fix_waiting import wait_until
 
 from sidecypher.runtime.process import spec as module
 from sidecypher.runtime.process.detached import launch_supervisor
-from sidecypher.runtime.process.spec import ProcessSpec, endings_held_back
+from sidecypher.runtime.process.spec import ProcessSpec, end_processes, endings_held_back
 from sidecypher.runtime.throwaway import running
 
 
@@ -103,3 +104,24 @@ def test_other_threads_start_processes_too():
     thread.join()
 
     assert entered == [thread]
+
+
+HALF_DEAD = """
+import ctypes, signal, threading, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+threading.Thread(target=time.sleep, args=(600,)).start()
+ctypes.PyDLL(None).pthread_exit(None)
+"""
+
+
+def test_a_process_has_ended_with_its_last_thread():
+    """A JVM whose first thread has ended still holds its store: who stops it waits for the rest."""
+    process = subprocess.Popen([sys.executable, "-c", HALF_DEAD])
+    half_dead = psutil.Process(process.pid)
+    wait_until(lambda: half_dead.status() == psutil.STATUS_ZOMBIE)
+    assert process.poll() is None
+
+    end_processes({half_dead: 0.1})
+
+    assert not half_dead.is_running()
+    process.wait()

@@ -148,9 +148,6 @@ def end_processes(
         for process, grace in list(left.items()):
             if _has_ended(process) or passed > grace + KILL_SECONDS:
                 del left[process]
-                # Collect it, where it is a child of this program.
-                with contextlib.suppress(psutil.Error):
-                    process.wait(0)
                 sweep_session(process.pid)
             elif passed > grace:
                 with contextlib.suppress(psutil.Error):
@@ -159,8 +156,22 @@ def end_processes(
 
 
 def _has_ended(process: psutil.Process) -> bool:
+    """Tell whether nothing of a process runs any more, and collect it if it is a child of ours."""
     try:
-        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+        if not process.is_running():
+            return True
+        process.wait(0)
+    except psutil.TimeoutExpired:
+        # Others collect it. Its first thread may have ended while others still hold its files.
+        return _is_zombie(process)
+    except psutil.NoSuchProcess:
+        pass
+    return True
+
+
+def _is_zombie(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE and process.num_threads() <= 1
     except psutil.NoSuchProcess:
         return True
 
