@@ -2,7 +2,8 @@
 
 Nodes are merged by id, and locks are taken in one order: repositories by their ids, users by
 theirs, then issues and pull requests. Whoever merges something of a repository so has it to himself
-until his transaction ends, and two who do wait for each other, but never in a circle.
+until his transaction ends, and two who do wait for each other, but never in a circle. Users are not
+any repository's own: only one who is new, or has another login than before, is locked.
 
 Names and logins do change, and what tells of them comes in any order: an answer from memory, a
 webhook that was late. `eventAt` of a node is the time of what it has: nothing older replaces that,
@@ -21,6 +22,15 @@ Fields = Mapping[str, Any]
 
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
+# Read without a lock, so that repositories with users in common do not wait for each other.
+_CHANGED_USERS: Final = """
+    UNWIND $users AS user
+    OPTIONAL MATCH (u:User {id: user.id})
+    WITH user, u
+    WHERE u IS NULL OR u.login IS NULL
+        OR (u.login <> user.login AND (u.eventAt IS NULL OR u.eventAt <= user.at))
+    RETURN user
+"""
 # `SET` locks also where nothing changes, so that nobody else compares until this is committed.
 # Users of other namespaces have ids that are no numbers; theirs is not GitHub's login.
 _USERS: Final = """
@@ -59,9 +69,12 @@ _REPOSITORY: Final = """
     )
     RETURN r AS node, isNewest
 """
+# `CREATE` where `MERGE` would do: that locks the user, and the other end is locked already.
 _OWNER: Final = """
     MATCH (r:Repository {id: $id}), (u:User {id: $ownerId})
-    MERGE (r)-[:OWNED_BY]->(u)
+    FOREACH (_ IN CASE WHEN EXISTS { (r)-[:OWNED_BY]->(u) } THEN [] ELSE [1] END |
+        CREATE (r)-[:OWNED_BY]->(u)
+    )
     WITH r, u
     MATCH (r)-[former:OWNED_BY]->(other)
     WHERE other <> u
@@ -75,8 +88,8 @@ _ISSUE: Final = """
     MERGE (r)-[:HAS_ISSUES]->(i)
     WITH i
     CALL (i) {
-        MATCH (u:User {id: $authorId})
-        MERGE (i)-[:CREATED_BY]->(u)
+        MATCH (u:User {id: $authorId}) WHERE NOT EXISTS { (i)-[:CREATED_BY]->(u) }
+        CREATE (i)-[:CREATED_BY]->(u)
     }
     RETURN i AS node
 """
@@ -88,8 +101,8 @@ _PULL_REQUEST: Final = """
     MERGE (r)-[:HAS_PRS]->(p)
     WITH p
     CALL (p) {
-        MATCH (u:User {id: $authorId})
-        MERGE (p)-[:CREATED_BY]->(u)
+        MATCH (u:User {id: $authorId}) WHERE NOT EXISTS { (p)-[:CREATED_BY]->(u) }
+        CREATE (p)-[:CREATED_BY]->(u)
     }
     RETURN p AS node
 """
@@ -201,7 +214,8 @@ async def _merge_repositories(
     records = {id_: await _name(ctx, distinct[id_]) for id_ in sorted(distinct, key=int)}
     # Who owned one by an older name is not who owns it now.
     owned = [each for id_, each in distinct.items() if each.user and records[id_]["isNewest"]]
-    users = _users([*others, *owned])
+    told = await ctx.run(_CHANGED_USERS, users=_users([*others, *owned]))
+    users = [record["user"] for record in told]
     if users:
         await ctx.run(_USERS, users=users)
     for each in owned:
