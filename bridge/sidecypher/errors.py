@@ -18,6 +18,7 @@
     │   ├── ContextExpired  SC-208   a context was used after its call, or from another thread
     │   ├── NoTransaction   SC-209   this transport has no transaction for `ctx.run`
     │   ├── SidecarStopping SC-210   the sidecar begins no more calls
+    │   ├── SidecarBusy     SC-211   the sidecar has no room for the arguments of another call
     │   ├── DeadlineExceeded SC-213  the call's time is used up
     │   ├── ProtocolError   SC-214   a peer broke the wire format
     │   ├── ValueTypeError  SC-215   a value has no Cypher type that the bridge carries
@@ -34,9 +35,9 @@
     └── RecordingError      SC-620   a recording of a call cannot be used
 
 The runtime (SC-3xx), the plugin's builder (SC-4xx) and `github` (SC-5xx) keep their errors beside
-their code. SC-211 and SC-212 (busy, outcome unknown) come from the Java side alone, because Python
-is what could not be reached, and so do SC-218 (an entity that is not there) and nearly every SC-210
-(unavailable).
+their code. SC-212 (outcome unknown) comes from the Java side alone, because Python is what could
+not be reached, and so do SC-218 (an entity that is not there) and nearly every SC-210 and SC-211
+(unavailable, busy).
 `docs/errors.md` explains every code to its reader.
 """
 
@@ -211,7 +212,7 @@ class SidecarStopping(CallError):
 
 
 class SidecarBusy(CallError):
-    """The sidecar works on as many bytes of arguments as it may, and has not begun the call."""
+    """The sidecar has no room for the arguments of another call, and has not begun it."""
 
     code = "SC-211"
 
