@@ -1,5 +1,6 @@
 """The cookbook of docs/github.md and the seed's queries, on a graph that was made by merging."""
 
+import re
 from datetime import UTC, datetime
 from importlib.resources import files
 
@@ -23,6 +24,11 @@ QUERIES = [block.text for block in cypher_blocks("github") if block.text in f"{C
     LEFT_OPEN,
     MISPLACED,
 ) = QUERIES
+OF_EVERY_REPOSITORY = [
+    block
+    for block in cypher_blocks("github")
+    if re.search(r"(->|^MATCH )\(r:Repository\)(\s|$)", block.text)
+]
 HELLO = {"owner": "Codertocat", "repo": "Hello-World"}
 OF_THE_SEED = {"owner": "Codertocat", "repoName": "Hello-World", "issueNumber": 1, "prNumber": 2}
 # Thirteen issues, which no longer exist on GitHub itself.
@@ -164,3 +170,29 @@ def test_the_queries_of_the_seed_find_what_was_merged(session):
     assert "Spelling error in the README file" in [row["title"] for row in issue]
     assert [row["pr.number"] for row in pull] == [2]
     assert [row["r.name"] for row in repository] == ["Hello-World"]
+
+
+@pytest.mark.parametrize("block", OF_EVERY_REPOSITORY, ids=str)
+def test_a_repository_without_a_name_stops_no_query(session, world, block):
+    """One whose name another has got is left out, and the other's rows are there."""
+    session.run(
+        "CREATE (r:Repository {id: '1', owner: 'ann', name: $name}) "
+        "CREATE (p:PullRequest {id: '2', number: 2})-[:BELONGS_TO]->(r) "
+        "CREATE (p)-[:RESOLVES]->(:Issue {id: '3', number: 1})-[:BELONGS_TO]->(r)",
+        name=world.name,
+    ).consume()
+    world.repository()
+    world.issue(1, state="open")
+    world.pull_request(2, "Fixes #1", merged=True, state="closed")
+    merge = "CALL github.mergePullRequest('ann', $name, 2) YIELD node SET node:Merged"
+    session.run(merge, name=world.name).consume()
+    session.run(
+        "MATCH (r:Repository {name: $name}) CREATE (:Issue {number: 9})-[:BELONGS_TO]->(r)",
+        name=world.name,
+    ).consume()
+    assert session.run("MATCH (r:Repository) RETURN count(r.name), count(r)").values() == [[1, 2]]
+
+    rows = session.run(block.text, issueNumber=1, prNumber=2).data()
+
+    assert rows
+    assert not any("SC-2" in str(row) for row in rows)

@@ -1,4 +1,4 @@
-MATCH (i:Issue)-[:BELONGS_TO]->(r:Repository)
+MATCH (i:Issue)-[:BELONGS_TO]->(r:Repository) WHERE r.name IS NOT NULL
 WITH collect({issue: i, repository: r}) AS found
 CALL github.getIssue.batch([f IN found | [f.repository.owner, f.repository.name, f.issue.number]])
 YIELD index, title, state, comments, updatedAt
