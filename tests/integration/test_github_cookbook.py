@@ -7,6 +7,7 @@ from importlib.resources import files
 import pytest
 from docs.pages import cypher_blocks, section
 from fix_github import BOB
+from neo4j.exceptions import Neo4jError
 
 from sidecypher_schema import split
 
@@ -196,3 +197,43 @@ def test_a_repository_without_a_name_stops_no_query(session, world, block):
 
     assert rows
     assert not any("SC-2" in str(row) for row in rows)
+
+
+@pytest.fixture
+def watch(driver, github, monkeypatch):
+    """Return a list of what becomes, at each request from now on, of a write of repositories."""
+
+    def begin():
+        find, met = github.objects.get, []
+
+        def get(path):
+            try:
+                with driver.session() as other, other.begin_transaction(timeout=2) as transaction:
+                    transaction.run("MATCH (r:Repository) SET r.seen = true").consume()
+                met.append("written")
+            except Neo4jError as error:
+                met.append(f"{path}: {error.code}")
+            return find(path)
+
+        monkeypatch.setattr(github.objects, "get", get)
+        return met
+
+    return begin
+
+
+@pytest.mark.parametrize("query", [ALL_ISSUES, ALL_PULL_REQUESTS], ids=["issues", "pulls"])
+def test_no_lock_is_held_while_github_is_asked(ask, world, watch, query):
+    """Whenever GitHub is asked, another transaction may write the repository at once."""
+    world.repository()
+    for number in (1, 2, 3):
+        world.issue(number)
+        world.pull_request(number + 3, f"Fixes #{number}")
+    where = {"owner": "ann", "repo": world.name}
+    ask("CALL github.mergeRepository($owner, $repo) YIELD node RETURN node.id", where)
+    met = watch()
+
+    found = ask(query, where)
+
+    assert found in ([(3,)], [(4, 1), (5, 1), (6, 1)], [(6, 1), (5, 1), (4, 1)])
+    assert len(met) >= 3
+    assert set(met) == {"written"}
