@@ -29,7 +29,7 @@ _CHANGED_USERS: Final = """
     WITH user, u
     WHERE u IS NULL OR u.login IS NULL
         OR (u.login <> user.login AND (u.eventAt IS NULL OR u.eventAt <= user.at))
-    RETURN user
+    RETURN user.id AS id
 """
 # `SET` locks also where nothing changes, so that nobody else compares until this is committed.
 # Users of other namespaces have ids that are no numbers; theirs is not GitHub's login.
@@ -214,10 +214,10 @@ async def _merge_repositories(
     records = {id_: await _name(ctx, distinct[id_]) for id_ in sorted(distinct, key=int)}
     # Who owned one by an older name is not who owns it now.
     owned = [each for id_, each in distinct.items() if each.user and records[id_]["isNewest"]]
-    told = await ctx.run(_CHANGED_USERS, users=_users([*others, *owned]))
-    users = [record["user"] for record in told]
-    if users:
-        await ctx.run(_USERS, users=users)
+    users = _users([*others, *owned])
+    changed = {record["id"] for record in await ctx.run(_CHANGED_USERS, users=users)}
+    if changed:
+        await ctx.run(_USERS, users=[user for user in users if user["id"] in changed])
     for each in owned:
         await ctx.run(_OWNER, id=each.fields["id"], ownerId=each.user and each.user.id)
     return _node(records[first])
