@@ -50,6 +50,7 @@ OUTCOMES = {
     "SC-521": FAILURE,
     "SC-525": FAILURE,
     "SC-530": FAILURE,
+    "SC-531": FAILURE,
 }
 
 
