@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import json
 import string
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -284,7 +285,9 @@ class Network(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         self.sent.append(request)
         things = [{"id": len(self.sent), "number": len(self.sent)}]
-        return httpx.Response(200, headers=[(b"link", next(self.links))], json=things)
+        # A stream, as a network gives it: the client reads bodies as they come.
+        body = httpx.ByteStream(json.dumps(things).encode())
+        return httpx.Response(200, headers=[(b"link", next(self.links))], stream=body)
 
 
 @pytest.fixture(scope="module")
