@@ -13,6 +13,7 @@ from openapi_spec_validator import validate
 from sidecypher.codec import TAGS
 from sidecypher.transport.openapi import TYPES
 from sidecypher.transport.openapi_operator import OPERATOR_PATHS
+from sidecypher.transport.server import MOST_CONNECTIONS
 
 
 @pytest.fixture
@@ -325,7 +326,8 @@ def test_rows_that_are_too_many_for_one_piece_come_line_by_line(http):
 
 def test_silent_connections_shut_nobody_out(stand, http):
     """Whoever opens connections and says nothing loses the oldest of them to others."""
-    silent = [socket.create_connection(("127.0.0.1", stand.http.port)) for _ in range(200)]
+    address = ("127.0.0.1", stand.http.port)
+    silent = [socket.create_connection(address, 30) for _ in range(MOST_CONNECTIONS + 50)]
     try:
         assert http().post("/v1/call/test.echo", ["a"]).status_code == 200
         assert silent[0].recv(1) == b""

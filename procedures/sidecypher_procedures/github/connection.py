@@ -460,9 +460,11 @@ def _has_left_over(line: httpx.AsyncClient, base: httpx.URL) -> bool:
     httpcore looks only at what the socket has, not at what it has read already, and shows that to
     nobody; hence the private names.
     """
-    transport: Any = line._transport_for_url(base)  # noqa: SLF001
+    transport = line._transport_for_url(base)  # noqa: SLF001
+    if not isinstance(transport, httpx.AsyncHTTPTransport):
+        return False
     for opened in transport._pool.connections:  # noqa: SLF001
-        innermost = opened
+        innermost: Any = opened
         # Those to a proxy have one more around the one that speaks HTTP.
         while innermost is not None and not hasattr(innermost, "_h11_state"):
             innermost = getattr(innermost, "_connection", None)
