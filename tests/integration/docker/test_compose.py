@@ -62,7 +62,7 @@ def test_nothing_but_what_compose_names_is_there(deployment):
     parts = [re.sub(r"[_-]1$", "", each) for each in names]
 
     assert sorted(set(parts) - {"postgres", "redis"}) == sorted(
-        [*SERVICES, "data", "default", "logs", "run"]
+        [*SERVICES, "data", "default", "home", "logs", "run"]
     )
 
 
