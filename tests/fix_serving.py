@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -9,6 +10,7 @@ import textwrap
 import httpx
 import pytest
 from fix_waiting import wait_until
+from fix_webhooks import SECRET
 
 from sidecypher.loading import load
 from sidecypher.rendezvous import running_sidecars
@@ -108,3 +110,17 @@ def start_sidecar(tmp_path, clean_environment):
     for found in started:
         found.process.kill()
         found.process.wait()
+
+
+@pytest.fixture(scope="module")
+def webhook_sidecar(tmp_path_factory):
+    """A sidecar with the secret of the webhooks, and without Neo4j."""
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("SIDECYPHER")
+    }
+    home = tmp_path_factory.mktemp("webhooks") / "home"
+    running = Running(home, environment | {"SIDECYPHER_GITHUB_WEBHOOK_SECRET": SECRET})
+    wait_until(running.announcement, 30)
+    yield running
+    running.process.kill()
+    running.process.wait()

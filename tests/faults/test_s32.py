@@ -2,15 +2,13 @@
 
 import asyncio
 import contextlib
-import os
 import socket
 
 import httpx
 import psutil
 import pytest
-from fix_serving import Running
-from fix_waiting import awaited, wait_until
-from fix_webhooks import SECRET, sign
+from fix_waiting import awaited
+from fix_webhooks import sign
 
 STRANGERS = 60
 BODY = b'{"action": "opened", "repository": {"id": 1}, "pad": "' + 2000 * b"x" + b'"}'
@@ -25,23 +23,9 @@ def _headers(number):
     }
 
 
-@pytest.fixture(scope="module")
-def sidecar(tmp_path_factory):
-    """A sidecar with the secret of the webhooks, and without Neo4j."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("SIDECYPHER")
-    }
-    home = tmp_path_factory.mktemp("webhooks") / "home"
-    running = Running(home, environment | {"SIDECYPHER_GITHUB_WEBHOOK_SECRET": SECRET})
-    wait_until(running.announcement, 30)
-    yield running
-    running.process.kill()
-    running.process.wait()
-
-
 @pytest.fixture
-def port(sidecar):
-    return sidecar.announcement().http
+def port(webhook_sidecar):
+    return webhook_sidecar.announcement().http
 
 
 def _client(port):
@@ -103,9 +87,9 @@ async def test_strangers_who_send_slowly_keep_nobody_out(port, number):
 
 
 @awaited
-async def test_strangers_who_send_much_keep_nobody_out(port, sidecar):
+async def test_strangers_who_send_much_keep_nobody_out(port, webhook_sidecar):
     """What unfinished bodies take stays bounded, and the largest of them give way."""
-    process = psutil.Process(sidecar.process.pid)
+    process = psutil.Process(webhook_sidecar.process.pid)
     before = process.memory_info().rss
     async with _strangers(port, STRANGERS, 1_000_000 * b" ", seconds=0.1), _client(port) as github:
         answers, most = [], 0

@@ -2,14 +2,12 @@
 
 import contextlib
 import json
-import os
 import socket
 from urllib.parse import urlencode
 
 import httpx
 import pytest
-from fix_serving import Running
-from fix_waiting import promised, wait_until
+from fix_waiting import promised
 from fix_webhooks import SECRET, SECRET_PART, Sender, examples, sign
 
 from sidecypher.transport.webhooks import WEBHOOK_BYTES
@@ -28,23 +26,9 @@ def sender_of():
 
 
 @pytest.fixture(scope="module")
-def sidecar(tmp_path_factory):
-    """A sidecar with the secret of the webhooks, and without Neo4j."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("SIDECYPHER")
-    }
-    home = tmp_path_factory.mktemp("webhooks") / "home"
-    running = Running(home, environment | {"SIDECYPHER_GITHUB_WEBHOOK_SECRET": SECRET})
-    wait_until(running.announcement, 30)
-    yield running
-    running.process.kill()
-    running.process.wait()
-
-
-@pytest.fixture(scope="module")
-def sender(sidecar, sender_of):
+def sender(webhook_sidecar, sender_of):
     """Sends to the sidecar that has the secret."""
-    return sender_of(sidecar)
+    return sender_of(webhook_sidecar)
 
 
 def test_every_recorded_payload_is_taken(sender, payloads):
@@ -147,11 +131,11 @@ def test_only_the_signature_of_sha256_opens(sender, signature):
     assert answer.status_code == 401
 
 
-def test_nothing_is_told_to_who_cannot_sign(sender, sidecar):
+def test_nothing_is_told_to_who_cannot_sign(sender, webhook_sidecar):
     """An answer and the log of a refusal hold neither the secret nor the right signature."""
     answer = sender.post(BODY, x_hub_signature_256="sha256=" + 64 * "0")
 
-    shown = answer.text + str(answer.headers) + sidecar.log.read_text()
+    shown = answer.text + str(answer.headers) + webhook_sidecar.log.read_text()
     assert SECRET_PART not in shown
     assert sign(BODY).removeprefix("sha256=") not in shown
     assert "the sidecar's secret" in answer.text
@@ -276,10 +260,10 @@ def test_a_foreign_host_reaches_webhooks_only(sender, path):
     assert sender.request("GET", path).status_code == 403
 
 
-def test_a_body_of_26_mb_is_refused(sidecar):
+def test_a_body_of_26_mb_is_refused(webhook_sidecar):
     """More than 25 MB are a 413, before they are sent or, where no length is told, on the way."""
-    url = f"http://127.0.0.1:{sidecar.announcement().http}/webhooks/github"
-    with socket.create_connection(("127.0.0.1", sidecar.announcement().http), 30) as told:
+    url = f"http://127.0.0.1:{webhook_sidecar.announcement().http}/webhooks/github"
+    with socket.create_connection(("127.0.0.1", webhook_sidecar.announcement().http), 30) as told:
         told.sendall(
             b"POST /webhooks/github HTTP/1.1\r\nHost: x\r\nContent-Length: 26000000\r\n"
             b"Content-Type: application/json\r\nX-GitHub-Event: push\r\n"
@@ -318,11 +302,11 @@ def test_a_delivery_that_waits_is_taken_again(sender):
     assert {answer.status_code for answer in answers} == {202}
 
 
-def test_health_is_readable_while_deliveries_wait(sidecar, sender):
+def test_health_is_readable_while_deliveries_wait(webhook_sidecar, sender):
     """What waits for Neo4j blocks neither health nor further webhooks."""
     sender.post(ISSUE)
 
-    assert sidecar.ready(sidecar.announcement().http).status_code == 200
+    assert webhook_sidecar.ready(webhook_sidecar.announcement().http).status_code == 200
     assert sender.post(b"{}", x_github_event="ping").status_code == 200
 
 
