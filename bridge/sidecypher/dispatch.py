@@ -26,6 +26,7 @@ from sidecypher.envelope import (
     Noted,
     PageReply,
     PageRequest,
+    Refused,
 )
 from sidecypher.errors import (
     CallError,
@@ -65,6 +66,12 @@ from sidecypher.threads import SpareThreads
 from sidecypher.types import Deadline, Limits
 
 _SMALL_BYTES: Final = 64 * 1024
+
+_REFUSED: Final[dict[type[SidecypherError], Refused]] = {
+    SidecarStopping: "stopping",
+    SidecarBusy: "busy",
+}
+"""Errors of admission after which another sidecar may begin the call."""
 
 
 @dataclass(slots=True)
@@ -271,7 +278,7 @@ class Dispatcher:
 
     def _refused(self, request: CallRequest | CallHead, error: SidecypherError) -> bytes:
         self._telemetry.refused(request, error)
-        reply = ErrorReply(request.id, ErrorBody.of(error), stopping=error is self._stopping)
+        reply = ErrorReply(request.id, ErrorBody.of(error), _REFUSED.get(type(error), ""))
         return envelope.write(reply)
 
     def _page(self, payload: bytes, session: Session) -> bytes:

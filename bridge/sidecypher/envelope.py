@@ -175,17 +175,21 @@ class PageReply(msgspec.Struct, frozen=True):
     more: bool
 
 
+Refused = Literal["", "stopping", "busy"]
+"""Why a sidecar has not begun a call; empty when that is not so."""
+
+
 class ErrorReply(msgspec.Struct, frozen=True, omit_defaults=True):
     """The call has failed and is over.
 
     Attributes:
-        stopping: Whether the sidecar is stopping and has not begun the call, so that another one
-            may. A member of its own, because functions choose the codes of their errors.
+        refused: Why the sidecar has not begun the call, so that another one may; empty when it has.
+            A member of its own, because functions choose the codes of their errors.
     """
 
     id: str
     error: ErrorBody
-    stopping: bool = False
+    refused: Refused = ""
 
 
 class Done(msgspec.Struct, frozen=True):

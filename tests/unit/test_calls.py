@@ -107,7 +107,7 @@ def test_a_stopping_sidecar_refuses_new_calls_and_may_be_asked_again(dispatcher,
     reply = ask("call", **call(dispatcher))
 
     assert (reply["error"]["code"], reply["error"]["retryable"]) == ("SC-210", True)
-    assert reply["stopping"] is True
+    assert reply["refused"] == "stopping"
     assert dispatcher.open_calls == 0
 
 
@@ -117,7 +117,7 @@ def test_a_procedure_of_another_signature_is_not_called(dispatcher, ask):
 
     assert reply["error"]["code"] == "SC-217"
     assert "sidecypher plugin build" in reply["error"]["hint"]
-    assert "stopping" not in reply
+    assert "refused" not in reply
 
 
 def test_a_method_that_does_not_exist_is_a_protocol_error(dispatcher):

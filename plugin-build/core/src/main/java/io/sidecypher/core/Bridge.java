@@ -115,8 +115,8 @@ final class Bridge {
     }
 
     private static Reply begun(Admission.Turn turn, Reply reply) {
-        if (reply.stopping()) {
-            throw new WireFailure(WireFailure.Kind.UNAVAILABLE, reply.error().message());
+        if (reply.refused() != null) {
+            throw new WireFailure(reply.refused(), reply.error().message());
         }
         turn.link().clear();
         return reply;

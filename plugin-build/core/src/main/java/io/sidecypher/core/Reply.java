@@ -13,9 +13,9 @@ import java.util.List;
  * @param rows the values of each row, of the classes the stub's records expect
  * @param more whether another page may be asked for
  * @param error why there are no rows; null when there are
- * @param stopping whether the sidecar is stopping and has not begun the call
+ * @param refused why the sidecar has not begun the call, so that another one may; null when it has
  */
-record Reply(List<Object[]> rows, boolean more, RemoteError error, boolean stopping) {
+record Reply(List<Object[]> rows, boolean more, RemoteError error, WireFailure.Kind refused) {
     static Reply parse(String text, Call call) {
         try (JsonParser json = Json.FACTORY.createParser(text)) {
             return new Parser(json, call).parse(call.id());
@@ -36,7 +36,7 @@ record Reply(List<Object[]> rows, boolean more, RemoteError error, boolean stopp
         private List<Object[]> rows;
         private Boolean more;
         private RemoteError error;
-        private boolean stopping;
+        private WireFailure.Kind refused;
 
         Parser(JsonParser json, Call call) {
             this.json = json;
@@ -54,10 +54,10 @@ record Reply(List<Object[]> rows, boolean more, RemoteError error, boolean stopp
             expect(expectedId.equals(id));
             if (error != null) {
                 expect(rows == null);
-                return new Reply(List.of(), false, error, stopping);
+                return new Reply(List.of(), false, error, refused);
             }
-            expect(rows != null && more != null && !stopping);
-            return new Reply(rows, more, null, false);
+            expect(rows != null && more != null && refused == null);
+            return new Reply(rows, more, null, null);
         }
 
         private void readMember(String key) throws IOException {
@@ -78,9 +78,10 @@ record Reply(List<Object[]> rows, boolean more, RemoteError error, boolean stopp
                     expect(error == null && json.currentToken() == JsonToken.START_OBJECT);
                     error = RemoteError.read(json);
                 }
-                case "stopping" -> {
-                    expect(json.currentToken().isBoolean());
-                    stopping = json.getBooleanValue();
+                case "refused" -> {
+                    boolean busy = "busy".equals(json.getText());
+                    expect(busy || "stopping".equals(json.getText()));
+                    refused = busy ? WireFailure.Kind.BUSY : WireFailure.Kind.UNAVAILABLE;
                 }
                 default -> json.skipChildren();
             }

@@ -128,7 +128,7 @@ class SidecarsTests {
         FakeSidecar.Script script = (peer, method, json) -> {
             if (stopping.get()) {
                 peer.reply("{\"id\":\"" + FakeSidecar.id(json) + "\",\"error\":{\"code\":\"SC-210\","
-                        + "\"message\":\"The sidecar is stopping\"},\"stopping\":true}");
+                        + "\"message\":\"The sidecar is stopping\"},\"refused\":\"stopping\"}");
             } else {
                 peer.rows(json, "[[1]]", false);
             }
@@ -158,13 +158,47 @@ class SidecarsTests {
         }
     }
 
+    @Test
+    void aSidecarWithoutRoomBeginsNothingAndAnotherOneDoes() throws Exception {
+        FakeSidecar.Script full = (peer, method, json) -> {
+            if (json.contains("test.large")) {
+                peer.reply("{\"id\":\"" + FakeSidecar.id(json) + "\",\"error\":{\"code\":\"SC-211\","
+                        + "\"message\":\"It has no room\"},\"refused\":\"busy\"}");
+            } else {
+                peer.rows(json, "[[1]]", false);
+            }
+        };
+        try (FakeSidecar first = new FakeSidecar(full);
+                FakeSidecar second = new FakeSidecar(ONE)) {
+            FakeSidecar.announceAll(runDir, first, second);
+            Harness harness = new Harness(runDir, "CIRCUIT_MS=600000");
+            useBoth(harness, first, second);
+            PythonProcedure large = Harness.procedure("test.large").column("x", "ANY").build();
+            int before = first.methods.size();
+            for (int i = 0; i < 10; i++) {
+                assertEquals(1L, harness.rows(large).get(0).get(0));
+            }
+            assertTrue(first.methods.size() > before + 1, "its circuit is closed, so it is asked again");
+
+            FakeSidecar.announceAll(runDir, first);
+            Harness alone = new Harness(runDir, "CIRCUIT_MS=600000");
+            String error = alone.error(large);
+            assertTrue(error.startsWith("[SC-211]") && error.contains("It has no room"), error);
+            PythonProcedure optional = Harness.procedure("test.large")
+                    .column("x", "ANY")
+                    .availability("OPTIONAL")
+                    .build();
+            assertTrue(alone.rows(optional).isEmpty());
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"REQUIRED", "OPTIONAL"})
     void anErrorOfAFunctionIsOneWhateverItsCode(String availability) throws Exception {
         FakeSidecar.Script lying = (peer, method, json) -> {
             if (json.contains("test.lying")) {
                 peer.reply("{\"id\":\"" + FakeSidecar.id(json) + "\",\"error\":{\"code\":\"SC-210\","
-                        + "\"message\":\"The sidecar is stopping\",\"stopping\":true}}");
+                        + "\"message\":\"The sidecar is stopping\",\"refused\":\"stopping\"}}");
             } else {
                 peer.rows(json, "[[1]]", false);
             }
