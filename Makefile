@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CORE := plugin-build/sidecypher_plugin/core.jar
 MVN := mvn --batch-mode --quiet --file plugin-build/core/pom.xml
 
-.PHONY: default check demo test test-pythons test-without-neo4j docker-test \
+.PHONY: default check demo test test-deep test-pythons test-without-neo4j docker-test \
 	faults soak lint format core wheel bench docs reference lock clean
 
 .DELETE_ON_ERROR:
@@ -49,13 +49,27 @@ demo: $(VENV)/ready $(CORE)
 	@$(BIN)/sidecypher down
 	@$(BIN)/sidecypher demo $(if $(KEEP),--keep)
 
+PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadgroup --no-loadscope-reorder
+
 test: export SIDECYPHER_TEST_SLOWER ?= 5
 # Maven and the JVM of its tests are gone before they have earned what optimizing their code costs.
+# The JUnit tests wait most of their minute, so they run while pytest does.
 test: $(VENV)/ready $(CORE)
-	JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 $(MVN) test
-	@echo "tests/integration/docker is left out: make docker-test runs it"
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadgroup --no-loadscope-reorder \
-		--ignore tests/integration/docker
+	@echo "left out: tests/integration/docker (make docker-test) and what is deep (make test-deep)"
+	JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 $(MVN) test & junit=$$!; \
+		$(PYTEST) -m "not deep" --ignore tests/integration/docker; tests=$$?; \
+		wait $$junit || { echo "error: a JUnit test has failed, see above" >&2; exit 1; }; exit $$tests
+
+# What `make test` leaves out since shorter tests cover it for the most part, and what it does with less
+# of: broken messages, calls, seconds of faults, rounds of writers and relations of a concept.
+test-deep: export SIDECYPHER_TEST_SLOWER ?= 5
+test-deep: export SIDECYPHER_TEST_FUZZ ?= 10000
+test-deep: export SIDECYPHER_TEST_CALLS ?= 10000
+test-deep: export SIDECYPHER_TEST_SOAK ?= 30
+test-deep: export SIDECYPHER_TEST_ROUNDS ?= 30
+test-deep: export SIDECYPHER_TEST_RELATIONS ?= 100000
+test-deep: $(VENV)/ready $(CORE)
+	$(PYTEST) -m "deep or effort" --ignore tests/integration/docker
 
 # By the other Pythons that are promised, each that answers here and in an environment of its own: what
 # needs no Neo4j. `make test-pythons PYTHONS=/path/to/python3.13` names one that is not on the PATH.
@@ -77,10 +91,8 @@ docker-test: $(VENV)/ready $(CORE)
 	$(BIN)/python -m pytest tests/integration/docker tests/integration/test_calls.py \
 		tests/integration/test_conformance.py tests/integration/test_functions.py
 
-# The tests of faults, REPEAT times in a row; the first failure ends it. What takes long is short here.
+# The tests of faults, REPEAT times in a row; the first failure ends it.
 faults: REPEAT ?= 1
-faults: export SIDECYPHER_TEST_CALLS ?= 1000
-faults: export SIDECYPHER_TEST_SOAK ?= 10
 faults: $(VENV)/ready $(CORE)
 	@for round in $$(seq $(REPEAT)); do \
 		echo "round $$round of $(REPEAT)"; $(BIN)/python -m pytest -x tests/faults || exit 1; done
@@ -110,17 +122,18 @@ lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy tests/typing/*.py
+	$(BIN)/mypy tests/typing/*.py tools/*.py
 	$(BIN)/lint-imports
 
 format: $(VENV)/ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# After a change of a command's help, or of a shipped procedure's signature or description.
+# After a change of a command's help, of a shipped procedure, or of the schema.
 reference: $(VENV)/ready
-	$(BIN)/python -m sidecypher.cli.reference docs/cli.md
-	$(BIN)/python docs/write_reference.py
+	$(BIN)/python tools/command_reference.py
+	$(BIN)/python tools/procedure_reference.py
+	$(BIN)/python tools/schema_picture.py
 
 bench: $(VENV)/ready $(CORE)
 	$(BIN)/python -m benchmarks

@@ -44,10 +44,10 @@ JVM_STAGES: Stages = {
 PYTHON_STAGES: Stages = {
     "receive: system call and TLS": ("recv (ssl.py", "read (ssl.py"),
     "send: system call and TLS": ("send (ssl.py",),
-    "cut into lines": ("sidecypher/transport",),
-    "read and write envelopes": ("sidecypher/envelope.py", "_reply ("),
-    "run the body, encode the row": ("executors/", "interrupts.py", "encode_row", "measured.py"),
-    "count": ("sidecypher/metrics.py", "sidecypher/telemetry.py"),
+    "cut into lines": ("transport/py4j.py",),
+    "read and write envelopes": ("protocol/envelope.py", "transport/messages.py"),
+    "run the body, encode the row": ("executors/", "interruption.py", "encode_row", "measured.py"),
+    "count": ("sidecypher/telemetry/",),
     "admit, decode, dispatch": ("sidecypher/",),
 }
 

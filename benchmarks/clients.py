@@ -17,7 +17,7 @@ def rate(
 
     Args:
         driver: Where they write.
-        clients: How many write at once, each in a session of its own.
+        clients: How many write at once, each in its own session.
         seconds: How long; each client writes at least once.
         writes: Writes once before each value that it yields, without end.
     """

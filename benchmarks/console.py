@@ -15,8 +15,8 @@ from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.measures import Samples
 from benchmarks.report import table
 from sidecypher.app import Sidecar
-from sidecypher.rendezvous import running_sidecars
-from sidecypher.settings import load_settings
+from sidecypher.host.rendezvous import running_sidecars
+from sidecypher.host.settings import load_settings
 
 _PARTS = ("/", "/console.css", "/console.js")
 

@@ -5,7 +5,7 @@ import time
 import tomllib
 from pathlib import Path
 
-from sidecypher_procedures.rules.detector import compare, read_text
+from sidecypher_procedures.rules.detector.comparison import compare, read_text
 
 _GRAMMAR = Path(__file__).resolve().parent.parent / "tests" / "data" / "rules" / "grammar.toml"
 _SEED = 4

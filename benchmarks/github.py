@@ -1,4 +1,4 @@
-"""`python -m benchmarks.github`: what live data of GitHub costs, beside `apoc.load.json`."""
+"""`python -m benchmarks.github`: what live data of GitHub costs, compared with `apoc.load.json`."""
 
 import argparse
 import itertools
@@ -164,7 +164,7 @@ class Measurement:
         self._numbers = itertools.count(1)
 
     def take(self, scale: Scale) -> Samples:
-        """Measure everything once, with numbers of issues that nobody has asked for yet."""
+        """Measure everything once, with numbers of issues that were not asked for yet."""
         return {**self._cold(scale), **self._warm(scale), **self._kept(scale)}
 
     def _cold(self, scale: Scale) -> Samples:

@@ -1,6 +1,6 @@
 """A GitHub with one recorded issue under every number: as slow as it is told, and it counts.
 
-A process of its own, so that it takes no time from who is measured; `python -m benchmarks.github`
+Its own process, so that it takes no time from what is measured; `python -m benchmarks.github`
 starts it.
 """
 

@@ -19,9 +19,10 @@ import psutil
 
 from benchmarks.plugin import build_jar
 from sidecypher.cli.prepare import fetch_jars
-from sidecypher.rendezvous import running_sidecars
-from sidecypher.runtime import read_state, restart_process
-from sidecypher.settings import load_settings
+from sidecypher.host.rendezvous import running_sidecars
+from sidecypher.host.settings import load_settings
+from sidecypher.runtime.process.restart import restart_process
+from sidecypher.runtime.process.state import read_state
 
 _HERE = Path(__file__).parent
 _KEPT = ("SIDECYPHER_CACHE_DIR", "SIDECYPHER_MAVEN_URL")
@@ -66,7 +67,7 @@ class Start:
 
     Attributes:
         seconds: From the start of its process until `/readyz` says yes.
-        idle_bytes: Its resident memory when nobody calls.
+        idle_bytes: Its resident memory without calls.
     """
 
     seconds: float
@@ -138,7 +139,7 @@ class Installation:
         return next(each.pid for each in processes if each.name == "sidecar")
 
     def start_another_sidecar(self) -> Start:
-        """Start a sidecar of its own that no plugin knows, and end it."""
+        """Start its own sidecar that no plugin knows, and end it."""
         home = self._home.parent / "another"
         command = [sys.executable, "-m", "sidecypher", "serve", "--home", str(home)]
         begun = time.monotonic()
@@ -165,7 +166,7 @@ def installed(**variables: str) -> Iterator[Installation]:
     """Start everything; when the body ends, be it by Ctrl-C, stop everything and remove it.
 
     Args:
-        **variables: Of the environment, beside those that every installation here has.
+        **variables: Of the environment, in addition to those that every installation here has.
     """
     with TemporaryDirectory(prefix="sidecypher-bench-") as folder, _bare_sidecar() as bare_port:
         home = Path(folder, "home")

@@ -4,7 +4,8 @@ import importlib.util
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sidecypher.runtime import Installation, Javas
+from sidecypher.runtime.installation import Installation
+from sidecypher.runtime.java import Javas
 from sidecypher_plugin.compiler import javac
 from sidecypher_plugin.jar import read_core, write_jar
 

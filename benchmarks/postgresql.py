@@ -34,7 +34,7 @@ class Postgresql:
     """A server with an empty run.
 
     Args:
-        connection: To it; each statement is a transaction of its own.
+        connection: To it; each statement is its own transaction.
     """
 
     def __init__(self, connection: psycopg.Connection) -> None:
@@ -77,7 +77,7 @@ def postgresql() -> Iterator[Postgresql | None]:
 
 
 def _programs() -> Path | None:
-    """Return where the server's programs are; Debian has them on nobody's path."""
+    """Return where the server's programs are; Debian has them on no user's path."""
     found = shutil.which("initdb")
     if found is not None:
         return Path(found).resolve().parent

@@ -14,7 +14,7 @@ from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import installed
 from benchmarks.measures import Samples
 from benchmarks.report import table
-from sidecypher_procedures.rules.detector import compare, read_text
+from sidecypher_procedures.rules.detector.comparison import compare, read_text
 from sidecypher_schema import connect
 from sidecypher_schema.apoc import find_apoc
 
@@ -30,7 +30,7 @@ class Scale:
     """How much is measured.
 
     Attributes:
-        writes: Rules that are written, each beside a bare node.
+        writes: Rules that are written, each next to a bare node.
         seconds: How long clients write at once.
         rules: Rules of the user whose rules are read; 100 of them are visible.
         facts: Facts of the user whose context is read.
@@ -131,7 +131,7 @@ _numbers = itertools.count()
 
 
 def _writes(driver: neo4j.Driver, scale: Scale) -> Samples:
-    """Write a contradicting rule into a scope of its own, in turns with a bare node."""
+    """Write a contradicting rule into its own scope, in turns with a bare node."""
     taken: dict[str, list[float]] = {"bare_write": [], "rule_write": []}
     with driver.session() as session:
         for _ in range(scale.writes):

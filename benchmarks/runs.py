@@ -16,9 +16,7 @@ from benchmarks.installation import installed
 from benchmarks.measures import Samples
 from benchmarks.postgresql import Postgresql, postgresql
 from benchmarks.report import table
-from sidecypher.cli.runs.svg import draw_svg
-from sidecypher.cli.runs.terminal import draw_lines
-from sidecypher.cli.runs.timeline import read_row, read_timeline
+from sidecypher_procedures.runs.drawing import draw_lines, draw_svg, read_timeline
 
 _CREATE = "CALL runs.create('benchmark') YIELD id RETURN id"
 _APPEND = "CALL runs.append($run, $event) YIELD seq RETURN seq"
@@ -223,6 +221,11 @@ def _states(driver: neo4j.Driver, scale: Scale) -> Samples:
         return {"states": median(_timed(session, scale.reads, _STATES, rows=rows))}
 
 
+def _row(record: neo4j.Record) -> dict[str, Any]:
+    """Return a row of `runs.timeline` with Python's own kind of time."""
+    return {**record, "createdAt": record["createdAt"].to_native()}
+
+
 def _pictures(driver: neo4j.Driver, scale: Scale) -> Samples:
     """Read and draw a run in which every third event has another child."""
     taken: dict[str, list[float]] = {"timeline": [], "picture": []}
@@ -239,7 +242,7 @@ def _pictures(driver: neo4j.Driver, scale: Scale) -> Samples:
         for _ in range(scale.reads):
             taken["timeline"] += _timed(session, 1, _TIMELINE, run=run)
             found = session.run(_GET, run=run).single(strict=True)["run"]
-            rows = [read_row(record) for record in session.run(_TIMELINE, run=run)]
+            rows = [_row(record) for record in session.run(_TIMELINE, run=run)]
             begun = time.perf_counter()
             timeline = read_timeline(found, rows)
             drawn = [*draw_lines(timeline), draw_svg(timeline)]

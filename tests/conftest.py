@@ -1,6 +1,8 @@
 """Fixtures that all folders share, one file per concern."""
 
+import os
 import signal
+import sys
 
 from hypothesis import HealthCheck, settings
 
@@ -36,6 +38,11 @@ pytest_plugins = [
     "fix_console",
     "fix_containers",
 ]
+
+
+# Each of a thousand Python processes would compile sidecypher and its packages again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def pytest_configure():

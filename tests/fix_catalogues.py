@@ -8,7 +8,7 @@ from typing import TypeVar, get_args
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from sidecypher.catalogue import (
+from sidecypher.protocol.catalogue import (
     Availability,
     Catalogue,
     ColumnEntry,
@@ -19,7 +19,7 @@ from sidecypher.catalogue import (
     ProcedureEntry,
     signature_of,
 )
-from sidecypher_plugin import UnfitProcedure, render
+from sidecypher.sdk.signature.names import is_column_name
 
 jvm_sized = settings(
     max_examples=4,
@@ -65,18 +65,6 @@ availabilities = st.sampled_from(get_args(Availability))
 successors = st.none() | hostile_texts
 
 
-def fits(entry: ProcedureEntry | FunctionEntry) -> bool:
-    try:
-        render(
-            Catalogue.build([entry])
-            if isinstance(entry, ProcedureEntry)
-            else Catalogue.build([], [entry])
-        )
-    except UnfitProcedure:
-        return False
-    return True
-
-
 @st.composite
 def defaults(draw: st.DrawFn, cypher_type: str) -> DefaultEntry:
     if cypher_type == "STRING":
@@ -104,7 +92,9 @@ def procedures(draw: st.DrawFn) -> ProcedureEntry:
     parameters = draw(parameter_lists())
     columns = tuple(
         ColumnEntry(column, draw(types), draw(hostile_texts))
-        for column in draw(st.lists(words | letters, max_size=6, unique=True))
+        for column in draw(
+            st.lists((words | letters).filter(is_column_name), max_size=6, unique=True)
+        )
     )
     return ProcedureEntry(
         *(name, mode, draw(hostile_texts), draw(timeouts)),
@@ -133,11 +123,11 @@ def functions(draw: st.DrawFn) -> FunctionEntry:
 Entry = TypeVar("Entry", ProcedureEntry, FunctionEntry)
 
 
-def loadable(entries: st.SearchStrategy[Entry]) -> st.SearchStrategy[list[Entry]]:
-    return st.lists(entries.filter(fits), max_size=20, unique_by=lambda entry: entry.name)
+def unique(entries: st.SearchStrategy[Entry]) -> st.SearchStrategy[list[Entry]]:
+    return st.lists(entries, max_size=20, unique_by=lambda entry: entry.name)
 
 
-catalogues = st.builds(Catalogue.build, loadable(procedures()), loadable(functions())).filter(
+catalogues = st.builds(Catalogue.build, unique(procedures()), unique(functions())).filter(
     lambda catalogue: catalogue.procedures or catalogue.functions
 )
 

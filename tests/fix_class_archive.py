@@ -10,7 +10,7 @@ import pytest
 from fix_waiting import wait_until
 from shared_cache import cached
 
-from sidecypher.runtime import throwaway_server
+from sidecypher.runtime._throwaway import throwaway_server
 from sidecypher.runtime.process.spec import launch_process
 
 _FILE = "neo4j.jsa"

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from sidecypher.cli import main
+from sidecypher.cli.main import main
 
 
 @pytest.fixture

@@ -9,13 +9,14 @@ import msgspec
 import pytest
 from fix_waiting import wait_until
 
-from sidecypher import envelope
 from sidecypher.app import Sidecar
-from sidecypher.dispatch import Session
-from sidecypher.envelope import CallRequest, Hello
-from sidecypher.rendezvous import running_sidecars
-from sidecypher.settings import load_settings
-from sidecypher.state import no_transaction
+from sidecypher.calls.dispatcher import Session
+from sidecypher.host.rendezvous import running_sidecars
+from sidecypher.host.settings import load_settings
+from sidecypher.protocol import envelope
+from sidecypher.protocol.envelope import CallRequest, Hello
+from sidecypher.sdk.call import no_transaction
+from sidecypher.transport._messages import Messages
 
 PROCEDURES = Path(__file__).parent / "console"
 
@@ -47,6 +48,7 @@ class Shown:
         self.token = (home / "run" / "http-token").read_text().strip()
         self.http = httpx.Client(base_url=self.url, trust_env=False, verify=False)
         self._session = Session(no_transaction)
+        self._messages = Messages(self.sidecar._dispatcher)
         self._send("hello", Hello(envelope.VERSION, "tests", "call", ""))
         self.state = self._found("shown.wait").body.__globals__["state"]
 
@@ -54,9 +56,8 @@ class Shown:
         return self.sidecar.loaded.registry.get(name)
 
     def _send(self, method, request, session=None):
-        dispatcher = self.sidecar._dispatcher
         return msgspec.json.decode(
-            dispatcher.handle(method, envelope.write(request), session or self._session)
+            self._messages.answer(method, envelope.write(request), session or self._session)
         )
 
     def call(self, name, *arguments, user="ann"):

@@ -3,6 +3,8 @@
 import pytest
 
 _SERVERS = ("server", "current_server")
+_LONGEST = ("integration", "faults", "schema", "runs", "rules")
+"""Folders by how long the tests take that share a server."""
 
 
 def pytest_itemcollected(item):
@@ -14,7 +16,11 @@ def pytest_itemcollected(item):
 
 def pytest_collection_modifyitems(items):
     """Begin with what takes long, so that no worker is busy with it when the others have ended."""
-    items.sort(key=lambda item: (_server_of(item) is None, item.path.parent.name != "integration"))
+    items.sort(key=lambda item: (_server_of(item) is None, _place(item.path.parent.name)))
+
+
+def _place(folder):
+    return _LONGEST.index(folder) if folder in _LONGEST else len(_LONGEST)
 
 
 def _server_of(item):

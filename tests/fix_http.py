@@ -3,9 +3,9 @@
 import httpx
 import msgspec
 
-from sidecypher.codec import decoder, encoder
 from sidecypher.errors import CallError
-from sidecypher.types import CypherType
+from sidecypher.values.coders import decoder, encoder
+from sidecypher.values.cypher import CypherType
 
 _ANY = CypherType("ANY", nullable=True)
 encode, decode = encoder(_ANY), decoder(_ANY)

@@ -5,11 +5,11 @@ import subprocess
 
 import pytest
 
+from sidecypher.host.settings import load_settings
 from sidecypher.runtime.download import fetch
 from sidecypher.runtime.errors import RuntimeFailure
 from sidecypher.runtime.java import Javas
 from sidecypher.runtime.lockfile import load_compiler_lock, load_lock
-from sidecypher.settings import load_settings
 from sidecypher_plugin import CORE_JAR, compiler
 
 

@@ -97,8 +97,8 @@ def _references(json):
 def _mend(json):
     """Let GitHub's answers, and Prism, be right where the description is not.
 
-    A homepage may be an empty text, which is no URI. What may be null has to have a type, or Prism
-    takes any answer that the schema is a part of.
+    A homepage may be an empty text, which is not a URI. What may be null has to have a type, or
+    Prism takes any answer that the schema is a part of.
     """
     if isinstance(json, dict):
         homepage = json.get("homepage")

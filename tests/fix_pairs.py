@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
-from sidecypher_procedures.rules.detector import compare, read_text
+from sidecypher_procedures.rules.detector.comparison import compare, read_text
 
 GRAMMAR = Path(__file__).parent / "data/rules/grammar.toml"
 SEED = 4

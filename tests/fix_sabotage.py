@@ -124,7 +124,7 @@ def _workers(sidecar):
 
 def _is_worker(process):
     try:
-        return "sidecypher.executors.worker" in process.cmdline()
+        return "sidecypher.calls.executors.pool_main" in process.cmdline()
     except psutil.NoSuchProcess:
         return False
 

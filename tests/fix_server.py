@@ -17,13 +17,14 @@ import neo4j
 import psutil
 import pytest
 from fix_external import URI
+from fix_home import PLUGIN, fill, keep_plugin
 from fix_waiting import wait_until
 from fix_webhooks import SECRET
 from recorded import Recordings
 
-from sidecypher.rendezvous import running_sidecars
+from sidecypher.cli.demo.replay import serving
+from sidecypher.host.rendezvous import running_sidecars
 from sidecypher.runtime.process.state import read_state
-from sidecypher_procedures.github.replay import serving
 from sidecypher_schema import migrate
 
 PROCEDURES = Path(__file__).parent / "procedures"
@@ -39,11 +40,12 @@ class Server:
         self.facts = facts
         self.password = Path(facts["password_file"]).read_text().strip()
 
-    def command(self, *arguments, **environ):
+    def command(self, *arguments, text_in=None, **environ):
         """Run the command line on this home."""
         return subprocess.run(
             [sys.executable, "-m", "sidecypher", *arguments],
             env=self.environ | environ,
+            input=text_in,
             capture_output=True,
             text=True,
             check=False,
@@ -158,11 +160,14 @@ def embedded_server(tmp_path_factory, github):
         "SIDECYPHER_GITHUB_BASE_URL": github.url,
         "SIDECYPHER_GITHUB_WEBHOOK_SECRET": SECRET,
         "SIDECYPHER_GITHUB_WEBHOOK_NODES": "true",
-        # The second is no type that a run can have.
+        # The second is not a type that a run can have.
         "SIDECYPHER_GITHUB_WEBHOOK_RUNS": f"issues.labeled=triage,test_event={201 * 'x'}",
         "SIDECYPHER_RUNS_ARCHIVE_DIR": str(tmp_path_factory.mktemp("archives")),
     }
-    with up(tmp_path_factory.mktemp("home"), **environ) as server:
+    home = tmp_path_factory.mktemp("home")
+    source = fill(home, up)
+    with up(home, **environ) as server:
+        keep_plugin(home, source)
         yield server
 
 
@@ -170,6 +175,7 @@ def embedded_server(tmp_path_factory, github):
 def current_server(tmp_path_factory, current_java):
     """The same on the current lane's Neo4j, without the stand-in for GitHub."""
     home = tmp_path_factory.mktemp("current")
+    fill(home, up, PLUGIN)
     with up(home, "--lane", "current", JAVA_HOME=str(current_java.home)) as server:
         yield server
 

@@ -12,9 +12,9 @@ import pytest
 from fix_waiting import wait_until
 from fix_webhooks import SECRET
 
-from sidecypher.loading import load
-from sidecypher.rendezvous import running_sidecars
-from sidecypher.state import no_transaction
+from sidecypher.host.rendezvous import running_sidecars
+from sidecypher.loading.loader import load
+from sidecypher.sdk.call import no_transaction
 from sidecypher.testing import wire
 from sidecypher.transport.memory import Client
 
@@ -83,7 +83,7 @@ class Running:
         port = self.announcement().port
         line = wire.Line(port, token, no_transaction, wire.client_context())
         signatures = {each.name: each.entry.signature for each in load([self.procedures]).registry}
-        yield Client(line.send, signatures)
+        yield Client(line.ask, signatures)
         line.close()
 
     def ready(self, http):

@@ -15,9 +15,8 @@ from fix_proxy import Proxy
 from fix_waiting import wait_until
 from neo4j.exceptions import Neo4jError
 
-from sidecypher import envelope
-from sidecypher.credentials import load_credentials, run_folder_lock, write_private
-from sidecypher.rendezvous import (
+from sidecypher.host.credentials import load_credentials, run_folder_lock, write_private
+from sidecypher.host.rendezvous import (
     FILE,
     Announcement,
     Membership,
@@ -25,6 +24,7 @@ from sidecypher.rendezvous import (
     read_rendezvous,
     running_sidecars,
 )
+from sidecypher.protocol import envelope
 from sidecypher.transport.py4j import escape, unescape
 
 
@@ -44,7 +44,12 @@ class Another:
                 stdout=output,
                 stderr=output,
             )
-        self.announcement = wait_until(self._announced, 30)
+        try:
+            self.announcement = wait_until(self._announced, 60)
+        except BaseException:
+            # Left running, it would take calls from all tests that follow.
+            self.kill()
+            raise
 
     def _announced(self):
         assert self.process.poll() is None

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from sidecypher_procedures.github.samples import Object, Objects, find_place, place
+from sidecypher.cli.demo.replay import Object, Objects, find_place, place
 
 # Beside each raw fixture lies a normalised one, whose ids are invented.
 _RECORDED: Final = (
@@ -91,7 +91,7 @@ class Recordings(Objects):
                 yield RepositoryIdentity(str(found["id"]), found["owner"]["login"], found["name"])
 
     def issues(self) -> Iterator[ConversationIdentity]:
-        """Yield the identity of every issue that is no pull request."""
+        """Yield the identity of every issue that is not a pull request."""
         for path, found in self.by_path.items():
             if "/issues/" in path and "number" in found and "pull_request" not in found:
                 yield _conversation(found)

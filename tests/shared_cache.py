@@ -6,8 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from sidecypher.filelock import file_lock
-from sidecypher.settings import load_settings
+from sidecypher.host.locks import file_lock
+from sidecypher.host.settings import load_settings
 
 _MANIFEST = ("package.json", "package-lock.json")
 

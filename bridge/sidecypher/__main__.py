@@ -1,5 +1,5 @@
 """`python -m sidecypher` is `sidecypher`."""
 
-from sidecypher.cli import main
+from sidecypher.cli.main import main
 
 main()

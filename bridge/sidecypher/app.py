@@ -16,46 +16,47 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from sidecypher.address import bolt_address
-from sidecypher.bolt import BoltClient
-from sidecypher.console import Console
-from sidecypher.counting import GraphCounter
-from sidecypher.credentials import load_credentials
-from sidecypher.dispatch import Dispatcher
-from sidecypher.executors import (
-    KILL_SECONDS,
-    STEP_SECONDS,
-    EventLoop,
-    ProcessWorkers,
+from sidecypher.calls.dispatcher import Dispatcher
+from sidecypher.calls.executors.loop import STEP_SECONDS, EventLoop
+from sidecypher.calls.executors.pool import ProcessWorkers
+from sidecypher.calls.executors.pool_messages import KILL_SECONDS
+from sidecypher.host.address import bolt_address
+from sidecypher.host.credentials import load_credentials
+from sidecypher.host.limits import Limits
+from sidecypher.host.rendezvous import (
+    LEAVE_LOCK_SECONDS,
+    Announcement,
+    Membership,
+    running_sidecars,
 )
-from sidecypher.health import health_routes
-from sidecypher.introspection.inspector import Inspector
-from sidecypher.loading import Loaded, load
+from sidecypher.host.settings import Settings
+from sidecypher.host.signals import STOP_SIGNALS, Wakeup
 from sidecypher.loading.changes import Change
-from sidecypher.operator_api import OperatorApi
-from sidecypher.recording import RecordingDispatcher
-from sidecypher.rendezvous import LEAVE_LOCK_SECONDS, Announcement, Membership, running_sidecars
-from sidecypher.resources import Resources
-from sidecypher.settings import Settings
-from sidecypher.spans import export_spans
-from sidecypher.telemetry import Telemetry, configure_logging, log_unexpected, logger
-from sidecypher.transport.http import HttpApi
+from sidecypher.loading.loader import Loaded, load
+from sidecypher.operations.api import OperatorApi
+from sidecypher.operations.console.page import Console
+from sidecypher.operations.control import Inspector
+from sidecypher.operations.recording import RecordingDispatcher
+from sidecypher.protocol.deadline import Deadline
+from sidecypher.sdk.bolt import BoltClient
+from sidecypher.sdk.resources import Resources
+from sidecypher.telemetry.calls import Telemetry, configure_logging, log_unexpected, logger
+from sidecypher.telemetry.export import export_spans
+from sidecypher.transport.http.api import HttpApi
+from sidecypher.transport.http.health import health_routes
+from sidecypher.transport.http.server import CLOSE_SECONDS, HttpServer
+from sidecypher.transport.http.webhooks import WebhookApi
 from sidecypher.transport.py4j import SEND_SECONDS, Py4JServer
-from sidecypher.transport.server import CLOSE_SECONDS, HttpServer
-from sidecypher.transport.tokens import TokenCheck
-from sidecypher.transport.webhooks import WebhookApi
-from sidecypher.types import Deadline, Limits
-from sidecypher.wakeup import STOP_SIGNALS, Wakeup
 
 SWITCH_SECONDS: Final = 0.0005
 """How long a thread may hold the interpreter when others wait.
 
-Measured with eight echo callers beside one busy body (2 cores): the echo's median fell from 5.5 ms
+Measured with eight echo callers next to one busy body (2 cores): the echo's median fell from 5.5 ms
 to 1.0 ms against Python's default of 5 ms.
 """
 
 TIDY_SECONDS: Final = 0.25
-"""How often calls beyond their time, and what nobody uses any more, are looked for."""
+"""How often calls beyond their time, and unused objects, are looked for."""
 
 SILENCE_SECONDS: Final = 5.0
 """An event loop that is silent for longer is blocked: all async calls wait."""
@@ -96,7 +97,7 @@ class Sidecar:
     """One running sidecar.
 
     Example:
-        >>> from sidecypher.settings import load_settings
+        >>> from sidecypher.host.settings import load_settings
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as home:
         ...     sidecar = Sidecar(load_settings({"home": home}, {}))
@@ -114,8 +115,6 @@ class Sidecar:
         credentials = load_credentials(settings.run_folder)
         self._spans = export_spans() if settings.traces else None
         self._telemetry = Telemetry(self._spans.tracer if self._spans else None)
-        self._counter = GraphCounter(settings, self._telemetry.graph_size)
-        self._telemetry.graph_size.refresh = self._counter.refresh
         self._loop = EventLoop()
         self._resources = Resources()
         self._resources.provide(BoltClient(partial(bolt_address, settings)))
@@ -159,7 +158,9 @@ class Sidecar:
             on_reload=self._reloaded,
         )
         self._resources.provide(self._inspector)
-        self._janitor = threading.Thread(target=self._tidy, name="sidecypher-janitor", daemon=True)
+        self._janitor = threading.Thread(
+            target=self._run_housekeeping, name="sidecypher-janitor", daemon=True
+        )
         api = HttpApi(
             self._dispatcher,
             token=credentials.http_token,
@@ -187,12 +188,7 @@ class Sidecar:
         )
         self._http = HttpServer(
             [
-                *health_routes(
-                    checks,
-                    self._telemetry.metrics,
-                    self._telemetry.graph_metrics,
-                    TokenCheck(credentials.http_token, self._telemetry),
-                ),
+                *health_routes(checks, self._telemetry.metrics),
                 *api.routes(),
                 *operator.routes(),
                 *console.routes(),
@@ -224,7 +220,7 @@ class Sidecar:
         """Accept connections and tell plugins where."""
         sys.setswitchinterval(SWITCH_SECONDS)
         _log_modules(self.loaded)
-        if any(found.options.executor == "process" for found in self.loaded.registry):
+        if any(found.executor == "process" for found in self.loaded.registry):
             self._workers.start()
         self._py4j.start()
         self._http.start()
@@ -279,10 +275,14 @@ class Sidecar:
         """Return what is wrong where only a new process helps: the event loop or calls hang."""
         return self._silent_loop() or self._stuck_bodies()
 
-    def _tidy(self) -> None:
-        """Do several times a second what no call waits for."""
+    def _run_housekeeping(self) -> None:
+        """Expire leases, end overdue calls and drop unused objects, several times a second."""
         while not self._stopping.wait(TIDY_SECONDS):
-            for work in (self._inspector.tend, self._dispatcher.expire, self._loop.ping):
+            for work in (
+                self._inspector.run_housekeeping,
+                self._dispatcher.expire,
+                self._loop.ping,
+            ):
                 try:
                     work()
                 # Else no lease would expire any more; such as when there is no room for a thread.
@@ -311,7 +311,6 @@ class Sidecar:
         self._workers.stop()
         self._loop.stop([self._resources.stop])
         self._http.stop()
-        self._counter.stop()
         if self._spans is not None:
             self._spans.stop(max(grace.remaining(), FLUSH_SECONDS))
         logger().info("sidecar stopped")
@@ -319,13 +318,13 @@ class Sidecar:
     def _drain(self, seconds: float) -> None:
         nothing = contextvars.Context()
         job = self._loop.submit(self._resources.drain, nothing, lambda _job: None)
-        self._tend_while(lambda: not job.is_done, seconds)
+        self._expire_while(lambda: not job.is_done, seconds)
         self._loop.cancel(job)
 
     def _await_calls(self, seconds: float) -> None:
-        self._tend_while(lambda: self._dispatcher.serving_calls > 0, seconds)
+        self._expire_while(lambda: self._dispatcher.serving_calls > 0, seconds)
 
-    def _tend_while(self, goes_on: Callable[[], bool], seconds: float) -> None:
+    def _expire_while(self, goes_on: Callable[[], bool], seconds: float) -> None:
         patience = Deadline.after(seconds)
         while goes_on() and not patience.expired():
             # The janitor has ended; calls keep to their own time all the same.

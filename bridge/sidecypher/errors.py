@@ -6,7 +6,7 @@
     ├── SignatureError      SC-101   a procedure's annotations cannot become a Cypher signature
     ├── DuplicateProcedure  SC-102   two procedures claim one name
     ├── ModuleLoadError     SC-103   a module of procedures cannot be imported
-    ├── CatalogueError      SC-104   a catalogue cannot be read (in `sidecypher.catalogue`)
+    ├── CatalogueError      SC-104   a catalogue cannot be read (in `sidecypher.protocol.catalogue`)
     ├── CallError                    a call did not give its rows
     │   ├── ProcedureError  SC-201   raised by authors: the text reaches the Cypher caller
     │   ├── ProcedureFailed SC-202   a body raised something unexpected; the text stays in the log
@@ -26,7 +26,7 @@
     │   ├── CatalogueMismatch SC-217 plugin and sidecar disagree about a signature
     │   ├── ModeError       SC-219   a statement of `ctx.run` needs a higher mode
     │   ├── WorkerLost      SC-220   a worker process died or used too much memory
-    │   └── StreamExpired   SC-221   nobody asked for the next page in time
+    │   └── StreamExpired   SC-221   the next page was not asked for in time
     ├── SettingsError       SC-601   a setting is unknown or has a value that cannot be used
     ├── ListenError         SC-602   the sidecar cannot listen on a port
     ├── RunFolderError      SC-604   the run folder or a file in it cannot be used
@@ -34,7 +34,7 @@
     ├── ReloadFailed        SC-611   a sidecar did not load its procedures again
     └── RecordingError      SC-620   a recording of a call cannot be used
 
-The runtime (SC-3xx), the plugin's builder (SC-4xx) and `github` (SC-5xx) keep their errors beside
+The runtime (SC-3xx), the plugin's builder (SC-4xx) and `github` (SC-5xx) keep their errors next to
 their code. SC-212 (outcome unknown) comes from the Java side alone, because Python is what could
 not be reached, and so do SC-218 (an entity that is not there) and nearly every SC-210 and SC-211
 (unavailable, busy).
@@ -85,10 +85,13 @@ class SidecypherError(Exception):
     ) -> None:
         super().__init__(message)
         self.message = message
-        self.code = code if code is not None else type(self).code
+        self.code = self._code(code)
         self.hint = hint if hint is not None else type(self).default_hint
         self.retryable = retryable
         self.details = dict(details or {})
+
+    def _code(self, given: str | None) -> str:
+        return type(self).code if given is None else given
 
 
 class SignatureError(SidecypherError):
@@ -129,18 +132,9 @@ class ProcedureError(CallError):
 
     code = "SC-201"
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        code: str | None = None,
-        hint: str | None = None,
-        retryable: bool = False,
-        details: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(message, code=code, hint=hint, retryable=retryable, details=details)
-        if _BRIDGE_CODE.match(str(self.code)):
-            self.code = ProcedureError.code
+    def _code(self, given: str | None) -> str:
+        code = super()._code(given)
+        return ProcedureError.code if _BRIDGE_CODE.match(str(code)) else code
 
 
 class ProcedureFailed(CallError):
@@ -263,7 +257,7 @@ class WorkerLost(CallError):
 
 
 class StreamExpired(CallError):
-    """Nobody asked for a stream's next page within its lease; the generator was closed."""
+    """A stream's next page was not asked for within its lease; the generator was closed."""
 
     code = "SC-221"
     default_hint = "Read the rows faster, or raise `stream_lease_seconds`."

@@ -1,6 +1,6 @@
 """Install, stop, start and drop triggers by APOC, and wait until Neo4j has done it.
 
-APOC keeps triggers in the database `system`, and the database they work in reads them anew every
+APOC keeps triggers in the database `system`, and the database they work in reads them again every
 `apoc.trigger.refresh` milliseconds. So nothing is done before `apoc.trigger.list()` shows it there.
 """
 
@@ -14,7 +14,6 @@ from typing import Any, Final, LiteralString
 from neo4j.exceptions import Neo4jError
 
 from sidecypher_schema.errors import (
-    BadPlaceholder,
     TriggerNotSeen,
     TriggerRefused,
 )
@@ -109,7 +108,7 @@ class Apoc:
 
     Attributes:
         graph: The database.
-        problem: Why there are none to be had, or empty.
+        problem: Why there are no triggers, or empty.
     """
 
     graph: Graph
@@ -241,15 +240,12 @@ def check(graph: Graph, trigger: Trigger) -> None:
     """Refuse a trigger that Neo4j cannot plan: with it installed, every write would fail.
 
     Raises:
-        BadPlaceholder: It has a placeholder.
         TriggerRefused: It has a parameter that nothing gives, or Neo4j cannot plan it.
     """
     where = f"The trigger `{trigger.name}` in `{trigger.source}`, line {trigger.line},"
     given = {**GIVEN, **trigger.params, MARK: ""}
     found = [token for token in tokens(trigger.text) if token.kind not in {"space", "comment"}]
     for before, token in pairwise(found):
-        if token.kind == "placeholder":
-            raise BadPlaceholder(f"{where} has a placeholder, and triggers have none")
         if before.text == "$" and token.text.strip("`") not in given:
             raise TriggerRefused(
                 f"{where} uses `${token.text}`, which neither APOC nor its header gives"

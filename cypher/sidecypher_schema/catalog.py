@@ -7,7 +7,6 @@ from typing import Final, LiteralString
 
 from sidecypher_schema.graph import Graph
 from sidecypher_schema.lexer import Statement, tokens
-from sidecypher_schema.placeholders import WITHIN_NAME, has_placeholder
 from sidecypher_schema.scripts import Script
 
 _CONSTRAINTS: Final[LiteralString] = (
@@ -77,26 +76,16 @@ class Declared:
     script: Script
     statement: Statement
 
-    @property
-    def by_name(self) -> bool:
-        """Whether its labels or properties come from values, which nobody keeps."""
-        return has_placeholder(self.statement.text)
-
     def is_that(self, item: Item) -> bool:
-        """Return whether something that is there has its name, and does what it says."""
-        return item.name == self.item.name and self._does(item)
-
-    def _does(self, item: Item) -> bool:
-        if self.by_name:
-            return (item.kind, item.type) == (self.item.kind, self.item.type)
-        return item.covers == self.item.covers
+        """Return whether an existing item has its name and does what it says."""
+        return item.name == self.item.name and item.covers == self.item.covers
 
     def problem(self, existing: Iterable[Existing]) -> str | None:
         """Return what is wrong with it in the graph: `missing`, `different`, `failed` or None."""
         found = list(existing)
         same_name = [each for each in found if self.item.name and each.item.name == self.item.name]
         same = [each for each in found if each.item.covers == self.item.covers]
-        if same_name and not self._does(same_name[0].item):
+        if same_name and same_name[0].item.covers != self.item.covers:
             return "different"
         # One of the user's own with another name does as well.
         for each in same_name or same:
@@ -118,7 +107,7 @@ def declared(scripts: Iterable[Script], database: str | None = None) -> list[Dec
             if statement.database not in {None, database}:
                 continue
             creates, item = read_command(statement.text) or (False, None)
-            if item is None or not _can_be_found(item, statement):
+            if item is None:
                 continue
             key = (item.kind, item.name) if item.name else item.covers
             if creates:
@@ -126,13 +115,6 @@ def declared(scripts: Iterable[Script], database: str | None = None) -> list[Dec
             else:
                 found.pop(key, None)
     return list(found.values())
-
-
-def _can_be_found(item: Item, statement: Statement) -> bool:
-    """Return whether name or contents are known; values of placeholders are not."""
-    if item.name:
-        return not WITHIN_NAME.search(item.name)
-    return not has_placeholder(statement.text)
 
 
 def existing(graph: Graph) -> list[Existing]:

@@ -6,15 +6,13 @@
     └── SchemaError          SC-700   base of the errors below
         ├── BadScript        SC-701   a script cannot be read as statements
         ├── BadScriptName    SC-702   a file's name gives no version, or one that another file has
-        ├── BadPlaceholder   SC-703   a placeholder has no value, or one that cannot stand there
-        ├── AssertionNotMet  SC-704   a script asserts something that does not hold
         ├── StatementFailed  SC-705   Neo4j refused a statement of a script
         ├── LockHeld         SC-706   another run is under way
         ├── LockLost         SC-707   this run took too long, and another one has begun
         ├── ChainMismatch    SC-708   the files are not those that were applied
         ├── TriggerRefused   SC-709   a trigger would make every write fail
         ├── TriggerNotSeen   SC-710   a trigger was installed and Neo4j does not show it
-        ├── CleanRefused     SC-711   nobody has confirmed that schema is to be removed
+        ├── CleanRefused     SC-711   the removal of schema was not confirmed
         └── GraphUnavailable SC-712   Neo4j cannot be reached, or refuses what a run itself needs
 """
 
@@ -38,18 +36,6 @@ class BadScriptName(SchemaError):
 
     code = "SC-702"
     default_hint = "Name it like `V003__what_it_does.cypher` or `R__what_it_does.cypher`."
-
-
-class BadPlaceholder(SchemaError):
-    """A placeholder has no value, or one that cannot stand where it is."""
-
-    code = "SC-703"
-
-
-class AssertionNotMet(SchemaError):
-    """A script asserts something that does not hold for this server; nothing was run."""
-
-    code = "SC-704"
 
 
 class StatementFailed(SchemaError):
@@ -90,11 +76,11 @@ class TriggerNotSeen(SchemaError):
     """A trigger was installed, stopped, started or dropped, and Neo4j does not show it in time."""
 
     code = "SC-710"
-    default_hint = "Neo4j reads triggers anew every `apoc.trigger.refresh` ms; lower that."
+    default_hint = "Neo4j reads triggers again every `apoc.trigger.refresh` ms; lower that."
 
 
 class CleanRefused(SchemaError):
-    """Nobody has confirmed that schema is to be removed."""
+    """The removal of schema was not confirmed."""
 
     code = "SC-711"
     default_hint = "Answer the question in a terminal, or give `--yes`."

@@ -1,4 +1,4 @@
-"""The connection of a run: sessions of one database and of `system`, with errors of our own."""
+"""The connection of a run: sessions of one database and of `system`, with our own errors."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -9,13 +9,25 @@ import neo4j
 from neo4j.exceptions import DriverError, Neo4jError
 
 from sidecypher_schema.errors import GraphUnavailable, SchemaError
-from sidecypher_schema.preconditions import Server
 
 SYSTEM: Final = "system"
 NO_LIMIT: Final = 0.0
 """Seconds a transaction may take; scripts may fill large indexes."""
 
 Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What Neo4j says of itself.
+
+    Attributes:
+        version: Such as `5.26.29`.
+        edition: `community` or `enterprise`.
+    """
+
+    version: str
+    edition: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +45,7 @@ class Graph:
     def run(
         self, query: str, parameters: Mapping[str, Any] | None = None, database: str | None = None
     ) -> Rows:
-        """Return the rows of a statement of ours, in a transaction of its own.
+        """Return the rows of a statement of ours, in its own transaction.
 
         It must be one that may run twice: after a deadlock, as two runs that create the same
         constraint may have, it is tried again.
@@ -51,7 +63,7 @@ class Graph:
 
     def session(self, database: str | None = None) -> neo4j.Session:
         """Return a session of a database; without one, of that which is migrated."""
-        # Labels that nothing has yet are no mistake here.
+        # Labels that nothing has yet are not a mistake here.
         return self.driver.session(
             database=database or self.database, notifications_min_severity="OFF"
         )

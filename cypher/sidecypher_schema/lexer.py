@@ -19,7 +19,6 @@ _TOKEN: Final = re.compile(
     | (?P<comment>//[^\r\n]*+ | /\*.*?\*/)
     | (?P<string>'(?:[^'\\]|\\.)*+' | "(?:[^"\\]|\\.)*+")
     | (?P<name>`(?:[^`]|``)*+`)
-    | (?P<placeholder>\$\{\w+\})
     | (?P<end>;)
     | (?P<word>\w++)
     | (?P<other>.)
@@ -31,7 +30,6 @@ _OPEN: Final = (
     ('"', "A string"),
     ("`", "A back-ticked name"),
     ("/*", "A comment"),
-    ("${", "A placeholder"),
 )
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _COMMAND: Final = re.compile(r":(?P<command>[\w-]*)(?P<rest>[^\r\n]*)")
@@ -42,8 +40,8 @@ class Token(NamedTuple):
     """A piece of a script.
 
     Attributes:
-        kind: `space`, `comment`, `string`, `name` (in back-ticks), `placeholder`, `end` (a
-            semicolon), `word` or `other` (any other character).
+        kind: `space`, `comment`, `string`, `name` (in back-ticks), `end` (a semicolon), `word` or
+            `other` (any other character).
         text: As it stands in the script.
         start: Where it begins, in characters.
     """
@@ -90,7 +88,7 @@ def tokens(text: str, *, file: str = "", line: int = 1) -> Iterator[Token]:
         line: Line of the file where the text begins.
 
     Raises:
-        BadScript: A string, name, comment or placeholder is not closed.
+        BadScript: A string, name or comment is not closed.
 
     Example:
         >>> [token.kind for token in tokens("RETURN ';' // ;")]

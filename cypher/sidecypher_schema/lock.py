@@ -1,6 +1,6 @@
 """The lock that lets one run after the other change a schema.
 
-A node with a unique name and a lease. Whoever holds it renews the lease while it works; when it
+A node with a unique name and a lease. Its holder renews the lease while it works; when it
 crashes, the lease runs out and the next one takes the lock. Before it writes, a holder looks
 whether the lock is still its own, in the transaction that writes where there is one. Where there is
 none, it trusts a lease of which half is left: each new constraint or index makes Neo4j plan all
@@ -77,7 +77,7 @@ class Lock:
 
         Args:
             tx: What is about to commit; it is always asked. Without one, half a lease that is left
-                is enough, since nobody else can take the lock before its end.
+                is enough, since no other run can take the lock before its end.
 
         Raises:
             LockLost: Another run has begun.
@@ -90,7 +90,7 @@ class Lock:
             raise LockLost("Another run has begun, since this one's lease had ended")
 
     def renew(self) -> bool:
-        """Renew the lease, in a transaction of its own; return whether the lock is still held."""
+        """Renew the lease, in its own transaction; return whether the lock is still held."""
         asked = time.time()
         mine = bool(self.graph.run(_RENEW, self.parameters)[0]["mine"])
         if mine:
@@ -129,7 +129,7 @@ def held(graph: Graph, *, wait: float = 0.0, lease: float = LEASE_SECONDS) -> It
     def release() -> None:
         ended.set()
         renewing.join()
-        # Whoever has taken it meanwhile keeps it: it has another token.
+        # A run that has taken it meanwhile keeps it: it has another token.
         graph.run(_RELEASE, {"token": lock.token})
 
     # Where it cannot be released, the lease ends anyway.

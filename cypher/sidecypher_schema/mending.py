@@ -1,6 +1,6 @@
 """Let the chain agree with the files again, or take away all that the files have made."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, LiteralString
 
@@ -12,8 +12,6 @@ from sidecypher_schema.chain import drop_chain, read_chain
 from sidecypher_schema.drift import schema_problems
 from sidecypher_schema.graph import Graph, connect, unlimited
 from sidecypher_schema.lock import held
-from sidecypher_schema.migrating import NO_VALUES
-from sidecypher_schema.placeholders import fill
 from sidecypher_schema.runner import await_indexes, located
 from sidecypher_schema.scripts import Scripts
 from sidecypher_schema.states import Standing, standings
@@ -66,19 +64,12 @@ class Cleaned:
     triggers: tuple[str, ...]
 
 
-def repair(
-    driver: neo4j.Driver,
-    scripts: Scripts,
-    *,
-    values: Mapping[str, str] = NO_VALUES,
-    wait: float = 0.0,
-) -> Repaired:
+def repair(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Repaired:
     """Take the files as the truth: without running a script again, let the graph agree with them.
 
     Args:
         driver: The server.
         scripts: The files.
-        values: Of placeholders.
         wait: Seconds to wait while another run is under way.
 
     Raises:
@@ -93,7 +84,7 @@ def repair(
         for each in forgotten:
             graph.run(_FORGET, {"version": each.version, "target": scripts.target})
         lock.confirm()
-        created = _create_missing(graph, found, values)
+        created = _create_missing(graph, found)
         triggers.carry_out()
     return Repaired(
         accepted=accepted,
@@ -156,16 +147,13 @@ def _accept(graph: Graph, target: str, found: Iterable[Standing]) -> tuple[str, 
     return tuple(script.source for script in changed if script)
 
 
-def _create_missing(
-    graph: Graph, found: list[Standing], values: Mapping[str, str]
-) -> Iterable[str]:
+def _create_missing(graph: Graph, found: list[Standing]) -> Iterable[str]:
     created = []
     for one, problem in schema_problems(graph, found):
         if problem != "missing":
             continue
-        statement = fill(one.statement, values, one.script.source)
-        with located(one.script, one.statement, values), graph.session() as session:
-            session.run(unlimited(statement.text)).consume()
+        with located(one.script, one.statement), graph.session() as session:
+            session.run(unlimited(one.statement.text)).consume()
         created.append(str(one.item))
     if created:
         await_indexes(graph)

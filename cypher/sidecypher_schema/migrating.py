@@ -1,6 +1,5 @@
 """Bring a graph to what the files say."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import neo4j
@@ -8,11 +7,9 @@ import neo4j
 from sidecypher_schema.chain import CONSTRAINT, Author
 from sidecypher_schema.graph import Graph, connect
 from sidecypher_schema.lock import LEASE_SECONDS, held, machine_user
-from sidecypher_schema.plan import Plan, Skipped, make_plan
+from sidecypher_schema.plan import Plan, make_plan
 from sidecypher_schema.runner import Runner, Tell, silent
 from sidecypher_schema.scripts import Script, Scripts, shipped_scripts
-
-NO_VALUES: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +18,12 @@ class Migrated:
 
     Attributes:
         applied: Scripts, with the seconds each took.
-        skipped: Scripts that were left out, for their assumptions.
         triggers: Names of those that were installed, started or dropped.
         left_out: Names of those that could not be.
-        why: Why they could not be; empty if there are none.
+        why: Why they could not be, or empty.
     """
 
     applied: tuple[tuple[Script, float], ...]
-    skipped: tuple[Skipped, ...]
     triggers: tuple[str, ...]
     left_out: tuple[str, ...]
     why: str
@@ -38,7 +33,6 @@ def migrate(
     driver: neo4j.Driver,
     scripts: Scripts | None = None,
     *,
-    values: Mapping[str, str] = NO_VALUES,
     wait: float = 0.0,
     lease: float = LEASE_SECONDS,
     tell: Tell = silent,
@@ -48,7 +42,6 @@ def migrate(
     Args:
         driver: The server, as a user who may change its schema.
         scripts: What its default database shall be brought to; without them, what ships.
-        values: Of placeholders.
         wait: Seconds to wait while another run is under way.
         lease: Seconds after which the lock of a run that crashed is free.
         tell: Told before each statement.
@@ -58,13 +51,13 @@ def migrate(
     """
     scripts = shipped_scripts() if scripts is None else scripts
     graph = connect(driver)
-    plan = make_plan(graph, scripts, values)
+    plan = make_plan(graph, scripts)
     if plan.is_empty:
         return _migrated(plan, scripts, [])
     with held(graph, wait=wait, lease=lease) as lock:
         # Another run may have done some of it meanwhile.
-        plan = make_plan(graph, scripts, values)
-        applied = _apply(plan, Runner(lock, author_of(graph), scripts.target, values, tell))
+        plan = make_plan(graph, scripts)
+        applied = _apply(plan, Runner(lock, author_of(graph), scripts.target, tell))
         lock.confirm()
         plan.triggers.carry_out()
     return _migrated(plan, scripts, applied)
@@ -96,7 +89,6 @@ def _migrated(plan: Plan, scripts: Scripts, applied: list[tuple[Script, float]])
     left_out = tuple(trigger.name for trigger in scripts.triggers) if problem else ()
     return Migrated(
         applied=tuple(applied),
-        skipped=plan.skipped,
         triggers=plan.triggers.names,
         left_out=left_out,
         why=problem if left_out else "",

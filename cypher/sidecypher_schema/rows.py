@@ -21,7 +21,7 @@ class Overview:
         type: `versioned`, `repeatable` or `trigger`.
         state: See `Standing.state` and `TriggerState`.
         source: Its file.
-        checksum: Of the file; empty if there is none.
+        checksum: Of the file, or empty.
         installed_at: When it ran last; None if it did not.
         installed_by: User of the machine that it ran on.
         seconds: How long it took.

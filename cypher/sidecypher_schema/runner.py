@@ -1,8 +1,8 @@
 """Apply the scripts that are pending, each statement where it belongs."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final, Literal
@@ -23,7 +23,6 @@ from sidecypher_schema.graph import (
 )
 from sidecypher_schema.lexer import Statement
 from sidecypher_schema.lock import Lock
-from sidecypher_schema.placeholders import fill, mask
 from sidecypher_schema.scripts import Script
 
 INDEX_SECONDS: Final = 3600
@@ -37,7 +36,7 @@ Tell = Callable[[Script, Statement], None]
 
 
 def silent(script: Script, statement: Statement) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +47,12 @@ class Runner:
         lock: What it holds, in the database that is migrated.
         author: Who runs.
         target: Which chain.
-        values: Of placeholders.
         tell: Told before each statement.
     """
 
     lock: Lock
     author: Author
     target: str
-    values: Mapping[str, str]
     tell: Tell
 
     @property
@@ -92,7 +89,7 @@ class Runner:
             seconds = time.monotonic() - started
             record(tx, script, versions, author=self.author, target=self.target, seconds=seconds)
             # What other statements of the transaction have done may be refused only now.
-            with self._located(script, last.statements[-1]) if last else reported():
+            with located(script, last.statements[-1]) if last else reported():
                 tx.commit()
         return seconds
 
@@ -103,7 +100,7 @@ class Runner:
                 for statement in group.statements:
                     self._run(script, statement, tx)
                 self.lock.confirm(tx)
-                with self._located(script, group.statements[-1]):
+                with located(script, group.statements[-1]):
                     tx.commit()
             return
         for statement in group.statements:
@@ -125,11 +122,10 @@ class Runner:
         if statement.database == SYSTEM:
             return "alone"
         with (
-            self._located(script, statement),
+            located(script, statement),
             self.graph.session(self._database(statement)) as session,
         ):
-            text = self._text(script, statement)
-            summary = session.run(unlimited(f"EXPLAIN {text}")).consume()
+            summary = session.run(unlimited(f"EXPLAIN {statement.text}")).consume()
         if summary.query_type == "s":
             return "schema"
         return "alone" if _begins_transactions(summary.plan) else "data"
@@ -150,18 +146,11 @@ class Runner:
         self, script: Script, statement: Statement, runner: neo4j.Session | neo4j.Transaction
     ) -> None:
         self.tell(script, statement)
-        with self._located(script, statement):
-            text = self._text(script, statement)
+        with located(script, statement):
             if isinstance(runner, neo4j.Session):
-                runner.run(unlimited(text)).consume()
+                runner.run(unlimited(statement.text)).consume()
             else:
-                runner.run(text).consume()
-
-    def _text(self, script: Script, statement: Statement) -> str:
-        return fill(statement, self.values, script.source).text
-
-    def _located(self, script: Script, statement: Statement) -> AbstractContextManager[None]:
-        return located(script, statement, self.values)
+                runner.run(statement.text).consume()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +174,12 @@ def await_indexes(graph: Graph) -> None:
 
 
 @contextmanager
-def located(script: Script, statement: Statement, values: Mapping[str, str]) -> Iterator[None]:
+def located(script: Script, statement: Statement) -> Iterator[None]:
     """Tell where the statement is that Neo4j refuses.
 
     Args:
         script: Where it stands.
         statement: What runs.
-        values: Of placeholders; none of them is told.
 
     Raises:
         StatementFailed: Neo4j refused it.
@@ -201,7 +189,7 @@ def located(script: Script, statement: Statement, values: Mapping[str, str]) -> 
         with reported_loss():
             yield
     except Neo4jError as error:
-        message = mask(message_of(error), values)
+        message = message_of(error)
         raise StatementFailed(
             f"Statement {script.statements.index(statement) + 1} of {len(script.statements)} in "
             f"`{script.source}`, line {statement.line}, was refused: {message}",

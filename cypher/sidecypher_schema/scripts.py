@@ -11,7 +11,6 @@ from typing import Final
 from sidecypher_schema.checksum import checksum
 from sidecypher_schema.errors import BadScript, BadScriptName
 from sidecypher_schema.lexer import Statement, split
-from sidecypher_schema.preconditions import Precondition, read_preconditions
 from sidecypher_schema.trigger_files import Trigger, read_trigger
 
 TARGET: Final = "sidecypher"
@@ -24,6 +23,9 @@ _NAME: Final = re.compile(
     r"(?:V(?P<version>\d+(?:[_.]\d+)*)|(?P<repeatable>R))__(?P<description>\w+)\.cypher"
 )
 
+# Their form in the Java tool neo4j-migrations (its class `Precondition`).
+_PRECONDITION: Final = re.compile(r"(?:assume|assert)(?: in \w+)? (?:that\b|q')", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class Script:
@@ -35,7 +37,6 @@ class Script:
         description: The rest of its name, with spaces.
         repeatable: Whether it runs again whenever it has changed.
         statements: In their order.
-        preconditions: What its header assumes or asserts.
         checksum: As the Java tool neo4j-migrations computes it.
     """
 
@@ -44,7 +45,6 @@ class Script:
     description: str
     repeatable: bool
     statements: tuple[Statement, ...]
-    preconditions: tuple[Precondition, ...]
     checksum: str
 
     @property
@@ -117,7 +117,7 @@ def read_script(name: str, text: str) -> Script:
         text: What the file holds.
 
     Raises:
-        BadScript: It cannot be split into statements, or has a precondition nobody knows.
+        BadScript: It cannot be split into statements, or has a precondition.
         BadScriptName: The name gives no version.
 
     Example:
@@ -126,8 +126,9 @@ def read_script(name: str, text: str) -> Script:
     """
     found = _NAME.fullmatch(name)
     if found is None:
-        raise BadScriptName(f"`{name}` is no name of a migration")
+        raise BadScriptName(f"`{name}` is not a name of a migration")
     parts = split(text, name)
+    _refuse_preconditions(parts.header, name)
     version = found["version"]
     return Script(
         source=name,
@@ -135,9 +136,19 @@ def read_script(name: str, text: str) -> Script:
         description=found["description"].replace("_", " "),
         repeatable=found["repeatable"] is not None,
         statements=parts.statements,
-        preconditions=read_preconditions(parts.header, name),
         checksum=checksum(text),
     )
+
+
+def _refuse_preconditions(header: Iterable[tuple[int, str]], name: str) -> None:
+    """Refuse what neo4j-migrations would obey: read as a comment, a script would run unchecked."""
+    for line, text in header:
+        if _PRECONDITION.match(text):
+            raise BadScript(
+                f"`{name}`, line {line}, has a precondition",
+                hint="sidecypher does not check preconditions. Remove the line, or apply the script"
+                " with neo4j-migrations.",
+            )
 
 
 def order_of(version: str) -> tuple[int, ...]:
@@ -164,7 +175,7 @@ def _text(file: Traversable) -> str:
     try:
         return file.read_bytes().decode()
     except UnicodeDecodeError:
-        raise BadScript(f"`{file.name}` is no text in UTF-8") from None
+        raise BadScript(f"`{file.name}` is not text in UTF-8") from None
 
 
 def _refuse_doubles(named: Iterable[tuple[str, object]]) -> None:

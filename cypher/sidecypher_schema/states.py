@@ -1,4 +1,4 @@
-"""What is applied, pending or changed: the files beside the chain."""
+"""What is applied, pending or changed: the files compared with the chain."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -106,12 +106,5 @@ def mismatches(found: Sequence[Standing]) -> Iterator[str]:
             yield f"`{each.source}` was applied, and there is no such file any more"
         elif each.state == "changed" and not each.repeatable:
             yield f"`{each.source}` is not what was applied: its checksum is another one"
-        elif each.state == "pending" and _is_late(each, latest):
+        elif each.state == "pending" and not each.repeatable and order_of(each.version) < latest:
             yield f"`{each.source}` comes before what is applied already"
-
-
-def _is_late(each: Standing, latest: tuple[int, ...]) -> bool:
-    assert each.script is not None  # noqa: S101 - what is pending has a file
-    # What was skipped for an assumption may hold later.
-    assumes = any(one.kind == "assume" for one in each.script.preconditions)
-    return not each.repeatable and not assumes and order_of(each.version) < latest

@@ -32,7 +32,7 @@ class Trigger:
         name: Name that APOC knows it by.
         phase: When it runs.
         text: Its statement.
-        params: Parameters it gets beside those of APOC.
+        params: Parameters it gets in addition to those of APOC.
         line: Line of the file where the statement begins.
     """
 
@@ -72,7 +72,7 @@ def read_trigger(source: str, text: str) -> Trigger:
         )
     if header.get("phase") not in get_args(Phase):
         raise TriggerRefused(
-            f"The phase of the trigger `{header['trigger']}` in `{source}` is none",
+            f"The phase of the trigger `{header['trigger']}` in `{source}` is not one of APOC's",
             hint=f"Write `// phase: ` and one of {', '.join(get_args(Phase))}.",
         )
     if len(parts.statements) != 1:
@@ -95,7 +95,7 @@ def _params(text: str, source: str) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         raise TriggerRefused(
-            f"The parameters in `{source}` are no JSON object",
+            f"The parameters in `{source}` are not a JSON object",
             hint='Write them in one line, such as `// params: {"limit": 10}`.',
         )
     return found

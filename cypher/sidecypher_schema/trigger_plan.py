@@ -1,4 +1,4 @@
-"""What is to be done with triggers: the files beside what Neo4j has."""
+"""What is to be done with triggers: the files compared with what Neo4j has."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class TriggerStanding:
 
     Attributes:
         name: Its name.
-        source: Its file; empty if there is none any more.
+        source: Its file, or empty.
         state: What is to be said of it.
     """
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from sidecypher.catalogue import Catalogue
+from sidecypher.protocol.catalogue import Catalogue
 from sidecypher_plugin.compiler import Compiler
 from sidecypher_plugin.errors import CoreJarMissing, PluginBuildError
 from sidecypher_plugin.generator import render
@@ -97,7 +97,7 @@ def read_catalogue(jar: Path) -> Catalogue:
 
     Raises:
         PluginBuildError: The jar is damaged, or no plugin.
-        CatalogueError: Its catalogue is none of this version.
+        CatalogueError: Its catalogue is of another version.
     """
     try:
         with zipfile.ZipFile(jar) as archive:
@@ -128,7 +128,7 @@ def build(
         destination: The jar to write or replace; untouched when the build fails.
 
     Raises:
-        UnfitProcedure: An entry of the catalogue cannot become a procedure.
+        UnfitProcedure: An entry of the catalogue has a name that Java cannot have.
         CoreJarMissing: The core was not built yet.
         CompilerMissing: The compiler cannot be run.
         PluginBuildError: The compiler refused the stubs, or a jar cannot be read or written.
@@ -169,7 +169,7 @@ def _check_classpath(classpath: Iterable[Path]) -> None:
 
 
 def _install(entries: dict[str, bytes], destination: Path) -> None:
-    """Write the jar beside its place and rename it; Neo4j ignores what does not end in `.jar`."""
+    """Write the jar next to its place and rename it; Neo4j ignores what does not end in `.jar`."""
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(

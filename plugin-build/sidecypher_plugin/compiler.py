@@ -34,7 +34,7 @@ class Compiler:
     Attributes:
         name: What messages call it.
         command: What starts it.
-        options: What it is told at each run, beside what every compiler is.
+        options: What it is told at each run, in addition to what every compiler is.
         version_pattern: Finds the version in what it answers to ``-version``.
     """
 
@@ -135,7 +135,7 @@ def javac(program: Path) -> Compiler:
 
 
 def eclipse(java: Path, jar: Path) -> Compiler:
-    """Give the compiler of Eclipse, for a Java that has none of its own.
+    """Give the compiler of Eclipse, for a Java without one.
 
     Args:
         java: The command ``java``, 17 or newer.

@@ -4,7 +4,7 @@
 
     SidecypherError
     └── PluginBuildError    SC-401   the plugin was not built; an older one stays as it was
-        ├── UnfitProcedure  SC-402   an entry of the catalogue cannot become a Neo4j procedure
+        ├── UnfitProcedure  SC-402   an entry of the catalogue has a name that Java cannot have
         ├── CoreJarMissing  SC-403   the Java core was not built yet
         └── CompilerMissing SC-404   the Java compiler cannot be run
 """
@@ -24,7 +24,7 @@ class PluginBuildError(SidecypherError):
 
 
 class UnfitProcedure(PluginBuildError):
-    """An entry of the catalogue cannot become a procedure that Neo4j loads."""
+    """An entry of the catalogue has a name that Java cannot have."""
 
     code = "SC-402"
 

@@ -1,13 +1,14 @@
 """From a catalogue to the Java sources of its stubs."""
 
+import re
 from functools import cache
 from itertools import chain
 from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from sidecypher.catalogue import Catalogue, FunctionEntry, ProcedureEntry
-from sidecypher_plugin.checks import check_catalogue
+from sidecypher.protocol.catalogue import Catalogue, FunctionEntry, ProcedureEntry
+from sidecypher_plugin.errors import UnfitProcedure
 from sidecypher_plugin.java import expression
 from sidecypher_plugin.stubs import Stub, function_stub, procedure_stub
 
@@ -15,6 +16,8 @@ __all__ = ["render"]
 
 _FOLDER: Final = "io/sidecypher/generated"
 _TEMPLATE: Final = "namespace.java.j2"
+_IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_Entry = ProcedureEntry | FunctionEntry
 
 
 def render(catalogue: Catalogue) -> dict[str, str]:
@@ -27,13 +30,13 @@ def render(catalogue: Catalogue) -> dict[str, str]:
         The sources by their path, relative to a source folder.
 
     Raises:
-        UnfitProcedure: An entry cannot become a procedure or function that Neo4j loads.
+        UnfitProcedure: A procedure, function, parameter or column has a name of other characters.
 
     Example:
         >>> render(Catalogue.build([]))
         {}
     """
-    check_catalogue(catalogue)
+    _check_names(catalogue)
     template = _environment().get_template(_TEMPLATE)
     sources = {}
     for index, namespace in enumerate(_namespaces(catalogue)):
@@ -42,6 +45,22 @@ def render(catalogue: Catalogue) -> dict[str, str]:
             class_name=class_name, stubs=_stubs(catalogue, namespace)
         )
     return sources
+
+
+def _check_names(catalogue: Catalogue) -> None:
+    """Refuse what would be more than a name: names become classes, and columns their components.
+
+    All other rules of a signature are checked when its function is decorated.
+    """
+    for entry in _entries(catalogue):
+        columns = entry.columns if isinstance(entry, ProcedureEntry) else ()
+        names = [each.name for each in entry.parameters] + [each.name for each in columns]
+        for name in (*entry.name.split("."), *names):
+            if not _IDENTIFIER.fullmatch(name):
+                raise UnfitProcedure(
+                    f"The entry {entry.name!a} of the catalogue has the name {name!a}",
+                    hint="Use ASCII letters, digits and underscores, and begin with a letter.",
+                )
 
 
 @cache
@@ -58,12 +77,15 @@ def _environment() -> Environment:
     return environment
 
 
+def _entries(catalogue: Catalogue) -> chain[_Entry]:
+    return chain(catalogue.procedures, catalogue.functions)
+
+
 def _namespaces(catalogue: Catalogue) -> list[str]:
-    entries = chain[ProcedureEntry | FunctionEntry](catalogue.procedures, catalogue.functions)
-    return sorted({_namespace(entry) for entry in entries})
+    return sorted({_namespace(entry) for entry in _entries(catalogue)})
 
 
-def _namespace(entry: ProcedureEntry | FunctionEntry) -> str:
+def _namespace(entry: _Entry) -> str:
     return entry.name.rpartition(".")[0]
 
 

@@ -23,7 +23,7 @@ def read_core(jar: Path) -> dict[str, bytes]:
     the manifest, module descriptors, classes for other Java releases, signatures, Maven's notes.
 
     Raises:
-        zipfile.BadZipFile: The file is no jar, or is damaged.
+        zipfile.BadZipFile: The file is not a jar, or is damaged.
     """
     with zipfile.ZipFile(jar) as archive:
         return {

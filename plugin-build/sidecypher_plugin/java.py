@@ -4,9 +4,10 @@ import json
 import re
 from typing import Final
 
+from sidecypher.values.kinds import KINDS
+
 __all__ = [
     "MAX_TEXT_BYTES",
-    "RESERVED_COMPONENTS",
     "annotation",
     "cut",
     "expression",
@@ -17,39 +18,6 @@ __all__ = [
 MAX_TEXT_BYTES: Final = 60_000
 """A class file holds texts of up to 65 535 bytes of modified UTF-8; the rest is margin."""
 
-_KEYWORDS: Final = frozenset(
-    """
-    _ abstract assert boolean break byte case catch char class const continue default do double else
-    enum extends false final finally float for goto if implements import instanceof int interface
-    long native new null package private protected public return short static strictfp super switch
-    synchronized this throw throws transient true try void volatile while
-    """.split()
-)
-
-RESERVED_COMPONENTS: Final = _KEYWORDS | frozenset(
-    "clone finalize getClass hashCode notify notifyAll toString wait".split()
-)
-"""Names that no component of a Java record can have."""
-
-_SCALARS: Final = {
-    "ANY": "Object",
-    "BOOLEAN": "Boolean",
-    "BYTES": "byte[]",
-    "DATE": "LocalDate",
-    "DURATION": "TemporalAmount",
-    "FLOAT": "Double",
-    "INTEGER": "Long",
-    "LOCAL DATETIME": "LocalDateTime",
-    "LOCAL TIME": "LocalTime",
-    "MAP": "Map<String, Object>",
-    "NODE": "Node",
-    "PATH": "Path",
-    "POINT": "Point",
-    "RELATIONSHIP": "Relationship",
-    "STRING": "String",
-    "ZONED DATETIME": "ZonedDateTime",
-    "ZONED TIME": "OffsetTime",
-}
 _LIST: Final = re.compile(r"(?P<open>(?:LIST<)*)(?P<scalar>[A-Z ]+)(?P<close>>*)")
 _BYTES_BELOW: Final = ((0x80, 1), (0x800, 2), (0x10000, 3), (0x110000, 6))
 _MAX_NESTING: Final = 8
@@ -70,12 +38,12 @@ def java_type(cypher_type: str) -> str:
     depth = len(parts["close"]) if parts is not None else 0
     if (
         parts is None
-        or parts["scalar"] not in _SCALARS
+        or parts["scalar"] not in KINDS
         or len(parts["open"]) != depth * len("LIST<")
         or depth > _MAX_NESTING
     ):
         raise ValueError(cypher_type)
-    return "List<" * depth + _SCALARS[parts["scalar"]] + ">" * depth
+    return "List<" * depth + KINDS[parts["scalar"]].java + ">" * depth
 
 
 def cut(text: str) -> str:

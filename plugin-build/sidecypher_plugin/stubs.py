@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sidecypher.catalogue import ColumnEntry, FunctionEntry, ParameterEntry, ProcedureEntry
+from sidecypher.protocol.catalogue import ColumnEntry, FunctionEntry, ParameterEntry, ProcedureEntry
 from sidecypher_plugin.java import annotation, expression, java_type
 
 __all__ = ["Row", "Stub", "function_stub", "procedure_stub"]

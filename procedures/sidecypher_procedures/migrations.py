@@ -18,7 +18,7 @@ class Migration(Row):
     type: Annotated[str, Description("versioned or repeatable")]
     state: Annotated[str, Description("applied, pending, changed or missing")]
     source: Annotated[str, Description("name of its file")]
-    checksum: Annotated[str, Description("of the file; empty if there is none")]
+    checksum: Annotated[str, Description("of the file, or empty")]
     installed_at: Annotated[datetime | None, Description("when it ran last")]
     installed_by: Annotated[str | None, Description("user of the machine it ran on")]
     seconds: float | None

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import sidecypher
 from sidecypher import Node, Path, Point, Relationship
-from sidecypher.types import CypherType
+from sidecypher.values.cypher import CypherType
 
 _ELEMENT_ID = re.compile(r"[45]:[0-9a-f-]{36}:\d+")
 FILE = json.loads(File(__file__).with_name("values.json").read_text("utf-8"))

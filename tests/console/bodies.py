@@ -54,7 +54,7 @@ def fail_oddly() -> Text:
 
 @procedure("shown.failByNumber")
 def fail_by_number() -> Text:
-    """Fail with a code that is no text."""
+    """Fail with a code that is not text."""
     raise ProcedureError("no", code=5)  # type: ignore[arg-type]
 
 

@@ -7,20 +7,22 @@ from pathlib import Path
 import pytest
 from fix_http import HttpClient
 
-from sidecypher import envelope
-from sidecypher.credentials import load_credentials
-from sidecypher.dispatch import Dispatcher
-from sidecypher.envelope import CursorRequest, RunReply, RunRequest
-from sidecypher.executors import EventLoop, Page, ProcessWorkers
-from sidecypher.loading import load
-from sidecypher.resources import Resources
-from sidecypher.telemetry import Telemetry
+from sidecypher.calls.dispatcher import Dispatcher
+from sidecypher.calls.executors._pages import Page
+from sidecypher.calls.executors.loop import EventLoop
+from sidecypher.calls.executors.pool import ProcessWorkers
+from sidecypher.host.credentials import load_credentials
+from sidecypher.host.limits import Limits
+from sidecypher.loading.loader import load
+from sidecypher.protocol import envelope
+from sidecypher.protocol.envelope import RunReply
+from sidecypher.sdk.resources import Resources
+from sidecypher.telemetry.calls import Telemetry
 from sidecypher.testing import wire
-from sidecypher.transport.http import HttpApi
+from sidecypher.transport.http.api import HttpApi
+from sidecypher.transport.http.server import HttpServer
 from sidecypher.transport.memory import Client, memory
 from sidecypher.transport.py4j import Py4JServer
-from sidecypher.transport.server import HttpServer
-from sidecypher.types import Limits
 
 PROCEDURES = Path(__file__).parents[1] / "procedures"
 FAULTS = Path(__file__).parent / "procedures"
@@ -42,10 +44,9 @@ class FakeTransaction:
     def __call__(self, method, request):
         self.methods.append(method)
         if method == "run":
-            return envelope.write(self.run(envelope.read(request, RunRequest)))
-        asked = envelope.read(request, CursorRequest)
-        rest = self.open.pop((asked.id, asked.cursor))
-        return envelope.write(self.page(asked, *rest) if method == "next" else RunReply())
+            return self.run(request)
+        rest = self.open.pop((request.id, request.cursor))
+        return self.page(request, *rest) if method == "next" else RunReply()
 
     def run(self, asked):
         self.asked.append(asked)
@@ -136,7 +137,8 @@ class Stand:
 
     def line(self, call_back=None, port=None):
         token = self.credentials.token
-        line = wire.Line(port or self.server.port, token, call_back or FakeTransaction(), TLS)
+        answer = call_back or wire.answering(FakeTransaction())
+        line = wire.Line(port or self.server.port, token, answer, TLS)
         self.lines.append(line)
         return line
 
@@ -170,7 +172,7 @@ def pytest_collection_modifyitems(config, items):
 @pytest.fixture(autouse=True)
 def _whole_pages(monkeypatch):
     """Pages end by their rows alone, so that the first has 16 however busy the machine is."""
-    monkeypatch.setattr("sidecypher.dispatch.Page", partial(Page, flush_seconds=math.inf))
+    monkeypatch.setattr("sidecypher.calls.dispatcher.Page", partial(Page, flush_seconds=math.inf))
 
 
 @pytest.fixture(scope="session")
@@ -199,8 +201,8 @@ def client(request, stand, transaction):
         yield over_http
         over_http.close()
         return
-    line = stand.line(transaction) if request.param == "py4j" else None
-    send = line.send if line else memory(stand.dispatcher, transaction)
+    line = stand.line(wire.answering(transaction)) if request.param == "py4j" else None
+    send = line.ask if line else memory(stand.dispatcher, transaction)
     yield Client(send, stand.signatures, functions=stand.functions)
     if line:
         line.close()

@@ -8,14 +8,14 @@ import threading
 import pytest
 from fix_waiting import wait_until
 
-from sidecypher.credentials import load_credentials
-from sidecypher.dispatch import Dispatcher
-from sidecypher.executors import EventLoop
-from sidecypher.registry import Registry
-from sidecypher.resources import Resources
-from sidecypher.telemetry import Telemetry
+from sidecypher.calls.dispatcher import Dispatcher
+from sidecypher.calls.executors.loop import EventLoop
+from sidecypher.host.credentials import load_credentials
+from sidecypher.host.limits import Limits
+from sidecypher.sdk.registry import Registry
+from sidecypher.sdk.resources import Resources
+from sidecypher.telemetry.calls import Telemetry
 from sidecypher.transport.py4j import Py4JServer
-from sidecypher.types import Limits
 
 
 @pytest.fixture

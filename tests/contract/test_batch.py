@@ -194,7 +194,7 @@ def test_a_row_of_a_wrong_type_is_that_rows_error(rows, name):
 @pytest.mark.parametrize("name", ["test.wrongRow", "test.wrongRowAsync"])
 @pytest.mark.parametrize(("kind", "told"), [("exit", "SystemExit"), ("bug", "ValueError")])
 def test_an_unexpected_exception_fails_the_batch(rows, name, kind, told):
-    """A bug is no row's error; the sidecar lives on."""
+    """A bug is not a row's error; the sidecar lives on."""
     with pytest.raises(CallError, match=told) as caught:
         rows(f"{name}.batch", [["good"], [kind], ["good"]])
 
@@ -230,7 +230,7 @@ def test_an_authors_batch_that_forgets_a_row_fails(rows):
 
 
 def test_the_rows_must_be_a_list(rows):
-    """An argument that is no list is refused before anything runs."""
+    """An argument that is not a list is refused before anything runs."""
     with pytest.raises(CallError, match=r"`rows` of `test\.divide\.batch`") as caught:
         rows("test.divide.batch", "no list")
 

@@ -8,9 +8,14 @@ from zoneinfo import ZoneInfo
 import pytest
 from fix_waiting import wait_until
 
+from sidecypher.calls.dispatcher import Session
 from sidecypher.errors import CallError
+from sidecypher.host.limits import Limits
+from sidecypher.sdk.call import no_transaction
+from sidecypher.testing import wire
+from sidecypher.transport._messages import Messages
 from sidecypher.transport.memory import Client, memory
-from sidecypher.types import DateTime, Limits
+from sidecypher.values.temporal import DateTime
 
 VALUES = [
     None,
@@ -78,11 +83,17 @@ def test_optional_row(rows):
     assert rows("test.maybe", False) == []
 
 
+def as_json(dispatcher):
+    """Send requests as a JVM does, so that their arguments have a size."""
+    messages, session = Messages(dispatcher), Session(no_transaction)
+    return wire.asking(lambda method, payload: messages.answer(method, payload, session))
+
+
 def test_large_arguments_of_many_calls_are_bounded(stand):
     """Beyond the bound a call is refused as busy before it is read; when others end, it is not."""
     text = "x" * 200_000
     dispatcher, signatures = stand.further(stand.loaded.registry, Limits(message_bytes=65_000))
-    client = Client(memory(dispatcher), signatures)
+    client = Client(as_json(dispatcher), signatures)
     open_call = client.rows("test.closing", text)
     next(open_call)
 

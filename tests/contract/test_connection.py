@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from fix_waiting import wait_until
 
-from sidecypher import envelope
-from sidecypher.envelope import VERSION, RunReply
 from sidecypher.errors import ContextExpired, SidecypherError
+from sidecypher.host.limits import Limits
+from sidecypher.protocol import envelope
+from sidecypher.protocol.envelope import VERSION, RunReply
 from sidecypher.transport.memory import Client
 from sidecypher.transport.py4j import Py4JServer
-from sidecypher.types import Limits
 
 FATAL = b"!xsprotocol error\n"
 LIMIT = 2 * 1024 * 1024
@@ -32,7 +32,7 @@ def _honest_callers_are_served(stand):
     open_before, calls_before = connections(stand), stand.dispatcher.open_calls
     yield
     line = stand.line()
-    assert list(Client(line.send, stand.signatures).rows("test.echo", "honest")) == [["honest"]]
+    assert list(Client(line.ask, stand.signatures).rows("test.echo", "honest")) == [["honest"]]
     line.close()
     wait_until(lambda: connections(stand) <= open_before)
     wait_until(lambda: stand.dispatcher.open_calls <= calls_before)

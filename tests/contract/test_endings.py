@@ -6,14 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from fix_waiting import wait_until
 
-from sidecypher import envelope
-from sidecypher.dispatch import Dispatcher, Session
-from sidecypher.envelope import CancelRequest
+from sidecypher.calls.dispatcher import Dispatcher, Session
 from sidecypher.errors import CallError
-from sidecypher.registry import Registry
-from sidecypher.telemetry import Telemetry
+from sidecypher.host.limits import Limits
+from sidecypher.protocol import envelope
+from sidecypher.protocol.envelope import CancelRequest
+from sidecypher.sdk.registry import Registry
+from sidecypher.telemetry.calls import Telemetry
 from sidecypher.transport.memory import Client, memory
-from sidecypher.types import Limits
 
 
 @pytest.fixture
@@ -58,8 +58,8 @@ def open_call(dispatcher, name):
 
 def cancel(dispatcher, name, reason="terminated"):
     """Cancel the only open call of a procedure, as its JVM would."""
-    request = envelope.write(CancelRequest(open_call(dispatcher, name).call_id, reason))
-    dispatcher.handle("cancel", request, Session(None, jvm="client"))
+    request = CancelRequest(open_call(dispatcher, name).call_id, reason)
+    dispatcher.cancel(request, Session(None, jvm="client"))
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_an_async_body_that_does_not_stop_is_counted(stand, state, background, o
     stuck = open_call(dispatcher, "ending.blockAsync")
     assert stuck.state == "stuck"
     # What is listed may be cancelled, even if that is nothing new.
-    assert dispatcher.cancel(stuck.call_id)
+    assert dispatcher.cancel_any(stuck.call_id)
     assert state.seen == ["CancelledError"]
     state.go.set()
     assert state.ended.wait(10)
@@ -171,7 +171,7 @@ def test_a_body_is_not_interrupted_in_the_middle_of_a_callback(stand, background
         return envelope.write(envelope.RunReply(["one"], [[1]]))
 
     line = stand.line(slow)
-    client = Client(line.send, stand.signatures)
+    client = Client(line.ask, stand.signatures)
     answer = background(lambda: list(client.rows("test.callback")))
     assert state.begun.wait(10)
     cancel(stand.dispatcher, "test.callback")
@@ -225,7 +225,7 @@ def test_clean_up_may_take_its_time(stand, state, client, elsewhere):
 @pytest.mark.not_over_http("it cancels by closing the connection")
 def test_clean_up_without_end_is_ended(stand, state, client, monkeypatch):
     """A `finally` that takes longer than any should is interrupted."""
-    monkeypatch.setattr("sidecypher.calls.CLEANUP_SECONDS", 0.0)
+    monkeypatch.setattr("sidecypher.calls._open_calls.CLEANUP_SECONDS", 0.0)
     stream = client.rows("ending.cleanUp")
     next(stream)
     cancel(stand.dispatcher, "ending.cleanUp")
@@ -297,7 +297,7 @@ def test_an_async_clean_up_without_end_is_ended(  # noqa: PLR0917
     stand, state, client, background, monkeypatch, name
 ):
     """A `finally` that awaits for longer than any should is cancelled itself."""
-    monkeypatch.setattr("sidecypher.executors.tasks.CLEANUP_SECONDS", 0.0)
+    monkeypatch.setattr("sidecypher.calls.executors._async.CLEANUP_SECONDS", 0.0)
     stream = client.rows(name)
     answer = background(next, stream)
     if name == "ending.cleanUpStream":

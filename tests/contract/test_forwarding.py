@@ -59,7 +59,7 @@ def test_closing_the_rows_closes_the_generator(client, rows):
 
 
 def test_a_batch_is_called_like_any_other(rows):
-    """The twin of a procedure is a procedure."""
+    """The batch variant of a procedure is a procedure."""
     found = rows("sidecypher.call", "test.divide.batch", [[[1.0], ["one"]]])
 
     assert [row["index"] for [row] in found] == [0, 1]

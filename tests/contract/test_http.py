@@ -10,10 +10,10 @@ from fix_waiting import wait_until
 from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import validate
 
-from sidecypher.codec import TAGS
-from sidecypher.transport.openapi import TYPES
-from sidecypher.transport.openapi_operator import OPERATOR_PATHS
-from sidecypher.transport.server import MOST_CONNECTIONS
+from sidecypher.transport.http._openapi import TYPES
+from sidecypher.transport.http._openapi_operator import OPERATOR_PATHS
+from sidecypher.transport.http.server import MOST_CONNECTIONS
+from sidecypher.values.kinds import TAGS
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_arguments_come_by_position_or_by_name(post, sent, got):
     ],
 )
 def test_arguments_that_cannot_be_used_are_refused(http, body, code, told):
-    """What is no list or object of fitting arguments is a 400 that says why."""
+    """What is not a list or object of fitting arguments is a 400 that says why."""
     answer = http().http.post(
         "/v1/call/http.named", content=body, headers={"Content-Type": "application/json"}
     )

@@ -9,10 +9,10 @@ from functools import partial
 import pytest
 from fix_waiting import wait_until
 
+from sidecypher.calls.executors._pages import Page
 from sidecypher.errors import CallError
-from sidecypher.executors import Page
+from sidecypher.host.limits import Limits
 from sidecypher.transport.memory import Client, memory
-from sidecypher.types import Limits
 
 START_SECONDS = 120.0
 """For what has to start a worker first: on a busy machine that takes long."""
@@ -108,7 +108,7 @@ def test_who_reads_no_further_sees_no_error(stand, client, name):
 @pytest.mark.not_over_http("it has no transaction")
 def test_what_loses_the_transaction_comes_before_the_rows(client, monkeypatch, name, code):
     """A procedure that writes, or whose statement failed, sends no rows with its error to come."""
-    monkeypatch.setattr("sidecypher.dispatch.Page", partial(Page, flush_seconds=math.inf))
+    monkeypatch.setattr("sidecypher.calls.dispatcher.Page", partial(Page, flush_seconds=math.inf))
     with pytest.raises(CallError) as caught:
         next(client.rows(name, 5))
 
@@ -177,7 +177,7 @@ def test_a_worker_that_works_ahead_is_ended_with_its_call(stand, client, gate):
 @pytest.mark.not_over_http("it closes its connection, which is noticed later")
 def test_a_body_that_reaches_its_next_row_is_closed_there(client, state, gate, monkeypatch):
     """Of a call that is over a body may make one more row; then its generator is closed."""
-    monkeypatch.setattr("sidecypher.reaper.INTERRUPT_SECONDS", 60.0)
+    monkeypatch.setattr("sidecypher.calls._reaper.INTERRUPT_SECONDS", 60.0)
     stream = client.rows("stream.pause", 1, str(gate))
     assert next(stream) == [0]
 
@@ -238,7 +238,9 @@ def test_a_stream_comes_without_a_thread_of_its_own_too(client, gate, monkeypatc
     def refuse(_work):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr("sidecypher.threads.SpareThreads.run", lambda _self, work: refuse(work))
+    monkeypatch.setattr(
+        "sidecypher.host.threads.SpareThreads.run", lambda _self, work: refuse(work)
+    )
     gate.touch()
 
     assert values(client.rows("stream.pause", 20, str(gate))) == list(range(40))

@@ -14,12 +14,11 @@ import psutil
 import pytest
 from fix_waiting import wait_until
 
-from sidecypher import envelope
-from sidecypher.dispatch import Session
-from sidecypher.envelope import CancelRequest
+from sidecypher.calls.dispatcher import Session
+from sidecypher.calls.executors.pool import ProcessWorkers
 from sidecypher.errors import CallError
-from sidecypher.executors import ProcessWorkers
-from sidecypher.loading import load
+from sidecypher.loading.loader import load
+from sidecypher.protocol.envelope import CancelRequest
 from sidecypher.transport.memory import Client, memory
 
 START_SECONDS = 120.0
@@ -291,7 +290,9 @@ def test_a_body_that_forks_answers_once(call, stand):
 @pytest.mark.parametrize("what", ["pickle", "rows of another call"])
 def test_a_worker_that_gives_another_answer_is_replaced(call, stand, what):
     """What a body has written to its worker's channel is taken for nobody's rows."""
-    with pytest.raises(CallError, match=r"`worker\.forge` gave an answer that is none") as caught:
+    with pytest.raises(
+        CallError, match=r"`worker\.forge` sent something that is not an answer"
+    ) as caught:
         call("worker.forge", what)
 
     assert caught.value.code == "SC-220"
@@ -343,8 +344,8 @@ def test_a_cancel_kills_the_worker_and_what_it_has_started(call, stand, backgrou
     child = written(mark)
     [running] = [each for each in stand.dispatcher.running() if each.name == "worker.child"]
 
-    request = envelope.write(CancelRequest(running.call_id, "terminated"))
-    stand.dispatcher.handle("cancel", request, Session(None, jvm="client"))
+    request = CancelRequest(running.call_id, "terminated")
+    stand.dispatcher.cancel(request, Session(None, jvm="client"))
 
     with pytest.raises(CallError) as caught:
         answer.result(10)
@@ -377,17 +378,17 @@ def test_a_call_that_gets_no_worker_in_time_ends_with_its_deadline(call, backgro
 
 _SIDECAR = """
 import pathlib, sys, threading
-from sidecypher.executors import ProcessWorkers
-from sidecypher.executors.messages import Task
-from sidecypher.executors.workers import Ticket
-from sidecypher.loading import load
-from sidecypher.types import Deadline
+from sidecypher.calls.executors.pool import ProcessWorkers
+from sidecypher.calls.executors.pool_messages import Task
+from sidecypher.calls.executors.pool import Lease
+from sidecypher.loading.loader import load
+from sidecypher.protocol.deadline import Deadline
 
 folder, mark = pathlib.Path(sys.argv[1]), sys.argv[2]
 signature = load([folder]).registry.get("worker.hold").entry.signature
 task = Task("1", "procedure", "worker.hold", signature, [mark], "", "", 60.0, "")
 workers = ProcessWorkers([folder], 1)
-workers.run("worker.hold", task, Ticket(), Deadline.after(60.0), print)
+workers.run("worker.hold", task, Lease(), Deadline.after(60.0), print)
 """
 
 
@@ -512,7 +513,7 @@ def test_workers_that_cannot_start_are_reported(pool, ask, tmp_path):
 
 def test_workers_that_die_one_after_the_other_are_reported(monkeypatch, pool, ask, tmp_path):
     """Many deaths within a minute are a crash loop, until the procedures are loaded anew."""
-    monkeypatch.setattr("sidecypher.executors.workers.CRASHES", 2)
+    monkeypatch.setattr("sidecypher.calls.executors.pool.CRASHES", 2)
     workers = pool(_VERSION + "    os._exit(0)")
     for _ in range(2):
         assert not workers.crash_looping()
@@ -544,7 +545,7 @@ def test_a_sidecar_without_processes_runs_them_itself(pool, ask, tmp_path):
 
 def test_workers_stop_their_shared_objects(pool, ask, tmp_path, monkeypatch):
     """When the sidecar stops, each worker stops what its bodies have shared."""
-    monkeypatch.setattr("sidecypher.executors.workers.KILL_SECONDS", 10.0)
+    monkeypatch.setattr("sidecypher.calls.executors.pool.KILL_SECONDS", 10.0)
     workers = pool(_STOPPED)
     assert ask(workers, tmp_path) == "kept"
 
@@ -570,7 +571,7 @@ def test_a_call_does_not_wait_for_the_end_of_its_worker(pool, ask, background, t
 def test_a_worker_tells_of_the_spans_it_has_lost(pool, ask, tmp_path, monkeypatch, capfd):
     """Its shared objects and its last spans have one time together, and it ends by itself."""
     # 3 s and the rest of 4 s, which is told before the kill; 3 s and another 4 s would not be.
-    monkeypatch.setattr("sidecypher.executors.workers.KILL_SECONDS", 5.5)
+    monkeypatch.setattr("sidecypher.calls.executors.pool.KILL_SECONDS", 5.5)
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         endpoint = f"http://127.0.0.1:{deaf.getsockname()[1]}"
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)

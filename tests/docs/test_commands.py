@@ -22,18 +22,18 @@ from docs.pages import (
 )
 from typer.testing import CliRunner
 
-from sidecypher.cli import app
-from sidecypher.cli.commands import load_command
+from command_reference import reference
+from sidecypher.cli.commands import all_commands
 from sidecypher.cli.lifecycle import read_status
-from sidecypher.cli.reference import reference
-from sidecypher.settings import Settings, load_settings
+from sidecypher.cli.main import app
+from sidecypher.host.settings import Settings, load_settings
 from sidecypher_procedures.github.settings import GithubSettings
-from sidecypher_procedures.rules.client import ClientSettings
-from sidecypher_procedures.rules.settings import RulesSettings
+from sidecypher_procedures.rules.client.model import ClientSettings
+from sidecypher_procedures.rules.procedures import RulesSettings
 from sidecypher_procedures.runs.settings import RunsSettings
 
 APP = typer.main.get_command(app)
-GROUP = {name: load_command(name) for name in APP.commands}
+GROUP = all_commands()
 _SIDECYPHER = {"sidecypher", ".venv/bin/sidecypher"}
 _PYTHON = {"python", ".venv/bin/python"}
 _VARIABLE = re.compile(r"[A-Z_]+=")
@@ -41,7 +41,7 @@ _VARIABLE = re.compile(r"[A-Z_]+=")
 
 def commands():
     """Return the commands that people call, by full name."""
-    found = {name: command for name, command in GROUP.items() if not APP.commands[name].hidden}
+    found = dict(GROUP)
     for name in [name for name, command in found.items() if hasattr(command, "commands")]:
         group = found[name] if found[name].invoke_without_command else found.pop(name)
         found.update({f"{name} {each}": command for each, command in group.commands.items()})
@@ -191,6 +191,7 @@ def test_variables_exist(page):
     plugin = {code_in(row[0])[0] for row in rows(page_named("docs/settings.md"), "name")}
     known = {f"SIDECYPHER_{name.upper()}" for name in fields | plugin}
     known |= {"SIDECYPHER_CONFIG", "SIDECYPHER_NEO4J_PASSWORD_FILE", *VARIABLES_OF_TESTS}
+    known.add("SIDECYPHER_ACME_TOKEN")  # the example of an author's own
     named = set(re.findall(r"SIDECYPHER_\w*[A-Z]\b", page.read_text(encoding="utf-8")))
 
     assert named - known == set()

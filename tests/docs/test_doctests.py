@@ -8,12 +8,13 @@ import pkgutil
 import pytest
 import structlog
 
+TOOLS = ("command_reference", "procedure_reference", "relock", "schema_picture")
 PACKAGES = ("sidecypher", "sidecypher_procedures", "sidecypher_schema", "sidecypher_plugin")
 
 
 def modules():
-    """Return the names of all modules of the four packages; a `__main__` runs when imported."""
-    names = list(PACKAGES)
+    """Return the names of the tools and all modules; a `__main__` runs when imported."""
+    names = [*TOOLS, *PACKAGES]
     for package in PACKAGES:
         folder = importlib.import_module(package).__path__
         names += [found.name for found in pkgutil.walk_packages(folder, package + ".")]

@@ -4,10 +4,8 @@ import json
 
 from docs.pages import ROOT, blocks, code_in, headings, page_named, rows, section
 
-from sidecypher.cli.doctor.checking import Check
-from sidecypher.cli.doctor.checks import CHECKS
-from sidecypher.cli.doctor.findings import warn
-from sidecypher.cli.doctor.report import as_json
+from sidecypher import Check, Finding
+from sidecypher.cli.doctor.report import all_checks, facts_of
 
 PAGE = "docs/doctor.md"
 
@@ -25,7 +23,7 @@ def documented():
 
 def test_the_page_has_every_check():
     """Group by group, the page has each check by its name, in the order of the report."""
-    assert documented() == [(check.group, check.name) for check in CHECKS]
+    assert documented() == [(check.group, check.name) for check in all_checks()]
 
 
 def test_the_page_tells_what_each_check_may_say():
@@ -37,7 +35,7 @@ def test_the_page_tells_what_each_check_may_say():
 
 def test_the_members_of_the_json_are_documented():
     """The page has the members that `--json` prints, and its example has them too."""
-    facts = as_json([(Check("Neo4j", "clock", None), warn("it is late", "Have it set."))])
+    facts = facts_of([(Check("Neo4j", "clock", None), Finding.warn("it is late", "Have it set."))])
     (example,) = (json.loads(block.text) for block in blocks("json", pages=[ROOT / PAGE]))
 
     assert [code_in(row[0])[0] for row in rows(section(PAGE, "JSON"), "member")] == list(facts)

@@ -7,10 +7,13 @@ import tomllib
 import pytest
 from docs.pages import CALL, PAGES, blocks, cypher_blocks, name_of, page_named, run_python, section
 
-from sidecypher import introspection
-from sidecypher.batch import with_twins
-from sidecypher.registry import Registry, procedures_in
-from sidecypher_procedures import github, migrations, rules, runs
+from sidecypher.operations import procedures as introspection
+from sidecypher.sdk.batch.variants import with_batches
+from sidecypher.sdk.registry import Registry, procedures_in
+from sidecypher_procedures import migrations
+from sidecypher_procedures.github import procedures as github
+from sidecypher_procedures.rules import procedures as rules
+from sidecypher_procedures.runs import procedures as runs
 
 # Their blocks are run by tests of their own.
 RUN = "".join(
@@ -38,7 +41,7 @@ def test_python_blocks_run_in_order(name):
 @pytest.mark.parametrize("block", cypher_blocks(), ids=str)
 def test_cypher_blocks_call_what_exists(block):
     """A procedure called in a Cypher block exists, takes these arguments and has these columns."""
-    known = Registry(with_twins(procedures_in([*SHIPPED, run_python(block.page)])))
+    known = Registry(with_batches(procedures_in([*SHIPPED, run_python(block.page)])))
     found = list(CALL.finditer(block.text))
 
     assert found or block.text in RUN, "an example without a call of ours is run by no test"
@@ -94,10 +97,19 @@ def test_data_blocks_parse(block):
 
 
 def test_the_first_screen_of_the_readme():
-    """README begins with the two commands, a procedure of five lines and a picture."""
-    screen = "\n".join(page_named("README.md").splitlines()[:40])
+    """README begins with a procedure of five lines, its call and answer, then how to install it."""
+    screen = "\n".join(page_named("README.md").splitlines()[:42])
     procedure = screen.partition("```python\n")[2].partition("```")[0].splitlines()
     code = [line for line in procedure if line and not line.startswith("from ")]
+    parts = [
+        "@procedure",
+        "CALL demo",
+        '"Hello Ann"',
+        "pip install",
+        "sidecypher dev",
+        "From a clone",
+    ]
+    places = [screen.index(part) for part in [*parts, "make demo", "make test"]]
 
-    assert screen.index("make demo") < screen.index("make test") < screen.index(".svg)")
+    assert places == sorted(places)
     assert len(code) == 5

@@ -5,7 +5,7 @@ import pytest
 from docs.pages import ROOT, run_python
 
 from sidecypher.app import Sidecar
-from sidecypher.settings import load_settings
+from sidecypher.host.settings import load_settings
 
 
 @pytest.fixture

@@ -12,56 +12,37 @@ from docs.pages import PAGES, ROOT, code_in, headings, name_of, page_named, rows
 from docs.test_doctests import PACKAGES, modules
 
 import sidecypher
-from sidecypher import Row, envelope, introspection
-from sidecypher.codec import TAGS
-from sidecypher.context import CallState
+from sidecypher import Row
+from sidecypher.calls.executors._pages import PAGE_ROWS
 from sidecypher.errors import SidecypherError
-from sidecypher.executors import PAGE_ROWS
-from sidecypher.loading import load
+from sidecypher.host.limits import Limits
+from sidecypher.host.settings import Settings
 from sidecypher.loading.changes import State
-from sidecypher.registry import Registry, procedures_in
+from sidecypher.loading.loader import load
+from sidecypher.operations import procedures as introspection
+from sidecypher.protocol import envelope
 from sidecypher.runtime.lockfile import load_lock
-from sidecypher.settings import Settings
-from sidecypher.signature import RESERVED_NAMESPACES, read_signature
-from sidecypher.telemetry import Telemetry
-from sidecypher.types import Limits
-from sidecypher_procedures import github, migrations, rules, runs
+from sidecypher.sdk.call import Call
+from sidecypher.sdk.registry import Registry, procedures_in
+from sidecypher.sdk.signature.names import RESERVED_NAMESPACES, camel_case
+from sidecypher.sdk.signature.reader import read_signature
+from sidecypher.telemetry.calls import Telemetry
+from sidecypher.values.kinds import TAGS
+from sidecypher_procedures import migrations
 from sidecypher_procedures.environment import EnvironmentSettings
-from sidecypher_procedures.github import filters
+from sidecypher_procedures.github import procedures as github
 from sidecypher_procedures.github.entities import _SETTINGS
-from sidecypher_procedures.github.options import _KNOWN
 from sidecypher_procedures.github.settings import GithubSettings
-from sidecypher_procedures.rules.client import ClientSettings
-from sidecypher_procedures.rules.findings import INPUT_KEYS
-from sidecypher_procedures.rules.inputs import (
-    EXTRACTION_KEYS,
-    OPTION_KEYS,
-    RULE_KEYS,
-    SNIPPET_CHARACTERS,
-)
+from sidecypher_procedures.rules import procedures as rules
+from sidecypher_procedures.rules.client.model import ClientSettings
+from sidecypher_procedures.rules.model import SNIPPET_CHARACTERS
+from sidecypher_procedures.rules.procedures import RulesSettings
 from sidecypher_procedures.rules.ranking import Reason, Status
-from sidecypher_procedures.rules.retrieval import BOUNDS, CONTEXT_KEYS
-from sidecypher_procedures.rules.settings import RulesSettings
-from sidecypher_procedures.rules.suspecting import JUDGEMENT_KEYS
-from sidecypher_procedures.runs.archives.retaining import RETAIN_KEYS
-from sidecypher_procedures.runs.creating import OPTION_KEYS as RUN_KEYS
-from sidecypher_procedures.runs.inputs import EVENT_KEYS
-from sidecypher_procedures.runs.naming import EVENT_TYPES
-from sidecypher_procedures.runs.plans.inputs import (
-    COMMENT_KEYS,
-    DECISION_KEYS,
-    IMPLEMENT_KEYS,
-    PLAN_KEYS,
-    REVISION_KEYS,
-)
-from sidecypher_procedures.runs.plans.statuses import STEPS
-from sidecypher_procedures.runs.reading import EVENTS_KEYS
+from sidecypher_procedures.rules.selection import BOUNDS
+from sidecypher_procedures.runs import procedures as runs
+from sidecypher_procedures.runs.model import BORNE, EVENT_TYPES, NEXT, STEPS
+from sidecypher_procedures.runs.options import EventFields
 from sidecypher_procedures.runs.settings import RunsSettings
-from sidecypher_procedures.runs.states import BORNE, NEXT
-from sidecypher_procedures.runs.views.calls import CALLS_KEYS
-from sidecypher_procedures.runs.views.conversation import CONVERSATION_KEYS
-from sidecypher_procedures.runs.views.listing import LIST_KEYS
-from sidecypher_procedures.runs.views.timeline import TIMELINE_KEYS
 
 JAVA = ROOT / "plugin-build/core/src/main/java/io/sidecypher/core"
 GITHUB = {found.name: found for found in Registry(procedures_in([github]))}
@@ -329,47 +310,65 @@ def test_states_of_a_reload_are_documented():
     assert [code_in(row[0])[0] for row in table] == list(get_args(State))
 
 
+def options_of(name):
+    """Return the options of a procedure of `github`."""
+    return [field.name for field in GITHUB[f"github.{name}"].signature.parameters[-1].shape.fields]
+
+
 def test_github_options_and_repository_settings_are_documented():
     """docs/github.md has every option, and every key of a repository's `settings`."""
     options = rows(section("docs/github.md", "Options"), "option")
     keys = section("docs/github.md", "github.getRepository").partition("MAP of booleans:")[2]
 
-    assert [code_in(row[0])[0] for row in options] == list(_KNOWN)
+    assert {code_in(row[0])[0] for row in options} == {*options_of("getIssue")}
     assert code_in(keys.partition(".")[0]) == list(_SETTINGS)
 
 
-@pytest.mark.parametrize(
-    ("name", "known"),
-    [
-        ("listIssues", filters.ISSUES),
-        ("listPullRequests", filters.PULL_REQUESTS),
-        ("listComments", filters.COMMENTS),
-    ],
-)
-def test_filters_of_lists_are_documented(name, known):
+@pytest.mark.parametrize("name", ["listIssues", "listPullRequests", "listComments"])
+def test_filters_of_lists_are_documented(name):
     """docs/github.md has every filter of a list."""
     table = rows(section("docs/github.md", f"github.{name}"), "filter")
+    filters = {*options_of(name)} - {"onError", "timeout"}
 
-    assert [code_in(row[0])[0] for row in table] == list(known)
+    assert {code_in(row[0])[0] for row in table} == filters
+
+
+def keys_of(found, parameter="options"):
+    """Return the fields of a MAP that a procedure takes."""
+    [shape] = [each.shape for each in found.signature.parameters if each.name == parameter]
+    return [field.name for field in shape.fields]
 
 
 @pytest.mark.parametrize(
-    ("title", "first", "keys"),
+    ("title", "first", "taken"),
     [
-        ("Rules and extractions", "key", [*RULE_KEYS, *EXTRACTION_KEYS]),
-        ("rules.remember", "key", INPUT_KEYS),
-        ("rules.suspect", "key", JUDGEMENT_KEYS),
-        ("Options", "option", OPTION_KEYS),
-        ("rules.context", "input", CONTEXT_KEYS),
-        ("Status and reason", "status", get_args(Status)),
-        ("Status and reason", "reason", get_args(Reason)),
+        ("Rules and extractions", "key", [("add", "rule"), ("add", "extraction")]),
+        ("rules.remember", "key", [("remember", "input")]),
+        ("rules.suspect", "key", [("suspect", "judgements")]),
+        (
+            "Options",
+            "option",
+            [(each, "options") for each in ("active", "context", "explain", "contradictions")],
+        ),
+        ("rules.context", "input", [("context", "input")]),
     ],
 )
-def test_keys_and_outcomes_of_rules_are_documented(title, first, keys):
-    """docs/rules.md has every key of a rule, an extraction and the options, and every outcome."""
+def test_keys_of_rules_are_documented(title, first, taken):
+    """docs/rules.md has every key of a rule, an extraction and the options."""
     table = rows(section("docs/rules.md", title), first)
+    keys = {key for name, parameter in taken for key in keys_of(RULES[f"rules.{name}"], parameter)}
 
-    assert [code_in(row[0])[0] for row in table] == list(keys)
+    assert {code_in(row[0])[0] for row in table} == keys
+
+
+@pytest.mark.parametrize(
+    ("first", "known"), [("status", get_args(Status)), ("reason", get_args(Reason))]
+)
+def test_outcomes_of_rules_are_documented(first, known):
+    """docs/rules.md has every outcome."""
+    table = rows(section("docs/rules.md", "Status and reason"), first)
+
+    assert [code_in(row[0])[0] for row in table] == list(known)
 
 
 def test_the_limits_of_a_context_are_documented():
@@ -391,15 +390,14 @@ def test_every_metric_is_documented():
     """docs/operations.md has each metric with its type and labels."""
     metrics = {}
     telemetry = Telemetry()
-    observed = telemetry.call(CallState("call-1", "kg.score", "neo4j", "neo4j"), "procedure")
+    observed = telemetry.call(Call("call-1", "kg.score", "neo4j", "neo4j"), "procedure")
     observed.queued(0.1)
     telemetry.rejected("request refused", "busy")
     telemetry.plugin_failures.tell(
         object(), "jvm", [envelope.Failures("kg.score", "SC-210", "error", 1)]
     )
-    telemetry.graph_size.tell({"Issue": 1}, {"NEXT": 1})
     observed.page(1, 0.1, 10, 10, last=True)
-    for metric in (*telemetry.metrics.collect(), *telemetry.graph_metrics.collect()):
+    for metric in telemetry.metrics.collect():
         name = metric.name + ("_total" if metric.type == "counter" else "")
         labels = {label for sample in metric.samples for label in sample.labels} - {"le"}
         metrics[name] = (metric.type, labels)
@@ -447,7 +445,7 @@ def test_envelopes_have_the_members_that_are_documented(message, kind):
 def test_tags_of_values_are_documented():
     """docs/wire.md has exactly the tags that Python writes and Java reads."""
     told = set(re.findall(r'\{"(\$\w+)":', section("docs/wire.md", "Values")))
-    java = set(re.findall(r'"(\$\w+)"', (JAVA / "TaggedValues.java").read_text("utf-8")))
+    java = set(re.findall(r'"(\$\w+)"', (JAVA / "Kind.java").read_text("utf-8")))
 
     assert told == set(TAGS) == java
 
@@ -465,22 +463,21 @@ def test_limits_are_documented():
 
 
 @pytest.mark.parametrize(
-    ("title", "first", "keys"),
-    [
-        ("Events", "key", EVENT_KEYS),
-        ("runs.create", "option", RUN_KEYS),
-        ("runs.events", "option", EVENTS_KEYS),
-        ("runs.retain", "option", RETAIN_KEYS),
-        ("runs.list", "option", LIST_KEYS),
-        ("runs.timeline", "option", TIMELINE_KEYS),
-        ("runs.toolCalls", "option", CALLS_KEYS),
-        ("runs.conversation", "option", CONVERSATION_KEYS),
-    ],
+    "name", ["create", "events", "retain", "list", "timeline", "toolCalls", "conversation"]
 )
-def test_keys_of_runs_are_documented(title, first, keys):
-    """docs/runs.md has every key of an event, and every option."""
-    table = rows(section("docs/runs.md", title), first)
-    assert sorted(code_in(row[0])[0] for row in table) == sorted(keys)
+def test_options_of_runs_are_documented(name):
+    """docs/runs.md has every option of a procedure."""
+    table = rows(section("docs/runs.md", f"runs.{name}"), "option")
+    assert {code_in(row[0])[0] for row in table} == {*keys_of(RUNS[f"runs.{name}"])}
+
+
+def test_keys_of_events_are_documented():
+    """docs/runs.md has every key of an event, those of single types in the table of types."""
+    table = rows(section("docs/runs.md", "Events"), "key")
+    carried = {name for kind in EVENT_TYPES for name in (*_texts(kind), *kind.further)}
+
+    keys = {*keys_of(RUNS["runs.append"], "event")}
+    assert {code_in(row[0])[0] for row in table} == keys - carried
 
 
 def test_the_table_of_event_types_is_true():
@@ -500,20 +497,21 @@ def test_the_table_of_event_types_is_true():
 
 
 @pytest.mark.parametrize(
-    ("name", "first", "keys"),
+    ("name", "first", "parameter"),
     [
-        ("create", "key", PLAN_KEYS),
-        ("revise", "key", REVISION_KEYS),
-        ("comment", "key", COMMENT_KEYS),
-        *((name, "option", DECISION_KEYS) for name in ("review", "approve", "reject")),
-        ("implement", "option", IMPLEMENT_KEYS),
+        ("create", "key", "plan"),
+        ("revise", "key", "revision"),
+        ("comment", "key", "comment"),
+        *((name, "option", "options") for name in ("review", "approve", "reject", "implement")),
     ],
 )
-def test_keys_of_plans_are_documented(name, first, keys):
+def test_keys_of_plans_are_documented(name, first, parameter):
     """docs/runs.md has every key of plans and comments that is not one of every event."""
     table = rows(section("docs/runs.md", f"runs.plan.{name}"), first)
+    keys = keys_of(RUNS[f"runs.plan.{name}"], parameter)
+    shared = {camel_case(each) for each in EventFields.model_fields}
 
-    assert [code_in(row[0])[0] for row in table] == [key for key in keys if key not in EVENT_KEYS]
+    assert {code_in(row[0])[0] for row in table} == {*keys} - shared
 
 
 def test_the_life_of_a_plan_is_documented():

@@ -3,8 +3,8 @@
 from docs.pages import page_named, rows
 from fix_pairs import figures, hard_pairs, pairs
 
-from sidecypher_procedures.rules import detector
-from sidecypher_procedures.rules.detector.quantities import OPERATORS
+from sidecypher_procedures.rules.detector import comparison as detector
+from sidecypher_procedures.rules.detector.values import OPERATORS
 from sidecypher_procedures.rules.detector.vocabulary import vocabulary
 
 PAGE = "docs/rules-detector.md"

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from fix_waiting import wait_until
 
-from sidecypher.types import Limits
+from sidecypher.host.limits import Limits
 
 ASK = "CALL test.processId() YIELD value RETURN value"
 LIMIT = Limits().strangers

@@ -12,7 +12,7 @@ from fix_server import PROCEDURES
 from fix_waiting import wait_until
 
 from sidecypher.errors import CallError
-from sidecypher.rendezvous import running_sidecars
+from sidecypher.host.rendezvous import running_sidecars
 
 FULL = Path("/dev/full")
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from sidecypher import Row, procedure
+from sidecypher import Context, Row, procedure
 from sidecypher.errors import CallError
 from sidecypher.testing import ProcedureEnvironment
 
@@ -14,7 +14,7 @@ class Left(Row):
 
 
 @procedure("clock.left")
-def left(ctx, jump: float) -> Left:
+def left(ctx: Context, jump: float) -> Left:
     ahead = time.time() + jump
     time.time = lambda: ahead
     ctx.check()
@@ -22,7 +22,7 @@ def left(ctx, jump: float) -> Left:
 
 
 @procedure("clock.busy")
-def busy(ctx, jump: float) -> Left:
+def busy(ctx: Context, jump: float) -> Left:
     ahead = time.time() + jump
     time.time = lambda: ahead
     while True:

@@ -6,7 +6,7 @@ import pytest
 from fix_server import PROCEDURES
 from fix_sidecars import page
 
-from sidecypher import envelope
+from sidecypher.protocol import envelope
 
 CHANGED = {"test.echoAsync", "test.count"}
 

@@ -11,8 +11,8 @@ from fix_server import PROCEDURES
 from fix_waiting import wait_until
 
 from sidecypher.app import Sidecar
-from sidecypher.loading import load
-from sidecypher.settings import load_settings
+from sidecypher.host.settings import load_settings
+from sidecypher.loading.loader import load
 
 BAD = {
     "syntax.py": ("def f(:\n", "syntax error in line 1: invalid syntax"),

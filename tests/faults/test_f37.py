@@ -13,7 +13,7 @@ from fix_evidence import Caller
 from fix_server import up
 from fix_waiting import is_served, promised, wait_until
 
-from sidecypher.rendezvous import running_sidecars
+from sidecypher.host.rendezvous import running_sidecars
 from sidecypher.runtime.process.state import read_state
 
 DISK = 512 * 2**20

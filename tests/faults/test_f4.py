@@ -13,10 +13,10 @@ from fix_modules import write
 from fix_waiting import promised, wait_until
 
 from sidecypher.app import Sidecar
-from sidecypher.credentials import load_credentials
 from sidecypher.errors import CallError
-from sidecypher.rendezvous import running_sidecars
-from sidecypher.settings import load_settings
+from sidecypher.host.credentials import load_credentials
+from sidecypher.host.rendezvous import running_sidecars
+from sidecypher.host.settings import load_settings
 
 LIMIT = 8
 """With more bodies that do not stop a sidecar is not ready; the default of `stuck_calls_limit`."""

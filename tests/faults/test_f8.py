@@ -7,8 +7,8 @@ import pytest
 from fix_sidecars import line_of, page
 from fix_waiting import promised, wait_until
 
-from sidecypher import envelope
-from sidecypher.state import no_transaction_in_function
+from sidecypher.protocol import envelope
+from sidecypher.sdk.call import no_transaction_in_function
 from sidecypher.testing.wire import Line, client_context
 
 PROTOCOL_ERROR = b"!xsprotocol error\n"
@@ -53,7 +53,7 @@ REQUESTS = {
 
 @pytest.mark.parametrize("kind", ANSWERS)
 def test_a_sick_sidecar_is_a_protocol_error(evidence, sick_sidecar, kind):
-    """What is no answer becomes no rows: its caller is told, and its connection closed."""
+    """What is not an answer becomes no rows: its caller is told, and its connection closed."""
     sick = sick_sidecar(ANSWERS[kind])
 
     error = evidence.strike("CALL test.echo($value)", value=evidence.payload)

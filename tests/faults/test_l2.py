@@ -11,9 +11,9 @@ from fix_server import PROCEDURES
 from fix_sidecars import answers
 from fix_waiting import wait_until
 
-from sidecypher import envelope
-from sidecypher.loading import load
-from sidecypher.state import no_transaction
+from sidecypher.loading.loader import load
+from sidecypher.protocol import envelope
+from sidecypher.sdk.call import no_transaction
 from sidecypher.testing import wire
 from sidecypher.transport.memory import Client
 
@@ -45,12 +45,12 @@ class Strangers:
 
     def _call(self):
         line = self._line()
-        assert list(Client(line.send, self._signatures).rows("test.echo", "x")) == [["x"]]
+        assert list(Client(line.ask, self._signatures).rows("test.echo", "x")) == [["x"]]
         line.close()
 
     def _call_and_break(self):
         line = self._line()
-        assert list(Client(line.send, self._signatures).rows("test.echo", "x")) == [["x"]]
+        assert list(Client(line.ask, self._signatures).rows("test.echo", "x")) == [["x"]]
         line.reader.close()
         abort(line.socket)
 

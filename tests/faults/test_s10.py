@@ -8,7 +8,7 @@ from pathlib import Path
 from fix_catalogues import HOSTILE, catalogues, jvm_sized, with_text
 from hypothesis import example, given, settings
 
-from sidecypher.catalogue import Catalogue
+from sidecypher.protocol.catalogue import Catalogue
 from sidecypher_plugin import render
 
 READER = Path(__file__).with_name("ReadBack.java")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jinja2 import nodes
 
 import sidecypher_plugin
-from sidecypher.catalogue import Catalogue
+from sidecypher.protocol.catalogue import Catalogue
 from sidecypher_plugin import render
 from sidecypher_plugin.java import string_literal
 

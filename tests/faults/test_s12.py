@@ -7,9 +7,9 @@ from fix_catalogues import hostile_texts
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from relock import pom
 from sidecypher.errors import SettingsError
-from sidecypher.runtime.relock import pom
-from sidecypher.settings import Settings, load_settings
+from sidecypher.host.settings import Settings, load_settings
 
 POM = "{http://maven.apache.org/POM/4.0.0}"
 
@@ -85,7 +85,7 @@ def test_a_value_of_a_settings_file_is_that_value(tmp_path, text):
 @example("a = " + "[" * 10_000)
 @given(text=st.lists(st.sampled_from(sorted(Settings.model_fields)) | toml_texts).map("".join))
 def test_a_broken_settings_file_is_a_named_error(tmp_path, text):
-    """What is no TOML, or names no setting, is refused by name; its values are not told."""
+    """What is not TOML, or names no setting, is refused by name; its values are not told."""
     file = tmp_path / "sidecypher.toml"
     file.write_text(text, encoding="utf-8", newline="")
 

@@ -11,19 +11,18 @@ from fix_http import HttpClient
 from fix_server import PROCEDURES
 
 from sidecypher.app import Sidecar
-from sidecypher.credentials import load_credentials
+from sidecypher.calls.executors._pool_worker import Worker
+from sidecypher.calls.executors.pool import Lease, ProcessWorkers
+from sidecypher.calls.executors.pool_messages import Setup, Task
 from sidecypher.errors import ProtocolError, RecordingError, WorkerLost
-from sidecypher.executors import ProcessWorkers
-from sidecypher.executors.child import Worker
-from sidecypher.executors.messages import Setup, Task
-from sidecypher.executors.workers import Ticket
-from sidecypher.loading import load
-from sidecypher.rendezvous import running_sidecars
-from sidecypher.settings import load_settings
-from sidecypher.state import no_transaction
+from sidecypher.host.credentials import load_credentials
+from sidecypher.host.rendezvous import running_sidecars
+from sidecypher.host.settings import load_settings
+from sidecypher.loading.loader import load
+from sidecypher.protocol.deadline import Deadline
+from sidecypher.sdk.call import no_transaction
 from sidecypher.testing import replay, wire
 from sidecypher.transport.memory import Client
-from sidecypher.types import Deadline
 
 ROOT = Path(__file__).parents[2]
 FORGERY = """
@@ -114,7 +113,7 @@ def test_a_pickle_for_a_line_ends_the_connection(line, trap):
 def test_a_pickle_for_an_envelope_ends_the_connection(line, trap, method):
     """No message is read as anything but JSON."""
     if method != "hello":
-        Client(line.send, {})
+        Client(line.ask, {})
 
     with pytest.raises(ProtocolError):
         line.send(method, trap)
@@ -124,7 +123,7 @@ def test_a_pickle_for_an_envelope_ends_the_connection(line, trap, method):
 def test_a_pickle_for_an_argument_is_its_bytes(line, trap):
     """As a value it goes through a procedure and comes back."""
     signatures = {each.name: each.entry.signature for each in load([PROCEDURES]).registry}
-    client = Client(line.send, signatures)
+    client = Client(line.ask, signatures)
 
     for value in (trap, trap.decode("latin-1"), {"pickle": [trap]}):
         for name in ("test.echoAny", "process.echo"):
@@ -174,16 +173,16 @@ def test_a_pickle_for_the_answer_of_a_worker_is_none(tmp_path, trap):
         *([{"$bytes": base64.b64encode(trap).decode()}], "", "", 30.0, ""),
     )
 
-    with pytest.raises(WorkerLost, match="gave an answer that is none"):
-        workers.run("own.forge", task, Ticket(), Deadline.after(30.0), [].extend)
+    with pytest.raises(WorkerLost, match="sent something that is not an answer"):
+        workers.run("own.forge", task, Lease(), Deadline.after(30.0), [].extend)
     workers.stop()
 
 
 def test_a_pickle_for_a_recording_is_none(tmp_path, trap):
-    """A file that is no recording of a call is refused by name."""
+    """A file that is not a recording of a call is refused by name."""
     (tmp_path / "call-1.json").write_bytes(trap)
 
-    with pytest.raises(RecordingError, match=r"`call-1\.json` is no recording"):
+    with pytest.raises(RecordingError, match=r"`call-1\.json` is not a recording"):
         replay(tmp_path / "call-1.json")
 
 

@@ -5,8 +5,9 @@ import psutil
 import pytest
 from neo4j.exceptions import AuthError, ClientError
 
-from sidecypher.address import USER
-from sidecypher.runtime import boot_check, bootcheck
+from sidecypher.host.address import USER
+from sidecypher.runtime import bootcheck
+from sidecypher.runtime.bootcheck import boot_check
 
 
 @pytest.fixture(scope="module")

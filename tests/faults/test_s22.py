@@ -4,10 +4,10 @@ import subprocess
 
 import pytest
 
-from sidecypher import pytest_plugin
 from sidecypher.cli import lifecycle, supervise
-from sidecypher.loading import load
-from sidecypher.settings import load_settings
+from sidecypher.host.settings import load_settings
+from sidecypher.loading.loader import load
+from sidecypher.testing import pytest_plugin
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import threading
 
 from fix_waiting import wait_until
 
-from sidecypher.credentials import load_credentials
+from sidecypher.host.credentials import load_credentials
 
 
 def test_a_squatter_on_the_port_gets_neither_token_nor_calls(server, evidence, tmp_path):

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from sidecypher.app import Sidecar
-from sidecypher.rendezvous import running_sidecars
-from sidecypher.settings import load_settings
+from sidecypher.host.rendezvous import running_sidecars
+from sidecypher.host.settings import load_settings
 
 PROCEDURES = Path(__file__).parents[1] / "procedures"
 JSON = "application/json"

@@ -25,7 +25,7 @@ _CODE = re.compile(r"\[(SC-\d{3})\]")
 
 @dataclass(frozen=True)
 class Failure:
-    """A call that failed though it was no mistake to make it."""
+    """A call that failed though it was not a mistake to make it."""
 
     task: str
     begun: float

@@ -17,8 +17,8 @@ from fix_waiting import promised, wait_until
 
 from sidecypher.app import Sidecar
 from sidecypher.errors import CallError
-from sidecypher.rendezvous import read_rendezvous, running_sidecars
-from sidecypher.settings import load_settings
+from sidecypher.host.rendezvous import read_rendezvous, running_sidecars
+from sidecypher.host.settings import load_settings
 
 
 def test_a_sidecar_is_there_once_its_file_is_and_gone_with_it(start_sidecar):
@@ -70,7 +70,7 @@ def test_what_is_drained_leaves_half_of_the_grace_to_calls(tmp_path, monkeypatch
     sidecar = Sidecar(load_settings({"home": tmp_path, "shutdown_seconds": 60.0}, {}))
     sidecar._resources.provide(Endless())
     waited = []
-    monkeypatch.setattr(sidecar, "_tend_while", lambda _goes_on, seconds: waited.append(seconds))
+    monkeypatch.setattr(sidecar, "_expire_while", lambda _goes_on, seconds: waited.append(seconds))
     sidecar.start()
     sidecar.stop()
 
@@ -84,7 +84,7 @@ def test_work_that_fails_once_is_done_again(tmp_path, monkeypatch):
     sidecar = Sidecar(load_settings({"home": tmp_path}, {}))
     ticks, logged = [], []
 
-    def tend():
+    def run_housekeeping():
         ticks.append(time.monotonic())
         raise RuntimeError("payload")
 
@@ -95,13 +95,13 @@ def test_work_that_fails_once_is_done_again(tmp_path, monkeypatch):
         ticks.append(time.monotonic())
 
     monkeypatch.setattr("sidecypher.app.log_unexpected", log)
-    monkeypatch.setattr(sidecar._inspector, "tend", tend)
+    monkeypatch.setattr(sidecar._inspector, "run_housekeeping", run_housekeeping)
     monkeypatch.setattr(sidecar._dispatcher, "expire", expire)
     sidecar.start()
     wait_until(lambda: len(ticks) > 5)
     sidecar.stop()
 
-    assert set(logged) == {(RuntimeError, "tend")}
+    assert set(logged) == {(RuntimeError, "run_housekeeping")}
 
 
 def test_a_second_sidecar_joins_the_first_one(start_sidecar):

@@ -33,6 +33,7 @@ def run(monkeypatch):
     signal.signal(signal.SIGTERM, before)
 
 
+@pytest.mark.deep
 def test_a_quick_benchmark_measures_every_figure(measurement, run, tmp_path, capsys):
     """A small run writes every figure and a picture, and tells where the time goes."""
     figures, picture = tmp_path / "figures.json", tmp_path / "picture.svg"
@@ -50,6 +51,7 @@ def test_a_quick_benchmark_measures_every_figure(measurement, run, tmp_path, cap
     assert parts or "not sampled: py-spy may not" in said
 
 
+@pytest.mark.deep
 def test_a_quick_benchmark_of_runs_measures_every_figure(measurement, run, capsys):
     """A small run prints a line for each figure; PostgreSQL's is left out, aloud, without one."""
     run(runs, "installed", measurement._installation)
@@ -63,6 +65,7 @@ def test_a_quick_benchmark_of_runs_measures_every_figure(measurement, run, capsy
     assert missing == []
 
 
+@pytest.mark.deep
 def test_a_quick_benchmark_of_github_measures_every_figure(measurement, run, capsys):
     """A small run prints a line for each figure."""
     run(github, "measuring", measurement)

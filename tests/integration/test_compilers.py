@@ -7,8 +7,10 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from sidecypher.cli import prepare
-from sidecypher.runtime import Javas, fetch, load_compiler_lock
-from sidecypher.settings import load_settings
+from sidecypher.host.settings import load_settings
+from sidecypher.runtime.download import fetch
+from sidecypher.runtime.java import Javas
+from sidecypher.runtime.lockfile import load_compiler_lock
 
 
 def test_the_compiler_of_a_jdk_is_taken_where_there_is_one(javac, tmp_path):

@@ -8,9 +8,9 @@ from fix_waiting import wait_until
 from markupsafe import escape
 from openapi_schema_validator import OAS31Validator
 
-from sidecypher.dispatch import Session
-from sidecypher.rendezvous import Announcement, Membership, read_rendezvous
-from sidecypher.state import no_transaction
+from sidecypher.calls.dispatcher import Session
+from sidecypher.host.rendezvous import Announcement, Membership, read_rendezvous
+from sidecypher.sdk.call import no_transaction
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The same jar on the current lane's Neo4j: a small set, in Cypher that both lanes understand."""
 
+import re
 import time
 
 import psutil
@@ -8,7 +9,8 @@ from conformance.cases import VALUES
 from fix_waiting import promised, wait_until
 from neo4j.exceptions import ClientError, TransientError
 
-from sidecypher.runtime import PluginRefused, boot_check
+from sidecypher.runtime.bootcheck import boot_check
+from sidecypher.runtime.errors import PluginRefused
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -115,6 +117,54 @@ def test_values_of_every_type_come_back(driver, case):
     assert record["back_type"] == record["sent_type"]
     assert comparable(record["back"]) == comparable(record["sent"])
     assert record.get("same", default=True)
+
+
+VECTOR = "vector([1, 2, 3], 3, FLOAT32)"
+STORED = f"CREATE (:Text {{embedding: {VECTOR}}}) WITH 1 AS one"
+CONVERT = "convert it in Cypher with `toFloatList(...)`"
+PROPERTY = "property `embedding` is a VECTOR, .* pass `toFloatList(n.embedding)`"
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        (f"CALL test.echoAny({VECTOR})", f"parameter `value` holds a VECTOR.*{CONVERT}"),
+        (f"CALL test.echoAny([1, {VECTOR}])", CONVERT),
+        (f"CALL test.echoAny({{a: {VECTOR}}})", CONVERT),
+        ("CALL test.echoAny(vector([1], 1, INT8))", CONVERT.replace("Float", "Integer")),
+        (f"CREATE (n:Text {{embedding: {VECTOR}}}) WITH n CALL test.echoAny(n)", PROPERTY),
+        (f"CREATE ()-[n:NEAR {{embedding: {VECTOR}}}]->() WITH n CALL test.echoAny(n)", PROPERTY),
+        (f"CREATE p = ({{embedding: {VECTOR}}}) WITH p CALL test.echoAny(p)", PROPERTY),
+        (f"CALL test.run('CYPHER 25 RETURN {VECTOR} AS v')", f"result column `v` .*{CONVERT}"),
+        (f"{STORED} CALL test.run('MATCH (n:Text) RETURN n')", f"result column `n` .*{PROPERTY}"),
+    ],
+)
+def test_a_vector_is_refused_with_what_converts_it(driver, statement, told):
+    """A VECTOR is neither lost nor null: the error names the place and the Cypher function."""
+    if "CREATE" in statement or "echoAny" in statement:
+        statement = f"{statement} YIELD value RETURN value"
+    with (
+        pytest.raises(ClientError, match="SC-215") as caught,
+        driver.session() as session,
+        session.begin_transaction() as tx,
+    ):
+        tx.run(f"CYPHER 25 {statement}").consume()
+
+    assert re.search(told.replace("(", r"\(").replace(")", r"\)"), str(caught.value))
+
+
+def test_a_converted_vector_arrives(driver):
+    """What the error says to write works, for floats and integers, in arguments and `ctx.run`."""
+    with driver.session() as session, session.begin_transaction() as tx:
+        floats, integers = tx.run(
+            f"CYPHER 25 CREATE (n:Text {{embedding: {VECTOR}}}) WITH n "
+            "CALL test.echoAny(toFloatList(n.embedding)) YIELD value AS floats "
+            "CALL test.run('CYPHER 25 RETURN toIntegerList(vector([1], 1, INT8)) AS v') "
+            "YIELD value RETURN floats, value"
+        ).single()
+        tx.rollback()
+
+    assert (floats, integers) == ([1.0, 2.0, 3.0], {"v": [1]})
 
 
 def comparable(value):

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from fix_waiting import wait_until
 
+from sidecypher.host.settings import load_settings
 from sidecypher.runtime.download import fetch
 from sidecypher.runtime.lockfile import Lock
-from sidecypher.settings import load_settings
 
 DATA = Path(__file__).parents[1] / "data"
 SAMPLES = Path(__file__).parents[2] / "docs" / "samples"
@@ -102,5 +102,5 @@ def test_an_error_is_told_with_its_code(shell):
     vetoed = shell(statements="CREATE (:StyleRule {ruleId: 'mine', user: 'eve', text: 'x'});")
 
     assert (refused.returncode, vetoed.returncode) == (1, 1)
-    assert "[SC-801]" in refused.stderr
+    assert "[SC-204]" in refused.stderr
     assert "The StyleRule `mine` has no Extraction." in vetoed.stderr

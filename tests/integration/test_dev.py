@@ -12,8 +12,8 @@ from fix_modules import good, write
 from fix_running import Running
 
 from sidecypher.cli.lifecycle import read_status
+from sidecypher.host.settings import load_settings
 from sidecypher.runtime.process.state import read_state
-from sidecypher.settings import load_settings
 
 OFFERED = "Neo4j offers what has changed."
 

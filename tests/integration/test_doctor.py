@@ -9,13 +9,11 @@ import sys
 
 from fix_server import PROCEDURES
 
-from sidecypher.cli.doctor.checking import examine
-from sidecypher.cli.doctor.checks import CHECKS
-from sidecypher.cli.doctor.ports import look_at_ports
-from sidecypher.cli.doctor.procedures import look_at_plugin
-from sidecypher.cli.doctor.processes import look_at_processes, look_at_sidecars
+from sidecypher.cli.doctor.installation import look_at_plugin, look_at_processes, look_at_sidecars
+from sidecypher.cli.doctor.machine import look_at_ports
+from sidecypher.cli.doctor.report import all_checks, examine
 from sidecypher.cli.doctor.subject import Subject
-from sidecypher.runtime import running, throwaway_server
+from sidecypher.runtime._throwaway import running, throwaway_server
 from sidecypher_schema import migrate
 
 SECRET = "ghp_" + "5ec2e7" * 6
@@ -24,7 +22,7 @@ SECRET = "ghp_" + "5ec2e7" * 6
 def examined(environ, **variables):
     """Look at an installation with these variables; return findings by group and name."""
     with Subject({}, environ | variables, None) as subject:
-        return {(check.group, check.name): found for check, found in examine(CHECKS, subject)}
+        return {(check.group, check.name): found for check, found in examine(all_checks(), subject)}
 
 
 def test_nothing_is_wrong_with_what_runs(server, driver):
@@ -56,8 +54,8 @@ def test_the_command_prints_a_line_for_each_check_and_no_secret(server, driver):
     done = server.command("doctor", **planted)
 
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count("\n  OK ") + done.stdout.count("\n  WARN ") == len(CHECKS)
-    assert done.stdout.splitlines()[-1].startswith(f"{len(CHECKS)} checks: ")
+    assert done.stdout.count("\n  OK ") + done.stdout.count("\n  WARN ") == len(all_checks())
+    assert done.stdout.splitlines()[-1].startswith(f"{len(all_checks())} checks: ")
     assert [s for s in (*server.secrets, SECRET) if s in done.stdout + done.stderr] == []
 
 
@@ -69,17 +67,15 @@ def test_the_json_has_what_the_lines_have(server, driver):
 
     assert done.returncode == 0
     assert told["ok"] is True
-    assert sum(told["counts"].values()) == len(told["checks"]) == len(CHECKS)
-    assert [
-        each for each in told["checks"] if bool(each["way_out"]) == (each["state"] == "OK")
-    ] == []
+    assert sum(told["counts"].values()) == len(told["checks"]) == len(all_checks())
+    assert [each for each in told["checks"] if bool(each["fix"]) == (each["state"] == "OK")] == []
 
 
 def test_a_sidecar_that_is_down_is_told(server, driver):
     """Without its sidecar the supervisor has a process less, and no call can be made."""
     with server.sidecar_down(), Subject({}, server.environ, None) as subject:
         processes, sidecars = look_at_processes(subject), look_at_sidecars(subject)
-        call = dict(examine([c for c in CHECKS if c.name == "call"], subject))
+        call = dict(examine([c for c in all_checks() if c.name == "call"], subject))
 
     assert (processes.state, processes.found) == ("ERROR", "not running: sidecar")
     assert sidecars.found == "no sidecar runs"
@@ -120,7 +116,7 @@ def test_a_stale_plugin_names_the_procedures_that_differ(server, tmp_path):
 
     assert found.state == "ERROR"
     assert "than those that are found: unknown to it: `mine.answer`; gone: `" in found.found
-    assert found.way_out.startswith("Run `sidecypher down`, then `sidecypher up`")
+    assert found.fix.startswith("Run `sidecypher restart`")
 
 
 def test_a_port_that_is_taken_is_told_with_the_program_that_has_it(clean_environment, tmp_path):
@@ -156,7 +152,7 @@ def test_with_nothing_up_nothing_is_changed(clean_environment, github, tmp_path)
     )
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert "cannot be told: Neo4j does not run" in done.stdout
+    assert "could not check: Neo4j does not run" in done.stdout
     assert "GitHub" in done.stdout
     assert sorted(tmp_path.rglob("*")) == [mine, mine / "one.py"]
 
@@ -179,7 +175,7 @@ def test_an_error_is_exit_code_1_and_hides_nothing(clean_environment, github, tm
 
     assert (done.returncode, told["ok"], told["counts"]["ERROR"]) == (1, False, 1)
     assert "`SIDECYPHER_PROT`" in told["checks"][0]["found"]
-    assert len(told["checks"]) == len(CHECKS)
+    assert len(told["checks"]) == len(all_checks())
     assert SECRET not in done.stdout + done.stderr
 
 
@@ -207,8 +203,8 @@ def test_a_server_of_ones_own_with_an_allow_list_and_without_apoc(
     assert found["Neo4j", "APOC"].state == "WARN"
     assert found["Neo4j", "offered"].state == "ERROR"
     assert "`dbms.security.procedures.allowlist` hides `" in found["Neo4j", "offered"].found
-    assert ",github.*," in found["Neo4j", "offered"].way_out
-    assert "rules.*" not in found["Neo4j", "offered"].way_out
+    assert ",github.*," in found["Neo4j", "offered"].fix
+    assert "rules.*" not in found["Neo4j", "offered"].fix
     assert found["Schema", "migrations"].state == "WARN"
     assert "`V001__github_identities.cypher` is pending" in found["Schema", "migrations"].found
     assert "is unavailable" in found["Schema", "triggers"].found

@@ -38,7 +38,7 @@ def test_yield_star_gives_the_declared_columns(session):
 
 
 def test_a_returned_node_is_the_entity_itself(session):
-    """What Python returns is no copy: Cypher can go on from it, and write to it."""
+    """What Python returns is not a copy: Cypher can go on from it, and write to it."""
     session.run("CREATE (:A {n: 1})-[:TO]->(:B)").consume()
 
     row = session.run(

@@ -1,11 +1,15 @@
 """The examples of docs/examples.md on a real Neo4j, file by file as a reader would run them."""
 
+import json
+
 import pytest
+from docs.pages import ROOT, blocks, section
 from fix_server import EXAMPLES
 from neo4j.exceptions import ClientError
 
 from sidecypher_schema import clean, migrate, own_scripts
 
+SHOWN = section("README.md", "What ships with it")
 WRONG = (EXAMPLES / "queries" / "pay.cypher").read_text()
 RIGHT = WRONG.replace("DE98", "DE89")
 
@@ -16,6 +20,21 @@ def run(session, name, **parameters):
 
 def payments(session):
     return session.run("MATCH (p:Payment) RETURN count(*)").single().value()
+
+
+# The queries of README
+
+
+def test_the_queries_of_the_readme_answer_on_an_empty_graph(session):
+    """Each query below "What ships with it" returns the row that is shown below it."""
+    found = [
+        block
+        for block in blocks("cypher", "text", pages=[ROOT / "README.md"])
+        if block.text in f"{SHOWN}\n"
+    ]
+    shown = [json.loads(f"[{block.text}]") for block in found[1::2]]
+
+    assert [session.run(block.text).values() for block in found[::2]] == [[row] for row in shown]
 
 
 # The stalest issues

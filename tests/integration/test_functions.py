@@ -169,7 +169,7 @@ def test_thousands_of_evaluations_are_right(session):
 
 
 def test_procedure_twin_and_function_of_one_name(session):
-    """A procedure, its `.batch` twin and a function of the same name are three things."""
+    """A procedure, its `.batch` and a function of the same name are three things."""
     rows = session.run("CALL fn.score('abc')").values()
     batch = session.run("CALL fn.score.batch([['a'], ['bc']]) YIELD index, score").values()
     value = session.run("RETURN fn.score('abc') AS value").single()["value"]

@@ -13,9 +13,9 @@ from fix_github import ANN, BOB
 from fix_graphql import Graph
 
 from sidecypher import Node
+from sidecypher.cli.demo.replay import _Handler
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures.github import merge_pull_request
-from sidecypher_procedures.github.replay import _Handler
+from sidecypher_procedures.github.procedures import merge_pull_request
 
 RESOLVED = "MATCH (p:PullRequest)-[:RESOLVES]->(i:Issue) RETURN p.id, i.id"
 

@@ -8,7 +8,7 @@ import pytest
 from fix_github import ANN, BOB
 from neo4j.exceptions import ClientError
 
-from sidecypher_procedures.github import merging
+from sidecypher_procedures.github import store
 from sidecypher_schema import split
 
 WRITERS = 32
@@ -468,12 +468,12 @@ def filled(driver):
 
 @pytest.mark.parametrize(
     "name",
-    [name for name, value in vars(merging).items() if isinstance(value, str) and "MERGE" in value],
+    [name for name, value in vars(store).items() if isinstance(value, str) and "MERGE" in value],
 )
 def test_no_statement_scans(filled, name):
     """Each statement of a merge finds all it needs by indexes."""
     with filled.begin_transaction() as transaction:
-        query = f"PROFILE {getattr(merging, name)}"
+        query = f"PROFILE {getattr(store, name)}"
         waiting, operators = [transaction.run(query, PARAMETERS).consume().profile], []
         transaction.rollback()
     while waiting:

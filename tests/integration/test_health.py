@@ -10,12 +10,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from sidecypher.context import CallState
 from sidecypher.errors import SidecypherError
-from sidecypher.health import health_routes
-from sidecypher.telemetry import Telemetry
-from sidecypher.transport.server import HttpServer
-from sidecypher.transport.tokens import TokenCheck
+from sidecypher.sdk.call import Call
+from sidecypher.telemetry.calls import Telemetry
+from sidecypher.transport.http.health import health_routes
+from sidecypher.transport.http.server import HttpServer
 
 
 @pytest.fixture
@@ -31,8 +30,7 @@ def telemetry():
 
 def routes(telemetry, checks=None):
     """The routes as a sidecar has them."""
-    token = TokenCheck(b"token", telemetry)
-    return health_routes(checks or {}, telemetry.metrics, telemetry.graph_metrics, token)
+    return health_routes(checks or {}, telemetry.metrics)
 
 
 @pytest.fixture
@@ -78,7 +76,7 @@ def test_not_ready_when_one_check_fails(get, wrong):
 
 def test_metrics_are_what_prometheus_reads(get, telemetry):
     """`/metrics` parses as Prometheus text and has the numbers of the telemetry."""
-    observed = telemetry.call(CallState("call-1", "kg.a", "neo4j", "neo4j"), "procedure")
+    observed = telemetry.call(Call("call-1", "kg.a", "neo4j", "neo4j"), "procedure")
     observed.page(3, 0.1, 10, 10, last=True)
     telemetry.load_failures.set(2)
 
@@ -91,25 +89,6 @@ def test_metrics_are_what_prometheus_reads(get, telemetry):
     ]
     assert (calls.labels, calls.value) == ({"procedure": "kg.a", "outcome": "ok"}, 1.0)
     assert families["sidecypher_load_failures"].samples[0].value == 2
-
-
-def test_the_graph_is_shown_and_counted_for_the_token_only(get, telemetry):
-    """Labels may be data: without the token nobody sees them, nor makes the sidecar count."""
-    counted = []
-    telemetry.graph_size.tell({"Tenant": 3}, {"PAYS": 2})
-    telemetry.graph_size.refresh = lambda: counted.append(1)
-
-    public = get("/metrics")
-    wrong = get("/metrics", headers={"Authorization": "Bearer guess"})
-    assert (public.status_code, wrong.status_code, counted) == (200, 401, [])
-    assert "Tenant" not in public.text + wrong.text
-    assert "PAYS" not in public.text + wrong.text
-
-    full = get("/metrics", headers={"Authorization": "Bearer token"}).text
-    assert 'sidecypher_graph_nodes{label="Tenant"} 3.0' in full
-    assert 'sidecypher_graph_relationships{type="PAYS"} 2.0' in full
-    assert "sidecypher_open_calls" in full
-    assert counted
 
 
 def test_a_header_does_not_say_who_asks(telemetry):

@@ -85,6 +85,7 @@ def test_procedures_that_reach_others_are_for_administrators(session):
     assert {record["name"]: record["admin"] for record in rows} == {
         "sidecypher.call": True,
         "sidecypher.callWrite": True,
+        "sidecypher.graphSize": True,
         "sidecypher.health": False,
         "sidecypher.info": False,
         "sidecypher.migrations": False,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sidecypher.catalogue import Catalogue
-from sidecypher.runtime.throwaway import running, throwaway_server
+from sidecypher.protocol.catalogue import Catalogue
+from sidecypher.runtime._throwaway import running, throwaway_server
 from sidecypher_plugin import build
 
 ALL = Path(__file__).parents[1] / "golden" / "plugin" / "all.json"
@@ -45,7 +45,7 @@ def functions(shown):
 
 
 def test_procedure_twin_and_function_live_side_by_side(procedures, functions):
-    """A procedure, its `.batch` twin and a function of the same name are all offered."""
+    """A procedure, its `.batch` and a function of the same name are all offered."""
     assert procedures.keys() == {
         *("kg.note", "kg.old", "kg.reset", "kg.similar", "kg.similar.batch", "kg.types")
     }

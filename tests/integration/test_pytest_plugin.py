@@ -3,7 +3,7 @@
 import pytest
 from docs.pages import ROOT, blocks
 
-from sidecypher.settings import load_settings
+from sidecypher.host.settings import load_settings
 
 CACHE = load_settings({}).cache_dir
 
@@ -58,7 +58,7 @@ def test_the_same_tests_run_on_memory_wire_and_neo4j(project):
 def test_what_an_interrupted_start_has_begun_is_stopped(project):
     """Ctrl-C while Neo4j starts leaves none of its processes."""
     project.makeconftest("""
-        from sidecypher import pytest_plugin
+        from sidecypher.testing import pytest_plugin
 
         def _command(environ, command, *options):
             with open("commands", "a") as file:

@@ -13,7 +13,7 @@ from fix_running import Running
 from neo4j.exceptions import Neo4jError
 
 from sidecypher.cli.lifecycle import read_status
-from sidecypher.settings import load_settings
+from sidecypher.host.settings import load_settings
 
 PAGE = blocks(
     *("sh", "python", "cypher", "text"),
@@ -85,6 +85,7 @@ class Reader:
         return "\n".join([", ".join(found.keys), *rows])
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(600)
 def test_every_block_of_the_tutorial_does_what_it_says(tmp_path, clean_environment):
     """Whoever follows the page, block by block, sees what it shows."""

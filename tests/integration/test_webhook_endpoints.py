@@ -11,10 +11,11 @@ from fix_modules import write
 from fix_waiting import wait_until
 
 from sidecypher.app import Sidecar
-from sidecypher.rendezvous import running_sidecars
-from sidecypher.settings import load_settings
-from sidecypher.transport import bodies, webhooks
-from sidecypher.transport.webhooks import MOST_WEBHOOKS
+from sidecypher.host.rendezvous import running_sidecars
+from sidecypher.host.settings import load_settings
+from sidecypher.transport.http import _bodies as bodies
+from sidecypher.transport.http import webhooks
+from sidecypher.transport.http.webhooks import MOST_WEBHOOKS
 
 HOOKS = """
 import asyncio

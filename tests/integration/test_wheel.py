@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sidecypher.settings import load_settings
+from sidecypher.host.settings import load_settings
 from sidecypher_plugin.builder import BuildInputs
 
 ROOT = Path(__file__).parents[2]
@@ -83,15 +83,15 @@ def test_a_wheel_brings_all_that_is_no_python(wheel, core_jar):
         "sidecypher/py.typed",
         "sidecypher/cli/demo/graph.cypher",
         "sidecypher/cli/demo/queries.cypher",
-        "sidecypher/cli/init/project/greeting.py.j2",
-        "sidecypher/cli/init/project/gitignore.j2",
-        "sidecypher/console/static/console.css",
-        "sidecypher/console/static/console.js",
-        "sidecypher/console/templates/console.html.j2",
+        "sidecypher/cli/demo/samples.json",
+        "sidecypher/cli/project_template/greeting.py.j2",
+        "sidecypher/cli/project_template/gitignore.j2",
+        "sidecypher/operations/console/static/console.css",
+        "sidecypher/operations/console/static/console.js",
+        "sidecypher/operations/console/templates/console.html.j2",
         "sidecypher/runtime/lock/current.json",
         "sidecypher/runtime/lock/lts.json",
         "sidecypher_plugin/templates/namespace.java.j2",
-        "sidecypher_procedures/github/samples.json",
     } <= names
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {
         "sidecypher",
@@ -174,7 +174,7 @@ def test_a_source_distribution_has_what_a_build_and_a_test_need(dist):
         *("LICENSE", "NOTICE", "Makefile", "mkdocs.yml", "requirements.lock"),
         *("docker/compose.yml", "docs/install.md", "benchmarks/first_rows.py"),
         *("plugin-build/core/pom.xml", "plugin-build/sidecypher_plugin/core.jar"),
-        "tests/integration/test_wheel.py",
+        *("tests/integration/test_wheel.py", "tools/relock.py"),
     } <= names
 
 

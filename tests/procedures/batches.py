@@ -161,7 +161,7 @@ async def find_async(ctx: Context, name: str) -> Left:
 
 @procedure("test.wrongRow", batch=True)
 def wrong_row(kind: str) -> Part:
-    """Return what is no row, or raise what is no error of a row."""
+    """Return what is not a row, or raise what is not an error of a row."""
     match kind:
         case "exit":
             raise SystemExit(3)

@@ -21,8 +21,8 @@ from sidecypher import (
     function,
     procedure,
 )
-from sidecypher.codec import decoder, encoder
-from sidecypher.types import CypherType
+from sidecypher.values.coders import decoder, encoder
+from sidecypher.values.cypher import CypherType
 
 _ANY = CypherType("ANY", nullable=True)
 

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidecypher import DateTime, Duration, Point
-from sidecypher_procedures.runs.archives.files import RunArchives
-from sidecypher_procedures.runs.archives.lines import (
+from sidecypher_procedures.runs.archive_format import (
     FORMAT,
     Head,
     Node,
     Payload,
     Relationship,
+    RunArchives,
     read,
     sealed,
     written,

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from sidecypher import EncodedRow, Row
-from sidecypher_procedures.github.cache import Clock, EntityCache
+from sidecypher_procedures.github.cache import Clock, EntityCache, Entry, MemoryStore
 from sidecypher_procedures.github.errors import NotFound
-from sidecypher_procedures.github.store import Entry, MemoryStore
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 PATHS = [f"/repos/o/{repo}/issues/{number}" for repo in "ab" for number in (1, 2)]

@@ -10,21 +10,14 @@ from conformance.cases import same
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sidecypher import (
-    DateTime,
-    Duration,
-    Node,
-    OpaqueTemporal,
-    Path,
-    Point,
-    Relationship,
-    Time,
-    envelope,
-)
-from sidecypher.codec import TAGS, decoder, encoder
+from sidecypher import DateTime, Duration, Node, OpaqueTemporal, Path, Point, Relationship, Time
 from sidecypher.errors import ProtocolError, ValueTypeError
+from sidecypher.protocol import envelope
 from sidecypher.transport.py4j import escape, unescape
-from sidecypher.types import INTEGER_MAX, INTEGER_MIN, CypherType
+from sidecypher.values.annotations import INTEGER_MAX, INTEGER_MIN
+from sidecypher.values.coders import decoder, encoder
+from sidecypher.values.cypher import CypherType
+from sidecypher.values.kinds import TAGS
 
 ANY = CypherType("ANY", nullable=True)
 
@@ -264,7 +257,7 @@ def test_a_message_is_read_or_is_a_protocol_error(kind, payload):
     try:
         assert isinstance(envelope.read(payload, kind), kind)
     except ProtocolError as error:
-        assert str(error) == f"The peer sent something that is no {kind.__name__}"  # noqa: PT017
+        assert str(error) == f"The peer sent something that is not a {kind.__name__}"  # noqa: PT017
 
 
 @given(value=values)

@@ -6,8 +6,8 @@ from fix_pairs import pairs
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sidecypher_procedures.rules.detector import canonical, compare, read_parts, read_text
-from sidecypher_procedures.rules.detector.vocabulary import vocabulary
+from sidecypher_procedures.rules.detector.comparison import compare, read_parts, read_text
+from sidecypher_procedures.rules.detector.vocabulary import canonical, vocabulary
 
 SLOTS = vocabulary().slots
 STATEMENTS = sorted({pair.one for part in ("held", "open") for pair in pairs(part)})

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sidecypher import SidecypherError
+from sidecypher.errors import ArgumentError
 from sidecypher_procedures.github.cache import Clock
 from sidecypher_procedures.github.client import GithubClient
 from sidecypher_procedures.github.connection import Connection
@@ -21,12 +23,11 @@ from sidecypher_procedures.github.errors import (
     GithubError,
     GithubSettingsError,
     InvalidName,
-    InvalidOption,
 )
-from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github.lists import Page, listed
+from sidecypher_procedures.github.model import Kind, Target
 from sidecypher_procedures.github.options import FetchOptions
-from sidecypher_procedures.github.paging import Page, listed
-from sidecypher_procedures.github.replies import Reply
+from sidecypher_procedures.github.responses import Reply
 from sidecypher_procedures.github.settings import GithubSettings
 
 T = TypeVar("T")
@@ -92,11 +93,11 @@ _TEXTS = _PIECES | _NAMES | st.text(max_size=20) | st.sampled_from(INJECTIONS)
 _NUMBERS = st.integers() | st.sampled_from(NUMBERS)
 
 
-def outcome_of(work: Callable[[], T]) -> T | GithubError:
+def outcome_of(work: Callable[[], T]) -> T | SidecypherError:
     """Return what the work gives, or the error it raises."""
     try:
         return work()
-    except GithubError as error:
+    except SidecypherError as error:
         return error
 
 
@@ -172,16 +173,15 @@ def test_numbers_out_of_range_are_refused(kind: Kind, number: object) -> None:
     )
 )
 def test_options_are_understood_or_refused(options: dict[str, object]) -> None:
-    """Any MAP gives options within their bounds, or InvalidOption that shows no odd name."""
-    found = outcome_of(lambda: FetchOptions.parse(options))
-    if isinstance(found, GithubError):
-        assert isinstance(found, InvalidOption)
+    """Any MAP gives options within their bounds, or an error that shows no odd name."""
+    found = outcome_of(lambda: FetchOptions.from_map(options))
+    if isinstance(found, ArgumentError):
         assert found.message.isprintable()
         assert len(found.message) < 200
         return
 
     assert found.max_age >= 0
-    assert found.timeout > 0
+    assert found.timeout is None or found.timeout > 0
     assert found.on_error in {"fail", "null", "skip"}
 
 

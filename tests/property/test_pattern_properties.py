@@ -15,15 +15,14 @@ import pytest
 import sidecypher
 import sidecypher_procedures
 import sidecypher_schema
-from sidecypher_procedures.github.closing import closed_issues
-from sidecypher_procedures.github.redaction import redacted
-from sidecypher_procedures.rules.detector import read_text
-from sidecypher_procedures.rules.extractor import extract
-from sidecypher_procedures.rules.extractor.statements import MAX_SENTENCE
+from sidecypher_procedures.github.errors import redacted
+from sidecypher_procedures.github.merges import closed_issues
+from sidecypher_procedures.rules.concept_search import find_phrases
+from sidecypher_procedures.rules.detector.comparison import read_text
+from sidecypher_procedures.rules.extraction import listen
+from sidecypher_procedures.rules.extractor import MAX_SENTENCE, extract
 from sidecypher_procedures.rules.model import Scope
-from sidecypher_procedures.rules.retrieval.bounds import Bounds
-from sidecypher_procedures.rules.retrieval.phrases import find_phrases
-from sidecypher_procedures.rules.texts import listen
+from sidecypher_procedures.rules.selection import Bounds
 from sidecypher_schema.errors import BadScript
 from sidecypher_schema.lexer import tokens
 
@@ -40,15 +39,13 @@ def tokens_of(text):
 # Modules whose patterns see only texts of the operator's own installation.
 OPERATORS_OWN = ("sidecypher.cli.", "sidecypher.runtime.")
 # Patterns whose text has a limit of its own.
-LIMITS = {"sidecypher_procedures.rules.extractor.statements._PARTS": MAX_SENTENCE}
+LIMITS = {"sidecypher_procedures.rules.extractor._PARTS": MAX_SENTENCE}
 # Patterns that are used until they first find something, and the function that does so.
 STOPPED = {"sidecypher_schema.lexer._TOKEN": tokens_of}
 # Modules with patterns that are made when they are used.
 MADE_IN_USE = {
-    "sidecypher.settings": "reads the operator's files",
-    "sidecypher_schema.placeholders": "reads the operator's files",
-    "sidecypher_schema.preconditions": "reads the operator's files",
-    "sidecypher_procedures.github.closing": "has the repository's name in it; see READERS",
+    "sidecypher.host.settings": "reads the operator's files",
+    "sidecypher_procedures.github.merges": "has the repository's name in it; see READERS",
 }
 
 GENERAL = ["a", "A", "1", " ", "\n", ".", "-", "_", "'", '"', "`", "\u3042", "\u00e9"]

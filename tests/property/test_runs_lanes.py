@@ -3,10 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecypher.cli.runs.svg import draw_svg
-from sidecypher.cli.runs.terminal import draw_lines
-from sidecypher.cli.runs.timeline import read_timeline
-from sidecypher_procedures.runs.views.lanes import children_of, lanes_of
+from sidecypher_procedures.runs.drawing import draw_lines, draw_svg, read_timeline
+from sidecypher_procedures.runs.timeline import children_of, lanes_of
 
 
 @st.composite
@@ -70,7 +68,7 @@ def test_every_run_can_be_drawn(parents, most_lanes):
             "id": name,
             "seq": name + 1,
             "label": "x",
-            "at": None,
+            "createdAt": None,
             "durationMs": None,
             "lane": places[name].lane,
             "parentLanes": places[name].parent_lanes,

@@ -21,14 +21,10 @@ from sidecypher import (
     Relationship,
     Row,
 )
-from sidecypher.codec import decoder, encoder
 from sidecypher.errors import SignatureError
-from sidecypher.signature import (
-    camel_case,
-    check_procedure_name,
-    read_function_signature,
-    read_signature,
-)
+from sidecypher.sdk.signature.names import camel_case, check_procedure_name
+from sidecypher.sdk.signature.reader import read_function_signature, read_signature
+from sidecypher.values.coders import decoder, encoder
 
 words = st.text(string.ascii_lowercase + string.digits, min_size=1)
 snake = st.lists(words, min_size=1, max_size=5).filter(lambda parts: parts[0][0].isalpha())
@@ -113,8 +109,8 @@ def read_literal(text):
 class _Literal:
     """A reader of Cypher's literals, written from the grammar and not from the writer."""
 
-    words = {"null": None, "true": True, "false": False}  # noqa: RUF012
-    escapes = {"\\": "\\", "'": "'"}  # noqa: RUF012
+    words = {"null": None, "true": True, "false": False}
+    escapes = {"\\": "\\", "'": "'"}
 
     def __init__(self, text):
         self.text = text

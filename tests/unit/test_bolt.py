@@ -1,14 +1,16 @@
 """`BoltClient` where there is no Neo4j to be called, or a stand-in for the driver."""
 
+import asyncio
 import contextlib
+import itertools
 
 import pytest
 from fix_waiting import awaited
 from neo4j.exceptions import AuthError, Neo4jError
 
-from sidecypher import BoltClient, Neo4jUnavailable, bolt
-from sidecypher.address import Address
-from sidecypher.bolt import BoltConnection, Refusals
+from sidecypher import BoltClient, Neo4jUnavailable
+from sidecypher.host.address import Address
+from sidecypher.sdk import bolt
 
 LOCKED_OUT = Neo4jError._hydrate_neo4j(
     code="Neo.ClientError.Security.AuthenticationRateLimit", message="too often"
@@ -24,7 +26,7 @@ class Driver:
         self.asked = 0
         self.closed = 0
 
-    def verify_connectivity(self):
+    async def verify_connectivity(self):
         self.opened += 1
         if self.error is not None:
             raise self.error
@@ -32,12 +34,22 @@ class Driver:
     def session(self):
         return contextlib.nullcontext(self)
 
-    def run(self, *_):
+    async def run(self, *_):
         self.asked += 1
-        return []
+        return Nothing()
 
-    def close(self):
+    async def close(self):
         self.closed += 1
+
+
+class Nothing:
+    """A result without records."""
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        raise StopAsyncIteration
 
 
 @pytest.fixture
@@ -50,17 +62,14 @@ def now(monkeypatch):
 
 @pytest.fixture
 def connected(monkeypatch):
-    """Make a connection to a stand-in."""
+    """Make a client whose drivers are stand-ins, one after the other."""
 
-    def make(driver, address=lambda: Address("bolt://x"), refusals=None):
-        monkeypatch.setattr(bolt, "_connect", lambda *_: driver)
-        return BoltConnection(address, refusals)
+    def make(*drivers, address=lambda: Address("bolt://x")):
+        following = itertools.chain(drivers, itertools.repeat(drivers[-1]))
+        monkeypatch.setattr(bolt, "_driver", lambda *_: next(following))
+        return BoltClient(address)
 
     return make
-
-
-def ask(connection):
-    return connection.run("RETURN 1", {}, 1.0)
 
 
 @awaited
@@ -72,12 +81,13 @@ async def test_without_a_known_neo4j_it_is_unavailable():
         await client.run("RETURN 1")
 
     assert (caught.value.code, caught.value.retryable) == ("SC-605", True)
-    client.stop()
+    await client.stop()
 
 
-def test_one_that_was_never_used_stops():
+@awaited
+async def test_one_that_was_never_used_stops():
     """There is nothing to close."""
-    BoltClient(lambda: None).stop()
+    await BoltClient(lambda: None).stop()
 
 
 @pytest.mark.parametrize(
@@ -85,131 +95,153 @@ def test_one_that_was_never_used_stops():
     [(AuthError("no"), bolt.REFUSED_SECONDS), (LOCKED_OUT, 6.0)],
     ids=["refused", "locked out"],
 )
-def test_a_refused_password_is_tried_seldom(connected, now, error, seconds):
+@awaited
+async def test_a_refused_password_is_tried_seldom(connected, now, error, seconds):
     """More often would lock the user out of Neo4j; and once it is right, it is used.
 
     Somebody else's wrong passwords have Neo4j refuse the right one for 5 s, not for a minute.
     """
     driver = Driver(error)
-    connection = connected(driver)
+    client = connected(driver)
     for asked in (1, 2):
         for _ in range(3):
             with pytest.raises(Neo4jUnavailable, match="refused") as caught:
-                ask(connection)
+                await client.run("RETURN 1")
             assert caught.value.retryable
         assert driver.opened == asked
         now[0] += seconds
 
     driver.error = None
 
-    assert [ask(connection) for _ in range(3)] == [[]] * 3
+    assert [await client.run("RETURN 1") for _ in range(3)] == [[]] * 3
 
 
-def test_another_password_is_tried_at_once(connected, now):
+@awaited
+async def test_statements_at_once_try_a_password_once(connected, now):
+    """Four wrong passwords at a time would lock the user out of Neo4j at once."""
+    driver = Driver(AuthError("no"))
+    client = connected(driver)
+
+    found = await asyncio.gather(
+        *(client.run("RETURN 1") for _ in range(8)), return_exceptions=True
+    )
+
+    assert {type(each) for each in found} == {Neo4jUnavailable}
+    assert driver.opened == 1
+
+
+@awaited
+async def test_another_password_is_tried_at_once(connected, now):
     """What was refused is the address with its password."""
     driver, passwords = Driver(AuthError("no")), iter(["old", "old", "new"])
-    connection = connected(driver, lambda: Address("bolt://x", ("neo4j", next(passwords))))
+    client = connected(driver, address=lambda: Address("bolt://x", ("neo4j", next(passwords))))
     for _ in range(2):
         with pytest.raises(Neo4jUnavailable):
-            ask(connection)
+            await client.run("RETURN 1")
     driver.error = None
 
-    assert ask(connection) == []
+    assert await client.run("RETURN 1") == []
     assert driver.opened == 2
 
 
-def test_an_older_connection_does_not_prove_a_password(connected, now, monkeypatch):
+@awaited
+async def test_an_older_connection_goes_on_and_proves_no_password(connected, now, monkeypatch):
     """Neo4j lets it go on with a password that it would refuse by now."""
-    refusals, older = Refusals(), Driver()
-    going_on = connected(older, refusals=refusals)
-    ask(going_on)
-    refused = Driver(AuthError("no"))
-    opening = connected(refused, refusals=refusals)
+    driver, begun, go_on = Driver(), asyncio.Event(), asyncio.Event()
+    client = connected(driver)
 
-    def meanwhile(*_):
-        with pytest.raises(Neo4jUnavailable):
-            ask(opening)
-        return []
+    async def wait(*_):
+        begun.set()
+        await go_on.wait()
+        return Nothing()
 
-    monkeypatch.setattr(older, "run", meanwhile)
-    assert ask(going_on) == []
+    monkeypatch.setattr(driver, "run", wait)
+    going_on = asyncio.create_task(client.run("RETURN 1"))
+    await begun.wait()
+
+    async def refuse(*_):
+        raise AuthError("no")
+
+    monkeypatch.setattr(driver, "run", refuse)
     with pytest.raises(Neo4jUnavailable, match="refused"):
-        ask(opening)
+        await client.run("RETURN 1")
+    assert driver.closed == 0
+    go_on.set()
+    assert await going_on == []
 
-    assert refused.opened == 1
+    with pytest.raises(Neo4jUnavailable, match="refused"):
+        await client.run("RETURN 1")
+    assert (driver.opened, driver.closed) == (1, 1)
 
 
-def test_a_try_of_a_refused_password_is_made_by_a_new_connection(connected, now):
-    """An older one would tell nothing of the password, and others would wait on."""
-    refusals, older = Refusals(), Driver()
-    going_on = connected(older, refusals=refusals)
-    ask(going_on)
-    refusals.note(Address("bolt://x"))
+@awaited
+async def test_a_refused_password_is_tried_again_on_a_new_connection(connected, now, monkeypatch):
+    """An older connection would say nothing about the password."""
+    older, newer = Driver(), Driver()
+    client = connected(older, newer)
+    await client.run("RETURN 1")
+
+    async def refuse(*_):
+        raise AuthError("no")
+
+    monkeypatch.setattr(older, "run", refuse)
+    with pytest.raises(Neo4jUnavailable):
+        await client.run("RETURN 1")
     now[0] += bolt.REFUSED_SECONDS
 
-    assert [ask(going_on) for _ in range(2)] == [[]] * 2
-    assert (older.opened, older.closed) == (2, 1)
+    assert [await client.run("RETURN 1") for _ in range(2)] == [[]] * 2
+    assert (newer.opened, newer.asked, older.closed) == (1, 2, 1)
 
 
-def test_a_connection_that_rested_is_tried_first(connected, now):
-    """Neo4j may have been restarted; one in steady use is not asked twice each time."""
+@awaited
+async def test_a_client_that_was_stopped_opens_nothing(connected):
+    """A statement after the stop fails, and its driver is closed."""
     driver = Driver()
-    connection = connected(driver)
-    for _ in range(3):
-        ask(connection)
-    assert driver.opened == 1
-    now[0] += bolt.IDLE_SECONDS + 1
-
-    ask(connection)
-
-    assert (driver.opened, driver.asked) == (2, 4)
-
-
-def test_a_connection_that_was_closed_opens_nothing(connected):
-    """Such as one whose address is found only after its statement was cancelled."""
-    driver = Driver()
-    connection = connected(driver)
-    connection.close()
+    client = connected(driver)
+    await client.stop()
 
     with pytest.raises(Neo4jUnavailable, match="was closed"):
-        ask(connection)
+        await client.run("RETURN 1")
 
     assert (driver.asked, driver.closed) == (0, 1)
 
 
-def test_a_connection_that_is_closed_while_it_opens_runs_nothing(connected, monkeypatch):
-    """Whoever opens it closes it: from outside nothing is to be seen yet that could be closed."""
+@awaited
+async def test_a_client_that_is_stopped_while_it_connects_runs_nothing(connected, monkeypatch):
+    """The driver is not known to `stop` yet, so the statement that opens it closes it."""
     driver = Driver()
-    connection = connected(driver)
-    monkeypatch.setattr(driver, "verify_connectivity", connection.close)
+    client = connected(driver)
+    monkeypatch.setattr(driver, "verify_connectivity", client.stop)
 
     with pytest.raises(Neo4jUnavailable, match="was closed"):
-        ask(connection)
+        await client.run("RETURN 1")
 
     assert (driver.asked, driver.closed) == (0, 1)
 
 
 @pytest.mark.parametrize("error", [ValueError("port"), ModuleNotFoundError("scheme")], ids=repr)
-def test_an_address_that_cannot_be_used_is_told(monkeypatch, error):
+@awaited
+async def test_an_address_that_cannot_be_used_is_told(monkeypatch, error):
     """Whatever the driver raises, it is `Neo4jUnavailable`, which trying again does not help."""
 
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("neo4j.GraphDatabase.driver", fail)
+    monkeypatch.setattr("neo4j.AsyncGraphDatabase.driver", fail)
     with pytest.raises(Neo4jUnavailable, match="cannot be used") as caught:
-        ask(BoltConnection(lambda: Address("bolt://x")))
+        await BoltClient(lambda: Address("bolt://x")).run("RETURN 1")
 
     assert not caught.value.retryable
 
 
-def test_an_address_that_cannot_be_read_may_be_read_later():
+@awaited
+async def test_an_address_that_cannot_be_read_may_be_read_later():
     """Such as one in a file, while too many are open."""
 
     def find():
         raise OSError
 
     with pytest.raises(Neo4jUnavailable, match="cannot be read") as caught:
-        ask(BoltConnection(find))
+        await BoltClient(find).run("RETURN 1")
 
     assert caught.value.retryable

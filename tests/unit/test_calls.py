@@ -1,10 +1,13 @@
 """What a call is made of: its context, its results, shared objects, and its place in dispatch."""
 
 import asyncio
+import contextlib
 import contextvars
+import gc
 import json
 import math
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
@@ -12,23 +15,29 @@ from fractions import Fraction
 import pytest
 from fix_waiting import wait_until
 
-from sidecypher import Context, Row, envelope, procedure
-from sidecypher.decorators import describe
-from sidecypher.dispatch import Dispatcher, Session
+from sidecypher import Context, Row, procedure
+from sidecypher.calls.dispatcher import Dispatcher, Session
+from sidecypher.calls.executors.loop import EventLoop
 from sidecypher.errors import (
     CallCancelled,
+    CallError,
     ContextExpired,
     CypherError,
     DeadlineExceeded,
     ProtocolError,
 )
-from sidecypher.executors import EventLoop
-from sidecypher.interrupts import CallInterrupted
-from sidecypher.registry import Registry
-from sidecypher.resources import Resources
-from sidecypher.state import CallState
-from sidecypher.telemetry import Telemetry
-from sidecypher.types import Deadline, Limits
+from sidecypher.host.limits import Limits
+from sidecypher.protocol import envelope
+from sidecypher.protocol.deadline import Deadline
+from sidecypher.protocol.envelope import RunReply, RunRequest
+from sidecypher.sdk.call import Call
+from sidecypher.sdk.decorators import describe
+from sidecypher.sdk.interruption import CallInterrupted
+from sidecypher.sdk.registry import Registry
+from sidecypher.sdk.resources import Resources
+from sidecypher.telemetry.calls import Telemetry
+from sidecypher.testing import ProcedureEnvironment
+from sidecypher.transport._messages import Messages
 
 
 class Text(Row):
@@ -55,10 +64,10 @@ def dispatcher(loop):
 @pytest.fixture
 def ask(dispatcher):
     """Send one message over a connection that has said hello."""
-    session = Session(lambda method, request: request)
+    session, messages = Session(lambda method, request: request), Messages(dispatcher)
 
     def ask(method, **message):
-        return json.loads(dispatcher.handle(method, json.dumps(message).encode(), session))
+        return json.loads(messages.answer(method, json.dumps(message).encode(), session))
 
     ask("hello", v=envelope.VERSION, jvm="jvm", role="call", catalogue="")
     return ask
@@ -74,16 +83,16 @@ def call(dispatcher, **changes):
 
 @pytest.mark.parametrize("wrong", [object(), "three quarters", [3]])
 def test_progress_is_told_in_numbers(wrong):
-    """What is no number is refused where it is told, and leaves what was told before."""
-    state = CallState("1", "kg.echo", "graph", "ann")
-    state.progress(Fraction(1, 2), Decimal(3))
+    """What is not a number is refused where it is told, and leaves what was told before."""
+    shared = Call("1", "kg.echo", "graph", "ann")
+    shared.progress(Fraction(1, 2), Decimal(3))
 
     for told in ((wrong, None), (1, wrong)):
         with pytest.raises((TypeError, ValueError)):
-            state.progress(*told)
+            shared.progress(*told)
 
-    assert (state.done, state.total) == (0.5, 3.0)
-    assert {type(state.done), type(state.total)} == {float}
+    assert (shared.done, shared.total) == (0.5, 3.0)
+    assert {type(shared.done), type(shared.total)} == {float}
 
 
 # Dispatch
@@ -122,9 +131,9 @@ def test_a_procedure_of_another_signature_is_not_called(dispatcher, ask):
 
 def test_a_method_that_does_not_exist_is_a_protocol_error(dispatcher):
     """Methods are those of the protocol, never attributes of an object."""
-    for method in ("handle", "_call", "__init__", "refuse_new", ""):
+    for method in ("answer", "_call", "__init__", "refuse_new", ""):
         with pytest.raises(ProtocolError, match="does not exist"):
-            dispatcher.handle(method, b"{}", Session(lambda method, request: request))
+            Messages(dispatcher).answer(method, b"{}", Session(lambda method, request: request))
 
 
 def test_the_end_of_a_calling_connection_ends_nothing(dispatcher):
@@ -134,69 +143,104 @@ def test_the_end_of_a_calling_connection_ends_nothing(dispatcher):
     assert dispatcher.open_calls == 0
 
 
+def spelled(value: str) -> Iterator[Text]:
+    for letter in value:
+        yield Text(value=letter)
+
+
+def failing(ctx: Context, value: str) -> Text:
+    raise ValueError(value)
+
+
+async def waiting(ctx: Context, value: str) -> Text:
+    await asyncio.sleep(0)
+    return Text(value=value)
+
+
+def open_calls(name: str) -> list[Call]:
+    found = [each for each in gc.get_objects() if isinstance(each, Call)]
+    return [each for each in found if each.name == name]
+
+
+@pytest.mark.parametrize("body", [echo, spelled, failing, waiting])
+def test_a_call_that_is_over_waits_for_no_garbage_collector(body):
+    """Its arguments and rows, of up to 16 MiB, are freed at its end: nothing refers in a circle."""
+    gc.collect()
+    gc.disable()
+    try:
+        with ProcedureEnvironment(procedure("kg.body")(body)) as environment:
+            with contextlib.suppress(CallError):
+                environment.call("kg.body", "a" * 100)
+
+            wait_until(lambda: not open_calls("kg.body"))
+    finally:
+        gc.enable()
+
+
 # The state of a call
 
 
 @pytest.fixture
-def state():
-    made = CallState("1", "kg.echo", "graph", "ann")
-    made.serve(lambda method, request: request + method.encode(), Deadline.after(60.0))
+def shared():
+    made = Call("1", "kg.echo", "graph", "ann")
+    made.serve(lambda method, request: RunReply([method]), Deadline.after(60.0))
     return made
 
 
-def test_a_call_with_time_left_goes_on(state):
+def test_a_call_with_time_left_goes_on(shared):
     """`check` says nothing while somebody waits."""
-    state.check()
+    shared.check()
 
-    assert not state.stopped
+    assert not shared.is_cancelled
 
 
-def test_a_call_without_time_is_told(state):
+def test_a_call_without_time_is_told(shared):
     """`check` raises once the deadline has passed."""
-    state.serve(lambda method, request: request, Deadline.after(0.0))
+    shared.serve(lambda method, request: request, Deadline.after(0.0))
 
     with pytest.raises(DeadlineExceeded, match=r"`kg\.echo` did not answer within its time"):
-        state.check()
+        shared.check()
 
 
-def test_the_first_reason_to_stop_is_kept(state):
+def test_the_first_reason_to_stop_is_kept(shared):
     """A call that is cancelled twice tells why it was cancelled first."""
     first, second = CallCancelled("first"), DeadlineExceeded("second")
-    state.stop(first)
-    state.stop(second)
+    shared.cancel(first)
+    shared.cancel(second)
 
     with pytest.raises(CallCancelled, match="first"):
-        state.check()
-    assert state.stopped
+        shared.check()
+    assert shared.is_cancelled
 
 
-def test_a_failed_statement_dooms_what_follows(state):
+def test_a_failed_statement_dooms_what_follows(shared):
     """After a failed statement `check` raises its error."""
-    state.failure = CypherError("Invalid input", neo4j_code="Neo.ClientError")
+    shared.failure = CypherError("Invalid input", neo4j_code="Neo.ClientError")
 
     with pytest.raises(CypherError, match="Invalid input"):
-        state.check()
+        shared.check()
 
 
-def test_callbacks_go_through_the_serving_thread_only(state):
+def test_callbacks_go_through_the_serving_thread_only(shared):
     """The thread that serves may call back; another one, or none, may not."""
     refused = []
 
     def elsewhere():
         try:
-            state.call_back("run", b"{}")
+            shared.call_back("run", RunRequest("1", 1, "RETURN 1", {}))
         except ContextExpired as error:
             refused.append(error.code)
 
-    assert state.call_back("run", b"{}") == b"{}run"
+    request = RunRequest("1", 1, "RETURN 1", {})
+    assert shared.call_back("run", request) == RunReply(["run"])
     thread = threading.Thread(target=elsewhere)
     thread.start()
     thread.join(10)
     assert refused == ["SC-208"]
-    state.rest()
-    assert not state.served
+    shared.rest()
+    assert not shared.is_served
     with pytest.raises(ContextExpired):
-        state.call_back("run", b"{}")
+        shared.call_back("run", request)
 
 
 # Shared objects

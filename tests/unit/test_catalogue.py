@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecypher.catalogue import (
+from sidecypher.errors import DuplicateProcedure, SidecypherError
+from sidecypher.protocol.catalogue import (
     Catalogue,
     CatalogueError,
     ColumnEntry,
@@ -16,7 +17,6 @@ from sidecypher.catalogue import (
     ProcedureEntry,
     signature_of,
 )
-from sidecypher.errors import DuplicateProcedure, SidecypherError
 
 
 def entry(name: str = "kg.score", **changes: object) -> ProcedureEntry:
@@ -210,12 +210,12 @@ def test_changed_json_is_refused(old: str, new: str) -> None:
 
 @given(st.binary() | st.text(st.characters(codec=None)))
 def test_any_other_text_is_refused(text: bytes | str) -> None:
-    """Whatever is no catalogue gives a named error, never another exception."""
+    """Whatever is not a catalogue gives a named error, never another exception."""
     with pytest.raises(SidecypherError):
         Catalogue.from_json(text)
 
 
 def test_half_a_surrogate_pair_is_refused() -> None:
-    """A text that is no Unicode text cannot enter a catalogue."""
+    """A text that is not Unicode text cannot enter a catalogue."""
     with pytest.raises(CatalogueError, match="surrogate"):
         Catalogue.build([entry(description="\ud800")])

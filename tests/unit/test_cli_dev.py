@@ -3,11 +3,12 @@
 import pytest
 from fix_modules import good, write
 
-from sidecypher.cli import demo, dev
+from sidecypher.cli import dev
+from sidecypher.cli.demo import command as demo
 from sidecypher.cli.demo.source import Source
 from sidecypher.errors import ReloadFailed
-from sidecypher.runtime import ServerFailed
-from sidecypher.settings import load_settings
+from sidecypher.host.settings import load_settings
+from sidecypher.runtime.errors import ServerFailed
 
 OFFERED = "Neo4j offers what has changed."
 CHANGE = {"name": "kg.word", "state": "signature changed", "detail": "", "module": "word.py"}

@@ -13,7 +13,7 @@ from fix_waiting import wait_until
 
 from sidecypher.cli import init
 from sidecypher.cli.init import FILES
-from sidecypher.settings import load_settings
+from sidecypher.host.settings import load_settings
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_without_pytest_it_says_what_to_install(clean_environment, tmp_path):
         "find = importlib.util.find_spec\n"
         "importlib.util.find_spec = lambda name: None if name == 'pytest' else find(name)\n"
         "sys.argv = ['sidecypher', 'test']\n"
-        "from sidecypher.cli import main\n"
+        "from sidecypher.cli.main import main\n"
         "main()\n"
     )
     done = subprocess.run(
@@ -215,7 +215,7 @@ def test_an_empty_folder_becomes_the_project(run, folder):
     "name",
     [
         *("", "People", "my-project", "my_project", "../up", "a/b", "class", "db", "tests"),
-        *("github", "1st", "é", "x" * 41, "native"),
+        *("github", "rules", "runs", "sidecypher", "1st", "é", "x" * 41, "native"),
         *("neo4j", "json", "calendar", "email", "queue", "pytest"),
     ],
 )

@@ -11,12 +11,11 @@ import pytest
 from sidecypher.cli import lifecycle, sidecars
 from sidecypher.cli.reload import reload_all
 from sidecypher.cli.sidecars import is_live, is_ready, run_folder_of
-from sidecypher.credentials import load_credentials
 from sidecypher.errors import ReloadFailed
-from sidecypher.rendezvous import Announcement, Membership
-from sidecypher.runtime import ProcessState, State
-from sidecypher.runtime.process.state import write_state
-from sidecypher.settings import load_settings
+from sidecypher.host.credentials import load_credentials
+from sidecypher.host.rendezvous import Announcement, Membership
+from sidecypher.host.settings import load_settings
+from sidecypher.runtime.process.state import ProcessState, State, write_state
 
 # Nothing listens on port 1.
 SIDECAR = Announcement("5f0c", os.getpid(), "127.0.0.1", 1, 1, 3, {})

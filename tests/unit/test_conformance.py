@@ -9,11 +9,12 @@ import pytest
 from conformance.cases import REFUSED_PYTHON, REFUSED_WIRE, VALUES, same, type_named
 
 from sidecypher import Row
-from sidecypher.codec import TAGS, decoder, encoder
-from sidecypher.decorators import describe
 from sidecypher.errors import ArgumentError, RowError, ValueTypeError
-from sidecypher.registry import Procedure
-from sidecypher.types import CypherType
+from sidecypher.sdk.decorators import describe
+from sidecypher.sdk.registry import Procedure
+from sidecypher.values.coders import decoder, encoder
+from sidecypher.values.cypher import CypherType
+from sidecypher.values.kinds import TAGS
 
 ANY = type_named("ANY")
 
@@ -46,7 +47,7 @@ def test_a_value_is_read_as_the_file_says(case):
 
 @pytest.mark.parametrize("case", REFUSED_WIRE, ids=str)
 def test_wrong_json_is_refused(case):
-    """JSON that is no value of its type is refused, and none of it is told."""
+    """JSON that is not a value of its type is refused, and none of it is told."""
     with pytest.raises(ValueTypeError) as caught:
         decoder(case.kind)(as_json(case.wire))
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from sidecypher import credentials
-from sidecypher.credentials import load_credentials, run_folder_lock, write_private
 from sidecypher.errors import RunFolderError
+from sidecypher.host import credentials
+from sidecypher.host.credentials import load_credentials, run_folder_lock, write_private
 
 
 def mode(path):

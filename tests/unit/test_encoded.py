@@ -10,8 +10,8 @@ import pytest
 from conformance.cases import VALUES, same
 
 from sidecypher import EncodedRow, ProcedureError, Row, procedure
-from sidecypher.decorators import describe
 from sidecypher.errors import RowError
+from sidecypher.sdk.decorators import describe
 from sidecypher.testing import ProcedureEnvironment
 
 
@@ -72,7 +72,7 @@ def test_a_value_of_another_type_is_refused_when_it_is_made():
 
 
 def test_a_value_that_holds_itself_is_refused_when_it_is_made():
-    """A list in itself is no value, however it is given."""
+    """A list in itself is not a value, however it is given."""
     endless: list[Any] = []
     endless.append(endless)
 

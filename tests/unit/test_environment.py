@@ -2,10 +2,10 @@
 
 import pytest
 
-from sidecypher.settings import Settings, load_settings
+from sidecypher.host.settings import Settings, load_settings
 from sidecypher_procedures.github.settings import GithubSettings
-from sidecypher_procedures.rules.client import ClientSettings
-from sidecypher_procedures.rules.settings import RulesSettings
+from sidecypher_procedures.rules.client.model import ClientSettings
+from sidecypher_procedures.rules.procedures import RulesSettings
 from sidecypher_procedures.runs.settings import RunsSettings
 
 VARIABLES = [
@@ -33,7 +33,7 @@ def test_the_settings_of_the_sidecar_itself_leave_them_alone(settings):
 
 @pytest.mark.parametrize("settings", NAMESPACES)
 def test_a_misspelt_variable_is_refused_with_the_known_ones(settings, monkeypatch):
-    """A variable with the prefix that is no setting is named, with what could have been meant."""
+    """A variable with the prefix that is not a setting is named, with the nearest setting."""
     prefix = settings.model_config["env_prefix"]
     monkeypatch.setenv(f"{prefix}MISSPELT", "a secret")
 

@@ -4,20 +4,23 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 import sidecypher
-from sidecypher import errors
+from sidecypher import errors, testing
 from sidecypher.errors import SidecypherError
 
 
 def test_the_public_names_are_sorted_and_complete():
-    """`__all__` is sorted, and names just what type checkers see the package import."""
+    """`__all__` is sorted, and names what type checkers see in the stub, from the same modules."""
+    stub = Path(sidecypher.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
     seen = {
-        alias.name: statement.module
-        for statement in ast.walk(ast.parse(inspect.getsource(sidecypher)))
-        if isinstance(statement, ast.ImportFrom) and statement.module.startswith("sidecypher.")
+        alias.asname: statement.module
+        for statement in ast.parse(stub).body
         for alias in statement.names
     }
 
@@ -113,3 +116,31 @@ def test_a_failed_statement_keeps_neo4js_code():
 
     assert error.neo4j_code == "Neo.ClientError.Statement.SyntaxError"
     assert error.details == {"neo4jCode": "Neo.ClientError.Statement.SyntaxError"}
+
+
+def test_the_pytest_plugin_imports_nothing_heavy():
+    """A pytest that uses no fixture of the plugin imports nothing for it but its two packages."""
+    program = """
+import sys
+from pathlib import Path
+
+import pytest
+
+before = set(sys.modules)
+import sidecypher.testing.pytest_plugin
+
+print(*sorted(set(sys.modules) - before))
+"""
+    imported = subprocess.run(
+        [sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True
+    ).stdout.split()
+
+    assert imported == ["sidecypher", "sidecypher.testing", "sidecypher.testing.pytest_plugin"]
+
+
+def test_testing_offers_what_it_names():
+    """Each name of `sidecypher.testing` is imported when first asked for, and no other is there."""
+    for name in testing.__all__:
+        assert getattr(testing, name).__name__ == name
+    with pytest.raises(AttributeError, match="has no attribute 'Environment'"):
+        testing.Environment  # noqa: B018

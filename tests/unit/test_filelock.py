@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from sidecypher.filelock import file_lock, is_locked
+from sidecypher.host.locks import file_lock, is_locked
 
 
 def test_a_lock_is_seen_while_it_is_held(tmp_path):

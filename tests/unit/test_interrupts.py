@@ -6,15 +6,15 @@ import time
 
 import pytest
 
-from sidecypher import interrupts
-from sidecypher.interrupts import CallInterrupted, Door
+from sidecypher.sdk import interruption
+from sidecypher.sdk.interruption import CallInterrupted, InterruptibleSection
 
 
 class Victim:
-    """A thread that goes in and out of a door, and tells what reached it."""
+    """A thread that enters and leaves a section, and notes what reached it."""
 
     def __init__(self, body):
-        self.door = Door()
+        self.section = InterruptibleSection()
         self.inside = threading.Event()
         self.outcomes = []
         self._body = body
@@ -22,7 +22,7 @@ class Victim:
 
     def _run(self):
         try:
-            self.outcomes.append(self.door.call(self._body, self))
+            self.outcomes.append(self.section.call(self._body, self))
         except CallInterrupted:
             self.outcomes.append("interrupted")
 
@@ -45,7 +45,7 @@ def spin(victim):
 def test_a_loop_without_end_ends():
     """A body that only computes is stopped."""
     with Victim(spin) as victim:
-        assert victim.door.interrupt()
+        assert victim.section.interrupt()
 
     assert victim.outcomes == ["interrupted"]
 
@@ -62,8 +62,8 @@ def test_a_body_is_interrupted_once():
 
     again = threading.Event()
     with Victim(body) as victim:
-        assert victim.door.interrupt()
-        assert not victim.door.interrupt()
+        assert victim.section.interrupt()
+        assert not victim.section.interrupt()
         again.set()
 
     assert victim.outcomes == ["cleaned up", "interrupted"]
@@ -80,7 +80,7 @@ def test_except_exception_does_not_stop_it():
                 continue
 
     with Victim(body) as victim:
-        victim.door.interrupt()
+        victim.section.interrupt()
 
     assert victim.outcomes == ["interrupted"]
 
@@ -95,27 +95,27 @@ def test_a_swallowed_interrupt_still_ends_the_call():
             return "as if nothing had happened"
 
     with Victim(body) as victim:
-        victim.door.interrupt()
+        victim.section.interrupt()
 
     assert victim.outcomes == ["interrupted"]
 
 
 def test_nobody_inside_is_not_interrupted():
-    """Before and after a body, and while its door is shut, there is nobody to interrupt."""
-    door = Door()
-    assert not door.interrupt()
+    """Before and after a body, and while it is shielded, an interrupt does nothing."""
+    section = InterruptibleSection()
+    assert not section.interrupt()
 
     def body():
-        door.shut()
-        assert not door.interrupt()
-        door.open()
+        section.leave()
+        assert not section.interrupt()
+        section.enter()
         return "done"
 
-    assert door.call(body) == "done"
-    assert not door.interrupt()
+    assert section.call(body) == "done"
+    assert not section.interrupt()
 
 
-def test_who_is_inside_cannot_shut_a_door_after_an_interrupt():
+def test_a_thread_cannot_leave_its_section_after_an_interrupt():
     """The sidecar's own code within a body does not begin once an interrupt is on its way."""
     shut = []
 
@@ -126,24 +126,24 @@ def test_who_is_inside_cannot_shut_a_door_after_an_interrupt():
                 time.sleep(0.001)
         except CallInterrupted:
             with pytest.raises(CallInterrupted):
-                victim.door.shut()
+                victim.section.leave()
             shut.append("refused")
             raise
 
     with Victim(body) as victim:
-        victim.door.interrupt()
+        victim.section.interrupt()
 
     assert shut == ["refused"]
 
 
 def test_what_a_body_raises_is_raised():
-    """Without an interrupt the door changes nothing."""
+    """Without an interrupt the section changes nothing."""
 
     def body():
         raise ValueError("own")
 
     with pytest.raises(ValueError, match="own"):
-        Door().call(body)
+        InterruptibleSection().call(body)
 
 
 def count(to):
@@ -156,7 +156,7 @@ def count(to):
 def test_an_interrupt_on_its_way_is_waited_for(monkeypatch):
     """A body that ends between the decision to interrupt and its exception ends interrupted."""
     decided, let_go = threading.Event(), threading.Event()
-    raise_in = interrupts._raise_in
+    raise_in = interruption._raise_in
 
     def slowly(thread, kind):
         if kind is not None:
@@ -164,7 +164,7 @@ def test_an_interrupt_on_its_way_is_waited_for(monkeypatch):
             let_go.wait(10)
         raise_in(thread, kind)
 
-    monkeypatch.setattr(interrupts, "_raise_in", slowly)
+    monkeypatch.setattr(interruption, "_raise_in", slowly)
     ended = threading.Event()
 
     def body(victim):
@@ -174,7 +174,7 @@ def test_an_interrupt_on_its_way_is_waited_for(monkeypatch):
         return "result"
 
     with Victim(body) as victim:
-        other = threading.Thread(target=victim.door.interrupt)
+        other = threading.Thread(target=victim.section.interrupt)
         other.start()
         assert ended.wait(10)
         assert victim.outcomes == []
@@ -201,16 +201,16 @@ def fast_switching():
 )
 def test_ten_thousand_interrupts_leave_no_body(body, rounds, monkeypatch):
     """However close to the end of a body an interrupt comes, nothing of it reaches our code."""
-    raise_in = interrupts._raise_in
+    raise_in = interruption._raise_in
 
     def slowly(thread, kind):
         # The moment between the decision and its exception is the one that matters.
         time.sleep(0)
         raise_in(thread, kind)
 
-    monkeypatch.setattr(interrupts, "_raise_in", slowly)
+    monkeypatch.setattr(interruption, "_raise_in", slowly)
     seen = {"result": 0, "interrupted": 0, "leaked": 0}
-    current = [Door()]
+    current = [InterruptibleSection()]
     over = threading.Event()
 
     def interrupt():
@@ -220,9 +220,9 @@ def test_ten_thousand_interrupts_leave_no_body(body, rounds, monkeypatch):
     def serve():
         for _ in range(rounds):
             try:
-                door = current[0] = Door()
+                section = current[0] = InterruptibleSection()
                 try:
-                    door.call(body)
+                    section.call(body)
                     seen["result"] += 1
                 except CallInterrupted:
                     seen["interrupted"] += 1

@@ -10,14 +10,15 @@ import pytest
 from fix_modules import good, write
 from fix_waiting import wait_until
 
-from sidecypher.dispatch import Dispatcher
-from sidecypher.executors import EventLoop, Page
-from sidecypher.introspection import Inspector
-from sidecypher.loading import load
-from sidecypher.resources import Resources
-from sidecypher.telemetry import Telemetry, configure_logging
+from sidecypher.calls.dispatcher import Dispatcher
+from sidecypher.calls.executors._pages import Page
+from sidecypher.calls.executors.loop import EventLoop
+from sidecypher.host.limits import Limits
+from sidecypher.loading.loader import load
+from sidecypher.operations.control import Inspector
+from sidecypher.sdk.resources import Resources
+from sidecypher.telemetry.calls import Telemetry, configure_logging
 from sidecypher.transport.memory import Client, memory
-from sidecypher.types import Limits
 
 SLOW = """
 import threading
@@ -110,7 +111,7 @@ def stopped():
 @pytest.fixture
 def bench(tmp_path, stopped, monkeypatch):
     # The first page has 16 rows, however busy the machine is.
-    monkeypatch.setattr("sidecypher.dispatch.Page", partial(Page, flush_seconds=math.inf))
+    monkeypatch.setattr("sidecypher.calls.dispatcher.Page", partial(Page, flush_seconds=math.inf))
     write(tmp_path, "good.py", good("kg.good", "there"))
     write(tmp_path, "slow.py", SLOW.format(word="old"))
     write(tmp_path, "bad.py", "print('hello')\nbroken\n")
@@ -133,7 +134,7 @@ def test_what_a_reload_adds_while_others_tend_is_not_lost(bench):
     users.reload = lambda: later in bench.inspector._unused or bench.inspector._unused.append(later)
     bench.inspector._unused = [([str], users)]
 
-    bench.inspector.tend()
+    bench.inspector.run_housekeeping()
 
     assert bench.inspector._unused == [later]
 
@@ -145,9 +146,9 @@ def test_what_no_thread_could_stop_is_stopped_the_next_time(bench, monkeypatch):
     with monkeypatch.context() as full:
         full.setattr("threading.Thread.start", _no_room)
         with pytest.raises(RuntimeError):
-            bench.inspector.tend()
+            bench.inspector.run_housekeeping()
 
-    bench.inspector.tend()
+    bench.inspector.run_housekeeping()
 
     wait_until(lambda: dict not in bench.resources._made)
 
@@ -191,7 +192,7 @@ def test_health_tells_of_checks_and_of_shared_objects(bench):
 
     bench.write("slow.py", SLOW.format(word="sick"))
     bench.reload()
-    bench.inspector.tend()
+    bench.inspector.run_housekeeping()
     bench.call("kg.slow")
     sick = {row["check"]: row["problem"] for row in bench.call("sidecypher.health")}
 
@@ -238,11 +239,11 @@ def test_shared_objects_of_replaced_classes_are_stopped_when_nobody_uses_them(be
     bench.write("slow.py", SLOW.format(word="new"))
     bench.reload()
 
-    bench.inspector.tend()
+    bench.inspector.run_housekeeping()
     assert stopped == []
 
     list(stream)
-    bench.inspector.tend()
+    bench.inspector.run_housekeeping()
     wait_until(lambda: stopped == ["old"])
     assert [row["value"] for row in bench.call("kg.slow")] == ["new"] * 18
 
@@ -256,7 +257,7 @@ def test_an_object_that_takes_long_to_end_holds_up_nobody(bench, stopped):
     bench.write("slow.py", SLOW.format(word="new"))
     bench.reload()
 
-    bench.inspector.tend()
+    bench.inspector.run_housekeeping()
     assert stopped == []
 
     drained.set()
@@ -272,7 +273,7 @@ def test_shared_objects_of_code_that_stays_are_not_stopped(bench, stopped):
     bench.write("slow.py", "broken(\n")
     bench.reload()
 
-    bench.inspector.tend()
+    bench.inspector.run_housekeeping()
 
     assert stopped == []
     assert [row["value"] for row in bench.call("kg.slow")] == ["old"] * 18

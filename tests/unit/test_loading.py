@@ -6,7 +6,7 @@ import sys
 import pytest
 from fix_modules import answer, good, names, write
 
-from sidecypher.loading import load
+from sidecypher.loading.loader import load
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_a_webhook_that_is_offered_by_nobody_is_told_too(folder):
     write(
         folder,
         "own.py",
-        "from sidecypher.webhooks import WebhookAnswer, WebhookRequest, webhook\n"
+        "from sidecypher import WebhookAnswer, WebhookRequest, webhook\n"
         "def make():\n"
         "    @webhook('/webhooks/lost')\n"
         "    async def body(request: WebhookRequest) -> WebhookAnswer: ...\n"
@@ -245,7 +245,7 @@ def test_a_package_is_loaded_with_its_submodules(folder):
 
 
 def test_private_and_other_files_are_left_alone(folder):
-    """Files that begin with `_` or `.`, and those that are no Python, are not loaded."""
+    """Files that begin with `_` or `.`, and those that are not Python, are not loaded."""
     for name in ("_private.py", ".hidden.py", "notes.txt", "__init__.py"):
         (folder / name).write_text("raise RuntimeError('was loaded')\n")
 

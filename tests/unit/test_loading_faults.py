@@ -11,7 +11,7 @@ import pytest
 from fix_modules import answer, good, names, write
 from fix_waiting import wait_until
 
-from sidecypher.loading import IMPORT_SECONDS, load
+from sidecypher.loading.loader import IMPORT_SECONDS, load
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def test_ctrl_c_ends_the_loading(folder):
     program = f"""
 import os, signal, sys, threading
 from pathlib import Path
-from sidecypher.loading import load
+from sidecypher.loading.loader import load
 
 load([Path({str(folder)!r})])
 """

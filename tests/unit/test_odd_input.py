@@ -7,11 +7,9 @@ import typing
 
 import pytest
 
-from sidecypher import Description, Row, envelope, procedure
-from sidecypher.codec import decoder, encoder
-from sidecypher.credentials import load_credentials
-from sidecypher.decorators import describe
-from sidecypher.dispatch import Dispatcher, Session
+from sidecypher import Description, Row, procedure
+from sidecypher.calls.dispatcher import Dispatcher, Session
+from sidecypher.calls.executors.loop import EventLoop
 from sidecypher.errors import (
     ArgumentError,
     CallError,
@@ -21,15 +19,20 @@ from sidecypher.errors import (
     SignatureError,
     ValueTypeError,
 )
-from sidecypher.executors import EventLoop
-from sidecypher.loading import load
-from sidecypher.registry import Registry
-from sidecypher.resources import Resources
-from sidecypher.settings import load_settings
-from sidecypher.signature import read_signature
-from sidecypher.telemetry import Telemetry
+from sidecypher.host.credentials import load_credentials
+from sidecypher.host.limits import Limits
+from sidecypher.host.settings import load_settings
+from sidecypher.loading.loader import load
+from sidecypher.protocol import envelope
+from sidecypher.sdk.decorators import describe
+from sidecypher.sdk.registry import Registry
+from sidecypher.sdk.resources import Resources
+from sidecypher.sdk.signature.reader import read_signature
+from sidecypher.telemetry.calls import Telemetry
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher.types import CypherType, Limits
+from sidecypher.transport._messages import Messages
+from sidecypher.values.coders import decoder, encoder
+from sidecypher.values.cypher import CypherType
 
 
 class Number(Row):
@@ -83,7 +86,8 @@ def test_a_message_that_nests_too_deeply_is_answered(dispatcher):
     )
 
     with contextlib.suppress(SidecypherError):
-        assert b'"error"' in dispatcher.handle("call", request.encode(), Session(run, jvm="j"))
+        reply = Messages(dispatcher).answer("call", request.encode(), Session(run, jvm="j"))
+        assert b'"error"' in reply
 
 
 def run(_method, request):
@@ -115,7 +119,7 @@ def test_integers_outside_64_bits_are_not_read(kind, value):
 
 
 def test_a_time_that_no_clock_holds_is_a_protocol_error():
-    """Milliseconds beyond a day are no time a peer may send."""
+    """Milliseconds beyond a day are not time a peer may send."""
     with pytest.raises(SidecypherError):
         envelope.read(b'{"id":"1","remaining_ms":' + b"9" * 400 + b"}", envelope.PageRequest)
 
@@ -268,7 +272,7 @@ def test_invented_names_make_no_series_while_stopping(dispatcher):
         b'"remaining_ms":1,"mode":"","database":"","user":""}'
     )
 
-    dispatcher.handle("call", request, Session(run, jvm="j"))
+    Messages(dispatcher).answer("call", request, Session(run, jvm="j"))
 
     samples = [each.labels for family in telemetry.metrics.collect() for each in family.samples]
     assert "made.up" not in str(samples)
@@ -284,10 +288,7 @@ def test_a_single_large_row_needs_one_message():
     sent = []
     with ProcedureEnvironment(body) as environment:
         send = environment._client._send
-        environment._client._send = lambda method, payload: (
-            sent.append(method),
-            send(method, payload),
-        )[1]
+        environment._client._send = lambda request: (sent.append(request), send(request))[1]
         environment.call("kg.big")
 
-    assert sent == ["call"]
+    assert [request.name for request in sent] == ["kg.big"]

@@ -6,7 +6,6 @@ import pytest
 from rich.text import Text
 
 from sidecypher.cli import output
-from sidecypher.cli.logs.lines import read_line
 from sidecypher.errors import SidecypherError
 
 ATTACK = "red \x1b[31m title \x1b]52;c;eA==\x07 \x9b2J back\rspace\x08"
@@ -35,7 +34,6 @@ def printed(monkeypatch):
         lambda: output.show_table(ATTACK, [ATTACK], [[ATTACK, {"in": ATTACK}]]),
         lambda: output.show_error(SidecypherError(ATTACK, hint=ATTACK)),
         lambda: output.show_error(SidecypherError("it", details={"log_tail": [ATTACK, ATTACK]})),
-        lambda: output.results.print(read_line("neo4j", ATTACK, "").readable()),
         lambda: output.results.print(Text(ATTACK), soft_wrap=True),
     ],
 )

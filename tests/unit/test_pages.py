@@ -5,8 +5,8 @@ import math
 import pytest
 
 from sidecypher import Row, procedure
-from sidecypher.executors import Page
-from sidecypher.registry import MARK
+from sidecypher.calls.executors._pages import Page
+from sidecypher.sdk.registry import MARK
 
 
 class Number(Row):

@@ -6,8 +6,8 @@ import stat
 import pytest
 
 from sidecypher.cli import prepare
-from sidecypher.loading import load
-from sidecypher.settings import load_settings
+from sidecypher.host.settings import load_settings
+from sidecypher.loading.loader import load
 
 
 @pytest.fixture

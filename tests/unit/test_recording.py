@@ -1,23 +1,32 @@
 """A failing call can be recorded, and run again without Neo4j."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sidecypher import Context, ProcedureError, Row, envelope, function, procedure
-from sidecypher.dispatch import Session
-from sidecypher.envelope import CallRequest, Hello, PageRequest, RunReply, write
+from sidecypher import Context, ProcedureError, Row, function, procedure
+from sidecypher.calls.dispatcher import Session
+from sidecypher.calls.executors.loop import EventLoop
 from sidecypher.errors import CallError, RecordingError
-from sidecypher.executors import EventLoop
-from sidecypher.recording import Recording, RecordingDispatcher
-from sidecypher.registry import Kind, Registry, procedures_in
-from sidecypher.resources import Resources
-from sidecypher.telemetry import Telemetry
+from sidecypher.host.limits import Limits
+from sidecypher.operations.recording import Recording, RecordingDispatcher
+from sidecypher.protocol import envelope
+from sidecypher.protocol.envelope import (
+    CallRequest,
+    CursorRequest,
+    Hello,
+    PageReply,
+    PageRequest,
+    RunError,
+    RunReply,
+    RunRequest,
+)
+from sidecypher.sdk.registry import Kind, Registry, procedures_in
+from sidecypher.sdk.resources import Resources
+from sidecypher.telemetry.calls import Telemetry
 from sidecypher.testing import UnexpectedStatement, replay
-from sidecypher.types import Limits
 
 
 class Name(Row):
@@ -59,16 +68,15 @@ def mended_function(least: int) -> str:
 class Graph:
     """Answers a statement in two pages: a name, then none."""
 
-    def __call__(self, method: str, request: bytes) -> bytes:
+    def __call__(self, method: str, request: RunRequest | CursorRequest) -> RunReply:
         if method == "run":
-            return write(RunReply(["name"], [["Ann"]], more=True))
-        return write(RunReply(["name"], [[None]]))
+            return RunReply(["name"], [["Ann"]], more=True)
+        return RunReply(["name"], [[None]])
 
 
 class Fails:
-    def __call__(self, method: str, request: bytes) -> bytes:
-        error = {"code": "Neo.ClientError.Statement.SyntaxError", "message": "Invalid input"}
-        return json.dumps({"error": error}).encode()
+    def __call__(self, method: str, request: RunRequest | CursorRequest) -> RunReply:
+        return RunReply(error=RunError("Neo.ClientError.Statement.SyntaxError", "Invalid input"))
 
 
 @pytest.fixture
@@ -89,7 +97,7 @@ def record(tmp_path):
             folder=tmp_path / "recordings",
         )
         session = Session(answer)
-        dispatcher.handle("hello", write(Hello(envelope.VERSION, "jvm", "call", "")), session)
+        dispatcher.hello(Hello(envelope.VERSION, "jvm", "call", ""), session)
         found = dispatcher.registry.get("demo.names", kind)
         request = CallRequest(
             id=call_id,
@@ -102,9 +110,9 @@ def record(tmp_path):
             database="neo4j",
             user="ann",
         )
-        reply = dispatcher.handle("call", write(request), session)
-        while json.loads(reply).get("more"):
-            reply = dispatcher.handle("page", write(PageRequest(call_id, 5000)), session)
+        reply = dispatcher.call(request, session)
+        while isinstance(reply, PageReply) and reply.more:
+            reply = dispatcher.page(PageRequest(call_id, 5000), session)
         return list((tmp_path / "recordings").glob("*"))
 
     yield call
@@ -186,7 +194,7 @@ def test_a_file_that_is_no_recording_is_refused_by_name(tmp_path, content):
     file = tmp_path / "call.json"
     file.write_bytes(content)
 
-    with pytest.raises(RecordingError, match=r"`call\.json` is no recording"):
+    with pytest.raises(RecordingError, match=r"`call\.json` is not a recording"):
         replay(file, names)
 
 

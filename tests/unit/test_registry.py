@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from sidecypher import Context, Row, procedure
-from sidecypher.catalogue import ColumnEntry, DefaultEntry, ParameterEntry
-from sidecypher.decorators import DEFAULT_TIMEOUT, describe, describe_function
 from sidecypher.errors import (
     ArgumentError,
     DuplicateProcedure,
@@ -16,7 +14,9 @@ from sidecypher.errors import (
     SignatureError,
     UnknownProcedure,
 )
-from sidecypher.registry import Registry, procedures_in
+from sidecypher.protocol.catalogue import ColumnEntry, DefaultEntry, ParameterEntry
+from sidecypher.sdk.decorators import DEFAULT_TIMEOUT, describe, describe_function
+from sidecypher.sdk.registry import Registry, procedures_in
 
 
 class Pair(Row):

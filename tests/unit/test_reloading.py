@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import pytest
 from fix_modules import answer, good, names, write
 
-from sidecypher.loading import load, sources
+from sidecypher.loading import _sources as sources
 from sidecypher.loading.changes import changes_between
+from sidecypher.loading.loader import load
 
 
 @pytest.fixture

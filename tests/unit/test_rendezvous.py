@@ -12,8 +12,8 @@ import threading
 import msgspec
 import pytest
 
-from sidecypher.credentials import run_folder_lock
-from sidecypher.rendezvous import (
+from sidecypher.host.credentials import run_folder_lock
+from sidecypher.host.rendezvous import (
     FILE,
     Announcement,
     Membership,
@@ -49,7 +49,7 @@ def killed(folder, generation):
     """Let a process join that cannot leave any more."""
     code = f"""
         import os, pathlib
-        from sidecypher.rendezvous import Announcement, Membership
+        from sidecypher.host.rendezvous import Announcement, Membership
         own = Announcement({generation!r}, os.getpid(), "127.0.0.1", 1, 2, 3, {{}})
         membership = Membership(pathlib.Path({str(folder)!r}), {FINGERPRINT!r}, own)
         os._exit(0)

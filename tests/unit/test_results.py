@@ -9,9 +9,10 @@ import pytest
 
 from sidecypher import Result
 from sidecypher.errors import ArgumentError, ContextExpired, CypherError, ValueTypeError
-from sidecypher.results import Statements
-from sidecypher.state import CallState
-from sidecypher.types import Deadline
+from sidecypher.protocol.deadline import Deadline
+from sidecypher.protocol.envelope import RunError, RunReply
+from sidecypher.sdk.call import Call
+from sidecypher.sdk.results import Statements
 
 
 class Mark:
@@ -31,20 +32,18 @@ class Jvm:
         self.open = {}
 
     def __call__(self, method, request):
-        asked = json.loads(request)
-        self.asked.append((method, asked["cursor"]))
+        self.asked.append((method, request.cursor))
         if method == "run":
-            self.open[asked["cursor"]] = json.loads(asked["cypher"])
-        pages = self.open.pop(asked["cursor"])
+            self.open[request.cursor] = json.loads(request.cypher)
+        pages = self.open.pop(request.cursor)
         if method == "discard":
-            return b"{}"
+            return RunReply()
         page, *rest = pages
         if page is None:
-            return b'{"error":{"code":"Neo.ClientError","message":"It broke"}}'
+            return RunReply(error=RunError("Neo.ClientError", "It broke"))
         if rest:
-            self.open[asked["cursor"]] = rest
-        rows = [[value] for value in page]
-        return json.dumps({"columns": ["n"], "rows": rows, "more": bool(rest)}).encode()
+            self.open[request.cursor] = rest
+        return RunReply(["n"], [[value] for value in page], more=bool(rest))
 
 
 @pytest.fixture
@@ -55,7 +54,7 @@ def jvm():
 @pytest.fixture
 def run(jvm):
     """Run a statement whose pages are given; return its result."""
-    state = CallState("1", "kg.echo", "graph", "ann")
+    state = Call("1", "kg.echo", "graph", "ann")
     state.serve(jvm, Deadline.after(60.0))
     statements = Statements(state)
     return lambda *pages: Result(*statements.run(json.dumps(pages), {}))

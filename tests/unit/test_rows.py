@@ -9,10 +9,11 @@ import pydantic
 import pytest
 
 from sidecypher import Description, Duration, LocalTime, Node, Path, Point, Relationship, Row
-from sidecypher.decorators import describe
 from sidecypher.errors import RowError, SignatureError
-from sidecypher.signature import Answer, read_signature
-from sidecypher.types import Deadline
+from sidecypher.protocol.deadline import Deadline
+from sidecypher.sdk.decorators import describe
+from sidecypher.sdk.signature.model import ReturnKind
+from sidecypher.sdk.signature.reader import read_signature
 
 
 class OwnRow(Row):
@@ -102,12 +103,17 @@ def test_rows_are_encoded_by_their_attributes(row):
 def test_every_way_to_return_rows_takes_them(row):
     """One row, perhaps a row, a list and an iterator may be of any of these classes."""
     kind = type(row)
-    answers = [
-        read_signature(giving(each)).answer
+    kinds = [
+        read_signature(giving(each)).returns
         for each in (kind, kind | None, list[kind], Iterator[kind])
     ]
 
-    assert answers == [Answer.ROW, Answer.MAYBE, Answer.LIST, Answer.ITERATOR]
+    assert kinds == [
+        ReturnKind.ROW,
+        ReturnKind.OPTIONAL_ROW,
+        ReturnKind.LIST,
+        ReturnKind.ITERATOR,
+    ]
 
 
 def test_another_class_of_the_same_shape_is_no_row():
@@ -119,7 +125,7 @@ def test_another_class_of_the_same_shape_is_no_row():
 
 
 def test_a_row_may_have_constants_of_its_class():
-    """A ClassVar of a Row is no column and keeps its value."""
+    """A ClassVar of a Row is not a column and keeps its value."""
     assert OwnRow.kind == "row"
     assert [each.name for each in dataclasses.fields(OwnRow)] == ["element_id", "score", "at"]
 

@@ -7,9 +7,14 @@ import pytest
 from sidecypher import Context, procedure
 from sidecypher.errors import CallError
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures.runs.archives.files import RunArchives
-from sidecypher_procedures.runs.archives.importing import write_lines
-from sidecypher_procedures.runs.archives.lines import FORMAT, Head, Relationship, sealed
+from sidecypher_procedures.runs.archive_format import (
+    FORMAT,
+    Head,
+    Relationship,
+    RunArchives,
+    sealed,
+)
+from sidecypher_procedures.runs.archive_graph import write_lines
 from sidecypher_procedures.runs.errors import ArchiveDamaged, ArchiveUnavailable, UnknownReference
 
 HEAD = Head(format=FORMAT, run_id="r1", created_at=None)

@@ -7,9 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from rich.console import Console
 
-from sidecypher.cli.runs.svg import draw_svg
-from sidecypher.cli.runs.terminal import draw_lines, print_timeline
-from sidecypher.cli.runs.timeline import read_timeline
+from sidecypher_procedures.runs.drawing import draw_lines, draw_svg, print_timeline, read_timeline
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -24,7 +22,7 @@ def row(seq, label, lane=0, parents=(), lanes=(), *, seconds=None):
         "lane": lane,
         "parentIds": [str(parent) for parent in parents],
         "parentLanes": list(lanes),
-        "at": None if seconds is None else NOON + timedelta(seconds=seconds),
+        "createdAt": None if seconds is None else NOON + timedelta(seconds=seconds),
         "durationMs": 10 if parents else None,
     }
 
@@ -139,7 +137,7 @@ def test_a_picture_has_a_dot_for_each_event_and_a_path_for_each_line():
 
 
 def test_what_callers_write_cannot_command_a_terminal():
-    """Whatever is no letter of a line is replaced."""
+    """Whatever is not a letter of a line is replaced."""
     drawn = list(draw_lines(timeline(row(1, "a\x1b[2J\nb"), id="r\x07")))
 
     assert drawn[0].startswith("triage r?:")

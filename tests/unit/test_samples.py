@@ -2,10 +2,10 @@
 
 import pytest
 
-from sidecypher.catalogue import ColumnEntry, DefaultEntry, FunctionEntry, ParameterEntry
-from sidecypher.catalogue import ProcedureEntry as Entry
-from sidecypher.console.view import bound, duration
-from sidecypher.samples import sample_call
+from sidecypher.operations.console._view import bound, duration
+from sidecypher.protocol.catalogue import ColumnEntry, DefaultEntry, FunctionEntry, ParameterEntry
+from sidecypher.protocol.catalogue import ProcedureEntry as Entry
+from sidecypher.sdk.samples import sample_call
 
 VALUE = (ColumnEntry("value", "STRING"), ColumnEntry("score", "FLOAT"))
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sidecypher.address import bolt_address
 from sidecypher.errors import SettingsError
-from sidecypher.settings import Settings, load_settings, read_password, read_settings
+from sidecypher.host.address import bolt_address
+from sidecypher.host.settings import Settings, load_settings, read_password, read_settings
 
 SECRET = "hunter2"
 
@@ -50,10 +50,12 @@ def test_the_file_is_named_by_a_variable_or_a_flag(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "variable", ["SIDECYPHER_PROT", "SIDECYPHER_", "SIDECYPHER_HOME_FILE", "SIDECYPHER_PORT_FILE"]
+    "name",
+    ["PROT", "HOME_FILE", "PORT_FILE", "LOGLEVEL", "LOG_LEVLE", "SIDECAR", "HTTP_PROT", "POOLSIZE"],
 )
-def test_an_unknown_variable_is_refused_by_name(variable):
+def test_a_misspelt_variable_is_refused_by_name(name):
     """A mistyped variable is told, and its value is not."""
+    variable = f"SIDECYPHER_{name}"
     error = refused(environ={variable: SECRET})
 
     assert f"`{variable}`" in error.message
@@ -61,10 +63,14 @@ def test_an_unknown_variable_is_refused_by_name(variable):
 
 
 def test_variables_of_others_are_left_alone():
-    """Variables of the procedures, the tests, the plugin and other programs are not ours."""
+    """Variables of procedures, shipped or not, of tests, the plugin and other programs."""
     environ = {
         "SIDECYPHER_GITHUB_TOKEN": SECRET,
         "SIDECYPHER_TEST_ANYTHING": "1",
+        "SIDECYPHER_TEST_CALLS": "1",
+        "SIDECYPHER_ACME_TOKEN": SECRET,
+        "SIDECYPHER_ACME_PORT": "1",
+        "SIDECYPHER_ACME_SHUTDOWN_SECONDS": "1",
         "SIDECYPHER_POOL_SIZE": "4",
         "PORT": "1",
         "sidecypher_port": "1",
@@ -91,13 +97,13 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
 
 @pytest.mark.parametrize("content", [b"port = hunter2", b"port 5", b"= 5", b"\xff\xfe", b"[a\n"])
 def test_a_file_that_is_no_toml_is_told(tmp_path, content):
-    """What is no TOML is refused by the file's name, without its content."""
+    """What is not TOML is refused by the file's name, without its content."""
     path = tmp_path / "bad.toml"
     path.write_bytes(content)
 
     error = refused(config=path)
 
-    assert error.message.startswith("The settings file `bad.toml` is no TOML")
+    assert error.message.startswith("The settings file `bad.toml` is not TOML")
     assert SECRET not in error.message
 
 

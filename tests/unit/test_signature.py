@@ -1,6 +1,7 @@
 """Annotations become a Cypher signature, or the import fails and says what to write."""
 
 import collections.abc
+import inspect
 import typing
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, date, datetime, time, timedelta
@@ -26,15 +27,10 @@ from sidecypher import (
     Time,
 )
 from sidecypher.errors import SignatureError
-from sidecypher.signature import (
-    RESERVED_NAMESPACES,
-    Answer,
-    CypherType,
-    camel_case,
-    check_procedure_name,
-    read_function_signature,
-    read_signature,
-)
+from sidecypher.sdk.signature.model import ReturnKind
+from sidecypher.sdk.signature.names import RESERVED_NAMESPACES, camel_case, check_procedure_name
+from sidecypher.sdk.signature.reader import read_columns, read_function_signature, read_signature
+from sidecypher.values.cypher import CypherType
 
 
 class Found(Row):
@@ -212,7 +208,7 @@ def test_a_literal_is_a_type_with_few_values(annotation, kind):
         Literal[b"a"],
         Literal[None],  # noqa: PYI061
         Literal[2**63],
-        Literal[typing.cast("Any", Answer.ROW)],
+        Literal[typing.cast("Any", ReturnKind.ROW)],
         list[Literal["a", 1]],
     ],
     ids=str,
@@ -228,12 +224,12 @@ def test_a_literal_that_mixes_types_is_refused(annotation):
 @pytest.mark.parametrize(
     ("annotation", "answer"),
     [
-        (Found, Answer.ROW),
-        (Found | None, Answer.MAYBE),
-        (Optional[Found], Answer.MAYBE),  # noqa: UP045
-        (list[Found], Answer.LIST),
-        (Iterator[Found], Answer.ITERATOR),
-        (Annotated[Found, "a note"], Answer.ROW),
+        (Found, ReturnKind.ROW),
+        (Found | None, ReturnKind.OPTIONAL_ROW),
+        (Optional[Found], ReturnKind.OPTIONAL_ROW),  # noqa: UP045
+        (list[Found], ReturnKind.LIST),
+        (Iterator[Found], ReturnKind.ITERATOR),
+        (Annotated[Found, "a note"], ReturnKind.ROW),
     ],
     ids=str,
 )
@@ -241,7 +237,7 @@ def test_the_return_type_tells_how_rows_come(annotation, answer):
     """One row, perhaps a row, a list and an iterator are told apart by the annotation."""
     signature = read_signature(giving(annotation))
 
-    assert (signature.row, signature.answer) == (Found, answer)
+    assert (signature.row, signature.returns) == (Found, answer)
 
 
 def test_async_bodies_answer_as_plain_ones_do():
@@ -253,8 +249,8 @@ def test_async_bodies_answer_as_plain_ones_do():
     async def stream() -> AsyncIterator[Found]:
         yield Found(value=1)
 
-    assert read_signature(one).answer is Answer.ROW
-    assert read_signature(stream).answer is Answer.ITERATOR
+    assert read_signature(one).returns is ReturnKind.ROW
+    assert read_signature(stream).returns is ReturnKind.ITERATOR
 
 
 async def _iterator_from_async() -> Iterator[Found]:
@@ -297,7 +293,7 @@ def test_a_body_that_returns_none_has_no_columns():
     """`-> None` makes a void procedure: no rows and no columns."""
     signature = read_signature(giving(None))
 
-    assert (signature.answer, signature.columns) == (Answer.VOID, ())
+    assert (signature.returns, signature.columns) == (ReturnKind.VOID, ())
 
 
 def test_a_generator_cannot_return_none():
@@ -323,7 +319,7 @@ def test_a_function_gives_one_value():
 
     signature = read_function_signature(body)
 
-    assert (signature.answer, signature.takes_context) == (Answer.VALUE, True)
+    assert (signature.returns, signature.takes_context) == (ReturnKind.VALUE, True)
     assert [(each.name, str(each.type), each.type.nullable) for each in signature.columns] == [
         ("value", "LIST<INTEGER>", True)
     ]
@@ -347,8 +343,8 @@ def test_what_gives_no_one_value_is_no_function():
 
     for body, told in [
         (untyped, "has no return type"),
-        (rows, "annotates its result with a type that is no Cypher type"),
-        (void, "annotates its result with a type that is no Cypher type"),
+        (rows, "annotates its result with a type that is not a Cypher type"),
+        (void, "annotates its result with a type that is not a Cypher type"),
         (generator, "is a generator, and a function gives one value"),
     ]:
         with pytest.raises(SignatureError) as caught:
@@ -365,21 +361,47 @@ def test_a_row_without_columns_is_refused():
     assert error.hint == "Annotate one."
 
 
-def test_the_context_is_no_argument_of_cypher():
-    """A first parameter called `ctx` gets the context and is not part of the signature."""
+def test_the_context_is_not_an_argument_of_cypher():
+    """A first parameter annotated as `Context` gets the context, whatever its name is."""
 
-    def with_context(ctx: Context, value: int) -> Found:
+    def usual(ctx: Context, value: int) -> Found:
         raise NotImplementedError
 
-    def without_annotation(ctx, value: int) -> Found:
+    def named(context: "Context", value: int) -> Found:
         raise NotImplementedError
 
-    for body in (with_context, without_annotation):
+    for body in (usual, named):
         signature = read_signature(body)
 
         assert signature.takes_context
         assert [parameter.name for parameter in signature.parameters] == ["value"]
     assert not read_signature(taking(int)).takes_context
+
+
+def test_a_parameter_named_ctx_must_be_the_context():
+    """A first parameter `ctx` without an annotation, or with another one, is refused."""
+
+    def bare(ctx, value: int) -> Found:
+        raise NotImplementedError
+
+    def other(ctx: str, value: int) -> Found:
+        raise NotImplementedError
+
+    for body in (bare, other):
+        error = refused(body)
+        assert "has a parameter `ctx` that is not annotated as the context" in error.message
+        assert "`ctx: Context`" in error.hint
+
+
+def test_the_context_is_the_first_parameter():
+    """A context after another parameter is refused by its name."""
+
+    def body(value: int, context: Context) -> Found:
+        raise NotImplementedError
+
+    error = refused(body)
+
+    assert "has the context as its parameter `context`, which is not the first" in error.message
 
 
 def test_names_become_camel_case_and_attributes_stay():
@@ -499,9 +521,29 @@ def test_columns_that_are_java_keywords_are_refused(name):
 
 @pytest.mark.parametrize("name", ["Value", "_value", "größe", "naïve", "VALUE", "__value", "ünit"])
 def test_names_are_ascii_and_begin_in_lower_case(name):
-    """A column or parameter that is no plain camelCase name is refused."""
+    """A column or parameter that is not a plain camelCase name is refused."""
     assert f"has the column `{name}`" in refused(giving(row("One", **{name: int}))).message
     assert f"has the parameter `{name}`" in refused(taking_named(name)).message
+
+
+def test_more_than_java_can_pass_is_refused():
+    """A Java method has 255 slots for arguments, one of them for `this`."""
+    names = [f"p{number}" for number in range(255)]
+    wide = dict.fromkeys(names, int)
+    parameters = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names
+    ]
+
+    def body(*_values) -> Found: ...
+
+    body.__signature__ = inspect.Signature(parameters)
+    body.__annotations__ = wide | {"return": Found}
+    row = type("Wide", (Row,), {"__annotations__": wide})
+
+    with pytest.raises(SignatureError, match="has 255 parameters, and Java allows 254"):
+        read_signature(body)
+    with pytest.raises(SignatureError, match="has 255 columns, and Java allows 254"):
+        read_columns(row)
 
 
 def test_names_that_meet_in_camel_case_are_refused():
@@ -650,7 +692,7 @@ def test_none_is_a_default_only_where_null_is_allowed(annotation):
     ids=repr,
 )
 def test_a_default_of_another_type_is_refused(annotation, value):
-    """A default that is no value of the annotated type is refused, without showing the value."""
+    """A default that is not a value of the annotated type is refused, without showing the value."""
     error = refused(taking(annotation, value))
 
     assert "has a default for `value` that " in error.message
@@ -684,6 +726,7 @@ def test_a_namespace_and_a_name_are_a_procedure_name(name):
         "kg.`score`",
         "kg.größe",
         "kg.score\0",
+        "kg." + "a" * 198,
     ],
 )
 def test_anything_else_is_no_procedure_name(name):

@@ -6,12 +6,12 @@ import sys
 import pytest
 
 from sidecypher.errors import SettingsError
-from sidecypher.spans import export_spans
+from sidecypher.telemetry.export import export_spans
 
 SIDECAR = """
 import sys
 from sidecypher.app import Sidecar
-from sidecypher.settings import load_settings
+from sidecypher.host.settings import load_settings
 
 sidecar = Sidecar(load_settings({"home": sys.argv[1], "traces": sys.argv[2]}, {}))
 sidecar.start()
@@ -39,7 +39,7 @@ def test_the_sdk_is_loaded_only_when_traces_are_kept(tmp_path, clean_environment
 
 def test_a_missing_sdk_is_told_with_what_to_install(monkeypatch):
     """Who wants traces without the extra is told its name."""
-    monkeypatch.delitem(sys.modules, "sidecypher.spans.otlp", raising=False)
+    monkeypatch.delitem(sys.modules, "sidecypher.telemetry._otlp", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
 
     with pytest.raises(SettingsError, match="OpenTelemetry's SDK, which is not inst") as caught:

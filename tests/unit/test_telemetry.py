@@ -7,7 +7,6 @@ import math
 import pytest
 import structlog
 
-from sidecypher.context import CallState
 from sidecypher.errors import (
     ArgumentError,
     CallError,
@@ -15,7 +14,8 @@ from sidecypher.errors import (
     ProcedureFailed,
     UnknownProcedure,
 )
-from sidecypher.telemetry import Telemetry, call_logger, configure_logging, logger
+from sidecypher.sdk.call import Call
+from sidecypher.telemetry.calls import Telemetry, call_logger, configure_logging, logger
 
 SECRET = "hunter2-payload"
 
@@ -38,7 +38,7 @@ def telemetry(logs):
 @pytest.fixture
 def observe(telemetry):
     """Begin a call of a procedure."""
-    return lambda name: telemetry.call(CallState("call-1", name, "people", "ann"), "procedure")
+    return lambda name: telemetry.call(Call("call-1", name, "people", "ann"), "procedure")
 
 
 def samples(telemetry, name):
@@ -142,8 +142,8 @@ def test_unknown_names_make_no_series_of_their_own(telemetry, logs):
     """Whatever names are asked for, they are counted under one label and not logged."""
     for index in range(50):
         named = f"made.up{index}"
-        telemetry.refused(CallState("call-1", named, "", ""), UnknownProcedure(f"no `{named}`"))
-    telemetry.refused(CallState("call-2", "kg.a", "", ""), ArgumentError(SECRET))
+        telemetry.refused(Call("call-1", named, "", ""), UnknownProcedure(f"no `{named}`"))
+    telemetry.refused(Call("call-2", "kg.a", "", ""), ArgumentError(SECRET))
 
     assert samples(telemetry, "sidecypher_calls_total") == {
         ("unknown", "SC-203"): 50,
@@ -240,7 +240,7 @@ def test_nothing_that_is_logged_commands_a_terminal(capsys):
 
 
 def test_the_console_format_is_for_people(capsys):
-    """The console format is no JSON, and without a terminal it has no colours."""
+    """The console format is not JSON, and without a terminal it has no colours."""
     configure_logging("INFO", "console")
     logger().info("sidecar ready", port=5)
     structlog.reset_defaults()
@@ -254,14 +254,14 @@ def test_the_console_format_is_for_people(capsys):
 def test_two_sidecars_in_one_process_count_apart():
     """Each `Telemetry` has metrics of its own."""
     first, second = Telemetry(), Telemetry()
-    first.call(CallState("call-1", "kg.a", "", ""), "procedure").closed()
+    first.call(Call("call-1", "kg.a", "", ""), "procedure").closed()
 
     assert samples(second, "sidecypher_calls_total") == {}
 
 
 def test_an_error_without_own_code_is_counted_by_its_class(telemetry):
     """A code such as SC-207 is its own label."""
-    telemetry.refused(CallState("call-1", "kg.a", "", ""), CallError("", code="SC-207"))
+    telemetry.refused(Call("call-1", "kg.a", "", ""), CallError("", code="SC-207"))
 
     assert samples(telemetry, "sidecypher_calls_total") == {("kg.a", "SC-207"): 1}
 
@@ -271,8 +271,8 @@ def test_numbers_are_summed_up_for_a_person(telemetry, observe):
     for seconds in (0.0004, 0.003, 0.004, 60.0):
         observe("kg.a").failed(ProcedureFailed(""), seconds)
     observe("kg.a").closed()
-    telemetry.refused(CallState("call-1", "kg.a", "", ""), ArgumentError(""))
-    telemetry.refused(CallState("call-2", "kg.b", "", ""), ArgumentError(""))
+    telemetry.refused(Call("call-1", "kg.a", "", ""), ArgumentError(""))
+    telemetry.refused(Call("call-2", "kg.b", "", ""), ArgumentError(""))
 
     found = telemetry.calls.summaries()
 
@@ -297,7 +297,7 @@ def test_failed_calls_are_remembered_by_code(telemetry, observe):
 def test_what_is_turned_away_again_and_again_is_logged_once_a_second(monkeypatch, logs, telemetry):
     """A stranger cannot fill the disk with lines; the next line has how many were left out."""
     now = [100.0]
-    monkeypatch.setattr("sidecypher.telemetry.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("sidecypher.telemetry.calls.time.monotonic", lambda: now[0])
 
     for reason in ("no token", "TLS failed"):
         for _ in range(50):

@@ -7,14 +7,14 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from sidecypher import tracing
-from sidecypher.context import CallState
 from sidecypher.errors import ProcedureError
-from sidecypher.telemetry import Telemetry
+from sidecypher.sdk.call import Call
+from sidecypher.telemetry import tracing
+from sidecypher.telemetry.calls import Telemetry
 
 SECRET = "hunter2-payload"
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-STATE = CallState("call-1", "kg.a", "people", "ann")
+STATE = Call("call-1", "kg.a", "people", "ann")
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_call_continues_its_callers_trace(telemetry, exporter):
 
 @pytest.mark.parametrize("traceparent", ["", "nonsense", "00-0-0-00", "ff" * 40, "\x00\n"])
 def test_a_traceparent_that_is_none_begins_a_new_trace(telemetry, exporter, traceparent):
-    """What is no `traceparent` is as good as none."""
+    """What is not a `traceparent` is as good as none."""
     telemetry.call(STATE, "procedure", traceparent).closed()
 
     assert [span.parent for span in exporter.get_finished_spans()] == [None]

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from sidecypher import DateTime, Deadline, Duration, Node, Path, Point, Relationship, Time
-from sidecypher.types import Limits
+from sidecypher.host.limits import Limits
 
 PLAIN = datetime(2024, 2, 29, 10, 11, 12, 123456, UTC)
 VALUE = DateTime.of(PLAIN, 789)
@@ -48,7 +48,7 @@ def test_equality_with_a_plain_datetime():
 
 @pytest.mark.parametrize("other", [None, "text", 0, date(2024, 2, 29), object()])
 def test_nothing_else_is_equal(other):
-    """A value of another type is never equal, and comparing is no error."""
+    """A value of another type is never equal, and comparing is not an error."""
     for value in (DateTime.of(PLAIN, 0), VALUE):
         assert value != other
         assert not value == other  # noqa: SIM201 - `==` is a method of its own

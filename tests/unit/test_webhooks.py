@@ -8,8 +8,8 @@ from fix_waiting import awaited
 
 from sidecypher import WebhookAnswer, WebhookRequest, webhook
 from sidecypher.errors import SignatureError
-from sidecypher.loading import load
-from sidecypher.resources import Resources
+from sidecypher.loading.loader import load
+from sidecypher.sdk.resources import Resources
 
 HOOK = """
 from sidecypher import WebhookAnswer, webhook

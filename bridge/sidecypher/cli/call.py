@@ -1,26 +1,33 @@
 """`sidecypher call`."""
 
 import json
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
 
+import neo4j
 import typer
+from neo4j.exceptions import DriverError, Neo4jError
 
-from sidecypher.cli.calling import call_procedure, connected
+from sidecypher.cli.lifecycle import bolt_address
 from sidecypher.cli.options import AsJson, Config, Home
 from sidecypher.cli.output import show_json, show_next, show_table
-from sidecypher.settings import load_settings
+from sidecypher.errors import CallError
+from sidecypher.host.settings import load_settings
+from sidecypher.sdk.signature.names import check_procedure_name
+
+_NO_LIMIT: Final = 0.0
 
 
 def call(
-    name: Annotated[str, typer.Argument(help="The procedure, such as `github.getIssue`.")],
+    name: Annotated[str, typer.Argument(help="Call this procedure, such as `github.getIssue`.")],
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="Each is JSON if it parses as JSON, else a string.")
+        list[str] | None, typer.Argument(help="Pass these values, as JSON or else as strings.")
     ] = None,
     home: Home = None,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Call a procedure through Neo4j and print its rows.
+    """Call a procedure in Neo4j and print its rows.
 
     It talks to the embedded Neo4j, or to the one that `SIDECYPHER_NEO4J_URI` names, and lets the
     transaction take as long as the procedure may. Write `'"7"'`
@@ -31,8 +38,9 @@ def call(
     sidecypher call github.getRepository octocat Hello-World '{"maxAge": 0}' --json
     ```
     """
-    values = [_value(argument) for argument in arguments or []]
-    with connected(load_settings({"home": home}, config=config)) as driver:
+    values = [value_of(argument) for argument in arguments or []]
+    address = bolt_address(load_settings({"home": home}, config=config))
+    with address.driver(max_transaction_retry_time=0) as driver:
         found = call_procedure(driver, name, values)
     if as_json:
         show_json([record.data() for record in found.records])
@@ -41,8 +49,45 @@ def call(
         show_next("sidecypher procedures", "lists what else can be called")
 
 
-def _value(argument: str) -> Any:
+def value_of(argument: str) -> Any:
+    """Return what an argument of the command line stands for: JSON, or else the text itself."""
     try:
         return json.loads(argument)
     except ValueError:
         return argument
+
+
+def call_procedure(driver: neo4j.Driver, name: str, values: Sequence[Any]) -> neo4j.EagerResult:
+    """Call a procedure, and return all of its rows.
+
+    Raises:
+        CallError: It has failed, or the server does not answer.
+        SignatureError: The name cannot be that of a procedure.
+    """
+    try:
+        # The procedure's own timeout ends a call. The server's would end a longer one before that.
+        return driver.execute_query(
+            neo4j.Query(statement(name, len(values)), timeout=_NO_LIMIT),
+            {f"a{index}": value for index, value in enumerate(values)},
+        )
+    except OverflowError:
+        raise CallError(
+            f"`{name}` was given a number that Cypher has no INTEGER for", code="SC-215"
+        ) from None
+    except (DriverError, Neo4jError) as error:
+        raise CallError(
+            f"`{name}` gave no rows: {getattr(error, 'message', None) or type(error).__name__}",
+            code=getattr(error, "code", None) or type(error).__name__,
+        ) from None
+
+
+def statement(name: str, count: int) -> str:
+    """Return the call of a procedure with so many parameters.
+
+    Raises:
+        SignatureError: The name cannot be that of a procedure.
+    """
+    # The name is checked to be letters, digits and dots, so it cannot end the statement.
+    checked = check_procedure_name(name)
+    parameters = ", ".join(f"$a{index}" for index in range(count))
+    return f"CALL {checked}({parameters})"

@@ -1,25 +1,32 @@
 """What commands there are, and how each is found when it is called.
 
-`sidecypher --help` shows the table below and imports nothing of what the commands do.
+`sidecypher --help` shows the table below and imports nothing of what these commands do. Packages
+add commands by entry point; a package's command is imported when it is called or listed.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from sidecypher.cli.errors import not_understood
+from sidecypher.errors import ModuleLoadError
 
 _UsageError: Final[Any] = typer.BadParameter.__base__
 """What Typer raises for a command line; of its kinds only this one has a public name."""
 
-_START: Final = "Write procedures"
-_RUN: Final = "Run them"
-_USE: Final = "Use them"
-_LOOK: Final = "Look into it"
+ENTRY_POINT_GROUP: Final = "sidecypher.commands"
+"""Where packages name their commands: each a Typer app or a function."""
+
+_START: Final = "Get started"
+_RUN: Final = "Run"
+_USE: Final = "Call and manage data"
+_LOOK: Final = "Inspect"
+_PACKAGES: Final = "Commands of packages"
 
 
 class Command(NamedTuple):
@@ -37,33 +44,26 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final = {
+    "demo": Command("demo.command", "Run queries on a sample graph and GitHub data.", _START),
     "init": Command("init", "Write a project with one procedure and its test.", _START),
-    "dev": Command(
-        "dev",
-        "Bring up Neo4j and the sidecar, and load procedures again whenever a file is saved.",
-        _START,
-    ),
-    "test": Command("test", "Run the tests of this project by pytest.", _START),
-    "plugin": Command("plugin", "The jar that Neo4j loads.", _START),
+    "dev": Command("dev", "Run Neo4j and reload procedures on each save.", _START),
+    "test": Command("test", "Run the tests of this project with pytest.", _START),
     "up": Command("lifecycle", "Start Neo4j and the sidecar in the background.", _RUN),
+    "status": Command("lifecycle", "Show what is running and where.", _RUN),
+    "reload": Command("reload", "Load changed procedures in every running sidecar.", _RUN),
+    "restart": Command("lifecycle", "Stop and start Neo4j and the sidecar.", _RUN),
     "down": Command("lifecycle", "Stop Neo4j and the sidecar.", _RUN),
-    "status": Command("lifecycle", "Tell what runs and where.", _RUN),
-    "reload": Command("reload", "Load changed procedures in every sidecar that runs.", _RUN),
-    "serve": Command("serve", "Run the sidecar alone, in the foreground.", _RUN),
+    "serve": Command("serve", "Run the sidecar alone in the foreground.", _RUN),
+    "plugin": Command("plugin", "Build the jar that Neo4j loads.", _RUN),
     "supervise": Command("supervise", "Keep Neo4j and the sidecar running.", None),
-    "call": Command("call", "Call a procedure through Neo4j and print its rows.", _USE),
-    "doctor": Command("doctor", "Look at everything that must hold, and tell the way out.", _LOOK),
-    "procedures": Command(
-        "procedures", "Tell what can be called, each with a sample call to paste.", _USE
-    ),
-    "runs": Command("runs", "Runs of workflows.", _USE),
-    "migrate": Command("migrate", "Constraints, indexes and triggers, as Cypher files say.", _USE),
-    "demo": Command("demo", "See it work: a small graph, queried with data from GitHub.", _USE),
-    "logs": Command("logs", "Show what the processes of a home have written.", _LOOK),
-    "config": Command("config", "Tell every setting, its value, and where that comes from.", _LOOK),
-    "version": Command(
-        "version", "Tell the versions of sidecypher and of what it works with.", _LOOK
-    ),
+    "procedures": Command("procedures", "List procedures and functions with a sample call.", _USE),
+    "call": Command("call", "Call a procedure in Neo4j and print its rows.", _USE),
+    "cypher": Command("cypher", "Run a Cypher statement and print its rows.", _USE),
+    "migrate": Command("migrate", "Apply constraints, indexes and triggers from files.", _USE),
+    "doctor": Command("doctor.report", "Check the installation and suggest fixes.", _LOOK),
+    "logs": Command("logs", "Show the log lines of all processes.", _LOOK),
+    "config": Command("config", "Show every setting with its value and origin.", _LOOK),
+    "version": Command("version", "Show the versions of sidecypher and its parts.", _LOOK),
 }
 
 
@@ -82,10 +82,22 @@ class Commands(TyperGroup):
         }
         super().__init__(**{**attributes, "commands": listed})
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands, those of packages last."""
+        return [*super().list_commands(ctx), *_package_commands()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the listed command of a name, or that of a package; None if there is none."""
+        listed = super().get_command(ctx, cmd_name)
+        if listed is not None:
+            return listed
+        point = _package_commands().get(cmd_name)
+        return None if point is None else _load_package_command(point)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         """Return name and command that the arguments begin with, and the arguments left."""
-        name, listed, rest = super().resolve_command(ctx, args)
-        return name, listed and load_command(str(name)), rest
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, load_command(str(name)) if name in COMMANDS else found, rest
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """Read what stands before the command.
@@ -120,10 +132,45 @@ def _told_as_others() -> Iterator[None]:
 
 def load_command(name: str) -> Any:
     """Import the module of a command, and return it with its options and verbs."""
-    found = getattr(import_module(f"sidecypher.cli.{COMMANDS[name].module}"), name)
+    return _as_command(
+        name, getattr(import_module(f"sidecypher.cli.{COMMANDS[name].module}"), name)
+    )
+
+
+def all_commands() -> dict[str, Any]:
+    """Import every command that people call, those of packages last."""
+    own = {name: load_command(name) for name, each in COMMANDS.items() if each.panel is not None}
+    return own | {name: _load_package_command(each) for name, each in _package_commands().items()}
+
+
+def _as_command(name: str, found: Any) -> Any:
     if not isinstance(found, typer.Typer):
         function, found = found, typer.Typer(add_completion=False, rich_markup_mode="markdown")
         found.command(name)(function)
     loaded = typer.main.get_command(found)
     loaded.name = name
+    return loaded
+
+
+def _package_commands() -> dict[str, EntryPoint]:
+    """Return the commands of packages by name; sidecypher's own names are taken."""
+    points = sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)
+    return {point.name: point for point in points if point.name not in COMMANDS}
+
+
+def _load_package_command(point: EntryPoint) -> Any:
+    try:
+        loaded = _as_command(point.name, point.load())
+    # A package is another author's, and its import may do anything; the help still lists the rest.
+    except Exception as error:  # noqa: BLE001
+        problem = f"The command `{point.name}` cannot be loaded: {type(error).__name__}"
+
+        def refuse() -> None:
+            raise ModuleLoadError(
+                problem, hint=f"Correct or uninstall the package of `{point.value}`."
+            )
+
+        refuse.__doc__ = f"{problem}."
+        loaded = _as_command(point.name, refuse)
+    loaded.rich_help_panel = _PACKAGES
     return loaded

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from sidecypher.cli.options import AsJson, Config, Home, Lane, Procedures
 from sidecypher.cli.output import show_json, show_next, show_table
-from sidecypher.settings import PREFIX, Settings, read_settings
+from sidecypher.host.settings import PREFIX, Settings, read_settings
 
 _HIDDEN: Final = "(not shown)"
 
@@ -20,7 +20,7 @@ def config(
     lane: Lane = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell every setting, its value, and where that comes from.
+    """Show every setting with its value and origin.
 
     `from` is `default`, `file`, `environment` or `option`; each beats those before it. Passwords
     are never shown. Variables that the plugin or procedures read are listed with their names alone.

@@ -13,11 +13,12 @@ from sidecypher.cli.output import notes, show_error, show_facts, show_next, show
 from sidecypher.cli.prepare import install_plugin
 from sidecypher.cli.reload import needs_plugin, reload_all, show_changes
 from sidecypher.errors import SettingsError, SidecypherError
-from sidecypher.loading import Loaded, load
-from sidecypher.registry import Procedure
-from sidecypher.runtime import restart_process, stop
-from sidecypher.samples import sample_call
-from sidecypher.settings import Settings, load_settings
+from sidecypher.host.settings import Settings, load_settings
+from sidecypher.loading.loader import Loaded, load
+from sidecypher.runtime.process.restart import restart_process
+from sidecypher.runtime.process.stop import stop
+from sidecypher.sdk.registry import Procedure
+from sidecypher.sdk.samples import sample_call
 
 _WATCH_MILLISECONDS: Final = 200
 """How often the watcher looks up; the first time tells that it has begun."""
@@ -32,7 +33,7 @@ def dev(
     check: Check = True,
     lane: Lane = None,
 ) -> None:
-    """Bring up Neo4j and the sidecar, and load procedures again whenever a file is saved.
+    """Run Neo4j and reload procedures on each save.
 
     It starts what `up` starts and prints where everything is: Neo4j Browser, Bolt, the console of
     the sidecar, the user with the file of the password, the logs, and a sample call to paste. Each

@@ -7,23 +7,19 @@ from typing import Any, Final
 
 import typer
 
-from sidecypher import address
 from sidecypher.cli.options import AsJson, Check, Config, Home, Lane, Procedures
-from sidecypher.cli.output import notes, show_facts, show_json, show_next
+from sidecypher.cli.output import notes, show_facts, show_json, show_next, show_text
 from sidecypher.cli.prepare import install_plugin, load_procedures
 from sidecypher.cli.sidecars import is_ready
-from sidecypher.credentials import write_private
-from sidecypher.rendezvous import running_sidecars
-from sidecypher.runtime import (
-    USER,
-    AlreadyRunning,
-    NotRunning,
-    launch_supervisor,
-    read_ports,
-    read_state,
-    stop,
-)
-from sidecypher.settings import Settings, load_settings
+from sidecypher.host import address
+from sidecypher.host.address import USER, read_ports
+from sidecypher.host.credentials import write_private
+from sidecypher.host.rendezvous import running_sidecars
+from sidecypher.host.settings import Settings, load_settings
+from sidecypher.runtime.errors import AlreadyRunning, NotRunning
+from sidecypher.runtime.process.detached import launch_supervisor
+from sidecypher.runtime.process.state import read_state
+from sidecypher.runtime.process.stop import stop
 
 _PASSWORD_VARIABLES: Final = ("SIDECYPHER_NEO4J_PASSWORD", "SIDECYPHER_NEO4J_PASSWORD_FILE")
 
@@ -53,6 +49,27 @@ def up(
     show_status(settings, as_json=as_json)
     if not as_json:
         show_next("sidecypher procedures", "lists what can be called, with samples")
+
+
+def restart(
+    home: Home = None,
+    procedures: Procedures = None,
+    config: Config = None,
+    as_json: AsJson = False,
+    check: Check = True,
+    lane: Lane = None,
+) -> None:
+    """Stop and start Neo4j and the sidecar.
+
+    Same as `down`, then `up`. The plugin is built again if procedures have changed. Starts
+    everything if nothing is running.
+
+    ```sh
+    sidecypher restart
+    ```
+    """
+    stop(load_settings({"home": home, "lane": lane}, config=config).home)
+    up(home, procedures, config, as_json, check, lane)
 
 
 def bring_up(
@@ -109,7 +126,7 @@ def _environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, st
 def down(home: Home = None, config: Config = None) -> None:
     """Stop Neo4j and the sidecar.
 
-    So is whatever a killed supervisor has left behind. Nothing is an error when nothing runs.
+    Also stops processes left over from a killed supervisor. Succeeds if nothing is running.
 
     ```sh
     sidecypher down
@@ -129,7 +146,7 @@ def status(
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what runs and where.
+    """Show what is running and where.
 
     The exit code is 1 when Neo4j or the sidecar does not run. The JSON has these members; `up
     --json` prints the same:
@@ -174,6 +191,10 @@ def show_status(settings: Settings, *, as_json: bool) -> bool:
     else:
         told = {name: value for name, value in facts.items() if value not in (None, {})}
         processes = told.pop("processes", {})
+        alive = [each for each in processes.values() if each["status"] != "not running"]
+        if not (facts["pid"] or facts["sidecars"] or alive):
+            show_text("Not running.")
+            return False
         show_facts(told)
         show_facts({n: f"{each['status']}, pid {each['pid']}" for n, each in processes.items()})
     return bool(facts["running"])

@@ -14,8 +14,7 @@ import typer
 from sidecypher.cli.lifecycle import bolt_address
 from sidecypher.cli.options import AsJson, Config, Home
 from sidecypher.cli.output import notes, show_json, show_next, show_table, show_text
-from sidecypher.errors import SettingsError
-from sidecypher.settings import load_settings
+from sidecypher.host.settings import load_settings
 from sidecypher_schema import (
     CleanRefused,
     Graph,
@@ -37,18 +36,10 @@ from sidecypher_schema import migrate as run_migrations
 
 Folder = Annotated[
     Path | None,
-    typer.Option("--folder", help="Folder of your own scripts, instead of those that ship."),
-]
-Values = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        help="Value of a [placeholder](migrations.md#placeholders), as `name=value`; may be given "
-        "again.",
-    ),
+    typer.Option("--folder", help="Apply the scripts of this folder, not the shipped ones."),
 ]
 Wait = Annotated[
-    float, typer.Option("--wait", min=0, help="Seconds to wait while another run is under way.")
+    float, typer.Option("--wait", min=0, help="Wait this many seconds for another run to end.")
 ]
 
 migrate = typer.Typer(
@@ -62,11 +53,10 @@ def _apply(
     home: Home = None,
     config: Config = None,
     folder: Folder = None,
-    values: Values = None,
     wait: Wait = 0.0,
     as_json: AsJson = False,
 ) -> None:
-    """Constraints, indexes and triggers, as Cypher files say.
+    """Apply constraints, indexes and triggers from files.
 
     Without a verb it applies the migrations that are pending and installs the triggers;
     [migrations.md](migrations.md) tells what that is. Before each statement it prints file, number
@@ -75,15 +65,15 @@ def _apply(
 
     ```sh
     sidecypher migrate
-    sidecypher migrate --folder my-schema --set team=graph --wait 60
+    sidecypher migrate --folder my-schema --wait 60
     ```
     """
     if context.invoked_subcommand is not None:
         _refuse_options_before(context)
         return
-    scripts, given = _scripts(folder), _given(values)
+    scripts = _scripts(folder)
     with _driver(home, config) as driver:
-        done = run_migrations(driver, scripts, values=given, wait=wait, tell=_tell)
+        done = run_migrations(driver, scripts, wait=wait, tell=_tell)
     if as_json:
         show_json(_facts_of_run(done))
     else:
@@ -95,7 +85,7 @@ def _apply(
 def info(
     home: Home = None, config: Config = None, folder: Folder = None, as_json: AsJson = False
 ) -> None:
-    """Tell all migrations and triggers with their state.
+    """List migrations and triggers with their state.
 
     They are applied, pending or changed. Nothing is written.
 
@@ -112,11 +102,35 @@ def info(
         show_table("Migrations", shown, ([row[column] for column in shown] for row in rows))
 
 
+@migrate.command("dry-run")
+def dry_run(
+    home: Home = None,
+    config: Config = None,
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the statements that a run would execute.
+
+    Nothing is written.
+
+    ```sh
+    sidecypher migrate dry-run
+    ```
+    """
+    scripts = _scripts(folder)
+    with _graph(home, config) as graph:
+        plan = make_plan(graph, scripts)
+    if as_json:
+        show_json(_facts_of_plan(plan))
+    else:
+        _show_plan(plan)
+
+
 @migrate.command()
 def validate(
     home: Home = None, config: Config = None, folder: Folder = None, as_json: AsJson = False
 ) -> None:
-    """Tell how the graph differs from the files.
+    """Show how the graph differs from the files.
 
     The exit code is 1 when it does. Nothing is written.
 
@@ -136,41 +150,15 @@ def validate(
         raise typer.Exit(1)
 
 
-@migrate.command("dry-run")
-def dry_run(
-    home: Home = None,
-    config: Config = None,
-    folder: Folder = None,
-    values: Values = None,
-    as_json: AsJson = False,
-) -> None:
-    """Print what a run would do.
-
-    Nothing is written.
-
-    ```sh
-    sidecypher migrate dry-run
-    ```
-    """
-    scripts, given = _scripts(folder), _given(values)
-    with _graph(home, config) as graph:
-        plan = make_plan(graph, scripts, given)
-    if as_json:
-        show_json(_facts_of_plan(plan))
-    else:
-        _show_plan(plan)
-
-
 @migrate.command("repair")
 def repair_command(
     home: Home = None,
     config: Config = None,
     folder: Folder = None,
-    values: Values = None,
     wait: Wait = 0.0,
     as_json: AsJson = False,
 ) -> None:
-    """Let the graph agree with the files again without running a script.
+    """Adopt changed files without running a script.
 
     Changed scripts are accepted, and what is missing is made again; see
     [drift](migrations.md#drift).
@@ -179,9 +167,9 @@ def repair_command(
     sidecypher migrate repair
     ```
     """
-    scripts, given = _scripts(folder), _given(values)
+    scripts = _scripts(folder)
     with _driver(home, config) as driver:
-        facts = asdict(repair(driver, scripts, values=given, wait=wait))
+        facts = asdict(repair(driver, scripts, wait=wait))
     _show_facts(facts, as_json=as_json, nothing="There was nothing to repair.")
 
 
@@ -191,13 +179,13 @@ def clean_command(
     config: Config = None,
     folder: Folder = None,
     wait: Wait = 0.0,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove chain, triggers, constraints and indexes that the files have made.
+    """Remove the migrated schema and its history.
 
-    None of your nodes and relationships is removed. It asks first; where there is no terminal, only
-    `--yes` does it.
+    Removes the chain, and constraints, indexes and triggers that the files have made. Your nodes
+    and relationships stay. It asks first; without a terminal only `--yes` removes anything.
 
     ```sh
     sidecypher migrate clean --yes
@@ -221,16 +209,6 @@ def _refuse_options_before(context: typer.Context) -> None:
 def _scripts(folder: Path | None) -> Scripts:
     """Return the scripts that ship, or those of a folder."""
     return shipped_scripts() if folder is None else own_scripts(folder)
-
-
-def _given(values: Sequence[str] | None) -> dict[str, str]:
-    pairs = [value.partition("=") for value in values or ()]
-    for name, equals, _ in pairs:
-        if not (name.isidentifier() and equals):
-            raise SettingsError(
-                "A value of `--set` is not understood", hint="Write it as `--set name=value`."
-            )
-    return {name: value for name, _, value in pairs}
 
 
 @contextmanager
@@ -274,7 +252,6 @@ def _facts_of_run(done: Migrated) -> dict[str, Any]:
             {"version": script.version, "source": script.source, "seconds": round(seconds, 3)}
             for script, seconds in done.applied
         ],
-        "skipped": [{"source": each.script.source, "reason": each.reason} for each in done.skipped],
         "triggers": list(done.triggers),
         "left_out": list(done.left_out),
         "why": done.why or None,
@@ -284,8 +261,6 @@ def _facts_of_run(done: Migrated) -> dict[str, Any]:
 def _show_run(done: Migrated) -> None:
     for script, seconds in done.applied:
         show_text(f"applied {script.source} in {seconds:.1f} s")
-    for each in done.skipped:
-        show_text(f"skipped {each.script.source}: {each.reason}")
     for name in done.triggers:
         show_text(f"trigger {name}: as its file says")
     if done.left_out:
@@ -308,7 +283,6 @@ def _facts_of_plan(plan: Plan) -> dict[str, Any]:
             }
             for script in plan.scripts
         ],
-        "skipped": [{"source": each.script.source, "reason": each.reason} for each in plan.skipped],
         "install": [trigger.name for trigger in plan.triggers.install],
         "start": list(plan.triggers.start),
         "drop": list(plan.triggers.drop),
@@ -322,7 +296,6 @@ def _show_plan(plan: Plan) -> None:
             show_text(f"// {script.source}, line {each.line}{where}")
             show_text(f"{each.text};")
     for verb, names in (
-        ("skip", [each.script.source for each in plan.skipped]),
         ("install the trigger", [trigger.name for trigger in plan.triggers.install]),
         ("start the trigger", plan.triggers.start),
         ("drop the trigger", plan.triggers.drop),

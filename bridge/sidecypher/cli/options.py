@@ -7,23 +7,19 @@ import typer
 
 Home = Annotated[
     Path | None,
-    typer.Option("--home", help="Folder of all state; two homes are two installations."),
+    typer.Option("--home", help="Use this data directory; each is an installation."),
 ]
 Procedures = Annotated[
     list[Path] | None,
-    typer.Option("--procedures", help="Folder of your own procedures; may be given again."),
+    typer.Option("--procedures", help="Load procedures from this folder; repeatable."),
 ]
-Config = Annotated[Path | None, typer.Option("--config", help="TOML file of settings.")]
+Config = Annotated[Path | None, typer.Option("--config", help="Read settings from this TOML file.")]
 Lane = Annotated[
     Literal["lts", "current"] | None,
-    typer.Option(
-        "--lane", help="Which Neo4j runs, `lts` or `current`, see [lanes](runtime.md#lanes)."
-    ),
+    typer.Option("--lane", help="Choose the Neo4j version track, `lts` or `current`."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Check = Annotated[
     bool,
-    typer.Option(
-        help="Whether to start a throw-away Neo4j with a new plugin before it is installed."
-    ),
+    typer.Option(help="Try a new plugin in a temporary Neo4j first."),
 ]

@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from sidecypher.errors import SidecypherError
+from sidecypher.host.terminal import visible
 from sidecypher.runtime.download import Progress as OnBytes
-from sidecypher.terminal import visible
 
 
 class _Console(Console):

@@ -9,21 +9,21 @@ from sidecypher.cli.options import AsJson, Check, Config, Home, Lane, Procedures
 from sidecypher.cli.output import show_json, show_next, show_text
 from sidecypher.cli.prepare import install_plugin, load_procedures, plugin_jar
 from sidecypher.errors import ModuleLoadError
-from sidecypher.settings import load_settings
+from sidecypher.host.settings import load_settings
 
 plugin = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="markdown")
 
 
 @plugin.callback()
 def _group() -> None:
-    """The jar that Neo4j loads."""
+    """Build the jar that Neo4j loads."""
 
 
 @plugin.command()
 def build(
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where to put the jar; by default into the home."),
+        typer.Option("--output", "-o", help="Write the jar here instead of into the home."),
     ] = None,
     home: Home = None,
     procedures: Procedures = None,
@@ -32,7 +32,7 @@ def build(
     lane: Lane = None,
     as_json: AsJson = False,
 ) -> None:
-    """Build the plugin for all procedures that are found.
+    """Build the plugin for all procedures.
 
     Nothing is built when a module cannot be loaded or Neo4j does not start with the result; a
     plugin that was there stays. Neo4j reads plugins at its start, so it must be started again
@@ -59,6 +59,6 @@ def build(
         return
     show_text(f"{jar}: {count} procedures, {'built' if built else 'up to date'}")
     if output is None:
-        show_next("sidecypher down && sidecypher up", "lets Neo4j load it")
+        show_next("sidecypher restart", "lets Neo4j load it")
     else:
-        show_next("sidecypher up", "tries it here; another Neo4j wants it among its plugins")
+        show_next("sidecypher up", "tries it here; for another Neo4j copy it to its `plugins`")

@@ -7,19 +7,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sidecypher.cli.output import download_bar, notes, results_alone
-from sidecypher.loading import Loaded, load
-from sidecypher.runtime import (
-    MAVEN_CENTRAL,
-    Installation,
-    Java,
-    Javas,
-    boot_check,
-    fetch,
-    load_api_lock,
-    load_compiler_lock,
-    load_lock,
-)
-from sidecypher.settings import Settings
+from sidecypher.host.settings import Settings
+from sidecypher.loading.loader import Loaded, load
+from sidecypher.runtime.bootcheck import boot_check
+from sidecypher.runtime.download import MAVEN_CENTRAL, fetch
+from sidecypher.runtime.installation import Installation
+from sidecypher.runtime.java import Java, Javas
+from sidecypher.runtime.lockfile import load_api_lock, load_compiler_lock, load_lock
 from sidecypher_plugin.builder import CORE_JAR, build, is_current, read_inputs
 from sidecypher_plugin.compiler import Compiler, eclipse, javac
 

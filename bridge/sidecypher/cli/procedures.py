@@ -8,20 +8,20 @@ from sidecypher.cli.options import AsJson, Config, Procedures
 from sidecypher.cli.output import results, show_json, show_next, show_text
 from sidecypher.cli.prepare import load_procedures
 from sidecypher.errors import UnknownProcedure
-from sidecypher.registry import Procedure
-from sidecypher.samples import sample_call
-from sidecypher.settings import load_settings
+from sidecypher.host.settings import load_settings
+from sidecypher.sdk.registry import Procedure
+from sidecypher.sdk.samples import sample_call
 
 
 def procedures(
     name: Annotated[
-        str | None, typer.Argument(help="Only those whose name begins so, such as `github`.")
+        str | None, typer.Argument(help="List only names that begin so, such as `github`.")
     ] = None,
     procedures: Procedures = None,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what can be called, each with a sample call to paste.
+    """List procedures and functions with a sample call.
 
     These are the procedures and functions of the installed packages and of your own folders, as a
     sidecar that starts now would offer them; nothing needs to be up. What a sidecar that runs has
@@ -34,6 +34,7 @@ def procedures(
     | `mode` | `READ`, `WRITE` or `SCHEMA`; null for a function |
     | `signature` | parameters and columns |
     | `description` | first paragraph of its docstring |
+    | `options` | each field of a MAP of options: its `name` with the path, and its `meaning` |
     | `sample` | a statement that calls it |
 
     ```sh
@@ -57,7 +58,8 @@ def procedures(
         facts = _facts(each)
         heading = facts["signature"].partition(" :: (")[0]
         results.print(heading, style="bold", markup=False, highlight=False, soft_wrap=True)
-        for line in (facts["description"], facts["sample"]):
+        options = [f"`{each['name']}` is {each['meaning']}" for each in facts["options"]]
+        for line in (facts["description"], *options, facts["sample"]):
             if line:
                 show_text(f"    {line}")
     show_next("sidecypher call NAME ARGUMENTS", "calls one of them, while `sidecypher up` runs")
@@ -70,5 +72,6 @@ def _facts(found: Procedure) -> dict[str, Any]:
         "mode": getattr(found.entry, "mode", None),
         "signature": found.usage(),
         "description": " ".join(found.entry.description.split()),
+        "options": [{"name": path, "meaning": field.meaning} for path, field in found.fields()],
         "sample": sample_call(found.entry),
     }

@@ -10,9 +10,9 @@ from sidecypher.cli.options import AsJson, Config, Home
 from sidecypher.cli.output import show_json, show_next, show_text
 from sidecypher.cli.sidecars import ask, run_folder_of
 from sidecypher.errors import ReloadFailed
-from sidecypher.rendezvous import Announcement, running_sidecars
-from sidecypher.runtime import NotRunning
-from sidecypher.settings import Settings, load_settings
+from sidecypher.host.rendezvous import Announcement, running_sidecars
+from sidecypher.host.settings import Settings, load_settings
+from sidecypher.runtime.errors import NotRunning
 
 Change = dict[str, Any]
 """A row of the procedure `sidecypher.reload`."""
@@ -24,7 +24,7 @@ _NEEDS_PLUGIN: Final = frozenset({"added", "signature changed", "removed"})
 
 
 def reload(home: Home = None, config: Config = None, as_json: AsJson = False) -> None:
-    """Load changed procedures in every sidecar that runs.
+    """Load changed procedures in every running sidecar.
 
     Calls go on meanwhile, and end on the code they began with. It prints what
     [`sidecypher.reload`](sidecypher.md#sidecypherreload) yields.
@@ -39,7 +39,7 @@ def reload(home: Home = None, config: Config = None, as_json: AsJson = False) ->
         return
     show_changes(changes)
     if needs_plugin(changes):
-        show_next("sidecypher down && sidecypher up", "rebuilds the plugin and restarts Neo4j")
+        show_next("sidecypher restart", "rebuilds the plugin and restarts Neo4j")
     else:
         show_next("sidecypher call NAME ARGUMENTS", "calls what was loaded")
 

@@ -6,7 +6,7 @@ import typer
 
 from sidecypher.app import serve as run_sidecar
 from sidecypher.cli.options import Config, Home, Procedures
-from sidecypher.settings import load_settings
+from sidecypher.host.settings import load_settings
 
 
 def serve(
@@ -14,18 +14,20 @@ def serve(
     procedures: Procedures = None,
     config: Config = None,
     port: Annotated[
-        int | None, typer.Option(help="Port for the plugin; 0 is any free one.")
+        int | None, typer.Option(help="Listen for the plugin on this port; 0 takes a free one.")
     ] = None,
     http_port: Annotated[
         int | None,
-        typer.Option(help="Port of `/livez`, `/readyz` and `/metrics`; 0 is any free one."),
+        typer.Option(help="Serve HTTP on this port; 0 takes a free one."),
     ] = None,
     log_level: Annotated[
-        str | None, typer.Option(help="`DEBUG`, `INFO`, `WARNING` or `ERROR`.")
+        str | None, typer.Option(help="Log from `DEBUG`, `INFO`, `WARNING` or `ERROR` on.")
     ] = None,
-    log_format: Annotated[str | None, typer.Option(help="`json` or `console`.")] = None,
+    log_format: Annotated[
+        str | None, typer.Option(help="Write logs as `json` or `console`.")
+    ] = None,
 ) -> None:
-    """Run the sidecar alone, in the foreground.
+    """Run the sidecar alone in the foreground.
 
     It ends at SIGTERM or SIGINT; a second signal ends it at once. Logs go to standard error. `up`
     starts this for you.

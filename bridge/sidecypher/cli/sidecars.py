@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import httpx
 
-from sidecypher.rendezvous import Announcement
-from sidecypher.runtime import read_state
-from sidecypher.settings import Settings
+from sidecypher.host.rendezvous import Announcement
+from sidecypher.host.settings import Settings
+from sidecypher.runtime.process.state import read_state
 
 _HEALTH_SECONDS: Final = 2.0
 

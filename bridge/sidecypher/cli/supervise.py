@@ -4,24 +4,23 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
+from importlib.resources import files
 from typing import Annotated
 
 import typer
 
 from sidecypher.app import END_SECONDS
 from sidecypher.cli.sidecars import is_live
-from sidecypher.rendezvous import Announcement, running_sidecars
-from sidecypher.runtime import (
-    Installation,
-    Javas,
-    Neo4jServer,
-    ProcessSpec,
-    Supervisor,
-    choose_ports,
-    load_lock,
-)
-from sidecypher.settings import Settings, load_settings
-from sidecypher.telemetry import configure_logging
+from sidecypher.host.rendezvous import Announcement, running_sidecars
+from sidecypher.host.settings import Settings, load_settings
+from sidecypher.runtime.installation import Installation
+from sidecypher.runtime.java import Javas
+from sidecypher.runtime.lockfile import load_lock
+from sidecypher.runtime.neo4j import Neo4jServer
+from sidecypher.runtime.ports import choose_ports
+from sidecypher.runtime.process.spec import ProcessSpec
+from sidecypher.runtime.process.supervisor import Supervisor
+from sidecypher.telemetry.calls import configure_logging
 
 
 def supervise(
@@ -83,10 +82,11 @@ def _sidecar(settings: Settings, number: int) -> ProcessSpec:
 
 
 def _replay(settings: Settings, port: int) -> ProcessSpec:
-    module = "sidecypher_procedures.github.replay"
+    # By its path: as a module it would first import all that the command line needs.
+    script = str(files("sidecypher.cli.demo") / "replay.py")
     return ProcessSpec(
         name="github-replay",
-        argv=(sys.executable, "-P", "-m", module, "--port", str(port)),
+        argv=(sys.executable, "-P", script, "--port", str(port)),
         env=dict(os.environ),
         log_file=settings.log_dir / "replay.log",
         restart=True,

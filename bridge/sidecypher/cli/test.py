@@ -18,14 +18,14 @@ _NOTHING_FOUND: Final = 5
 
 def test(
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="What pytest is given; options behind `--`.")
+        list[str] | None, typer.Argument(help="Pass these to pytest; put options after `--`.")
     ] = None,  # noqa: PT028 - a command, no test
 ) -> None:
-    """Run the tests of this project by pytest.
+    """Run the tests of this project with pytest.
 
-    The [fixtures for procedures](testing.md#in-pytest) are there by themselves. The exit code is 0
-    when all tests pass, 1 when one fails, none is found or a file cannot be read, 2 when pytest
-    does not understand its arguments, and 130 when it was interrupted.
+    The pytest [fixtures for procedures](testing.md#in-pytest) are available automatically. The exit
+    code is 0 when all tests pass, 1 when one fails, none is found or a file cannot be read, 2 when
+    pytest does not understand its arguments, and 130 when it was interrupted.
 
     ```sh
     sidecypher test

@@ -8,14 +8,14 @@ from typing import Any
 from sidecypher.cli.options import AsJson, Config, Procedures
 from sidecypher.cli.output import show_facts, show_json
 from sidecypher.cli.prepare import load_procedures
-from sidecypher.loading import Loaded
-from sidecypher.runtime import load_lock
-from sidecypher.settings import load_settings
+from sidecypher.host.settings import load_settings
+from sidecypher.loading.loader import Loaded
+from sidecypher.runtime.lockfile import load_lock
 from sidecypher_plugin.builder import CORE_JAR
 
 
 def version(procedures: Procedures = None, config: Config = None, as_json: AsJson = False) -> None:
-    """Tell the versions of sidecypher and of what it works with.
+    """Show the versions of sidecypher and its parts.
 
     Two installations fit together when `core` and `catalogue` are the same: the hash of the Java
     core that plugins are made with, and the hash of the signatures of all procedures that are

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import CodeType
 from typing import Final, Literal
 
-from sidecypher.loading import Key, Loaded, Part, Unit, key_of
-from sidecypher.registry import Procedure
+from sidecypher.loading.loader import Key, Loaded, Part, Unit, key_of
+from sidecypher.sdk.registry import Procedure
 
 State = Literal["added", "changed", "signature changed", "removed", "failed"]
 
@@ -74,7 +74,7 @@ def _changes_of(
 
 
 def _has_shared_change(part: Part, before: Part | None) -> bool:
-    """Tell whether a file has changed that is no module of procedures: any of them may use it."""
+    """Tell whether a file other than modules of procedures has changed: any of them may use it."""
     units = (*part.units, *(before.units if before is not None else ()))
     files = {_file_of(each) for unit in units for each in unit.procedures}
     names = {unit.name for unit in units}

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import msgspec
 
+from sidecypher.runtime._throwaway import offered_names, running, throwaway_server
 from sidecypher.runtime.errors import PluginRefused, ServerFailed
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java
 from sidecypher.runtime.neo4j import Neo4jServer
-from sidecypher.runtime.throwaway import offered_names, running, throwaway_server
 
 _NAMED = 3
 _REASON_LINES = 20
@@ -26,7 +26,7 @@ def boot_check(
     installation: Installation,
     java: Java,
 ) -> None:
-    """Start Neo4j with a plugin in a folder of its own, and see whether it offers everything.
+    """Start Neo4j with a plugin in its own folder, and see whether it offers everything.
 
     Takes 5 to 10 s. The server has a password that only this process knows, offers nothing but Bolt
     on loopback, and leaves nothing behind.

@@ -17,7 +17,7 @@ from threading import Lock as Mutex
 
 import httpx
 
-from sidecypher.filelock import file_lock
+from sidecypher.host.locks import file_lock
 from sidecypher.runtime.errors import CorruptJar, DownloadFailed, RuntimeFailure
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.lockfile import Jar, Lock
@@ -66,7 +66,7 @@ def fetch(
         cache_dir: Folder of the cache; made when it is missing.
         mirror: Root of a Maven repository; user name and password in it are used, never shown.
         progress: Called with the bytes that are there and the bytes wanted; from several threads,
-            one at a time. The first may step back when a download has to begin anew.
+            one at a time. The first may step back when a download has to begin again.
         retry: How stubborn to be; the default waits at most 7.5 s for one jar.
 
     Raises:
@@ -114,7 +114,7 @@ def _fetch_missing(
     missing = _missing(installation)
     for jar in missing:
         if installation.path(jar).exists():
-            _logger.warning("`%s` in the cache has a wrong hash: fetching it anew.", jar.artifact)
+            _logger.warning("`%s` in the cache has a wrong hash: fetching it again.", jar.artifact)
     counter = _Counter(sum(jar.size for jar in missing), progress)
     with _client(mirror) as client, ThreadPoolExecutor(_THREADS) as threads:
         fetcher = _Fetcher(client, retry, counter)

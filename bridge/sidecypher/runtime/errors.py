@@ -12,7 +12,6 @@
         ├── ServerFailed    SC-306   a process ended, or was not ready in time
         ├── AlreadyRunning  SC-307   another supervisor holds this home
         ├── PluginRefused   SC-308   Neo4j does not start with a plugin, or does not offer all of it
-        ├── RelockFailed    SC-309   Maven could not resolve a lane (maintainers only)
         └── NotRunning      SC-310   a command needs a Neo4j that runs
 """
 
@@ -20,7 +19,7 @@ from sidecypher.errors import SidecypherError
 
 
 class RuntimeFailure(SidecypherError):
-    """The embedded Neo4j, or a process beside it, cannot be had."""
+    """The embedded Neo4j, or a process next to it, cannot be started."""
 
 
 class JavaNotFound(RuntimeFailure):
@@ -72,12 +71,6 @@ class PluginRefused(RuntimeFailure):
     """Neo4j does not start with a plugin, or does not offer all of its procedures."""
 
     code = "SC-308"
-
-
-class RelockFailed(RuntimeFailure):
-    """Maven could not resolve a lane; only maintainers meet this."""
-
-    code = "SC-309"
 
 
 class NotRunning(RuntimeFailure):

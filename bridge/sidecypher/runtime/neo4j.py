@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sidecypher.address import LOOPBACK, USER, Address, Ports, embedded_address
-from sidecypher.credentials import load_credentials, write_private
+from sidecypher.host.address import LOOPBACK, USER, Address, Ports, embedded_address
+from sidecypher.host.credentials import load_credentials, write_private
+from sidecypher.host.settings import PLUGIN_VARIABLES, read_password
 from sidecypher.runtime.errors import ServerFailed
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java
 from sidecypher.runtime.process.spec import ProcessSpec
-from sidecypher.settings import PLUGIN_VARIABLES, read_password
 
 _JVM_FLAGS = (
     "-Xms256m",
@@ -233,8 +233,8 @@ class Neo4jServer:
             "server.default_listen_address": LOOPBACK,
             "server.bolt.listen_address": bolt,
             "server.bolt.advertised_address": bolt,
-            # Whoever takes the port while Neo4j is down cannot show its certificate. Browsers and
-            # tools that do not know it connect without TLS.
+            # What takes the port while Neo4j is down cannot show its certificate. Browsers
+            # and tools that do not know it connect without TLS.
             "server.bolt.tls_level": "OPTIONAL",
             "dbms.ssl.policy.bolt.enabled": "true",
             "dbms.ssl.policy.bolt.base_directory": "certificates",
@@ -258,7 +258,7 @@ class Neo4jServer:
             **self.installation.lock.settings,
         }
         lines = [f"{name}={value}\n" for name, value in settings.items()]
-        return "# Written anew at each start.\n" + "".join(lines)
+        return "# Written again at each start.\n" + "".join(lines)
 
     def _keep_lane(self) -> None:
         """Refuse a graph of another lane: a later Neo4j changes it so that no earlier reads it."""

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from sidecypher.address import LOOPBACK, Ports, read_ports
+from sidecypher.host.address import LOOPBACK, Ports, read_ports
 from sidecypher.runtime.errors import PortInUse
 
 _OWN: Final = range(20_000, 32_768)

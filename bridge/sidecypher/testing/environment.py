@@ -9,24 +9,24 @@ from typing import Any, Literal, Self
 
 import structlog
 
-from sidecypher import envelope
-from sidecypher.batch import with_twins
-from sidecypher.codec import decoder, encoder
-from sidecypher.credentials import load_credentials
-from sidecypher.dispatch import Dispatcher
-from sidecypher.envelope import RunError, RunReply, RunRequest
-from sidecypher.errors import CypherError
-from sidecypher.executors import EventLoop
-from sidecypher.loading import load
-from sidecypher.registry import Kind, Registry, procedures_in
-from sidecypher.resources import Resources
-from sidecypher.results import Record
-from sidecypher.state import CallBack, no_transaction
-from sidecypher.telemetry import Telemetry, configure_logging
-from sidecypher.testing.wire import Line, client_context
+from sidecypher.calls.dispatcher import Dispatcher
+from sidecypher.calls.executors.loop import EventLoop
+from sidecypher.errors import CypherError, ProtocolError
+from sidecypher.host.credentials import load_credentials
+from sidecypher.host.limits import Limits
+from sidecypher.loading.loader import load
+from sidecypher.protocol.envelope import CallBack, CursorRequest, RunError, RunReply, RunRequest
+from sidecypher.sdk.batch.variants import with_batches
+from sidecypher.sdk.call import no_transaction
+from sidecypher.sdk.registry import Kind, Registry, procedures_in
+from sidecypher.sdk.resources import Resources
+from sidecypher.sdk.results import Record
+from sidecypher.telemetry.calls import Telemetry, configure_logging
+from sidecypher.testing.wire import Line, answering, client_context
 from sidecypher.transport.memory import Client, Send, memory
 from sidecypher.transport.py4j import Py4JServer
-from sidecypher.types import CypherType, Limits
+from sidecypher.values.coders import decoder, encoder
+from sidecypher.values.cypher import CypherType
 
 Run = Callable[[str, Mapping[str, Any]], list[Record]]
 """Stands in for the caller's transaction: takes a statement and parameters, gives records."""
@@ -85,7 +85,7 @@ class ProcedureEnvironment:
         return {found.name: found.entry.signature for found in self._registry if found.kind == kind}
 
     def _wire(self, dispatcher: Dispatcher, call_back: CallBack, telemetry: Telemetry) -> Send:
-        """Return a way to send envelopes over the sidecar's real socket."""
+        """Return a way to send requests over the sidecar's real socket."""
         folder = self._ends.enter_context(tempfile.TemporaryDirectory())
         credentials = load_credentials(Path(folder))
         server = Py4JServer(
@@ -98,9 +98,9 @@ class ProcedureEnvironment:
         )
         self._ends.callback(server.stop)
         server.start()
-        line = Line(server.port, credentials.token, call_back, client_context())
+        line = Line(server.port, credentials.token, answering(call_back), client_context())
         self._ends.callback(line.close)
-        return line.send
+        return line.ask
 
     def call(self, name: str, *arguments: Any) -> list[Record]:
         """Call a procedure and return its rows, each a dict by column name.
@@ -135,7 +135,7 @@ class ProcedureEnvironment:
 def _registry(bodies: Iterable[Callable[..., Any]], folders: list[Path]) -> Registry:
     holder = types.ModuleType("bodies")
     vars(holder).update({f"body_{index}": body for index, body in enumerate(bodies)})
-    found = list(with_twins(procedures_in([holder])))
+    found = list(with_batches(procedures_in([holder])))
     return Registry([*found, *load(folders).registry] if folders else found)
 
 
@@ -143,14 +143,16 @@ def _answer_with(run: Run) -> CallBack:
     encode = encoder(CypherType("ANY", nullable=True))
     decode = decoder(CypherType("MAP"))
 
-    def answer(_method: str, request: bytes) -> bytes:
-        asked = envelope.read(request, RunRequest)
+    def answer(_method: str, request: RunRequest | CursorRequest) -> RunReply:
+        if isinstance(request, CursorRequest):
+            # Each answer is one page, so only an earlier cursor could ask for another.
+            raise ProtocolError("A result of this environment has no further page")
         try:
-            records = run(asked.cypher, decode(asked.params))
+            records = run(request.cypher, decode(request.params))
         except CypherError as error:
-            return envelope.write(RunReply(error=RunError(error.neo4j_code, error.message)))
+            return RunReply(error=RunError(error.neo4j_code, error.message))
         columns = list(records[0]) if records else []
         rows = [[encode(record[column]) for column in columns] for record in records]
-        return envelope.write(RunReply(columns, rows))
+        return RunReply(columns, rows)
 
     return answer

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from sidecypher.codec import decoder
-from sidecypher.envelope import CursorRequest, RunError, RunReply, RunRequest, read
 from sidecypher.errors import CypherError
-from sidecypher.recording import Exchange, Recording
-from sidecypher.results import Record
+from sidecypher.operations.recording import Exchange, Recording
+from sidecypher.protocol.envelope import CursorRequest, RunError, RunReply, RunRequest, read
+from sidecypher.sdk.results import Record
 from sidecypher.testing.environment import ProcedureEnvironment
 from sidecypher.testing.statements import UnexpectedStatement
-from sidecypher.types import CypherType
+from sidecypher.values.coders import decoder
+from sidecypher.values.cypher import CypherType
 
 _decode: Final = decoder(CypherType("ANY", nullable=True))
 
@@ -33,7 +33,7 @@ def replay(recording: Path, *bodies: Callable[..., Any], folders: Iterable[Path]
 
     Raises:
         CallError: The call fails, as it did or otherwise.
-        RecordingError: The file is no recording.
+        RecordingError: The file is not a recording.
         UnexpectedStatement: The body now runs other statements than when it was recorded.
 
     Example:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sidecypher.errors import CypherError, SidecypherError
-from sidecypher.results import Record
+from sidecypher.sdk.results import Record
 
 
 class UnexpectedStatement(SidecypherError, AssertionError):

@@ -3,14 +3,61 @@
 import contextlib
 import socket
 import ssl
+from collections.abc import Callable
 from typing import Final
 
 from sidecypher.errors import ProtocolError
-from sidecypher.state import CallBack
+from sidecypher.protocol import envelope
+from sidecypher.protocol.envelope import (
+    CallBack,
+    CallRequest,
+    CloseRequest,
+    CursorRequest,
+    Done,
+    ErrorReply,
+    Hello,
+    HelloReply,
+    PageReply,
+    PageRequest,
+    RunRequest,
+)
+from sidecypher.transport.memory import Reply, Request, Send
 from sidecypher.transport.py4j import escape, unescape
 
 _SECONDS: Final = 60.0
 """Longer than any deadline of a test's call, so that a broken peer fails a test, not hangs it."""
+
+
+Answer = Callable[[str, bytes], bytes]
+"""Answers a callback: takes its method and its envelope, returns the envelope of the reply."""
+
+
+def answering(call_back: CallBack) -> Answer:
+    """Return what answers the callbacks of a `Line` as `call_back` does."""
+
+    def answer(method: str, request: bytes) -> bytes:
+        kind: type[RunRequest | CursorRequest] = RunRequest if method == "run" else CursorRequest
+        return envelope.write(call_back(method, envelope.read(request, kind)))
+
+    return answer
+
+
+def asking(send: Callable[[str, bytes], bytes]) -> Send:
+    """Return what sends requests as JSON with `send`, which takes their method and envelope."""
+
+    def ask(request: Request) -> Reply:
+        payload = envelope.write(request)
+        match request:
+            case Hello():
+                return envelope.read(send("hello", payload), HelloReply)
+            case CallRequest():
+                return _page(send("call", payload))
+            case PageRequest():
+                return _page(send("page", payload))
+            case CloseRequest():
+                return envelope.read(send("close", payload), Done)
+
+    return ask
 
 
 def client_context() -> ssl.SSLContext:
@@ -38,14 +85,20 @@ class Line:
         greeting: What the sidecar answered to the token.
     """
 
-    def __init__(
-        self, port: int, token: bytes, call_back: CallBack, context: ssl.SSLContext
-    ) -> None:
+    def __init__(self, port: int, token: bytes, call_back: Answer, context: ssl.SSLContext) -> None:
         self.socket = dial(port, context)
         self.reader = self.socket.makefile("rb")
         self.call_back = call_back
         self.socket.sendall(b"A\n" + token + b"\n")
         self.greeting = self.reader.readline()
+
+    def ask(self, request: Request) -> Reply:
+        """Send a request and return the reply.
+
+        Raises:
+            ProtocolError: The sidecar closed the connection or sent something else.
+        """
+        return asking(self.send)(request)
 
     def send(self, method: str, payload: bytes) -> bytes:
         """Send a request, answer the callbacks that come meanwhile, and return the reply.
@@ -67,3 +120,10 @@ class Line:
         self.reader.close()
         with contextlib.suppress(OSError):
             self.socket.close()
+
+
+def _page(payload: bytes) -> PageReply | ErrorReply:
+    try:
+        return envelope.read(payload, PageReply)
+    except ProtocolError:
+        return envelope.read(payload, ErrorReply)

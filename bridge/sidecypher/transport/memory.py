@@ -1,4 +1,4 @@
-"""Calls without a socket: the same messages, handed to the dispatcher directly."""
+"""Calls without a socket: the same messages, passed to the dispatcher directly."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
@@ -6,25 +6,37 @@ from typing import Any, Final
 
 import msgspec
 
-from sidecypher import envelope
-from sidecypher.codec import decoder, encoder
-from sidecypher.dispatch import Dispatcher, Session
-from sidecypher.envelope import CallRequest, CloseRequest, Hello, PageRequest
-from sidecypher.errors import CallError
-from sidecypher.registry import Kind
-from sidecypher.state import CallBack, no_transaction
-from sidecypher.types import CypherType
+from sidecypher.calls.dispatcher import Dispatcher, Session
+from sidecypher.errors import ProtocolError
+from sidecypher.protocol import envelope
+from sidecypher.protocol.envelope import (
+    CallBack,
+    CallRequest,
+    CloseRequest,
+    Done,
+    ErrorReply,
+    Hello,
+    HelloReply,
+    PageReply,
+    PageRequest,
+)
+from sidecypher.sdk.call import no_transaction
+from sidecypher.sdk.registry import Kind
+from sidecypher.values.coders import decoder, encoder
+from sidecypher.values.cypher import CypherType
 
 _encode: Final = encoder(CypherType("ANY", nullable=True))
 _decode: Final = decoder(CypherType("ANY", nullable=True))
 _ids: Final = itertools.count(1)
 
-Send = Callable[[str, bytes], bytes]
-"""Takes a method and a request's envelope to a sidecar and brings back the reply's envelope."""
+Request = Hello | CallRequest | PageRequest | CloseRequest
+Reply = HelloReply | PageReply | ErrorReply | Done
+Send = Callable[[Request], Reply]
+"""Sends a request to a sidecar and returns the reply."""
 
 
 class Client:
-    """A caller of procedures, over any way of sending envelopes.
+    """A caller of procedures, over any transport.
 
     Example:
         `Client(memory(dispatcher), catalogue).rows("demo.greet", "Ann")`
@@ -41,7 +53,7 @@ class Client:
         """Say hello.
 
         Args:
-            send: How an envelope reaches the sidecar.
+            send: Sends a request to the sidecar.
             signatures: Signature hash of each procedure, as a plugin would hold them.
             timeout: Seconds a call may take.
             functions: Signature hash of each function.
@@ -50,7 +62,7 @@ class Client:
         self._signatures = signatures
         self._functions = functions or {}
         self._remaining_ms = round(timeout * 1000)
-        self._message("hello", Hello(envelope.VERSION, "client", "call", ""))
+        send(Hello(envelope.VERSION, "client", "call", ""))
 
     def rows(self, name: str, *arguments: Any) -> Iterator[list[Any]]:
         """Call a procedure and yield its rows, page by page; closing the iterator closes the call.
@@ -59,15 +71,19 @@ class Client:
             CallError: With the code, text and hint the sidecar gave.
         """
         request = self._request("procedure", name, self._signatures, arguments)
-        call_id, page = request.id, self._message("call", request)
+        page = self._page(request)
+        is_open = page.more
         try:
             yield from _rows(page)
-            while page["more"]:
-                page = self._message("page", PageRequest(call_id, self._remaining_ms))
+            while is_open:
+                # A call whose page fails is over.
+                is_open = False
+                page = self._page(PageRequest(request.id, self._remaining_ms))
+                is_open = page.more
                 yield from _rows(page)
         finally:
-            if page.get("more"):
-                self._message("close", CloseRequest(call_id))
+            if is_open:
+                self._send(CloseRequest(request.id))
 
     def value(self, name: str, *arguments: Any) -> Any:
         """Call a function and return its value.
@@ -75,8 +91,7 @@ class Client:
         Raises:
             CallError: With the code, text and hint the sidecar gave.
         """
-        page = self._message("call", self._request("function", name, self._functions, arguments))
-        [[value]] = _rows(page)
+        [[value]] = _rows(self._page(self._request("function", name, self._functions, arguments)))
         return value
 
     def _request(
@@ -94,31 +109,33 @@ class Client:
             user="neo4j",
         )
 
-    def _message(self, method: str, request: Any) -> dict[str, Any]:
-        reply: dict[str, Any] = msgspec.json.decode(self._send(method, envelope.write(request)))
-        error = reply.get("error")
-        if error is not None:
-            raise CallError(
-                error["message"],
-                code=error["code"],
-                hint=error["hint"],
-                retryable=error["retryable"],
-                details=error["details"],
-            )
-        return reply
+    def _page(self, request: CallRequest | PageRequest) -> PageReply:
+        reply = self._send(request)
+        match reply:
+            case PageReply():
+                return reply
+            case ErrorReply():
+                raise reply.error.error()
+        raise ProtocolError(f"The sidecar sent a {type(reply).__name__} instead of a page")
 
 
 def memory(dispatcher: Dispatcher, call_back: CallBack = no_transaction) -> Send:
-    """Return a way to send envelopes to a dispatcher in this process.
+    """Return a way to send requests to a dispatcher in this process.
 
     Args:
         dispatcher: Who answers.
         call_back: What stands in for the caller's transaction.
     """
     session = Session(call_back)
-    return lambda method, payload: dispatcher.handle(method, payload, session)
+    answers: dict[type, Callable[[Any, Session], Reply]] = {
+        Hello: dispatcher.hello,
+        CallRequest: dispatcher.call,
+        PageRequest: dispatcher.page,
+        CloseRequest: dispatcher.close,
+    }
+    return lambda request: answers[type(request)](request, session)
 
 
-def _rows(page: dict[str, Any]) -> Iterator[list[Any]]:
-    for row in page["rows"]:
-        yield [_decode(value) for value in row]
+def _rows(page: PageReply) -> Iterator[list[Any]]:
+    for row in page.rows:
+        yield [_decode(value) for value in msgspec.json.decode(row)]

@@ -24,10 +24,14 @@ from typing import Final
 
 from py4j import protocol
 
-from sidecypher.dispatch import Dispatcher, Session
+from sidecypher.calls.dispatcher import Dispatcher, Session
 from sidecypher.errors import CallCancelled, ListenError, MessageTooLarge, ProtocolError
-from sidecypher.telemetry import Telemetry, logger
-from sidecypher.types import Deadline, Limits
+from sidecypher.host.limits import Limits
+from sidecypher.protocol import envelope
+from sidecypher.protocol.deadline import Deadline
+from sidecypher.protocol.envelope import CursorRequest, RunReply, RunRequest
+from sidecypher.telemetry.calls import Telemetry, logger
+from sidecypher.transport._messages import Messages
 
 SEND_SECONDS: Final = 1.0
 """How long answers may take to be sent when the server stops."""
@@ -126,6 +130,7 @@ class Connection:
         self._tls = tls
         self._token = token
         self._dispatcher = dispatcher
+        self._messages = Messages(dispatcher)
         self._welcome = welcome
         self._is_evicted = False
         self._limits = limits
@@ -228,12 +233,12 @@ class Connection:
     def _answer(self) -> None:
         while (request := self._request()) is not None:
             method, payload = request
-            # A request may have waited here, while this process was stopped, until nobody wants it.
+            # A request may have waited here while this process was stopped, until its caller left.
             if method == "call" and self._ends.poll(0):
                 self._telemetry.rejected("connection closed", "caller gone")
                 return
             is_known = bool(self._session.jvm)
-            reply = self._dispatcher.handle(method, payload, self._session)
+            reply = self._messages.answer(method, payload, self._session)
             self._send(_REPLY + escape(reply) + b"\n")
             if not self._session.jvm:
                 # Its hello was refused, which it has been told: there is nothing more to say.
@@ -246,7 +251,7 @@ class Connection:
         command = self._line()
         if command is None:
             return None
-        # At once: other commands have fewer lines, and nobody would send the missing ones.
+        # At once: other commands have fewer lines, and the missing ones would never come.
         if command != _CALL:
             raise ProtocolError("The peer sent a Py4J command that is not allowed")
         target, method, text, end = (self._line(), self._line(), self._line(), self._line())
@@ -262,8 +267,9 @@ class Connection:
         if sent < len(message):
             self._socket.sendall(memoryview(message)[sent:])
 
-    def _call_back(self, method: str, request: bytes) -> bytes:
+    def _call_back(self, method: str, message: RunRequest | CursorRequest) -> RunReply:
         """Send a callback to the JVM and return its answer."""
+        request = envelope.write(message)
         if len(request) > self._limits.message_bytes:
             raise MessageTooLarge(
                 f"A statement of {len(request)} bytes was given to `ctx.run`, "
@@ -283,7 +289,7 @@ class Connection:
             raise CallCancelled("The caller of this call has gone")
         if not answer.startswith(_REPLY):
             raise ProtocolError("The plugin refused a callback")
-        return unescape(answer[len(_REPLY) :])
+        return envelope.read(unescape(answer[len(_REPLY) :]), RunReply)
 
     def _send_quietly(self, text: bytes) -> None:
         with contextlib.suppress(OSError):
@@ -291,7 +297,7 @@ class Connection:
 
 
 class Py4JServer:
-    """Accepts connections of JVMs; each gets a thread of its own.
+    """Accepts connections of JVMs; each gets its own thread.
 
     Anybody on this machine may connect. Who has not shown the token is a stranger, and strangers
     compete with each other only.

@@ -34,3 +34,4 @@ CREATE INDEX user_login IF NOT EXISTS FOR (n:User) ON (n.login);
 // (:PullRequest)-[:CREATED_BY]->(:User)
 // (:PullRequest)-[:RESOLVES]->(:Issue)
 // (:PullRequest)-[:GENERATED_BY]->(:WorkflowRun)
+// (:Commit)-[:BELONGS_TO]->(:Repository)

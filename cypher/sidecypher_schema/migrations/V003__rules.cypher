@@ -18,6 +18,12 @@ CREATE INDEX rule_scope_scope IF NOT EXISTS FOR (n:RuleScope) ON (n.user, n.scop
 CREATE INDEX concept_user_name IF NOT EXISTS FOR (n:Concept) ON (n.user, n.name);
 CREATE INDEX contradicts_key IF NOT EXISTS FOR ()-[r:CONTRADICTS]-() ON (r.key);
 CREATE INDEX related_to_fact IF NOT EXISTS FOR ()-[r:RELATED_TO]-() ON (r.factId);
+// `rules.context` reads the first facts of one end in the order of their ids, and no others:
+// MATCH (f:Fact) WHERE f.fromKey = $key AND f.factId > '' ... ORDER BY f.fromKey, f.factId LIMIT $most
+CREATE INDEX fact_from IF NOT EXISTS FOR (n:Fact) ON (n.fromKey, n.factId);
+CREATE INDEX fact_to IF NOT EXISTS FOR (n:Fact) ON (n.toKey, n.factId);
+// The client's search uses both: CALL db.index.fulltext.queryNodes('extraction_text', $words)
+CREATE FULLTEXT INDEX extraction_text IF NOT EXISTS FOR (n:Extraction) ON EACH [n.rawSnippet];
 CREATE FULLTEXT INDEX concept_text IF NOT EXISTS FOR (n:Concept) ON EACH [n.name];
 
 // Relationships:

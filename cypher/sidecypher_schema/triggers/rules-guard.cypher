@@ -128,18 +128,18 @@ UNWIND [
       WITH rule, CASE
         WHEN NOT stated.since IS :: ZONED DATETIME
           OR stated.since IS NULL AND stated.recordedAt IS NOT NULL
-        THEN 'a `since` that is no ZONED DATETIME'
+        THEN 'a `since` that is not a ZONED DATETIME'
         WHEN NOT stated.expiresAt IS :: ZONED DATETIME
-        THEN 'a `expiresAt` that is no ZONED DATETIME'
+        THEN 'a `expiresAt` that is not a ZONED DATETIME'
         WHEN NOT stated.retractedAt IS :: ZONED DATETIME
-        THEN 'a `retractedAt` that is no ZONED DATETIME'
+        THEN 'a `retractedAt` that is not a ZONED DATETIME'
         WHEN NOT stated.recordedAt IS :: ZONED DATETIME
-        THEN 'a `recordedAt` that is no ZONED DATETIME'
+        THEN 'a `recordedAt` that is not a ZONED DATETIME'
         WHEN NOT stated.confidence IS :: INTEGER | FLOAT
           OR stated.confidence IS NOT NULL AND NOT 0 <= stated.confidence <= 1
         THEN 'a `confidence` outside of 0 to 1'
-        WHEN NOT stated.confirmed IS :: BOOLEAN THEN 'a `confirmed` that is no BOOLEAN'
-        WHEN NOT stated.strict IS :: BOOLEAN THEN 'a `strict` that is no BOOLEAN'
+        WHEN NOT stated.confirmed IS :: BOOLEAN THEN 'a `confirmed` that is not a BOOLEAN'
+        WHEN NOT stated.strict IS :: BOOLEAN THEN 'a `strict` that is not a BOOLEAN'
         WHEN stated.recordedAt IS NOT NULL
           AND NOT coalesce(stated.temporalMarker IN ['current', 'past', 'future', 'negated'], false)
         THEN 'an unknown `temporalMarker`'

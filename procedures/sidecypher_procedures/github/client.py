@@ -13,11 +13,17 @@ import httpx
 import msgspec
 
 from sidecypher import EncodedRow, SidecypherError
-from sidecypher_procedures.github import outcomes
-from sidecypher_procedures.github.budgets import Budget, listed_in
-from sidecypher_procedures.github.cache import Clock, EntityCache, SingleFlight
+from sidecypher_procedures.github import responses
+from sidecypher_procedures.github.auth import CredentialStatus, read_credential_status
+from sidecypher_procedures.github.cache import Clock, EntityCache, Entry, MemoryStore, SingleFlight
 from sidecypher_procedures.github.connection import Connection
-from sidecypher_procedures.github.entities import READERS, ShapeError, place
+from sidecypher_procedures.github.entities import (
+    READERS,
+    Identity,
+    ShapeError,
+    place,
+    read_identity,
+)
 from sidecypher_procedures.github.errors import (
     CredentialRevoked,
     GithubError,
@@ -27,21 +33,14 @@ from sidecypher_procedures.github.errors import (
     TimedOut,
     UnusableAnswer,
 )
-from sidecypher_procedures.github.graphql import (
-    LARGEST_NUMBER,
-    Found,
-    closing_references,
-    fetch_all,
-)
-from sidecypher_procedures.github.identities import Identity, read_identity
-from sidecypher_procedures.github.limits import TRIES, retrying, used_up
-from sidecypher_procedures.github.names import Extent, Kind, Target
+from sidecypher_procedures.github.graphql import Found, closing_references, fetch_all
+from sidecypher_procedures.github.graphql_documents import LARGEST_NUMBER
+from sidecypher_procedures.github.model import Extent, Kind, Target
 from sidecypher_procedures.github.options import Api
-from sidecypher_procedures.github.replies import Reply
+from sidecypher_procedures.github.rate_limits import TRIES, Budget, listed_in, retrying, used_up
+from sidecypher_procedures.github.responses import Reply
 from sidecypher_procedures.github.rows import ROWS
 from sidecypher_procedures.github.settings import GithubSettings
-from sidecypher_procedures.github.standing import Standing, read_standing
-from sidecypher_procedures.github.store import Entry, MemoryStore
 
 # GitHub computes `mergeable` after it was first asked for, within seconds.
 _PENDING_SECONDS: Final = 3.0
@@ -295,7 +294,7 @@ class GithubClient:
         except TimeoutError as error:
             raise TimedOut("GitHub did not answer in time for the rate limit") from error
 
-    async def standing(self, *, wait: float = 30.0) -> Standing:
+    async def credential_status(self, *, wait: float = 30.0) -> CredentialStatus:
         """Tell who asks GitHub, and what GitHub says of that.
 
         Args:
@@ -309,19 +308,19 @@ class GithubClient:
             async with asyncio.timeout(wait):
                 reply = await self._connection.rate_limit()
         except CredentialRevoked:
-            return Standing(source, accepted=False)
+            return CredentialStatus(source, accepted=False)
         except TimeoutError as error:
             raise TimedOut("GitHub did not answer in time for the rate limit") from error
         if reply.status == httpx.codes.UNAUTHORIZED:
-            return Standing(source, accepted=False)
+            return CredentialStatus(source, accepted=False)
         if reply.status not in {httpx.codes.OK, httpx.codes.NOT_FOUND}:
-            raise outcomes.failure(reply, "rate limit", self._clock.now())
-        return read_standing(source, reply.headers, self._clock.now())
+            raise responses.failure(reply, "rate limit", self._clock.now())
+        return read_credential_status(source, reply.headers, self._clock.now())
 
     async def _fetch_page(self, target: Target) -> Reply:
         reply = await self._connection.get(target, self._unless_invalidated(target))
-        if reply.status != httpx.codes.OK and reply.status not in outcomes.MISSING:
-            raise outcomes.failure(reply, target, self._clock.now())
+        if reply.status != httpx.codes.OK and reply.status not in responses.MISSING:
+            raise responses.failure(reply, target, self._clock.now())
         return reply
 
     async def _ask_for_budgets(self) -> list[Budget]:
@@ -329,8 +328,8 @@ class GithubClient:
         if reply.status == httpx.codes.NOT_FOUND:
             return []
         if reply.status != httpx.codes.OK:
-            raise outcomes.failure(reply, "rate limit", self._clock.now())
-        budgets = listed_in(outcomes.body(reply, "rate limit"))
+            raise responses.failure(reply, "rate limit", self._clock.now())
+        budgets = listed_in(responses.body(reply, "rate limit"))
         self._connection.budgets.note(budgets)
         return budgets
 
@@ -421,12 +420,12 @@ class GithubClient:
                 found |= part
 
     def _entry(self, reply: Reply, target: Target) -> Entry:
-        missing = outcomes.MISSING.get(reply.status)
+        missing = responses.MISSING.get(reply.status)
         if missing is not None:
             return self._absent(missing)
         if reply.status != httpx.codes.OK:
-            raise outcomes.failure(reply, target, self._clock.now())
-        json = outcomes.body(reply, target)
+            raise responses.failure(reply, target, self._clock.now())
+        json = responses.body(reply, target)
         return self._present(
             json, target, reply.headers.get("etag"), is_elsewhere=reply.is_elsewhere
         )
@@ -505,5 +504,5 @@ def _lifetime(columns: Mapping[str, Any], target: Target) -> float:
 
 def _settled(entry: Entry, target: Target) -> Snapshot | GithubError:
     if entry.row is None:
-        return outcomes.absence(entry.missing or NotFound, target)
+        return responses.absence(entry.missing or NotFound, target)
     return Snapshot(entry.row, entry.identity)

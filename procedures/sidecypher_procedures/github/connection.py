@@ -17,7 +17,6 @@ import msgspec
 from cachetools import TTLCache
 
 from sidecypher_procedures.github.auth import REFUSED_SECONDS, authentication
-from sidecypher_procedures.github.budgets import Budgets, told_by
 from sidecypher_procedures.github.cache import Clock
 from sidecypher_procedures.github.errors import (
     CredentialRevoked,
@@ -27,9 +26,16 @@ from sidecypher_procedures.github.errors import (
     Unreachable,
     UnusableAnswer,
 )
-from sidecypher_procedures.github.limits import GRAPHQL, REST, UNCOUNTED, Limits
-from sidecypher_procedures.github.names import Target
-from sidecypher_procedures.github.replies import Reply
+from sidecypher_procedures.github.model import Target
+from sidecypher_procedures.github.rate_limits import (
+    GRAPHQL,
+    REST,
+    UNCOUNTED,
+    Budgets,
+    Limits,
+    told_by,
+)
+from sidecypher_procedures.github.responses import Reply
 from sidecypher_procedures.github.settings import Credential, GithubSettings, is_loopback
 
 _PERMANENT: Final = frozenset({301, 308})

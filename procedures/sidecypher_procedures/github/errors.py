@@ -5,7 +5,7 @@
     ProcedureError
     └── GithubError              SC-500
         ├── InvalidName          SC-501   owner, repository or number cannot be one
-        ├── InvalidOption        SC-502   an option is unknown or has an unusable value
+        ├── InvalidOption        SC-502   GraphQL is wanted without a token
         ├── NotFound             SC-503   404: nothing there, or nothing this token may see
         ├── Gone                 SC-504   410: it was deleted, or is switched off
         ├── BadCredentials       SC-505   401: the token is wrong or has expired
@@ -29,12 +29,47 @@ The transient ones (RateLimited, ServerFailed, Unreachable, TimedOut) are retrya
 cache entry is served in their place.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from sidecypher import ProcedureError
-from sidecypher_procedures.github.redaction import redacted, redacted_values
+
+_SHOWN: Final = "[redacted]"
+_SECRETS: Final = re.compile(
+    # Tokens of installations are long and have dots.
+    r"gh[a-z]_[A-Za-z0-9._-]+"
+    r"|github_pat_\w+"
+    # The rest of the line: a scheme, and what follows it.
+    r"|(?i:\b(?:proxy-)?authorization\b[^\r\n]*)"
+    r"|(?i:\bbearer\s+[^\s\"',;]+)"
+    # A block that was cut off is a secret to its end.
+    r"|-----BEGIN [A-Z0-9 ]+-----(?:.*?-----END [A-Z0-9 ]+-----|.*)",
+    re.DOTALL,
+)
+
+
+def redacted(text: str) -> str:
+    """Return the text without tokens, headers that carry them, and PEM blocks.
+
+    Example:
+        >>> redacted("it wants ghp_0123456789abcdef")
+        'it wants [redacted]'
+    """
+    return _SECRETS.sub(_SHOWN, text)
+
+
+def redacted_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the same values, with those that are texts redacted.
+
+    Example:
+        >>> redacted_values({"status": 403, "wants": "Bearer abc"})
+        {'status': 403, 'wants': '[redacted]'}
+    """
+    return {
+        name: redacted(value) if isinstance(value, str) else value for name, value in values.items()
+    }
 
 
 class GithubError(ProcedureError):
@@ -79,7 +114,7 @@ class InvalidName(GithubError):
 
 
 class InvalidOption(GithubError):
-    """An option is unknown or has an unusable value; raised before anything is sent."""
+    """GraphQL is wanted without a token; raised before anything is sent."""
 
     code = "SC-502"
     always_raised = True

@@ -1,64 +1,58 @@
-"""`github.mergeRepository`, `github.mergeIssue` and `github.mergePullRequest`."""
+"""What a merge writes, fetched from GitHub before anything is locked."""
 
 import asyncio
+import re
 from collections.abc import Coroutine
 from typing import Any, Final
 
-from sidecypher import Context, Node, procedure
-from sidecypher_procedures.github import filters, merging
+from sidecypher import Context, Node
+from sidecypher_procedures.github import store
 from sidecypher_procedures.github.client import GithubClient, Snapshot
-from sidecypher_procedures.github.closing import closed_issues
 from sidecypher_procedures.github.entities import read_comment
 from sidecypher_procedures.github.errors import (
     GithubError,
     Gone,
-    InvalidOption,
     NotAnIssue,
     NotFound,
     UnusableAnswer,
 )
-from sidecypher_procedures.github.merging import Resolved, Told
-from sidecypher_procedures.github.names import Kind, Target
-from sidecypher_procedures.github.options import FetchOptions
-from sidecypher_procedures.github.paging import Page, listed
-from sidecypher_procedures.github.procedures import NO_OPTIONS
+from sidecypher_procedures.github.lists import Page, listed
+from sidecypher_procedures.github.model import Kind, Target
+from sidecypher_procedures.github.options import CommentListOptions, FetchOptions
 from sidecypher_procedures.github.rows import Merged, instead
+from sidecypher_procedures.github.store import Resolved, Told
 
-_COMMENTS: Final = "comments"
+MOST_ISSUES: Final = 20
+"""So many issues of one text are believed; each may cost a request, and anybody may write one."""
 
-
-@procedure("github.mergeRepository", mode="WRITE", timeout=300.0)
-async def merge_repository(
-    ctx: Context, owner: str, name: str, options: dict[str, Any] = NO_OPTIONS
-) -> Merged | None:
-    """Merge the node of a repository, with its owner; no row if there is no such repository."""
-    source = _Source(ctx, FetchOptions.parse(options))
-    return await _row(ctx, source.how, _merge_repository(ctx, source, _repository(owner, name)))
-
-
-@procedure("github.mergeIssue", mode="WRITE", timeout=300.0)
-async def merge_issue(
-    ctx: Context, owner: str, repo: str, number: int, options: dict[str, Any] = NO_OPTIONS
-) -> Merged | None:
-    """Merge the node of an issue, with repository and author; no row if there is no such issue."""
-    source = _Source(ctx, FetchOptions.parse(options, [_COMMENTS]))
-    work = _merge_issue(
-        ctx, source, Target(Kind.ISSUE, owner, repo, number), with_comments=_flag(options)
-    )
-    return await _row(ctx, source.how, work)
+# What is left open reaches to the end, so that no text is searched through again and again.
+_NOT_PROSE: Final = re.compile(
+    r"<!--.*?(?:-->|\Z)|(?P<fence>```|~~~).*?(?:(?P=fence)|\Z)|`[^`\n]*`", re.DOTALL
+)
+_KEYWORD: Final = r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?[ \t]+"
 
 
-@procedure("github.mergePullRequest", mode="WRITE", timeout=300.0)
-async def merge_pull_request(
-    ctx: Context, owner: str, repo: str, number: int, options: dict[str, Any] = NO_OPTIONS
-) -> Merged | None:
-    """Merge the node of a pull request, with what it resolves; no row if there is no such one."""
-    source = _Source(ctx, FetchOptions.parse(options))
-    target = Target(Kind.PULL_REQUEST, owner, repo, number)
-    return await _row(ctx, source.how, _merge_pull_request(ctx, source, target))
+def closed_issues(body: str, full_name: str, url: str) -> list[int]:
+    """Return the numbers of the issues that a pull request closes in its own repository.
+
+    Args:
+        body: The text of the pull request.
+        full_name: ``owner/name`` of its repository.
+        url: The repository's page.
+
+    Example:
+        >>> url = "https://github.com/o/r"
+        >>> closed_issues("Fixes #1, closes: o/r#2, resolves o/other#3.", "o/r", url)
+        [1, 2]
+    """
+    places = "|".join((rf"(?:{re.escape(full_name)})?#", rf"{re.escape(url)}/issues/"))
+    pattern = rf"{_KEYWORD}(?:{places})([1-9][0-9]{{0,17}})\b"
+    prose = _NOT_PROSE.sub(" ", body)
+    found = (int(number) for number in re.findall(pattern, prose, re.IGNORECASE))
+    return list(dict.fromkeys(found))[:MOST_ISSUES]
 
 
-class _Source:
+class MergeSource:
     """Fetches what one call merges, all of it before anything is written or locked."""
 
     def __init__(self, ctx: Context, how: FetchOptions) -> None:
@@ -76,12 +70,15 @@ class _Source:
     async def repository_of(self, target: Target, full_name: str | None) -> Told:
         """Give the repository that an issue is in: it may have been transferred."""
         owner, _, name = (full_name or "").partition("/")
-        wanted = _repository(owner, name) if name else _repository(target.owner, target.repo)
+        wanted = (
+            repository_target(owner, name) if name else repository_target(target.owner, target.repo)
+        )
         found, _ = await self.get(wanted)
         return found
 
     async def comments(self, issue: Target) -> list[dict[str, Any]]:
-        first = Page.first(issue, "comments", filters.query({}, filters.COMMENTS))
+        """Give the comments of an issue."""
+        first = Page.first(issue, "comments", CommentListOptions().query)
         found = listed(self._client, first, read_comment, self._wait)
         return [fields async for fields, _ in found]
 
@@ -128,30 +125,40 @@ def _told(found: Snapshot, target: Target) -> Told:
     return Told(fields, found.identity.user, fields["fetched_at"])
 
 
-async def _merge_repository(ctx: Context, source: _Source, target: Target) -> Node:
+async def write_repository(ctx: Context, source: MergeSource, target: Target) -> Node:
+    """Merge the node of a repository, with its owner."""
     repository, _ = await source.get(target)
-    return await merging.merge_repository(ctx, repository)
+    return await store.merge_repository(ctx, repository)
 
 
-async def _merge_issue(
-    ctx: Context, source: _Source, target: Target, *, with_comments: bool
+async def write_issue(
+    ctx: Context, source: MergeSource, target: Target, *, with_comments: bool
 ) -> Node:
+    """Merge the node of an issue, with repository and author.
+
+    Raises:
+        NotAnIssue: It is a pull request.
+    """
     issue, full_name = await source.get(target)
     if issue.fields["is_pull_request"]:
         raise NotAnIssue(f"`{target}` is a pull request, and gets no node of an issue")
     repository = await source.repository_of(target, full_name)
     comments = await source.comments(target) if with_comments else []
-    return await merging.merge_issue(ctx, issue, repository, comments)
+    return await store.merge_issue(ctx, issue, repository, comments)
 
 
-async def _merge_pull_request(ctx: Context, source: _Source, target: Target) -> Node:
+async def write_pull_request(ctx: Context, source: MergeSource, target: Target) -> Node:
+    """Merge the node of a pull request, with the issues that it resolves."""
     pull, full_name = await source.get(target)
     repository = await source.repository_of(target, full_name)
     resolves = await source.resolved(pull, repository)
-    return await merging.merge_pull_request(ctx, pull, repository, resolves)
+    return await store.merge_pull_request(ctx, pull, repository, resolves)
 
 
-async def _row(ctx: Context, how: FetchOptions, work: Coroutine[Any, Any, Node]) -> Merged | None:
+async def merged_row(
+    ctx: Context, how: FetchOptions, work: Coroutine[Any, Any, Node]
+) -> Merged | None:
+    """Return the row of a merge, or what becomes of its error."""
     try:
         return Merged(node=await work, error=None)
     except GithubError as error:
@@ -159,14 +166,6 @@ async def _row(ctx: Context, how: FetchOptions, work: Coroutine[Any, Any, Node])
         return instead(Merged, error, how.on_error)
 
 
-def _repository(owner: str, name: str) -> Target:
+def repository_target(owner: str, name: str) -> Target:
+    """Name a repository."""
     return Target(Kind.REPOSITORY, owner, name)
-
-
-def _flag(options: dict[str, Any]) -> bool:
-    value = options.get(_COMMENTS)
-    if value is not None and not isinstance(value, bool):
-        raise InvalidOption(
-            f"The option `{_COMMENTS}` must be a BOOLEAN", hint="Give true or false."
-        )
-    return bool(value)

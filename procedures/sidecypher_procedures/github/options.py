@@ -1,108 +1,143 @@
-"""The `options` MAP of every `github` procedure."""
+"""The options of the `github` procedures."""
 
 import math
 import re
-from collections.abc import Collection, Mapping
-from typing import Any, Final, Literal, Self, TypeVar, get_args
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlencode
 
-import msgspec
+from pydantic import AfterValidator, Field
 
-from sidecypher import Deadline
-from sidecypher_procedures.github.errors import InvalidOption
+from sidecypher import Deadline, Description, Options
 
 OnError = Literal["fail", "null", "skip"]
 Api = Literal["auto", "rest", "graphql"]
 
-T = TypeVar("T")
+_LABEL: Final = re.compile(r"[^,\ud800-\udfff]+")
+"""GitHub takes labels in one parameter, separated by commas."""
 
-_KNOWN: Final = ("maxAge", "onError", "timeout", "api")
-_ON_ERROR: Final[tuple[OnError, ...]] = get_args(OnError)
-_APIS: Final[tuple[Api, ...]] = get_args(Api)
 # Time for the answer itself to reach the caller before the call's deadline cancels the body.
 _ANSWER_SECONDS: Final = 0.25
-_SHOWABLE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 
 
-class FetchOptions(msgspec.Struct, frozen=True, gc=False):
-    """How fresh, how long, and what becomes of an error.
+def _in_utc(since: datetime) -> datetime:
+    try:
+        return since.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("UTC has no such year") from None
 
-    Attributes:
-        max_age: Accepted age of an answer in seconds; 0 always asks GitHub.
-        on_error: ``fail`` raises, ``null`` gives a row of nulls with the error, ``skip`` no row.
-        timeout: Seconds to wait for GitHub, never longer than the call may take.
-        api: Which of GitHub's APIs to ask; ``auto`` decides by how much there is to ask for.
 
-    Example:
-        >>> FetchOptions.parse({"maxAge": 0}).max_age
-        0.0
-    """
+def _labels(labels: list[str]) -> list[str]:
+    if not all(map(_LABEL.fullmatch, labels)):
+        raise ValueError("a label is empty, has a comma or is not text")
+    return labels
 
-    max_age: float = 60.0
-    on_error: OnError = "fail"
-    timeout: float = math.inf
-    api: Api = "auto"
 
-    @classmethod
-    def parse(
-        cls,
-        options: Mapping[str, Any],
-        further: Collection[str] = (),
-        *,
-        without: Collection[str] = (),
-    ) -> Self:
-        """Check the MAP a caller gave; a null value counts as not given.
+State = Annotated[Literal["open", "closed", "all"] | None, Description("open without one")]
+Since = Annotated[
+    Annotated[datetime, AfterValidator(_in_utc)] | None,
+    Description("only what has changed at this time or later"),
+]
+Labels = Annotated[
+    list[str], Description("names; an issue must have all of them"), AfterValidator(_labels)
+]
 
-        Args:
-            options: The MAP.
-            further: Options of one procedure, which it reads itself.
-            without: Options that mean nothing to it.
 
-        Raises:
-            InvalidOption: An option is unknown or its value cannot be used.
-        """
-        if not options:
-            return cls()
-        for name in options:
-            if name in without or (name not in _KNOWN and name not in further):
-                known = [each for each in (*_KNOWN, *further) if each not in without]
-                raise InvalidOption(_unknown(name), hint=f"Known: {', '.join(known)}.")
-        max_age = _seconds("maxAge", options, _DEFAULTS.max_age)
-        timeout = _seconds("timeout", options, _DEFAULTS.timeout)
-        if timeout == 0:
-            raise InvalidOption("The option `timeout` must be more than 0", hint="Give seconds.")
-        on_error = _choice("onError", options, _ON_ERROR, _DEFAULTS.on_error)
-        api = _choice("api", options, _APIS, _DEFAULTS.api)
-        return cls(max_age, on_error, timeout, api)
+class RequestOptions(Options):
+    """How long to wait for GitHub, and what becomes of an error."""
+
+    on_error: Annotated[
+        OnError,
+        Description("fail raises, null returns a row of nulls with the error, skip no row"),
+    ] = "fail"
+    timeout: Annotated[
+        float | None,
+        Description("seconds to wait for GitHub, never longer than the call may take"),
+        Field(gt=0),
+    ] = None
 
     def wait(self, deadline: Deadline) -> float:
-        """Give the seconds to wait for GitHub in a call that has this deadline."""
-        return min(self.timeout, deadline.remaining() - _ANSWER_SECONDS)
+        """Return the seconds to wait for GitHub in a call that has this deadline."""
+        timeout = math.inf if self.timeout is None else self.timeout
+        return min(timeout, deadline.remaining() - _ANSWER_SECONDS)
 
 
-_DEFAULTS: Final = FetchOptions()
+class FetchOptions(RequestOptions):
+    """How fresh an answer must be, and which API gives it."""
+
+    max_age: Annotated[
+        float, Description("seconds an answer from memory may be old; 0 always asks"), Field(ge=0)
+    ] = 60.0
+    api: Annotated[
+        Api,
+        Description("auto asks GraphQL for more than 20, if there is a token, and REST else"),
+    ] = "auto"
 
 
-def _unknown(name: str) -> str:
-    shown = f" `{name}`" if _SHOWABLE.fullmatch(name) else " of that name"
-    return f"The `github` procedures have no option{shown}"
+class MergeIssueOptions(FetchOptions):
+    """How fresh an issue must be, and what else is merged."""
+
+    comments: Annotated[bool, Description("whether its comments get nodes too")] = False
 
 
-def _seconds(name: str, options: Mapping[str, Any], default: float) -> float:
-    value = options.get(name)
-    if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-        raise InvalidOption(f"The option `{name}` must be a number of seconds", hint="Such as 60.")
-    return float(value)
+class ListOptions(RequestOptions):
+    """What a list of GitHub's REST API filters and orders by."""
+
+    per_page: Annotated[int, Description("rows a request fetches"), Field(ge=1, le=100)] = 100
+
+    @property
+    def query(self) -> str:
+        """The query of the first page; GitHub's own default stands for what is None or empty.
+
+        Example:
+            >>> IssueListOptions(state="all", labels=["a b"]).query
+            'per_page=100&state=all&labels=a+b'
+        """
+        filters = self.model_dump(exclude=set(RequestOptions.model_fields))
+        return urlencode({name: _parameter(value) for name, value in filters.items() if value})
 
 
-def _choice(name: str, options: Mapping[str, Any], choices: tuple[T, ...], default: T) -> T:
-    value = options.get(name)
-    if value is None:
-        return default
-    if value in choices:
-        return choices[choices.index(value)]
-    told = ", ".join(f"'{choice}'" for choice in choices[:-1])
-    raise InvalidOption(
-        f"The option `{name}` has an unknown value", hint=f"Give {told} or '{choices[-1]}'."
-    )
+class IssueListOptions(ListOptions):
+    """What a list of issues filters and orders by."""
+
+    state: State = None
+    labels: Labels = []
+    since: Since = None
+    sort: Annotated[
+        Literal["created", "updated", "comments"] | None, Description("created without one")
+    ] = None
+    direction: Annotated[Literal["asc", "desc"] | None, Description("desc without one")] = None
+
+
+class PullRequestListOptions(ListOptions):
+    """What a list of pull requests filters and orders by."""
+
+    state: State = None
+    head: Annotated[
+        str | None, Description("the branch to be merged, as owner:branch"), Field(min_length=1)
+    ] = None
+    base: Annotated[
+        str | None, Description("the branch they are merged into"), Field(min_length=1)
+    ] = None
+    sort: Annotated[
+        Literal["created", "updated", "popularity", "longRunning"] | None,
+        Description("created without one"),
+    ] = None
+    direction: Annotated[
+        Literal["asc", "desc"] | None,
+        Description("desc without one; asc where `sort` is given and is not created"),
+    ] = None
+
+
+class CommentListOptions(ListOptions):
+    """What a list of comments filters by."""
+
+    since: Since = None
+
+
+def _parameter(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+    if isinstance(value, list):
+        return ",".join(value)
+    return "long-running" if value == "longRunning" else str(value)

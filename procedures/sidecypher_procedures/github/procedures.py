@@ -1,29 +1,56 @@
-"""Single things of GitHub, what is in memory of them, and what GitHub says of who asks."""
+"""`github.*` as Cypher sees it, and the webhook of GitHub."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import asdict
-from typing import Any, Final, TypeVar
+from datetime import datetime
+from typing import Any, TypeVar
 
-from sidecypher import Context, EncodedRow, ProcedureError, procedure
+from sidecypher import (
+    Context,
+    EncodedRow,
+    ProcedureError,
+    WebhookAnswer,
+    WebhookRequest,
+    procedure,
+    webhook,
+)
 from sidecypher_procedures.github.client import GithubClient, Snapshot
 from sidecypher_procedures.github.errors import GithubError, InvalidOption
-from sidecypher_procedures.github.names import Kind, Target
-from sidecypher_procedures.github.options import FetchOptions
+from sidecypher_procedures.github.lists import COMMENTS, ISSUES, PULL_REQUESTS, list_rows
+from sidecypher_procedures.github.merges import (
+    MergeSource,
+    merged_row,
+    repository_target,
+    write_issue,
+    write_pull_request,
+    write_repository,
+)
+from sidecypher_procedures.github.model import Kind, Target
+from sidecypher_procedures.github.options import (
+    CommentListOptions,
+    FetchOptions,
+    IssueListOptions,
+    MergeIssueOptions,
+    PullRequestListOptions,
+)
 from sidecypher_procedures.github.rows import (
+    Comment,
     Credentials,
     Dropped,
     Issue,
+    Merged,
     PullRequest,
     RateLimit,
+    Received,
     Repository,
     failed,
     instead,
 )
+from sidecypher_procedures.github.webhook_inbox import write_all
+from sidecypher_procedures.github.webhooks import check_headers, receive_delivery, write_delivery
 
 R = TypeVar("R", Issue, PullRequest, Repository)
-
-NO_OPTIONS: Final[dict[str, Any]] = {}
-
 
 _Batch = list[tuple[Any, ...]]
 _Entries = list[R | EncodedRow[R] | ProcedureError | None]
@@ -43,25 +70,25 @@ async def _repositories(ctx: Context, rows: _Batch) -> "_Entries[Repository]":
 
 @procedure("github.getIssue", mode="READ", timeout=30.0, batch=_issues)
 async def get_issue(
-    ctx: Context, owner: str, repo: str, number: int, options: dict[str, Any] = NO_OPTIONS
+    ctx: Context, owner: str, repo: str, number: int, options: FetchOptions = FetchOptions()
 ) -> Issue | None:
-    """Get an issue with its live data from GitHub; no row if there is none."""
+    """Get an issue with its live data from GitHub; no row if it does not exist."""
     return await _fetch(ctx, Issue, Target(Kind.ISSUE, owner, repo, number), options)
 
 
 @procedure("github.getPullRequest", mode="READ", timeout=30.0, batch=_pull_requests)
 async def get_pull_request(
-    ctx: Context, owner: str, repo: str, number: int, options: dict[str, Any] = NO_OPTIONS
+    ctx: Context, owner: str, repo: str, number: int, options: FetchOptions = FetchOptions()
 ) -> PullRequest | None:
-    """Get a pull request with its live data from GitHub; no row if there is none."""
+    """Get a pull request with its live data from GitHub; no row if it does not exist."""
     return await _fetch(ctx, PullRequest, Target(Kind.PULL_REQUEST, owner, repo, number), options)
 
 
 @procedure("github.getRepository", mode="READ", timeout=30.0, batch=_repositories)
 async def get_repository(
-    ctx: Context, owner: str, name: str, options: dict[str, Any] = NO_OPTIONS
+    ctx: Context, owner: str, name: str, options: FetchOptions = FetchOptions()
 ) -> Repository | None:
-    """Get a repository with its live data from GitHub; no row if there is none."""
+    """Get a repository with its live data from GitHub; no row if it does not exist."""
     return await _fetch(ctx, Repository, Target(Kind.REPOSITORY, owner, name), options)
 
 
@@ -83,12 +110,11 @@ async def rate_limit(ctx: Context) -> list[RateLimit]:
 async def credentials(ctx: Context) -> Credentials:
     """Tell who asks GitHub and whether GitHub accepts that, without any secret."""
     wait = FetchOptions().wait(ctx.deadline)
-    found = await ctx.resource(GithubClient).standing(wait=wait)
+    found = await ctx.resource(GithubClient).credential_status(wait=wait)
     return Credentials(**asdict(found))
 
 
-async def _fetch(ctx: Context, row: type[R], target: Target, options: dict[str, Any]) -> R | None:
-    wanted = FetchOptions.parse(options)
+async def _fetch(ctx: Context, row: type[R], target: Target, wanted: FetchOptions) -> R | None:
     client = ctx.resource(GithubClient)
     try:
         found = await client.get(
@@ -105,9 +131,8 @@ async def _fetch_many(ctx: Context, row: type[R], kind: Kind, rows: _Batch) -> "
     """Fetch what rows with the same options want together."""
     entries: _Entries[R] = [None] * len(rows)
     groups: dict[FetchOptions, dict[int, Target]] = {}
-    for index, (*names, options) in enumerate(rows):
+    for index, (*names, wanted) in enumerate(rows):
         try:
-            wanted = FetchOptions.parse(options)
             groups.setdefault(wanted, {})[index] = Target(kind, *names)
         except GithubError as error:
             entries[index] = error
@@ -141,3 +166,85 @@ def _entry(
         return instead(row, found, wanted.on_error)
     except GithubError as error:
         return failed(row, error)
+
+
+@procedure("github.listIssues", mode="READ", timeout=300.0)
+async def list_issues(
+    ctx: Context, owner: str, repo: str, options: IssueListOptions = IssueListOptions()
+) -> AsyncIterator[Issue]:
+    """List the issues of a repository, pull requests among them, page by page."""
+    async for row in list_rows(ctx, ISSUES, Target(Kind.REPOSITORY, owner, repo), options):
+        yield row
+
+
+@procedure("github.listPullRequests", mode="READ", timeout=300.0)
+async def list_pull_requests(
+    ctx: Context, owner: str, repo: str, options: PullRequestListOptions = PullRequestListOptions()
+) -> AsyncIterator[PullRequest]:
+    """List the pull requests of a repository, page by page."""
+    async for row in list_rows(ctx, PULL_REQUESTS, Target(Kind.REPOSITORY, owner, repo), options):
+        yield row
+
+
+@procedure("github.listComments", mode="READ", timeout=300.0)
+async def list_comments(
+    ctx: Context,
+    owner: str,
+    repo: str,
+    number: int,
+    options: CommentListOptions = CommentListOptions(),
+) -> AsyncIterator[Comment]:
+    """List the comments of an issue or a pull request, the oldest first, page by page."""
+    async for row in list_rows(ctx, COMMENTS, Target(Kind.ISSUE, owner, repo, number), options):
+        yield row
+
+
+@procedure("github.mergeRepository", mode="WRITE", timeout=300.0)
+async def merge_repository(
+    ctx: Context, owner: str, name: str, options: FetchOptions = FetchOptions()
+) -> Merged | None:
+    """Merge the node of a repository, with its owner; no row if it does not exist."""
+    source = MergeSource(ctx, options)
+    return await merged_row(
+        ctx, source.how, write_repository(ctx, source, repository_target(owner, name))
+    )
+
+
+@procedure("github.mergeIssue", mode="WRITE", timeout=300.0)
+async def merge_issue(
+    ctx: Context,
+    owner: str,
+    repo: str,
+    number: int,
+    options: MergeIssueOptions = MergeIssueOptions(),
+) -> Merged | None:
+    """Merge the node of an issue, with repository and author; no row if it does not exist."""
+    source = MergeSource(ctx, options)
+    work = write_issue(
+        ctx, source, Target(Kind.ISSUE, owner, repo, number), with_comments=options.comments
+    )
+    return await merged_row(ctx, source.how, work)
+
+
+@procedure("github.mergePullRequest", mode="WRITE", timeout=300.0)
+async def merge_pull_request(
+    ctx: Context, owner: str, repo: str, number: int, options: FetchOptions = FetchOptions()
+) -> Merged | None:
+    """Merge the node of a pull request, with what it resolves; no row if it does not exist."""
+    source = MergeSource(ctx, options)
+    target = Target(Kind.PULL_REQUEST, owner, repo, number)
+    return await merged_row(ctx, source.how, write_pull_request(ctx, source, target))
+
+
+@procedure("github.receiveWebhook", mode="WRITE", timeout=30.0, admin=True)
+async def receive_webhook(
+    ctx: Context, delivery: str, event: str, payload: str, received_at: datetime | None = None
+) -> Received:
+    """Write what GitHub has told by a webhook, unless that was done before."""
+    return await write_delivery(ctx, delivery, event, payload, received_at)
+
+
+@webhook("/webhooks/github", check=check_headers, background=write_all)
+async def receive(request: WebhookRequest) -> WebhookAnswer:
+    """Take a delivery of GitHub's."""
+    return await receive_delivery(request)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 from sidecypher import Description, Node, Row
 from sidecypher_procedures.github.errors import GithubError, Gone, NotFound
-from sidecypher_procedures.github.names import Kind
+from sidecypher_procedures.github.model import Kind
 from sidecypher_procedures.github.options import OnError
 
 R = TypeVar("R", bound=Row)
@@ -196,3 +196,10 @@ def failed(row: type[R], error: GithubError) -> R:
         "details": error.details,
     }
     return row(**columns)
+
+
+class Received(Row):
+    """A delivery that is in the graph."""
+
+    created: Annotated[bool, Description("false when it was there already")]
+    run_id: Annotated[str | None, Description("the run that it began, if it began one")]

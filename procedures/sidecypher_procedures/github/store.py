@@ -1,135 +1,267 @@
-"""Where answers are kept: entries by key, in a bounded part of memory."""
+"""What never changes of GitHub's things, written into the graph in the caller's transaction.
 
-import math
-from collections import OrderedDict
-from typing import Any, Final, Protocol
+Nodes are merged by id, and locks are taken in one order: repositories by their ids, users by
+theirs, then issues and pull requests. Whoever merges something of a repository so has it to himself
+until his transaction ends, and two who do wait for each other, but never in a circle. Users are not
+any repository's own: only one who is new, or has another login than before, is locked.
 
-import msgspec
+Names and logins do change, and what tells of them comes in any order: an answer from memory, a
+webhook that was late. `eventAt` of a node is the time of what it has: nothing older replaces that,
+nor takes a name from a node that has it since later.
+"""
 
-from sidecypher import EncodedRow
-from sidecypher_procedures.github.errors import GithubError
-from sidecypher_procedures.github.identities import Identity
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, LiteralString
 
-Key = tuple[str, str]
-"""Who asked, and the path in GitHub's REST API, in lower case."""
+from sidecypher import Context, Node
+from sidecypher_procedures.github.entities import User
 
-# Of an entry of `MemoryStore`, beside its row and ETag; measured on CPython 3.11.
-_OVERHEAD_BYTES: Final = 920
+Fields = Mapping[str, Any]
+
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+
+# Read without a lock, so that repositories with users in common do not wait for each other.
+_CHANGED_USERS: Final = """
+    UNWIND $users AS user
+    OPTIONAL MATCH (u:User {id: user.id})
+    WITH user, u
+    WHERE u IS NULL OR u.login IS NULL
+        OR (u.login <> user.login AND (u.eventAt IS NULL OR u.eventAt <= user.at))
+    RETURN user.id AS id
+"""
+# `SET` locks also where nothing changes, so that nobody else compares until this is committed.
+# Users of other namespaces have ids that are no numbers; theirs is not GitHub's login.
+_USERS: Final = """
+    UNWIND $users AS user
+    MERGE (u:User {id: user.id})
+    SET u.id = user.id
+    WITH u, user
+    WHERE (u.eventAt IS NULL OR u.eventAt <= user.at) AND NOT EXISTS {
+        MATCH (holder:User {login: user.login})
+        WHERE holder <> u AND holder.id =~ '[0-9]+'
+            AND NOT coalesce(holder.eventAt IS NULL OR holder.eventAt <= user.at, false)
+    }
+    SET u.login = user.login, u.eventAt = coalesce(user.at, u.eventAt)
+    WITH u
+    CALL (u) {
+        MATCH (old:User {login: u.login})
+        WHERE old <> u AND old.id =~ '[0-9]+'
+        REMOVE old.login
+    }
+"""
+_REPOSITORY: Final = """
+    MERGE (r:Repository {id: $id})
+    SET r.createdAt = $createdAt
+    WITH r, COLLECT {
+        MATCH (holder:Repository {fullNameKey: $fullNameKey}) WHERE holder <> r RETURN holder
+        UNION
+        MATCH (holder:Repository {owner: $owner, name: $name}) WHERE holder <> r RETURN holder
+    } AS holders
+    WITH r, holders, coalesce(
+        all(each IN holders + r WHERE each.eventAt IS NULL OR each.eventAt <= $at), false
+    ) AS isNewest
+    FOREACH (_ IN CASE WHEN isNewest THEN [1] ELSE [] END |
+        SET r.owner = $owner, r.name = $name, r.fullNameKey = $fullNameKey,
+            r.eventAt = coalesce($at, r.eventAt)
+        FOREACH (holder IN holders | REMOVE holder.owner, holder.name, holder.fullNameKey)
+    )
+    RETURN r AS node, isNewest
+"""
+# `CREATE` where `MERGE` would do: that locks the user, and the other end is locked already.
+_OWNER: Final = """
+    MATCH (r:Repository {id: $id}), (u:User {id: $ownerId})
+    FOREACH (_ IN CASE WHEN EXISTS { (r)-[:OWNED_BY]->(u) } THEN [] ELSE [1] END |
+        CREATE (r)-[:OWNED_BY]->(u)
+    )
+    WITH r, u
+    MATCH (r)-[former:OWNED_BY]->(other)
+    WHERE other <> u
+    DELETE former
+"""
+_ISSUE: Final = """
+    MATCH (r:Repository {id: $repositoryId})
+    MERGE (i:Issue {id: $id})
+    SET i.repositoryId = $repositoryId, i.number = $number, i.createdAt = $createdAt
+    MERGE (i)-[:BELONGS_TO]->(r)
+    MERGE (r)-[:HAS_ISSUES]->(i)
+    WITH i
+    CALL (i) {
+        MATCH (u:User {id: $authorId}) WHERE NOT EXISTS { (i)-[:CREATED_BY]->(u) }
+        CREATE (i)-[:CREATED_BY]->(u)
+    }
+    RETURN i AS node
+"""
+_PULL_REQUEST: Final = """
+    MATCH (r:Repository {id: $repositoryId})
+    MERGE (p:PullRequest {id: $id})
+    SET p.repositoryId = $repositoryId, p.number = $number, p.createdAt = $createdAt
+    MERGE (p)-[:BELONGS_TO]->(r)
+    MERGE (r)-[:HAS_PRS]->(p)
+    WITH p
+    CALL (p) {
+        MATCH (u:User {id: $authorId}) WHERE NOT EXISTS { (p)-[:CREATED_BY]->(u) }
+        CREATE (p)-[:CREATED_BY]->(u)
+    }
+    RETURN p AS node
+"""
+_COMMENTS: Final = """
+    MATCH (i:Issue {id: $id})
+    UNWIND $comments AS comment
+    MERGE (c:Comment {id: comment.id})
+    SET c.createdAt = comment.createdAt
+    MERGE (i)-[:HAS_COMMENTS]->(c)
+"""
+_RESOLVES: Final = """
+    MATCH (p:PullRequest {id: $id})
+    UNWIND $issues AS issue
+    MATCH (i:Issue {id: issue})
+    MERGE (p)-[:RESOLVES]->(i)
+"""
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
-    """One answer of GitHub's: an entity's row, or that there is none.
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What GitHub told of a repository, an issue or a pull request.
 
     Attributes:
-        row: The row as Neo4j gets it, so that giving it again takes next to no work; None when
-            `missing` is set.
-        missing: The error that says why there is no entity.
-        etag: The validator as received, quotes and weakness included; GraphQL gives none.
-        checked_at: When GitHub last gave or confirmed it, on the growing clock, seconds.
-        lifetime: Seconds after which it must be confirmed, however patient the caller.
-        path: Where GitHub says that it is, if that is not where it was asked for.
-        node: Its kind and node id, which stay when it is renamed or moved, if GitHub tells.
-        identity: What the columns do not have, for those who write it into the graph.
+        fields: Its columns.
+        user: Who owns the repository, or made the issue; None for a deleted user.
+        at: When GitHub told it, which is when the user had that login; None if nobody knows.
     """
 
-    row: EncodedRow[Any] | None
-    missing: type[GithubError] | None
-    etag: str | None
-    checked_at: float
-    lifetime: float = math.inf
-    path: str | None = None
-    node: str | None = None
-    identity: Identity | None = None
-
-    @property
-    def size(self) -> int:
-        """What it counts for, bytes: its row and what Python needs to keep it."""
-        row = b"" if self.row is None else self.row.json
-        return len(row) + len(self.etag or "") + _OVERHEAD_BYTES
-
-    def is_fresh(self, max_age: float, now: float) -> bool:
-        """Tell whether it may be given to a caller who accepts an age of `max_age` seconds."""
-        return now - self.checked_at < min(max_age, self.lifetime)
+    fields: Fields
+    user: User | None
+    at: datetime | None
 
 
-class Store(Protocol):
-    """Where entries are kept."""
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """An issue that a pull request resolves, and the repository it is in."""
 
-    def get(self, key: Key) -> Entry | None:
-        """Give the entry, fresh or not."""
-
-    def put(self, key: Key, entry: Entry) -> None:
-        """Keep the entry in place of the one it has, if there is room for it."""
-
-    def drop(self, path: str) -> int:
-        """Forget what each credential has at a path, and return how many entries that were."""
-
-    def below(self, path: str) -> set[str]:
-        """Return the paths of all entries at a path and below it."""
-
-    def path_of(self, credential: str, node: str) -> str | None:
-        """Return the path of the credential's entry with an node."""
+    issue: Told
+    repository: Told
 
 
-class MemoryStore:
-    """Entries in memory, the least recently used dropped when their sizes exceed a bound.
+async def merge_repository(ctx: Context, repository: Told) -> Node:
+    """Merge a repository with its owner, and take its name from whoever has it.
 
-    An `OrderedDict` and not `cachetools.LRUCache`, whose three dicts cost 300 bytes an entry.
+    Args:
+        ctx: The call; its procedure must be one that may write.
+        repository: The repository.
 
-    Example:
-        >>> store = MemoryStore(max_bytes=1024)
-        >>> store.get(("anonymous", "/repos/o/r")) is None
-        True
+    Returns:
+        The repository's node.
     """
+    return await _merge_repositories(ctx, [repository])
 
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._entries: OrderedDict[Key, Entry] = OrderedDict()
-        self._paths: dict[tuple[str, str], str] = {}
-        self._credentials: set[str] = set()
-        self.bytes = 0
-        """The sizes of all entries together."""
 
-    def get(self, key: Key) -> Entry | None:
-        """Give the entry, fresh or not."""
-        entry = self._entries.get(key)
-        if entry is not None:
-            self._entries.move_to_end(key)
-        return entry
+async def merge_issue(
+    ctx: Context, issue: Told, repository: Told, comments: Sequence[Fields] = ()
+) -> Node:
+    """Merge an issue with its repository, its author and its comments.
 
-    def put(self, key: Key, entry: Entry) -> None:
-        """Keep the entry, unless it alone is larger than the whole store."""
-        self._remove(key)
-        if entry.size > self._max_bytes:
-            return
-        while self.bytes + entry.size > self._max_bytes:
-            self._remove(next(iter(self._entries)))
-        credential, path = key
-        self._credentials.add(credential)
-        self._entries[key] = entry
-        self.bytes += entry.size
-        if entry.node is not None:
-            self._paths[credential, entry.node] = path
+    Args:
+        ctx: The call; its procedure must be one that may write.
+        issue: The issue, which must be no pull request.
+        repository: Its repository.
+        comments: The columns of its comments.
 
-    def drop(self, path: str) -> int:
-        """Forget what each credential has at a path, and return how many entries that were."""
-        return sum(self._remove((credential, path)) for credential in self._credentials)
+    Returns:
+        The issue's node.
+    """
+    await _merge_repositories(ctx, [repository], [issue])
+    node = await _merge_into(ctx, _ISSUE, issue, repository)
+    if comments:
+        found = [{"id": one["id"], "createdAt": one["created_at"]} for one in comments]
+        await ctx.run(_COMMENTS, id=issue.fields["id"], comments=found)
+    return node
 
-    def below(self, path: str) -> set[str]:
-        """Return the paths of all entries at a path and below it."""
-        return {
-            found for _, found in self._entries if found == path or found.startswith(f"{path}/")
-        }
 
-    def path_of(self, credential: str, node: str) -> str | None:
-        """Return the path of the credential's entry with an node."""
-        return self._paths.get((credential, node))
+async def merge_pull_request(
+    ctx: Context, pull: Told, repository: Told, resolves: Sequence[Resolved] = ()
+) -> Node:
+    """Merge a pull request with its repository, its author and the issues it resolves.
 
-    def _remove(self, key: Key) -> bool:
-        entry = self._entries.pop(key, None)
-        if entry is None:
-            return False
-        self.bytes -= entry.size
-        if entry.node is not None and self._paths.get((key[0], entry.node)) == key[1]:
-            del self._paths[key[0], entry.node]
-        return True
+    Args:
+        ctx: The call; its procedure must be one that may write.
+        pull: The pull request.
+        repository: Its repository.
+        resolves: Issues, of whatever repository.
+
+    Returns:
+        The pull request's node.
+    """
+    homes = [repository, *(each.repository for each in resolves)]
+    await _merge_repositories(ctx, homes, [pull, *(each.issue for each in resolves)])
+    for each in resolves:
+        await _merge_into(ctx, _ISSUE, each.issue, each.repository)
+    node = await _merge_into(ctx, _PULL_REQUEST, pull, repository)
+    if resolves:
+        issues = [each.issue.fields["id"] for each in resolves]
+        await ctx.run(_RESOLVES, id=pull.fields["id"], issues=issues)
+    return node
+
+
+async def _merge_repositories(
+    ctx: Context, repositories: Sequence[Told], others: Sequence[Told] = ()
+) -> Node:
+    """Merge repositories and all users, which locks them, and then owners; return the first one."""
+    first = repositories[0].fields["id"]
+    # The first word on each: of the repository that the call is about.
+    distinct = {each.fields["id"]: each for each in reversed(repositories)}
+    records = {id_: await _name(ctx, distinct[id_]) for id_ in sorted(distinct, key=int)}
+    # Who owned one by an older name is not who owns it now.
+    owned = [each for id_, each in distinct.items() if each.user and records[id_]["isNewest"]]
+    users = _users([*others, *owned])
+    changed = {record["id"] for record in await ctx.run(_CHANGED_USERS, users=users)}
+    if changed:
+        await ctx.run(_USERS, users=[user for user in users if user["id"] in changed])
+    for each in owned:
+        await ctx.run(_OWNER, id=each.fields["id"], ownerId=each.user and each.user.id)
+    return _node(records[first])
+
+
+async def _name(ctx: Context, repository: Told) -> Mapping[str, Any]:
+    """Merge one repository; its node, and whether it has the name that was told."""
+    fields = repository.fields
+    found = await ctx.run(
+        _REPOSITORY,
+        id=fields["id"],
+        owner=fields["owner"],
+        name=fields["name"],
+        fullNameKey=f"{fields['owner']}/{fields['name']}".lower(),
+        createdAt=fields["created_at"],
+        at=fields["updated_at"],
+    )
+    return found.single()
+
+
+def _users(things: Iterable[Told]) -> list[dict[str, Any]]:
+    """Give each user once, by the login of the latest word, in the order of the locks."""
+    users = {
+        thing.user.id: {"id": thing.user.id, "login": thing.user.login, "at": thing.at}
+        for thing in sorted(things, key=lambda thing: thing.at or _LONG_AGO)
+        if thing.user is not None
+    }
+    return [users[id_] for id_ in sorted(users, key=int)]
+
+
+async def _merge_into(
+    ctx: Context, statement: LiteralString, thing: Told, repository: Told
+) -> Node:
+    found = await ctx.run(
+        statement,
+        id=thing.fields["id"],
+        repositoryId=repository.fields["id"],
+        number=thing.fields["number"],
+        createdAt=thing.fields["created_at"],
+        authorId=thing.user and thing.user.id,
+    )
+    return _node(found.single())
+
+
+def _node(record: Mapping[str, Any]) -> Node:
+    node: Node = record["node"]
+    return node

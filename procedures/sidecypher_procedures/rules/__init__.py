@@ -1,38 +1,5 @@
 """The `rules` namespace: preferences with provenance, and who wins when two contradict.
 
-What is stated is stored and never rewritten; what holds is computed from it.
+What is stated is stored and never rewritten; what holds is computed from it. `conflicts` decides
+whether two rules contradict each other, with the `detector`; `ranking` decides which one applies.
 """
-
-from sidecypher_procedures.rules.procedures import (
-    active,
-    add,
-    check,
-    confirm,
-    context,
-    contradictions,
-    explain,
-    history,
-    recheck,
-    record,
-    remember,
-    retract,
-    suspect,
-    unknown,
-)
-
-__all__ = [
-    "active",
-    "add",
-    "check",
-    "confirm",
-    "context",
-    "contradictions",
-    "explain",
-    "history",
-    "recheck",
-    "record",
-    "remember",
-    "retract",
-    "suspect",
-    "unknown",
-]

@@ -1,21 +1,33 @@
 """Taking over rules that somebody wrote by plain Cypher: the trigger `rules-guard` asks for it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
-from typing import Any, Final
+from typing import Annotated, Any, Final, Self
 from uuid import uuid4
 
-from sidecypher import Context, Node
-from sidecypher_procedures.fields import Fields, shown_id
-from sidecypher_procedures.rules.checking import record
-from sidecypher_procedures.rules.detector import IDENTITY, Reading
+from pydantic import Field, model_validator
+
+from sidecypher import CallError, Context, Node, Options
+from sidecypher_procedures.names import shown_id
+from sidecypher_procedures.rules.changes import Written
+from sidecypher_procedures.rules.conflicts import record
+from sidecypher_procedures.rules.detector.comparison import IDENTITY, Reading
 from sidecypher_procedures.rules.errors import InvalidRule, RuleTaken
-from sidecypher_procedures.rules.inputs import RULE_KEYS, RuleInput, parse_scope
-from sidecypher_procedures.rules.locking import Lock, lock, lock_all
-from sidecypher_procedures.rules.model import Marker, Scope, Strategy
-from sidecypher_procedures.rules.reading import rules_like, stored_reading
-from sidecypher_procedures.rules.writing import Written
+from sidecypher_procedures.rules.model import (
+    Lock,
+    Marker,
+    Scope,
+    StatedRule,
+    Strategy,
+    ends_early,
+    lock,
+    lock_all,
+)
+from sidecypher_procedures.rules.options import RuleInput, scope_argument
+from sidecypher_procedures.rules.store import rules_like, stored_reading
 
 _FOUND: Final = """
     UNWIND $nodes AS r
@@ -36,10 +48,36 @@ _ADOPT: Final = """
     SET p.recordedAt = coalesce(p.recordedAt, $recordedAt),
         p.confirmed = coalesce(p.confirmed, false), p.strict = coalesce(p.strict, r.strict)
 """
+_RULE_KEYS: Final = (
+    *("user", "text", "slot", "value", "object", "operator", "polarity", "condition"),
+    *("scope", "scopeId", "temporalMarker", "since", "expiresAt"),
+    *("strict", "confirmed", "confidence", "ruleId"),
+)
 _ASSERTION_KEYS: Final = (
     *("since", "expiresAt", "scope", "temporalMarker", "confidence", "extractionId"),
     *("recordedAt", "retractedAt", "confirmed", "strict"),
 )
+
+
+class _Assertion(Options):
+    """The properties of a `PREFERS`."""
+
+    since: datetime
+    scope: Any
+    temporal_marker: Marker
+    extraction_id: Any
+    expires_at: datetime | None = None
+    confidence: Annotated[float | None, Field(ge=0, le=1, allow_inf_nan=False)] = None
+    recorded_at: datetime | None = None
+    retracted_at: datetime | None = None
+    confirmed: bool = False
+    strict: bool = False
+
+    @model_validator(mode="after")
+    def _ends_later(self) -> Self:
+        if ends_early(self.since, self.expires_at):
+            raise ValueError("it expires before it begins; set a later `expiresAt`, or none")
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,27 +205,32 @@ def _read(node: Node, rule: dict[str, Any], assertions: list[dict[str, Any]]) ->
     strict = any(each.get("strict") and "retractedAt" not in each for each in assertions)
     rule_id = rule.get("ruleId") or uuid4().hex
     if "checkedRev" in rule and all(name in rule for name in IDENTITY):
-        # It is stored in canonical form: to read it anew could change what it is.
+        # It is stored in canonical form: reading it again could change it.
         for name in ("user", "scope", "scopeId", "text"):
             if not isinstance(rule.get(name), str):
                 raise InvalidRule(
                     f"A StyleRule lacks `{name}`",
                     hint=f"Give back the `{name}` it was stated with.",
                 )
-        scope = parse_scope(rule["user"], rule["scope"], rule["scopeId"])
+        with _as_rule():
+            scope = scope_argument(rule["user"], rule["scope"], rule["scopeId"])
         return _Stray(node, rule_id, scope, stored_reading(rule), rule["text"], strict)
     given = _parse(rule, assertions)
     return _Stray(node, rule_id, given.scope, given.reading, given.text, strict or given.strict)
 
 
-def _parse(rule: dict[str, Any], assertions: list[dict[str, Any]]) -> RuleInput:
+def _parse(rule: dict[str, Any], assertions: list[dict[str, Any]]) -> StatedRule:
     """Read a rule as `rules.add` reads one; what its assertions say about time must agree."""
-    stated = {name: value for name, value in rule.items() if name in RULE_KEYS}
+    stated = {name: value for name, value in rule.items() if name in _RULE_KEYS}
     markers = {each["temporalMarker"] for each in assertions}
-    readings = [
-        RuleInput.parse({**stated, "since": assertions[0]["since"], "temporalMarker": marker})
-        for marker in sorted(markers)
-    ]
+    since = assertions[0]["since"]
+    with _as_rule():
+        readings = [
+            RuleInput.from_map(
+                {**stated, "since": since, "temporalMarker": marker}, "StyleRule"
+            ).stated
+            for marker in sorted(markers)
+        ]
     if len({each.reading.polarity for each in readings}) > 1:
         raise InvalidRule(
             "A StyleRule is wanted by one PREFERS and negated by another",
@@ -202,23 +245,24 @@ def _check_assertion(assertion: dict[str, Any], rule: dict[str, Any]) -> None:
     """Refuse a `PREFERS` that does not say since when, where and what it says about time."""
     # Other properties are their author's own.
     stated = {name: value for name, value in assertion.items() if name in _ASSERTION_KEYS}
-    fields = Fields(stated, "PREFERS", _ASSERTION_KEYS, InvalidRule)
-    for name in ("since", "scope", "temporalMarker", "extractionId"):
-        if name not in fields:
-            raise fields.refuse(f"lacks `{name}`", f"Set `{name}` on the relationship.")
-    since, expires_at = fields.instant("since"), fields.instant("expiresAt")
-    fields.choice("temporalMarker", Marker, "current")
-    fields.fraction("confidence")
-    for name in ("recordedAt", "retractedAt"):
-        fields.instant(name)
-    for name in ("confirmed", "strict"):
-        fields.flag(name)
-    if expires_at is not None and since is not None and expires_at <= since:
-        raise fields.refuse("expires before it begins", "Set a later `expiresAt`, or none.")
+    with _as_rule():
+        _Assertion.from_map(stated, "PREFERS")
     if assertion["scope"] != rule.get("scope", "global"):
-        raise fields.refuse("has another `scope` than its rule", "Give both the same.")
-    if assertion["user"] != rule.get("user"):
-        raise fields.refuse(
-            "comes from another user than its rule names",
-            "Set the rule's `user` to that User's id.",
+        raise InvalidRule(
+            "The PREFERS has another `scope` than its rule", hint="Give both the same."
         )
+    if assertion["user"] != rule.get("user"):
+        raise InvalidRule(
+            "The PREFERS comes from another user than its rule names",
+            hint="Set the rule's `user` to that User's id.",
+        )
+
+
+@contextmanager
+def _as_rule() -> Iterator[None]:
+    """Say of a property of the graph what is said of an argument."""
+    try:
+        yield
+    except CallError as error:
+        said = error.message.replace("The argument", "The property", 1)
+        raise InvalidRule(said, hint=error.hint) from None

@@ -4,12 +4,11 @@
 
     ProcedureError
     └── RulesError              SC-800
-        ├── InvalidRule         SC-801   a rule lacks something, or has what no rule can have
-        ├── InvalidExtraction   SC-802   an extraction has what none can have
-        ├── InvalidOption       SC-803   an option is unknown or has an unusable value
+        ├── InvalidRule         SC-801   a rule of the graph, or its end, cannot be used
+        ├── InvalidArgument     SC-803   an argument has a value that it cannot have
         ├── UnknownRule         SC-804   no rule has this id
         ├── RuleTaken           SC-805   the id or the rule is there already
-        ├── InvalidInput        SC-806   `rules.remember` or `rules.context` cannot use its input
+        ├── InvalidInput        SC-806   a model gave what cannot be used
         ├── RulesSettingsError  SC-807   a SIDECYPHER_RULES_ setting cannot be used
         └── ScopeChanged        SC-808   a scope was written since a model was asked about it
     SidecypherError
@@ -37,19 +36,13 @@ class RulesError(ProcedureError):
 
 
 class InvalidRule(RulesError):
-    """A rule lacks something, or has a key or value that no rule can have."""
+    """A rule that plain Cypher wrote cannot be used, or a rule ends before it begins."""
 
     code = "SC-801"
 
 
-class InvalidExtraction(RulesError):
-    """An extraction has a key or value that none can have."""
-
-    code = "SC-802"
-
-
-class InvalidOption(RulesError):
-    """An option is unknown or has an unusable value."""
+class InvalidArgument(RulesError):
+    """An argument has a value that it cannot have."""
 
     code = "SC-803"
 
@@ -68,7 +61,7 @@ class RuleTaken(RulesError):
 
 
 class InvalidInput(RulesError):
-    """The input of `rules.remember` or `rules.context` cannot be used."""
+    """What an extractor or a judge gave cannot be used."""
 
     code = "SC-806"
 

@@ -1,12 +1,18 @@
-"""Rules as they are stored: scopes, assertions, confirmations and recorded contradictions."""
+"""Rules as they are stored, and the lock of a scope, which every write of a rule takes first."""
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal, get_args
+from uuid import uuid4
 
-from sidecypher_procedures.rules.detector import Reading
+from sidecypher import Context
+from sidecypher_procedures.rules.detector.comparison import Reading
+from sidecypher_procedures.rules.errors import InvalidRule
+
+SNIPPET_CHARACTERS: Final = 1000
+"""What an extraction keeps of its text at most."""
 
 ScopeKind = Literal["global", "project", "session"]
 Marker = Literal["current", "past", "future", "negated"]
@@ -126,6 +132,91 @@ class Contradiction:
 
 
 @dataclass(frozen=True, slots=True)
+class StatedRule:
+    """A rule as a caller states it.
+
+    Attributes:
+        scope: Where it holds.
+        reading: What it says, in canonical form.
+        text: What it says, in the caller's words.
+        marker: What it says about time.
+        since: When it begins; None is the time of the transaction.
+        expires_at: When it ends, or None.
+        strict: Whether nothing unconfirmed may override it.
+        confirmed: Whether the user confirmed it.
+        confidence: 0 to 1, or None.
+        rule_id: The id to give it, or None.
+    """
+
+    scope: Scope
+    reading: Reading
+    text: str
+    marker: Marker
+    since: datetime | None = None
+    expires_at: datetime | None = None
+    strict: bool = False
+    confirmed: bool = False
+    confidence: float | None = None
+    rule_id: str | None = None
+
+    def asserted(self, now: datetime, recorded_at: datetime, extraction_id: str) -> Assertion:
+        """Return the assertion that this is.
+
+        Args:
+            now: The time of the transaction, from which on it holds unless `since` says otherwise.
+            recorded_at: The time of its record.
+            extraction_id: Where it comes from.
+
+        Raises:
+            InvalidRule: It has expired before it begins.
+        """
+        since = self.since or now
+        if ends_early(since, self.expires_at):
+            raise InvalidRule(
+                "The rule expires before it begins", hint="Give `since`, or a later `expiresAt`."
+            )
+        return Assertion(
+            since=since,
+            expires_at=self.expires_at,
+            marker=self.marker,
+            confidence=self.confidence,
+            confirmed=self.confirmed,
+            strict=self.strict,
+            recorded_at=recorded_at,
+            retracted_at=None,
+            extraction_id=extraction_id,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where something comes from.
+
+    Attributes:
+        method: ``rule``, ``llm`` or ``hybrid``.
+        model: The model that found it, or None.
+        raw_snippet: The text it was found in, at most `SNIPPET_CHARACTERS`, or None.
+        source_span: Start and end in that text, or None.
+        session_id: The session it comes from, or None.
+        artifact_id: The artifact it comes from, or None.
+        extraction_id: Its own id, made here.
+    """
+
+    method: Method
+    model: str | None = None
+    raw_snippet: str | None = None
+    source_span: list[int] | None = None
+    session_id: str | None = None
+    artifact_id: str | None = None
+    extraction_id: str = field(default_factory=lambda: uuid4().hex)
+
+
+def ends_early(since: datetime, expires_at: datetime | None) -> bool:
+    """Return whether something ends before it begins."""
+    return expires_at is not None and expires_at <= since
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A rule with all that was ever said about it.
 
@@ -215,3 +306,48 @@ class Contradictions:
 
 def _by(known: datetime | None, recorded: datetime) -> bool:
     return known is None or recorded <= known
+
+
+# One SET for both: a second one that reads the node would make writers wait for each other.
+_LOCK: Final = """
+    MERGE (s:RuleScope {key: $key})
+    ON CREATE SET s.user = $user, s.scope = $scope, s.scopeId = $scopeId
+    WITH s, datetime.realtime() AS clock
+    SET s.rev = coalesce(s.rev, 0) + 1,
+        s.recordedAt = CASE
+            WHEN s.recordedAt >= clock THEN s.recordedAt + duration({milliseconds: 1})
+            ELSE clock
+        END
+    RETURN s.rev AS rev, datetime.transaction() AS now, s.recordedAt AS recordedAt
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A scope that this transaction has to itself until it ends.
+
+    Attributes:
+        scope: The scope.
+        rev: How often it was locked; rules carry the one they were checked at.
+        now: The time of the transaction, the default of what the world knows.
+        recorded_at: The time at which the lock was had: later for a writer that had to wait, also
+            when the clock of the server is set back.
+    """
+
+    scope: Scope
+    rev: int
+    now: datetime
+    recorded_at: datetime
+
+
+def lock(ctx: Context, scope: Scope) -> Lock:
+    """Lock a scope until the transaction ends."""
+    found = ctx.run(
+        _LOCK, key=scope.key, user=scope.user, scope=scope.kind, scopeId=scope.id
+    ).single()
+    return Lock(scope, found["rev"], found["now"], found["recordedAt"])
+
+
+def lock_all(ctx: Context, scopes: Iterable[Scope]) -> dict[Scope, Lock]:
+    """Lock several scopes, always in one order, so that no two writers wait for each other."""
+    return {scope: lock(ctx, scope) for scope in sorted(set(scopes))}

@@ -1,39 +1,50 @@
-"""`rules.*` as Cypher sees it."""
+"""`rules.*` as Cypher sees it, and its settings."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
-from typing import Any, Final
+from itertools import dropwhile, islice
+from typing import Annotated, Final, TypeVar
 
-from sidecypher import Context, Node, procedure
+from pydantic import Field
+
+from sidecypher import Check, CheckContext, Context, Finding, Node, procedure
+from sidecypher_procedures.environment import EnvironmentSettings
 from sidecypher_procedures.rules.adoption import recheck as recheck_rules
 from sidecypher_procedures.rules.adoption import record_nodes
-from sidecypher_procedures.rules.checking import verdict_on
-from sidecypher_procedures.rules.deciding import decide_about, outcome_for
-from sidecypher_procedures.rules.explaining import explain as steps_of
-from sidecypher_procedures.rules.explaining import explanation
-from sidecypher_procedures.rules.findings import Findings
-from sidecypher_procedures.rules.history import history_of
-from sidecypher_procedures.rules.inputs import ExtractionInput, Options, RuleInput, parse_scope
-from sidecypher_procedures.rules.locking import Lock, lock
-from sidecypher_procedures.rules.model import Rule
-from sidecypher_procedures.rules.provenance import write_extraction
-from sidecypher_procedures.rules.ranking import Moment
-from sidecypher_procedures.rules.reading import (
-    recorded_in,
-    rule_named,
-    rules_like,
-    rules_of,
-    transaction_time,
+from sidecypher_procedures.rules.changes import confirm_rule, history_of, retract_rule, state_rule
+from sidecypher_procedures.rules.conflicts import (
+    check_unchanged,
+    revision_of,
+    unknown_to,
+    verdict_on,
 )
-from sidecypher_procedures.rules.remembering import remember as write_findings
-from sidecypher_procedures.rules.retrieval import (
-    BOUNDS,
-    ContextRequest,
-    Reach,
-    graph_context,
+from sidecypher_procedures.rules.conflicts import suspect as write_suspicions
+from sidecypher_procedures.rules.context import graph_context
+from sidecypher_procedures.rules.errors import RulesSettingsError
+from sidecypher_procedures.rules.extraction import Findings
+from sidecypher_procedures.rules.extraction import remember as write_findings
+from sidecypher_procedures.rules.model import Lock, Rule, ScopeKind, Source, Strategy, lock
+from sidecypher_procedures.rules.options import (
+    ActiveOptions,
+    CheckOptions,
+    ContextInput,
+    ContextOptions,
+    ContradictionsOptions,
+    ExplainOptions,
+    ExtractionInput,
+    JudgementInput,
+    LimitOptions,
+    MomentOptions,
+    PageOptions,
+    ReadOptions,
+    RememberInput,
+    RuleInput,
+    scope_argument,
 )
+from sidecypher_procedures.rules.ranking import Moment, explanation
+from sidecypher_procedures.rules.ranking import explain as steps_of
 from sidecypher_procedures.rules.rows import (
     Active,
     Added,
@@ -48,33 +59,87 @@ from sidecypher_procedures.rules.rows import (
     Standing,
     Unknown,
 )
-from sidecypher_procedures.rules.selection import Reader, select
-from sidecypher_procedures.rules.settings import Configuration
-from sidecypher_procedures.rules.suspecting import (
-    Judgement,
-    check_unchanged,
-    revision_of,
-    unknown_to,
+from sidecypher_procedures.rules.selection import (
+    BOUNDS,
+    Reach,
+    Reader,
+    decide_about,
+    outcome_for,
+    select,
 )
-from sidecypher_procedures.rules.suspecting import suspect as write_suspicions
-from sidecypher_procedures.rules.writing import confirm_rule, retract_rule, state_rule
+from sidecypher_procedures.rules.store import (
+    recorded_in,
+    rule_if_any,
+    rule_named,
+    rules_like,
+    rules_of,
+    transaction_time,
+    write_extraction,
+)
 
-NO_OPTIONS: Final[dict[str, Any]] = {}
+_T = TypeVar("_T")
+PREFIX: Final = "SIDECYPHER_RULES_"
+
+
+class RulesSettings(EnvironmentSettings, env_prefix=PREFIX):
+    """Settings, each from the environment variable of its name after ``SIDECYPHER_RULES_``.
+
+    Attributes:
+        strategy: Which of two unconfirmed rules of one scope wins.
+        confidence_floor: Assertions with less confidence than this are only suspected, 0 to 1.
+
+    Example:
+        >>> RulesSettings(strategy="negated-overrides").strategy
+        'negated-overrides'
+    """
+
+    refusal = RulesSettingsError
+
+    strategy: Strategy = "most-recent-wins"
+    confidence_floor: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
+
+
+class Configuration:
+    """The settings that all calls of a sidecar share.
+
+    Attributes:
+        settings: What was read at the first call.
+    """
+
+    def __init__(self) -> None:
+        self.settings = RulesSettings.load()
+
+    def strategy(self, options: MomentOptions) -> Strategy:
+        """Return the strategy of a call: its option, else the setting."""
+        return options.strategy or self.settings.strategy
+
+    def moment(self, options: MomentOptions, now: datetime) -> Moment:
+        """Return when and how a call selects.
+
+        Args:
+            options: The call's options.
+            now: The time of its transaction.
+        """
+        return Moment(
+            now=options.now or now,
+            known=options.known if isinstance(options, ReadOptions) else None,
+            strategy=self.strategy(options),
+            confidence_floor=self.settings.confidence_floor,
+        )
 
 
 @procedure("rules.add", mode="WRITE")
 def add(
     ctx: Context,
-    rule: dict[str, Any],
-    extraction: dict[str, Any],
-    options: dict[str, Any] = NO_OPTIONS,
+    rule: RuleInput,
+    extraction: ExtractionInput,
+    options: MomentOptions = MomentOptions(),
 ) -> Added:
     """State a rule of a user, with where it comes from; contradictions are recorded."""
-    stated, source = RuleInput.parse(rule), ExtractionInput.parse(extraction)
-    wanted = Options.parse(options, ("now", "strategy"))
+    stated, source = rule.stated, extraction.stated
     configuration = ctx.resource(Configuration)
     held = lock(ctx, stated.scope)
-    moment = configuration.moment(wanted, held.now)
+    moment = configuration.moment(options, held.now)
     write_extraction(ctx, stated.scope.user, source)
     written = state_rule(ctx, stated, source, held, moment)
     decision = outcome_for(ctx, written.rule_id, Reader.of(stated.scope), stated.reading, moment)
@@ -89,13 +154,13 @@ def add(
 
 
 @procedure("rules.confirm", mode="WRITE")
-def confirm(ctx: Context, rule_id: str, extraction: dict[str, Any]) -> Standing:
+def confirm(ctx: Context, rule_id: str, extraction: ExtractionInput) -> Standing:
     """Write that the user confirms a rule: it then wins over what is not confirmed."""
     return _say(ctx, rule_id, extraction, confirm_rule)
 
 
 @procedure("rules.retract", mode="WRITE")
-def retract(ctx: Context, rule_id: str, extraction: dict[str, Any]) -> Standing:
+def retract(ctx: Context, rule_id: str, extraction: ExtractionInput) -> Standing:
     """Write that the user takes a rule back; nothing is deleted."""
     return _say(ctx, rule_id, extraction, retract_rule)
 
@@ -103,13 +168,13 @@ def retract(ctx: Context, rule_id: str, extraction: dict[str, Any]) -> Standing:
 @procedure("rules.remember", mode="WRITE")
 def remember(
     ctx: Context,
-    input: dict[str, Any],  # noqa: A002 - the name that Cypher shows
-    options: dict[str, Any] = NO_OPTIONS,
+    input: RememberInput,  # noqa: A002 - the name that Cypher shows
+    options: MomentOptions = MomentOptions(),
 ) -> Remembered:
     """Write what was found in a text, or find it: concepts, facts and rules of one extraction."""
-    findings, wanted = Findings.parse(input), Options.parse(options, ("now", "strategy"))
+    findings = Findings.of(input)
     configuration = ctx.resource(Configuration)
-    choose = partial(configuration.moment, wanted)
+    choose = partial(configuration.moment, options)
     done = write_findings(ctx, findings, choose)
     extraction_id = findings.extraction.extraction_id
     rules = []
@@ -138,16 +203,16 @@ def remember(
 
 @procedure("rules.check")
 def check(
-    ctx: Context, rule: dict[str, Any], options: dict[str, Any] = NO_OPTIONS
+    ctx: Context, rule: RuleInput, options: CheckOptions = CheckOptions()
 ) -> Iterator[Checked]:
     """Tell what a rule would mean for the others of its scope; nothing is written."""
-    stated, wanted = RuleInput.parse(rule), Options.parse(options, ("now", "limit"))
-    now = wanted.now or transaction_time(ctx)
+    stated = rule.stated
+    now = options.now or transaction_time(ctx)
     found = Rule("", stated.scope, stated.reading, stated.text, (stated.asserted(now, now, ""),))
     others = sorted(
         rules_like(ctx, [stated.scope], stated.reading).rules, key=lambda each: each.rule_id
     )
-    for other in islice(others, wanted.limit):
+    for other in _page(others, options, lambda each: each.rule_id):
         verdict = verdict_on(found, other)
         yield Checked(
             rule_id=other.rule_id,
@@ -161,17 +226,16 @@ def check(
 def active(
     ctx: Context,
     user: str,
-    scope: str = "global",
+    scope: ScopeKind = "global",
     scope_id: str = "",
-    options: dict[str, Any] = NO_OPTIONS,
+    options: ActiveOptions = ActiveOptions(),
 ) -> Iterator[Active]:
     """List the rules of a user that a scope can see, active ones first, each with its reason."""
-    wanted = Options.parse(options, ("now", "known", "strategy", "limit", "projectId"))
-    reader = Reader.parse(user, scope, scope_id, wanted.project_id)
-    moment = _moment(ctx, wanted)
+    reader = Reader.parse(user, scope, scope_id, options.project_id)
+    moment = _moment(ctx, options)
     shelf = rules_of(ctx, reader.scopes)
     decisions = select(shelf.rules, shelf.contradictions(moment.known), moment, reader)
-    for decision in islice(decisions, wanted.limit):
+    for decision in _page(decisions, options, lambda each: each.contender.rule.rule_id):
         yield Active(
             rule_id=decision.contender.rule.rule_id,
             text=decision.contender.rule.text,
@@ -185,35 +249,33 @@ def active(
 @procedure("rules.context")
 def context(
     ctx: Context,
-    input: dict[str, Any],  # noqa: A002 - its name in Cypher
-    options: dict[str, Any] = NO_OPTIONS,
+    input: ContextInput,  # noqa: A002 - its name in Cypher
+    options: ContextOptions = ContextOptions(),
 ) -> Contextual:
     """Tell what to know before writing: entities, relations, rules that hold, and their sources."""
-    wanted = Options.parse(options, ("now", "known", "strategy", "limit", "deadlineMs"))
-    request = ContextRequest.parse(input)
     reach = Reach(
-        user=request.user,
-        known=wanted.known,
-        deadline=wanted.deadline(ctx.deadline),
-        bounds=replace(BOUNDS, entities=min(wanted.limit, BOUNDS.entities)),
+        user=input.user,
+        known=options.known,
+        deadline=options.deadline(ctx.deadline),
+        bounds=replace(BOUNDS, entities=min(options.limit, BOUNDS.entities)),
     )
-    found = graph_context(ctx, request, _moment(ctx, wanted), reach)
+    found = graph_context(ctx, input, _moment(ctx, options), reach)
     return Contextual(graph_context=found)
 
 
 @procedure("rules.explain")
 def explain(
-    ctx: Context, rule_id: str, options: dict[str, Any] = NO_OPTIONS
+    ctx: Context, rule_id: str, options: ExplainOptions = ExplainOptions()
 ) -> Iterator[Explained]:
     """Tell step by step why a rule is active or not, to a reader in its own or another scope."""
-    keys = ("now", "known", "strategy", "scope", "scopeId", "projectId")
-    wanted = Options.parse(options, keys)
-    moment = _moment(ctx, wanted)
-    rule = rule_named(ctx, rule_id)
+    moment = _moment(ctx, options)
+    rule = rule_if_any(ctx, rule_id)
+    if rule is None:
+        return
     reader = Reader.of(rule.scope)
-    if wanted.scope is not None:
+    if options.scope is not None:
         user = rule.scope.user
-        reader = Reader.parse(user, wanted.scope, wanted.scope_id, wanted.project_id)
+        reader = Reader.parse(user, options.scope, options.scope_id, options.project_id)
     decision = decide_about(ctx, rule_id, reader, moment)
     for number, step in enumerate(steps_of(decision, moment), start=1):
         yield Explained(step=number, text=step.text, facts=step.facts)
@@ -224,7 +286,10 @@ def history(ctx: Context, rule_id: str) -> Iterator[Happened]:
     """Tell what happened to a rule, the earliest first."""
     for event in history_of(ctx, rule_id):
         yield Happened(
-            at=event.at, kind=event.kind, extraction_id=event.extraction_id, facts=event.facts
+            created_at=event.at,
+            kind=event.kind,
+            extraction_id=event.extraction_id,
+            facts=event.facts,
         )
 
 
@@ -232,14 +297,13 @@ def history(ctx: Context, rule_id: str) -> Iterator[Happened]:
 def contradictions(
     ctx: Context,
     user: str,
-    scope: str = "global",
+    scope: ScopeKind = "global",
     scope_id: str = "",
-    options: dict[str, Any] = NO_OPTIONS,
+    options: ContradictionsOptions = ContradictionsOptions(),
 ) -> Iterator[Contradicting]:
     """List the recorded contradictions of one scope, the earliest first."""
-    wanted = Options.parse(options, ("known", "limit"))
-    where = parse_scope(user, scope, scope_id)
-    for each in islice(recorded_in(ctx, where, wanted.known), wanted.limit):
+    where = scope_argument(user, scope, scope_id)
+    for each in islice(recorded_in(ctx, where, options.known), options.limit):
         yield Contradicting(
             rule_id=each.rule_id,
             other_id=each.other_id,
@@ -252,46 +316,44 @@ def contradictions(
 
 
 @procedure("rules.record", mode="WRITE")
-def record(ctx: Context, nodes: list[Node]) -> list[Recorded]:
+def record(ctx: Context, nodes: list[Node]) -> Iterator[Recorded]:
     """Check rules that were written by plain Cypher; the trigger `rules-guard` calls it."""
     strategy = ctx.resource(Configuration).settings.strategy
-    return [
-        Recorded(rule_id=each.rule_id, contradicts=list(each.contradicts))
-        for each in record_nodes(ctx, nodes, strategy)
-    ]
+    for each in record_nodes(ctx, nodes, strategy):
+        yield Recorded(rule_id=each.rule_id, contradicts=list(each.contradicts))
 
 
 @procedure("rules.recheck", mode="WRITE")
-def recheck(ctx: Context, options: dict[str, Any] = NO_OPTIONS) -> list[Rechecked]:
+def recheck(ctx: Context, options: LimitOptions = LimitOptions()) -> Iterator[Rechecked]:
     """Check the rules that were written while no sidecar could."""
     strategy = ctx.resource(Configuration).settings.strategy
-    limit = Options.parse(options, ("limit",)).limit
-    return [
-        Rechecked(rule_id=each.rule_id, contradicts=list(each.contradicts), problem=each.problem)
-        for each in recheck_rules(ctx, limit, strategy)
-    ]
+    limit = options.limit
+    for each in recheck_rules(ctx, limit, strategy):
+        yield Rechecked(
+            rule_id=each.rule_id, contradicts=list(each.contradicts), problem=each.problem
+        )
 
 
 @procedure("rules.unknown")
-def unknown(ctx: Context, rule_id: str, options: dict[str, Any] = NO_OPTIONS) -> Iterator[Unknown]:
+def unknown(ctx: Context, rule_id: str, options: PageOptions = PageOptions()) -> Iterator[Unknown]:
     """List the rules of its scope of which the detector cannot tell if they contradict a rule."""
-    wanted = Options.parse(options, ("limit",))
-    rule = rule_named(ctx, rule_id)
+    rule = rule_if_any(ctx, rule_id)
+    if rule is None:
+        return
     rev = revision_of(ctx, rule)
-    for other in unknown_to(ctx, rule, wanted.limit):
+    for other in _page(unknown_to(ctx, rule), options, lambda each: each.rule_id):
         yield Unknown(other_id=other.rule_id, text=rule.text, other_text=other.text, rev=rev)
 
 
 @procedure("rules.suspect", mode="WRITE")
-def suspect(ctx: Context, rule_id: str, judgements: list[dict[str, Any]], rev: int) -> Standing:
+def suspect(ctx: Context, rule_id: str, judgements: list[JudgementInput], rev: int) -> Standing:
     """Record what a model suspects about a rule: it contests, and never wins in silence."""
-    found = [Judgement.parse(each) for each in judgements]
     rule = rule_named(ctx, rule_id)
     held = lock(ctx, rule.scope)
     configuration = ctx.resource(Configuration)
     check_unchanged(rule, rev, held)
-    write_suspicions(ctx, rule, found, held, configuration.settings.strategy)
-    moment = configuration.moment(Options(), held.now)
+    write_suspicions(ctx, rule, judgements, held, configuration.settings.strategy)
+    moment = configuration.moment(MomentOptions(), held.now)
     decision = outcome_for(ctx, rule_id, Reader.of(rule.scope), rule.reading, moment)
     return Standing(rule_id=rule_id, status=decision.status, reason=decision.reason)
 
@@ -299,20 +361,36 @@ def suspect(ctx: Context, rule_id: str, judgements: list[dict[str, Any]], rev: i
 def _say(
     ctx: Context,
     rule_id: str,
-    extraction: dict[str, Any],
-    write: Callable[[Context, Rule, ExtractionInput, Lock], None],
+    extraction: ExtractionInput,
+    write: Callable[[Context, Rule, Source, Lock], None],
 ) -> Standing:
     """Write a confirmation or retraction, and tell how the rule stands then."""
-    source = ExtractionInput.parse(extraction)
+    source = extraction.stated
     rule = rule_named(ctx, rule_id)
     held = lock(ctx, rule.scope)
     write_extraction(ctx, rule.scope.user, source)
     write(ctx, rule, source, held)
-    moment = ctx.resource(Configuration).moment(Options(), held.now)
+    moment = ctx.resource(Configuration).moment(MomentOptions(), held.now)
     decision = outcome_for(ctx, rule_id, Reader.of(rule.scope), rule.reading, moment)
     return Standing(rule_id=rule.rule_id, status=decision.status, reason=decision.reason)
 
 
-def _moment(ctx: Context, options: Options) -> Moment:
+def _page(rows: Iterable[_T], options: PageOptions, id_of: Callable[[_T], str]) -> Iterator[_T]:
+    """Return the rows that are wanted."""
+    if options.cursor:
+        rows = islice(dropwhile(lambda each: id_of(each) != options.cursor, rows), 1, None)
+    return islice(rows, options.limit)
+
+
+def _moment(ctx: Context, options: ReadOptions) -> Moment:
     now = options.now or transaction_time(ctx)
     return ctx.resource(Configuration).moment(options, now)
+
+
+def look_at_settings(ctx: CheckContext) -> Finding:
+    """Have the procedures read their settings, by a call for a user who has no rules."""
+    ctx.call_in_neo4j("rules.active", "sidecypher-doctor", "global", "", {"now": datetime.now(UTC)})
+    return Finding.ok("they can be used")
+
+
+CHECKS: Final = (Check("Rules", "settings", look_at_settings),)

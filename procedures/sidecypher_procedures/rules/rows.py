@@ -67,7 +67,7 @@ class Explained(Row):
 class Happened(Row):
     """Something that happened to a rule."""
 
-    at: datetime
+    created_at: datetime
     kind: Annotated[str, Description("asserted, confirmed, retracted or contradicted")]
     extraction_id: str | None
     facts: dict[str, Any]

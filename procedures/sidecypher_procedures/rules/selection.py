@@ -1,15 +1,19 @@
-"""Which rules a reader gets, out of all scopes that it can see."""
+"""Which rules a reader gets, out of all scopes that it can see, and what it may ask for."""
 
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final, get_args
 
-from sidecypher_procedures.rules.detector import compare
-from sidecypher_procedures.rules.errors import InvalidOption
-from sidecypher_procedures.rules.inputs import parse_scope
-from sidecypher_procedures.rules.model import SCOPE_KINDS, Contradictions, Rule, Scope
+from sidecypher import Context, Deadline
+from sidecypher_procedures.names import shown_id
+from sidecypher_procedures.rules.detector.comparison import Reading, compare
+from sidecypher_procedures.rules.errors import InvalidArgument, UnknownRule
+from sidecypher_procedures.rules.model import SCOPE_KINDS, Contradictions, Rule, Scope, ScopeKind
+from sidecypher_procedures.rules.options import scope_argument
 from sidecypher_procedures.rules.ranking import Contender, Decision, Moment, Status, decide
+from sidecypher_procedures.rules.store import Shelf, rule_named, rules_around, rules_of
 
 _STATUSES: Final = get_args(Status)
 _LAST: Final = sys.maxsize
@@ -39,16 +43,16 @@ class Reader:
         return tuple(found)
 
     @classmethod
-    def parse(cls, user: str, kind: str, identifier: str, project_id: str) -> "Reader":
+    def parse(cls, user: str, kind: ScopeKind, identifier: str, project_id: str) -> "Reader":
         """Return the reader of a scope; one in a session may also stand in a project.
 
         Raises:
-            InvalidRule: The scope is unknown, or lacks an id or has one too many.
-            InvalidOption: Only a session has a project.
+            InvalidArgument: The scope lacks an id or has one too many, or a scope other than a
+                session has a project.
         """
-        scope = parse_scope(user, kind, identifier)
+        scope = scope_argument(user, kind, identifier)
         if project_id and scope.kind != "session":
-            raise InvalidOption(
+            raise InvalidArgument(
                 "The option `projectId` is for the scope session", hint="Leave it out."
             )
         return replace(cls.of(scope), project_id=project_id or cls.of(scope).project_id)
@@ -134,3 +138,108 @@ def _order(decision: Decision) -> tuple[int, int, int, str]:
         decision.rank or _LAST,
         rule.rule_id,
     )
+
+
+def decide_about(ctx: Context, rule_id: str, reader: Reader, moment: Moment) -> Decision:
+    """Decide about one rule among all that a reader sees.
+
+    Args:
+        ctx: The call.
+        rule_id: The rule.
+        reader: Who sees it, or not.
+        moment: When, and by which strategy.
+
+    Raises:
+        UnknownRule: It was not recorded by `known`.
+    """
+    return _decide(ctx, rule_id, reader, moment, rules_of(ctx, reader.scopes))
+
+
+def outcome_for(
+    ctx: Context, rule_id: str, reader: Reader, reading: Reading, moment: Moment
+) -> Decision:
+    """Decide about one rule among those alone that may have a say, which is quicker.
+
+    Status and reason are those of `decide_about`; the rank is not, since it counts the others too.
+
+    Args:
+        ctx: The call.
+        rule_id: The rule.
+        reader: Who sees it, or not.
+        reading: What it says.
+        moment: When, and by which strategy.
+    """
+    return _decide(ctx, rule_id, reader, moment, rules_around(ctx, reader.scopes, reading))
+
+
+def _decide(ctx: Context, rule_id: str, reader: Reader, moment: Moment, shelf: Shelf) -> Decision:
+    rules = list(shelf.rules)
+    if not any(each.rule_id == rule_id for each in rules):
+        rules.append(rule_named(ctx, rule_id))
+    decisions = select(rules, shelf.contradictions(moment.known), moment, reader)
+    found = next((each for each in decisions if each.contender.rule.rule_id == rule_id), None)
+    if found is None:
+        raise UnknownRule(f"The rule `{shown_id(rule_id)}` was not recorded by `known`")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What is read at most; docs/rules.md lists each.
+
+    Attributes:
+        text_characters: Characters of a prompt, and of an artifact, in which names are looked for.
+        phrases: Phrases of each of the two that are looked up.
+        phrase_words: Words of a phrase.
+        phrase_characters: Characters of a phrase in a script that puts no spaces between words.
+        ids: Ids in `chunkIds`, and in `entityIds`.
+        chunk_concepts: Concepts that one chunk proposes.
+        seeds: Concepts from which relations are followed first.
+        hops: Relations in a row that are followed.
+        frontier: Concepts whose relations are read in a later hop.
+        node_relations: Relations of one concept that are followed.
+        entities: Concepts in a context.
+        relations: Relations in a context.
+        rules: Rules in a context.
+        evidence: Extractions that are told for one rule or relation.
+        citations: Extractions that are told in full.
+        neighbours: Relationships of one node that are read to find the latest of its extractions,
+            or the concepts of a chunk.
+    """
+
+    text_characters: int = 20_000
+    phrases: int = 2_000
+    phrase_words: int = 4
+    phrase_characters: int = 12
+    ids: int = 100
+    chunk_concepts: int = 10
+    seeds: int = 20
+    hops: int = 2
+    frontier: int = 10
+    node_relations: int = 25
+    entities: int = 100
+    relations: int = 200
+    rules: int = 500
+    evidence: int = 5
+    citations: int = 200
+    neighbours: int = 1_000
+
+
+BOUNDS: Final = Bounds()
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far one context may look.
+
+    Attributes:
+        user: Whose concepts and facts are read, and no other user's.
+        known: Only what was recorded by then counts; None is everything.
+        deadline: When to stop.
+        bounds: How much is read.
+    """
+
+    user: str
+    known: datetime | None
+    deadline: Deadline
+    bounds: Bounds = BOUNDS

@@ -4,7 +4,7 @@
 
     ProcedureError
     └── RunsError               SC-900
-        ├── InvalidEvent        SC-901   an event lacks something, or has what none can have
+        ├── TooManyParents      SC-901   an event would join more others than one can follow
         ├── InvalidOption       SC-902   an option is unknown or has an unusable value
         ├── UnknownRun          SC-903   no run has this id
         ├── UnknownParent       SC-904   a parent is not an event of this run
@@ -44,14 +44,14 @@ class RunsError(ProcedureError):
     code = "SC-900"
 
 
-class InvalidEvent(RunsError):
-    """An event lacks something, or has a key or value that none can have."""
+class TooManyParents(RunsError):
+    """An event would join more others than one can follow."""
 
     code = "SC-901"
 
 
-class InvalidOption(RunsError):
-    """An option is unknown or has an unusable value."""
+class InvalidArgument(RunsError):
+    """An argument has a value that it cannot have."""
 
     code = "SC-902"
 

@@ -1,49 +1,49 @@
 """`runs.*` as Cypher sees it."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
-from sidecypher import Context, procedure
-from sidecypher_procedures.fields import Fields
-from sidecypher_procedures.runs.appending import Appended
-from sidecypher_procedures.runs.appending import append as append_events
-from sidecypher_procedures.runs.attaching import attach
-from sidecypher_procedures.runs.creating import RunInput, create_run
-from sidecypher_procedures.runs.deleting import delete_event as erase_event
-from sidecypher_procedures.runs.errors import InvalidOption, UnknownRun
-from sidecypher_procedures.runs.forking import fork_run
-from sidecypher_procedures.runs.inputs import EventInput
-from sidecypher_procedures.runs.locking import unknown_run
-from sidecypher_procedures.runs.reading import (
-    NO_LIMIT,
-    EventsOptions,
-    events_of,
-    run_named,
-    states_of,
+from sidecypher import Context, Duration, procedure
+from sidecypher_procedures.names import LONGEST_NAME, is_id
+from sidecypher_procedures.runs import (
+    archives,
+    attachments,
+    creation,
+    event_log,
+    integrity,
+    listing,
+    plans,
+    queries,
+    rows,
 )
-from sidecypher_procedures.runs.rows import (
-    AppendedRow,
-    Attached,
-    Created,
-    Deleted,
-    EventRow,
-    Forked,
-    RunRow,
-    StateRow,
-    Verified,
+from sidecypher_procedures.runs.conversation import calls_of, conversation_of
+from sidecypher_procedures.runs.errors import InvalidArgument
+from sidecypher_procedures.runs.options import (
+    AppendOptions,
+    CallsOptions,
+    CommentInput,
+    CommitName,
+    ConversationOptions,
+    DecisionOptions,
+    EventInput,
+    EventsOptions,
+    ForkOptions,
+    ImplementOptions,
+    ListOptions,
+    NumberedName,
+    PathOptions,
+    PlanInput,
+    RepositoryName,
+    RetainOptions,
+    RevisionInput,
+    RunOptions,
+    TreeOptions,
 )
 from sidecypher_procedures.runs.settings import Configuration
-from sidecypher_procedures.runs.targets import (
-    COMMIT,
-    ISSUE,
-    PULL_REQUEST,
-    REPOSITORY,
-    USER,
-    Target,
-)
-from sidecypher_procedures.runs.verifying import verify_run
+from sidecypher_procedures.runs.timeline import part_of, path_to, shape_of, timeline_of
 
-NO_OPTIONS: Final[dict[str, Any]] = {}
 GITHUB_SECONDS: Final = 300.0
 """How long what may ask GitHub may take: as long as `github.mergeIssue`."""
 
@@ -52,119 +52,129 @@ GITHUB_SECONDS: Final = 300.0
 def create(
     ctx: Context,
     type: str,  # noqa: A002 - the name that Cypher shows
-    options: dict[str, Any] = NO_OPTIONS,
-) -> Created:
+    options: RunOptions = RunOptions(),
+) -> rows.Created:
     """Begin a run of a workflow, or find it."""
-    run = RunInput.parse(type, options)
-    created = create_run(ctx, run)
-    return Created(id=run.id, state=_state(ctx, run.id).state, created=created)
+    run_id = options.id or str(uuid4())
+    created = creation.create_run(ctx, run_id, creation.run_type(type), options)
+    [found] = _states(ctx, [(run_id,)])
+    return rows.Created(id=run_id, state=found.state if found else "pending", created=created)
 
 
 @procedure("runs.attachIssue", mode="WRITE", timeout=GITHUB_SECONDS)
-def attach_issue(ctx: Context, run_id: str, issue: Any) -> Attached:
+def attach_issue(ctx: Context, run_id: str, issue: str | NumberedName) -> rows.Attached:
     """Base a run on an issue and its repository, unless it is so already."""
-    return attach(ctx, run_id, Target.required(ISSUE, "issue", issue))
+    return attachments.attach(ctx, run_id, attachments.Target.argument(attachments.ISSUE, issue))
 
 
 @procedure("runs.attachRepository", mode="WRITE", timeout=GITHUB_SECONDS)
-def attach_repository(ctx: Context, run_id: str, repository: Any) -> Attached:
+def attach_repository(ctx: Context, run_id: str, repository: str | RepositoryName) -> rows.Attached:
     """Base a run on a repository, unless it is so already."""
-    return attach(ctx, run_id, Target.required(REPOSITORY, "repository", repository))
+    return attachments.attach(
+        ctx, run_id, attachments.Target.argument(attachments.REPOSITORY, repository)
+    )
 
 
 @procedure("runs.attachCommit", mode="WRITE", timeout=GITHUB_SECONDS)
-def attach_commit(ctx: Context, run_id: str, commit: Any) -> Attached:
+def attach_commit(ctx: Context, run_id: str, commit: str | CommitName) -> rows.Attached:
     """Base a run on a commit, unless it is so already."""
-    return attach(ctx, run_id, Target.required(COMMIT, "commit", commit))
+    return attachments.attach(ctx, run_id, attachments.Target.argument(attachments.COMMIT, commit))
 
 
 @procedure("runs.attachPullRequest", mode="WRITE", timeout=GITHUB_SECONDS)
-def attach_pull_request(ctx: Context, run_id: str, pull_request: Any) -> Attached:
+def attach_pull_request(
+    ctx: Context, run_id: str, pull_request: str | NumberedName
+) -> rows.Attached:
     """Tell that a run has generated a pull request, unless that was told already."""
-    return attach(ctx, run_id, Target.required(PULL_REQUEST, "pullRequest", pull_request))
+    return attachments.attach(
+        ctx, run_id, attachments.Target.argument(attachments.PULL_REQUEST, pull_request)
+    )
 
 
 @procedure("runs.attachActor", mode="WRITE")
-def attach_actor(ctx: Context, run_id: str, user: str) -> Attached:
+def attach_actor(ctx: Context, run_id: str, user_id: str) -> rows.Attached:
     """Tell who began a run, unless that was told already."""
-    return attach(ctx, run_id, Target.required(USER, "user", user))
+    return attachments.attach(ctx, run_id, attachments.Target.argument(attachments.USER, user_id))
 
 
 @procedure("runs.append", mode="WRITE")
 def append(
-    ctx: Context, run_id: str, event: dict[str, Any], options: dict[str, Any] = NO_OPTIONS
-) -> AppendedRow:
+    ctx: Context, run_id: str, event: EventInput, options: AppendOptions = AppendOptions()
+) -> rows.AppendedRow:
     """Append an event to a run; given again with the same id and content, it changes nothing."""
-    fields = Fields(options, "list of options", ("expectedSeq",), InvalidOption)
-    expected = (
-        fields.count("expectedSeq", 0, largest=NO_LIMIT, smallest=0)
-        if "expectedSeq" in fields
-        else None
-    )
-    [done] = append_events(ctx, run_id, [EventInput.parse(event)], expected)
+    [done] = event_log.append(ctx, run_id, [event.event], options.expected_seq)
     return _row(run_id, done)
 
 
 @procedure("runs.appendMany", mode="WRITE")
-def append_many(ctx: Context, run_id: str, events: list[dict[str, Any]]) -> Iterator[AppendedRow]:
+def append_many(ctx: Context, run_id: str, events: list[EventInput]) -> Iterator[rows.AppendedRow]:
     """Append events to a run in their order, all or none."""
-    for done in append_events(ctx, run_id, [EventInput.parse(event) for event in events]):
+    for done in event_log.append(ctx, run_id, [each.event for each in events]):
         yield _row(run_id, done)
 
 
 @procedure("runs.deleteEvent", mode="WRITE")
-def delete_event(ctx: Context, event_id: str) -> Deleted:
+def delete_event(ctx: Context, event_id: str) -> rows.Deleted:
     """Erase what an event says; its place, its digests and its effect on the run's state stay."""
-    return erase_event(ctx, event_id)
+    return integrity.delete_event(ctx, event_id)
 
 
 @procedure("runs.get")
-def get(ctx: Context, run_id: str) -> RunRow:
-    """Tell all of a run, its metadata as a MAP."""
-    return RunRow(run=run_named(ctx, run_id, ctx.resource(Configuration).settings.timeout))
+def get(ctx: Context, run_id: str) -> rows.RunRow | None:
+    """Return all of a run, its metadata as a MAP; no row if there is no such run."""
+    run = queries.run_named(ctx, run_id, ctx.resource(Configuration).settings.timeout)
+    return None if run is None else rows.RunRow(run=run)
 
 
-def _states(ctx: Context, rows: list[tuple[Any, ...]]) -> list[StateRow | UnknownRun]:
-    """Tell how many runs stand, by one statement."""
-    ids = [run_id for (run_id,) in rows]
-    found = states_of(ctx, ids, ctx.resource(Configuration).settings.timeout)
-    return [found.get(run_id) or unknown_run(run_id) for run_id in ids]
+def _states(ctx: Context, asked: list[tuple[Any, ...]]) -> list[rows.StateRow | None]:
+    """Return the states of many runs, by one statement."""
+    ids = [run_id for (run_id,) in asked]
+    found = queries.states_of(ctx, ids, ctx.resource(Configuration).settings.timeout)
+    return [found.get(run_id) for run_id in ids]
 
 
 @procedure("runs.state", batch=_states)
-def state(ctx: Context, run_id: str) -> StateRow:
-    """Tell how a run stands; one in which nothing has happened for long reads as `timedOut`."""
-    return _state(ctx, run_id)
+def state(ctx: Context, run_id: str) -> rows.StateRow | None:
+    """Return the state of a run; one in which nothing has happened for long is `timedOut`."""
+    return _states(ctx, [(run_id,)])[0]
 
 
 @procedure("runs.events")
-def events(ctx: Context, run_id: str, options: dict[str, Any] = NO_OPTIONS) -> Iterator[EventRow]:
+def events(
+    ctx: Context, run_id: str, options: EventsOptions = EventsOptions()
+) -> Iterator[rows.EventRow]:
     """List the events of a run in their order."""
-    yield from events_of(ctx, run_id, EventsOptions.parse(options))
+    yield from queries.events_of(ctx, run_id, options)
 
 
 @procedure("runs.verify")
-def verify(ctx: Context, run_id: str) -> Verified:
+def verify(ctx: Context, run_id: str) -> rows.Verified | None:
     """Tell whether a run's history is as it was written."""
-    return verify_run(ctx, run_id)
+    return integrity.verify_run(ctx, run_id)
 
 
 @procedure("runs.fork", mode="WRITE", timeout=GITHUB_SECONDS)
-def fork(ctx: Context, run_id: str, seq: int, options: dict[str, Any] = NO_OPTIONS) -> Forked:
+def fork(ctx: Context, run_id: str, seq: int, options: ForkOptions = ForkOptions()) -> rows.Forked:
     """Begin a run that shares the events of another one up to a place."""
-    return fork_run(ctx, run_id, seq, options)
+    return creation.fork_run(ctx, run_id, seq, options)
 
 
-def _state(ctx: Context, run_id: str) -> StateRow:
-    timeout = ctx.resource(Configuration).settings.timeout
-    found = states_of(ctx, [run_id], timeout)
-    if run_id not in found:
-        raise unknown_run(run_id)
-    return found[run_id]
+def _checked(user_id: str) -> str:
+    """Return the id of a user.
+
+    Raises:
+        InvalidArgument: No user can have it.
+    """
+    if not is_id(user_id):
+        raise InvalidArgument(
+            f"The `userId` has {len(user_id)} characters",
+            hint=f"Give 1 to {LONGEST_NAME}, not only space.",
+        )
+    return user_id
 
 
-def _row(run_id: str, done: Appended) -> AppendedRow:
-    return AppendedRow(
+def _row(run_id: str, done: event_log.Appended) -> rows.AppendedRow:
+    return rows.AppendedRow(
         id=done.known.id,
         seq=done.known.seq,
         run_id=run_id,
@@ -173,3 +183,145 @@ def _row(run_id: str, done: Appended) -> AppendedRow:
         duplicate=done.duplicate,
         digest=done.known.digest,
     )
+
+
+@procedure("runs.plan.create", mode="WRITE")
+def create_plan(ctx: Context, run_id: str, plan: PlanInput) -> rows.PlanRow:
+    """Append a plan to a run; given again with the same id and content, it changes nothing."""
+    return plans.create_version(ctx, run_id, plan)
+
+
+@procedure("runs.plan.revise", mode="WRITE")
+def revise_plan(ctx: Context, plan_id: str, user_id: str, revision: RevisionInput) -> rows.PlanRow:
+    """Append a new version of the latest version of a plan, edited by a user."""
+    return plans.revise(ctx, plan_id, _checked(user_id), revision)
+
+
+@procedure("runs.plan.review", mode="WRITE")
+def review_plan(
+    ctx: Context, plan_id: str, user_id: str, options: DecisionOptions = DecisionOptions()
+) -> rows.PlanRow:
+    """Tell that a user reviews a plan, which then waits for a decision."""
+    return plans.decide(ctx, "review", plan_id, _checked(user_id), options.message)
+
+
+@procedure("runs.plan.approve", mode="WRITE")
+def approve_plan(
+    ctx: Context, plan_id: str, user_id: str, options: DecisionOptions = DecisionOptions()
+) -> rows.PlanRow:
+    """Tell that a user approves a plan that waits for a decision."""
+    return plans.decide(ctx, "approve", plan_id, _checked(user_id), options.message)
+
+
+@procedure("runs.plan.reject", mode="WRITE")
+def reject_plan(
+    ctx: Context, plan_id: str, user_id: str, options: DecisionOptions = DecisionOptions()
+) -> rows.PlanRow:
+    """Tell that a user rejects a plan that waits for a decision."""
+    return plans.decide(ctx, "reject", plan_id, _checked(user_id), options.message)
+
+
+@procedure("runs.plan.comment", mode="WRITE")
+def comment_on_plan(
+    ctx: Context, plan_id: str, user_id: str, comment: CommentInput
+) -> rows.CommentRow:
+    """Append a user's comment on a plan to the plan's run."""
+    return plans.append_comment(ctx, plan_id, _checked(user_id), comment)
+
+
+@procedure("runs.plan.implement", mode="WRITE")
+def implement_plan(
+    ctx: Context, plan_id: str, options: ImplementOptions = ImplementOptions()
+) -> rows.PlanRow:
+    """Tell that an approved plan was implemented, and by which pull request."""
+    return plans.implement(ctx, plan_id, options.pull_request_id)
+
+
+@procedure("runs.plan.history")
+def plan_history(ctx: Context, plan_id: str) -> Iterator[rows.ActionRow]:
+    """List what users did with any version of a plan, in order of time."""
+    yield from plans.history_of(ctx, plan_id)
+
+
+@procedure("runs.list")
+def list_runs(ctx: Context, options: ListOptions = ListOptions()) -> Iterator[rows.ListedRun]:
+    """List runs, newest first."""
+    timeout = ctx.resource(Configuration).settings.timeout
+    yield from listing.runs_like(ctx, options, timeout)
+
+
+@procedure("runs.tree")
+def tree(ctx: Context, run_id: str, options: TreeOptions = TreeOptions()) -> Iterator[rows.TreeRow]:
+    """Tell which event of a run follows which, and the lanes of its branches."""
+    for node in part_of(shape_of(ctx, run_id), options):
+        yield rows.TreeRow(
+            id=node.event["id"],
+            seq=node.event["seq"],
+            type=node.event["type"],
+            parent_ids=node.parent_ids,
+            child_ids=node.child_ids,
+            lane=node.lane,
+        )
+
+
+@procedure("runs.timeline")
+def timeline(
+    ctx: Context, run_id: str, options: PathOptions = PathOptions()
+) -> Iterator[rows.TimelineRow]:
+    """Tell of the events of a run what a picture shows: label, lane, time; no content."""
+    yield from timeline_of(ctx, run_id, options)
+
+
+@procedure("runs.path")
+def path(
+    ctx: Context, event_id: str, options: PathOptions = PathOptions()
+) -> Iterator[rows.EventRow]:
+    """List an event and all it comes after, from the beginning of its run."""
+    yield from path_to(ctx, event_id, options)
+
+
+@procedure("runs.toolCalls")
+def tool_calls(
+    ctx: Context, tool_name: str, options: CallsOptions = CallsOptions()
+) -> Iterator[rows.ToolCallRow]:
+    """List the calls of a tool with their results, newest first."""
+    yield from calls_of(ctx, tool_name, options)
+
+
+@procedure("runs.conversation")
+def conversation(
+    ctx: Context, run_id: str, options: ConversationOptions = ConversationOptions()
+) -> Iterator[rows.MessageRow]:
+    """List the messages of a run in their order."""
+    yield from conversation_of(ctx, run_id, options)
+
+
+_LONG: Final = 3600.0
+"""Seconds for what reads and writes whole runs."""
+
+
+@procedure("runs.archive", mode="WRITE", timeout=_LONG)
+def archive(ctx: Context, run_id: str) -> rows.Archived:
+    """Move a run that has ended from the graph to a file."""
+    return archives.archive_run(ctx, _folder(ctx), run_id)
+
+
+@procedure("runs.restore", mode="WRITE", timeout=_LONG)
+def restore(ctx: Context, run_id: str) -> rows.Archived:
+    """Write an archived run to the graph again."""
+    return archives.restore_run(ctx, _folder(ctx), run_id)
+
+
+@procedure("runs.retain", mode="WRITE", timeout=_LONG)
+def retain(
+    ctx: Context,
+    type: str,  # noqa: A002 - the name that Cypher shows
+    older_than: Duration,
+    options: RetainOptions = RetainOptions(),
+) -> Iterator[rows.Retained]:
+    """Archive or delete old runs of a type; unless `dryRun` is false, only tell which these are."""
+    yield from archives.retain_runs(ctx, _folder(ctx), type, older_than, options)
+
+
+def _folder(ctx: Context) -> Path | None:
+    return ctx.resource(Configuration).settings.archive_dir

@@ -64,10 +64,10 @@ class StateRow(Row):
 class Verified(Row):
     """Whether a run's history is as it was written."""
 
-    run_id: str
+    id: str
     ok: bool
     first_bad_seq: Annotated[
-        int | None, Description("the place of the first fault, null if there is none")
+        int | None, Description("the place of the first fault, null without a fault")
     ]
     reason: Annotated[str | None, Description("what is wrong there, null if nothing is")]
 
@@ -87,3 +87,123 @@ class Deleted(Row):
     seq: Annotated[int, Description("its place in the run, which it keeps")]
     run_id: str
     deleted: Annotated[bool, Description("false when it was deleted before")]
+
+
+Status = Annotated[str, Description("draft, pending_review, approved, rejected or implemented")]
+Version = Annotated[int, Description("its number, from 1")]
+
+
+class PlanRow(Row):
+    """A version of a plan that is there."""
+
+    id: str
+    status: Status
+    version: Version
+    run_id: str
+
+
+class CommentRow(Row):
+    """A comment on a plan that is there, and the plan."""
+
+    id: str
+    plan_id: str
+    status: Status
+    version: Version
+    run_id: str
+
+
+class ActionRow(Row):
+    """What a user did with a plan."""
+
+    action: Annotated[str, Description("REVIEWS, APPROVES, REJECTS or EDITS")]
+    user_id: Annotated[str, Description("id of a User")]
+    created_at: datetime | None
+    version: Version
+    message: str | None
+
+
+Cursor = Annotated[str, Description("the option `cursor` that goes on behind this row")]
+Lane = Annotated[int, Description("from 0; a branch has its own")]
+
+
+class ListedRun(Row):
+    """A run, as a list tells it."""
+
+    id: str
+    type: str | None
+    state: State
+    created_at: datetime
+    started_at: datetime | None
+    completed_at: datetime | None
+    last_seq: Annotated[int, Description("the place of its latest event, 0 if it has none")]
+    cursor: Cursor
+
+
+class TreeRow(Row):
+    """An event among those around it."""
+
+    id: str
+    seq: int
+    type: str
+    parent_ids: list[str]
+    child_ids: list[str]
+    lane: Lane
+
+
+class TimelineRow(Row):
+    """An event as a picture shows it."""
+
+    seq: int
+    id: str
+    type: str
+    label: Annotated[str, Description("type, tool, state; no content")]
+    lane: Lane
+    parent_ids: list[str]
+    parent_lanes: Annotated[list[int], Description("the lane that leads here from each parent")]
+    created_at: Annotated[datetime | None, Description("when it happened")]
+    duration_ms: Annotated[
+        int | None, Description("milliseconds since the latest of its parents, null without any")
+    ]
+
+
+class ToolCallRow(Row):
+    """A call of a tool with its result."""
+
+    id: str
+    run_id: str
+    tool_name: str
+    args: Annotated[dict[str, Any] | None, Description("null if they are not a JSON object")]
+    status: Annotated[str, Description("`initiated` until something else is known")]
+    result_id: Annotated[str | None, Description("null while there is no result")]
+    content: Annotated[str | None, Description("the text of the result")]
+    is_error: Annotated[bool | None, Description("null while there is no result")]
+    created_at: Annotated[datetime, Description("of the call")]
+    cursor: Cursor
+
+
+class MessageRow(Row):
+    """A message of a run."""
+
+    seq: int
+    role: str
+    content: str | None
+    tool_name: str | None
+    metadata: dict[str, Any] | None
+
+
+class Archived(Row):
+    """A run and the file that it is in."""
+
+    id: str
+    file: Annotated[str, Description("relative to the folder for archives")]
+    events: Annotated[int, Description("how many events it has, shared ones not counted")]
+    digest: Annotated[str, Description("SHA-256 of what the file says of it")]
+
+
+class Retained(Row):
+    """A run that is older than it need be."""
+
+    id: str
+    state: State
+    completed_at: datetime
+    action: Annotated[str, Description("archive, delete, or stay for one that cannot be archived")]

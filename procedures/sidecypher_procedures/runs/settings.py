@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
+from sidecypher import Check, CheckContext, Finding
 from sidecypher_procedures.environment import EnvironmentSettings
 from sidecypher_procedures.runs.errors import RunsSettingsError
 
@@ -38,3 +39,12 @@ class Configuration:
 
     def __init__(self) -> None:
         self.settings = RunsSettings.load()
+
+
+def look_at_settings(ctx: CheckContext) -> Finding:
+    """Have the procedures read their settings."""
+    ctx.call_in_neo4j("runs.list", {"limit": 1})
+    return Finding.ok("they can be used")
+
+
+CHECKS: Final = (Check("Runs", "settings", look_at_settings),)

@@ -5,7 +5,7 @@ Run `python tests/golden/plugin/regenerate.py`, then read the difference before 
 
 from pathlib import Path
 
-from sidecypher.catalogue import Catalogue
+from sidecypher.protocol.catalogue import Catalogue
 from sidecypher_plugin import render
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from recorded import Recordings
 
+from sidecypher.cli.demo.replay import ReplayServer, serving
 from sidecypher_procedures.github.cache import Clock
 from sidecypher_procedures.github.client import GithubClient
-from sidecypher_procedures.github.replay import ReplayServer, serving
 from sidecypher_procedures.github.settings import GithubSettings
 
 

@@ -15,7 +15,7 @@ from fix_waiting import wait_until
 
 from sidecypher_procedures.github import errors
 from sidecypher_procedures.github.client import GithubClient
-from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github.model import Kind, Target
 from sidecypher_procedures.github.settings import GithubSettings
 
 ISSUE = Target(Kind.ISSUE, "octocat", "Hello-World", 7)

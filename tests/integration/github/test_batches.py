@@ -7,7 +7,7 @@ import pytest
 from fix_waiting import wait_until
 
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures.github import get_issue, get_pull_request, get_repository
+from sidecypher_procedures.github.procedures import get_issue, get_pull_request, get_repository
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from email.utils import format_datetime
 import pytest
 
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures.github import credentials, rate_limit
+from sidecypher_procedures.github.procedures import credentials, rate_limit
 
 TOKEN = "ghp_" + "a1" * 18
 LIMITS = b'{"resources": {}}'

@@ -6,8 +6,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from sidecypher.cli.doctor.checking import examine
-from sidecypher.cli.doctor.checks import CHECKS
+from sidecypher.cli.doctor.report import all_checks, examine
 from sidecypher.cli.doctor.subject import Subject
 
 TOKEN = "ghp_" + "a1" * 18
@@ -28,7 +27,7 @@ def told(github, answering, monkeypatch, tmp_path):
     monkeypatch.setenv("SIDECYPHER_GITHUB_TOKEN", TOKEN)
 
     def told():
-        checks = [check for check in CHECKS if check.group == "GitHub"]
+        checks = [check for check in all_checks() if check.group == "GitHub"]
         with Subject({"home": tmp_path}, {}, None) as subject:
             found = {check.name: finding for check, finding in examine(checks, subject)}
         assert TOKEN not in repr(found)
@@ -59,7 +58,7 @@ def test_without_a_token_there_is_a_warning(told, monkeypatch) -> None:
     found = told()
 
     assert states(found) == ["WARN", "OK", "OK"]
-    assert "SIDECYPHER_GITHUB_TOKEN" in found["token"].way_out
+    assert "SIDECYPHER_GITHUB_TOKEN" in found["token"].fix
 
 
 def test_a_token_that_is_refused_is_an_error(told, github, answering) -> None:
@@ -112,7 +111,7 @@ def test_a_github_out_of_reach_is_a_warning(told, monkeypatch) -> None:
 
     assert states(found) == ["WARN", "WARN", "WARN"]
     assert "[SC-509]" in found["token"].found
-    assert found["limits"].found == "cannot be told: GitHub gives no answer"
+    assert found["limits"].found == "could not check: GitHub gives no answer"
 
 
 def test_a_setting_that_is_misspelt_is_an_error(told, monkeypatch) -> None:

@@ -11,9 +11,10 @@ from fix_graphql import Graph
 from recorded import _is_full
 
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures.github import get_issue, get_pull_request, get_repository
-from sidecypher_procedures.github.graphql import CLOSING_REFERENCES, document
-from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github.graphql import CLOSING_REFERENCES
+from sidecypher_procedures.github.graphql_documents import document
+from sidecypher_procedures.github.model import Kind, Target
+from sidecypher_procedures.github.procedures import get_issue, get_pull_request, get_repository
 
 KINDS = {"repos": Kind.REPOSITORY, "issues": Kind.ISSUE, "pulls": Kind.PULL_REQUEST}
 NAMES = {

@@ -9,8 +9,9 @@ from fix_waiting import wait_until
 
 from sidecypher.errors import CallError
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures.github import errors, get_issue, get_pull_request, get_repository
-from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github import errors
+from sidecypher_procedures.github.model import Kind, Target
+from sidecypher_procedures.github.procedures import get_issue, get_pull_request, get_repository
 
 TOKEN = "ghp_secretsecretsecretsecretsecret000000"
 ISSUE = Target(Kind.ISSUE, "octocat", "Hello-World", 7)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from fix_webhooks import examples
 
-from sidecypher_procedures.github.names import Kind, Target
-from sidecypher_procedures.github.webhooks.forgetting import forget
+from sidecypher_procedures.github.model import Kind, Target
+from sidecypher_procedures.github.webhooks import forget
 
 PAGE = Path(__file__).parents[3] / "docs" / "github.md"
 

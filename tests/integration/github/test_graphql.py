@@ -10,8 +10,8 @@ from fix_waiting import wait_until
 
 from sidecypher.errors import CallError
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures.github import get_issue, get_pull_request, get_repository
-from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github.model import Kind, Target
+from sidecypher_procedures.github.procedures import get_issue, get_pull_request, get_repository
 
 TOKEN = "github_pat_secretsecretsecretsecret"
 
@@ -380,6 +380,6 @@ def test_options_are_each_rows_own(origin, environment):
 
     assert [row["number"] for row in rows] == [1, 1, None, None, None]
     codes = [row["error"] and row["error"]["code"] for row in rows]
-    assert codes == [None, None, "SC-503", None, "SC-502"]
+    assert codes == [None, None, "SC-503", None, "SC-204"]
     assert rows[2]["error"]["details"] == {"status": 404}
     assert origin.paths.count("/repos/o/r/issues/1") == 2

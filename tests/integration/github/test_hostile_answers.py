@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sidecypher_procedures.github import errors
-from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github.model import Kind, Target
 
 FIRST = Target(Kind.ISSUE, "octocat", "Hello-World", 1)
 SECOND = Target(Kind.ISSUE, "octocat", "Hello-World", 2)

@@ -5,8 +5,9 @@ import asyncio
 import pytest
 
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures.github import errors, get_issue, invalidate
-from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github import errors
+from sidecypher_procedures.github.model import Kind, Target
+from sidecypher_procedures.github.procedures import get_issue, invalidate
 
 ISSUE = Target(Kind.ISSUE, "octocat", "Hello-World", 7)
 PATH = "/repos/octocat/Hello-World/issues/7"

@@ -9,8 +9,9 @@ from fix_graphql import Graph
 from fix_waiting import wait_until
 
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures.github import errors, rate_limit
-from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github import errors
+from sidecypher_procedures.github.model import Kind, Target
+from sidecypher_procedures.github.procedures import rate_limit
 
 ISSUE = Target(Kind.ISSUE, "octocat", "Hello-World", 7)
 OTHER = Target(Kind.ISSUE, "octocat", "Hello-World", 8)

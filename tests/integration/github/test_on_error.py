@@ -6,11 +6,12 @@ from functools import partial
 import pytest
 
 from sidecypher.errors import CallError
+from sidecypher.sdk.registry import MARK
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures import github
 from sidecypher_procedures.github import errors
+from sidecypher_procedures.github import procedures as github
 from sidecypher_procedures.github.client import GithubClient
-from sidecypher_procedures.github.limits import used_up
+from sidecypher_procedures.github.rate_limits import used_up
 
 ARGUMENTS = {
     "getIssue": ("o", "r", 7),
@@ -24,7 +25,7 @@ ARGUMENTS = {
     "mergeRepository": ("o", "r"),
 }
 BATCHES = [name for name in ARGUMENTS if name.startswith("get")]
-BODIES = [getattr(github, name) for name in github.__all__ if not name.startswith("receive")]
+BODIES = [each for each in vars(github).values() if hasattr(each, MARK)]
 
 RAISED = {"fail": "raised", "null": "raised", "skip": "raised"}
 FAILURE = {"fail": "raised", "null": "told", "skip": "no row"}

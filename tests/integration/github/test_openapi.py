@@ -11,8 +11,13 @@ from functools import partial
 
 import pytest
 
+from sidecypher.cli.demo.replay import samples, serving
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures.github import (
+from sidecypher_procedures.github.client import GithubClient
+from sidecypher_procedures.github.errors import GithubError, ServerFailed
+from sidecypher_procedures.github.lists import Page
+from sidecypher_procedures.github.model import Kind, Target
+from sidecypher_procedures.github.procedures import (
     get_issue,
     get_pull_request,
     get_repository,
@@ -21,12 +26,6 @@ from sidecypher_procedures.github import (
     list_pull_requests,
     rate_limit,
 )
-from sidecypher_procedures.github.client import GithubClient
-from sidecypher_procedures.github.errors import GithubError, ServerFailed
-from sidecypher_procedures.github.names import Kind, Target
-from sidecypher_procedures.github.paging import Page
-from sidecypher_procedures.github.replay import serving
-from sidecypher_procedures.github.samples import samples
 
 # It was recorded inside other payloads only, which have the short form of a pull request.
 SHORT = ("octo-org", "octo-repo", 118)
@@ -50,7 +49,7 @@ FILTERS = [
     ("github.listIssues", {"labels": ["bug", "a b&c"], **SINCE}),
     *[("github.listPullRequests", {"state": value}) for value in ("open", "closed", "all")],
     *[("github.listPullRequests", {"sort": value}) for value in ("created", "updated")],
-    *[("github.listPullRequests", {"sort": value}) for value in ("popularity", "long-running")],
+    *[("github.listPullRequests", {"sort": value}) for value in ("popularity", "longRunning")],
     *[("github.listPullRequests", {"direction": value}) for value in ("asc", "desc")],
     ("github.listPullRequests", {"base": "a/b#c", "head": "octocat:fix", "perPage": 100}),
     ("github.listComments", {**SINCE, "perPage": 7}),

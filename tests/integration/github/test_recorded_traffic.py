@@ -13,9 +13,10 @@ import httpx
 import pytest
 
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures.github import errors, list_issues, outcomes
-from sidecypher_procedures.github.names import Kind, Target
-from sidecypher_procedures.github.replies import Reply
+from sidecypher_procedures.github import errors, responses
+from sidecypher_procedures.github.model import Kind, Target
+from sidecypher_procedures.github.procedures import list_issues
+from sidecypher_procedures.github.responses import Reply
 
 HELLO = Target(Kind.REPOSITORY, "octokit-fixture-org", "hello-world")
 RENAMED = Target(Kind.REPOSITORY, "octokit-fixture-org", "rename-repository")
@@ -113,7 +114,7 @@ def test_a_recorded_error_has_its_outcome(scenario_of) -> None:
     answer = httpx.post(url + path, json=label, headers=headers, trust_env=False)
     reply = Reply(answer.status_code, answer.headers, answer.content)
 
-    error = outcomes.failure(reply, HELLO, datetime.now(UTC))
+    error = responses.failure(reply, HELLO, datetime.now(UTC))
 
     assert isinstance(error, errors.UnexpectedStatus)
     assert error.details == {"status": 422}

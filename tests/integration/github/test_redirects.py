@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from sidecypher_procedures.github import errors
-from sidecypher_procedures.github.names import Kind, Target
-from sidecypher_procedures.github.paging import Page
+from sidecypher_procedures.github.lists import Page
+from sidecypher_procedures.github.model import Kind, Target
 
 TOKEN = "github_pat_secretsecretsecretsecret"
 ISSUE = Target(Kind.ISSUE, "octocat", "Hello-World", 7)

@@ -11,8 +11,8 @@ import httpx
 import pytest
 from recorded import Recordings
 
-from sidecypher_procedures.github import replay as replay_module
-from sidecypher_procedures.github.samples import samples
+from sidecypher.cli.demo import replay as replay_module
+from sidecypher.cli.demo.replay import samples
 
 ISSUE = "/repos/Codertocat/Hello-World/issues/1"
 TESTS = Path(__file__).parents[2]
@@ -117,16 +117,12 @@ def test_the_newest_state_of_an_identity_is_kept() -> None:
     assert Recordings([*full, short]).get("/repos/O/R/pulls/1") == full[1]
 
 
-def test_the_command_serves_until_it_is_told_to_stop(tmp_path) -> None:
-    """`python -m ...replay` writes its URL when ready, answers, and ends with 0 on SIGTERM."""
-    ready = tmp_path / "ready"
-    command = [sys.executable, "-m", replay_module.__name__]
-    with subprocess.Popen([*command, "--ready-file", str(ready)]) as process:
+def test_the_command_serves_until_it_is_told_to_stop() -> None:
+    """Run as a script it prints its URL when ready, answers, and ends with 0 on SIGTERM."""
+    command = [sys.executable, "-P", replay_module.__file__]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
-            deadline = time.monotonic() + 30
-            while not ready.exists() and process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.01)
-            url = ready.read_text().strip()
+            url = process.stdout.readline().strip()
 
             assert httpx.get(url + SAMPLE, trust_env=False).json()["number"] == 1
         finally:

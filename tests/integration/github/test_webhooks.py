@@ -10,7 +10,7 @@ import pytest
 from fix_waiting import promised
 from fix_webhooks import SECRET, SECRET_PART, Sender, examples, sign
 
-from sidecypher.transport.webhooks import WEBHOOK_BYTES
+from sidecypher.transport.http.webhooks import WEBHOOK_BYTES
 
 BODY = json.dumps({"action": "opened", "zen": "Ä \u2028 🚀"}, ensure_ascii=False).encode()
 ISSUE = json.dumps({"action": "opened", "repository": {"id": 1}, "issue": {"number": 7}}).encode()

@@ -4,7 +4,7 @@ import contextlib
 
 from fix_waiting import wait_until
 
-from sidecypher_procedures.rules.concepts import Concept, Fact
+from sidecypher_procedures.rules.store import Concept, Fact
 
 _REMEMBER = """
     CREATE (e:Extraction {extractionId: $id, method: 'rule', rawSnippet: $snippet})

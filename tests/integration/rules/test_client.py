@@ -15,14 +15,9 @@ from fix_proxy import deaf_listener
 from fix_waiting import promised, wait_until
 from integration.rules.memories import Memory
 
-from sidecypher_procedures.rules.client import (
-    CircuitBreaker,
-    ClientSettings,
-    LocalSearch,
-    MemoryClient,
-    MemoryUnavailable,
-)
-from sidecypher_procedures.rules.errors import RuleTaken
+from sidecypher_procedures.rules.client.memory import LocalSearch, MemoryClient
+from sidecypher_procedures.rules.client.model import CircuitBreaker, ClientSettings
+from sidecypher_procedures.rules.errors import MemoryUnavailable, RuleTaken
 
 TIMEOUT = 0.5
 SOURCE = {"method": "rule"}
@@ -223,7 +218,7 @@ def test_an_open_circuit_asks_nothing(connect, server, proxies, dead_port):
 
 @pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])
 def test_no_sidecar(connect, server, mode):
-    """Neo4j without its sidecar is no memory either."""
+    """Neo4j without its sidecar is not a memory either."""
     client = connect(mode)
     with server.sidecar_down():
         assert_unavailable(client, lambda: client.context({"user": "ann"}), seconds=15)
@@ -233,7 +228,7 @@ def test_no_sidecar(connect, server, mode):
 
 @pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])
 def test_no_procedures(connect, mode):
-    """A Neo4j that lacks what is asked for is no memory; neither is a wrong password."""
+    """A Neo4j that lacks what is asked for is not a memory; neither is a wrong password."""
     client, stranger = connect(mode), connect(mode, password="wrong")
 
     assert_unavailable(client, lambda: client.read("CALL rules.nope()"))

@@ -1,6 +1,5 @@
 """Many writers of one scope at once, and writers that go away half-way."""
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, islice
 
@@ -9,13 +8,12 @@ from fix_waiting import wait_until
 from neo4j.exceptions import ClientError, DatabaseError, TransientError
 
 WRITERS = 32
-ROUNDS = int(os.environ.get("SIDECYPHER_TEST_ROUNDS", "30"))
 
 
-def test_parallel_writers_of_opposite_rules_leave_one_active(driver, new_user):
+def test_parallel_writers_of_opposite_rules_leave_one_active(driver, new_user, round_count):
     """One rule is active, the contradiction is recorded, and no assertion is lost."""
     with ThreadPoolExecutor(WRITERS) as pool:
-        for _ in range(ROUNDS):
+        for _ in range(round_count):
             user = new_user()
             texts = islice(cycle(["formal tone", "casual tone"]), WRITERS)
 

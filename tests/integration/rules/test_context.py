@@ -7,8 +7,8 @@ from integration.rules.conftest import at
 from integration.rules.memories import Memory, context_of, names_in, triples_in, unguarded
 from neo4j.exceptions import ClientError
 
-from sidecypher_procedures.rules.concepts import Concept
-from sidecypher_procedures.rules.retrieval import BOUNDS
+from sidecypher_procedures.rules.selection import BOUNDS
+from sidecypher_procedures.rules.store import Concept
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_rules_come_without_any_entity(rules, memory):
 
 
 def test_only_rules_that_hold_are_told(rules, memory):
-    """Contested, past and scheduled rules are no part of a context; prohibitions are."""
+    """Contested, past and scheduled rules are not part of a context; prohibitions are."""
     rules.add("use emojis", 1)
     rules.add("never use emojis", 2, temporalMarker="negated")
     rules.add("used to like casual", 1, temporalMarker="past")
@@ -290,12 +290,12 @@ def test_a_prompt_is_plain_data(rules, memory, text):
 @pytest.mark.parametrize(
     ("given", "code"),
     [
-        ({}, "SC-806"),
-        ({"user": " "}, "SC-806"),
-        ({"user": "ann", "promt": "x"}, "SC-806"),
-        ({"user": "ann", "prompt": 7}, "SC-806"),
-        ({"user": "ann", "chunkIds": "c1"}, "SC-806"),
-        ({"user": "ann", "entityIds": ["x"] * (BOUNDS.ids + 1)}, "SC-806"),
+        ({}, "SC-204"),
+        ({"user": " "}, "SC-204"),
+        ({"user": "ann", "promt": "x"}, "SC-204"),
+        ({"user": "ann", "prompt": 7}, "SC-204"),
+        ({"user": "ann", "chunkIds": "c1"}, "SC-204"),
+        ({"user": "ann", "entityIds": ["x"] * (BOUNDS.ids + 1)}, "SC-204"),
     ],
 )
 def test_an_input_that_cannot_be_used(session, given, code):
@@ -307,7 +307,7 @@ def test_an_input_that_cannot_be_used(session, given, code):
 @pytest.mark.parametrize("options", [{"deadlineMs": 0}, {"limit": 0}, {"hops": 3}])
 def test_an_option_that_cannot_be_used(session, options):
     """An unknown option or an unusable value is refused."""
-    with pytest.raises(ClientError, match="SC-803"):
+    with pytest.raises(ClientError, match="SC-204"):
         context_of(session, {"user": "ann"}, options)
 
 

@@ -1,15 +1,16 @@
-"""A concept with 100 000 relations, which everything else of a user leads to."""
+"""A concept with very many relations, which everything else of a user leads to."""
 
 import pytest
 from fix_waiting import promised
 from integration.rules.memories import context_of, unguarded
 
-from sidecypher_procedures.rules.concepts import Concept
-from sidecypher_procedures.rules.retrieval import BOUNDS, expanding
+from sidecypher_procedures.rules import concept_search
+from sidecypher_procedures.rules.selection import BOUNDS
+from sidecypher_procedures.rules.store import Concept
 
 USER = "hub-user"
 HUB = Concept(USER, "Hub").key
-RELATIONS, PARTS = 100_000, 1_000
+PARTS = 1_000
 DEADLINE_MS = 1_000
 
 _CONCEPTS = """
@@ -38,24 +39,24 @@ _EMPTY = (
 
 
 @pytest.fixture(scope="module")
-def hub(server, driver):
+def hub(server, driver, relation_count):
     """A session on a graph with the hub."""
     server.await_sidecar()
     keys = [Concept(USER, f"part {number}").key for number in range(PARTS)]
     facts = [
         {
-            "id": f"{number * 7919 % RELATIONS:06}",
+            "id": f"{number * 7919 % relation_count:06}",
             "part": keys[number % PARTS],
             "type": f"T{number // PARTS}",
             "away": bool(number % 2),
         }
-        for number in range(RELATIONS)
+        for number in range(relation_count)
     ]
     with unguarded(driver), driver.session() as session:
         _empty(session)
         parts = [{"key": key, "name": f"part {number}"} for number, key in enumerate(keys)]
         session.run(_CONCEPTS, hub=HUB, user=USER, parts=parts).consume()
-        for start in range(0, RELATIONS, 10_000):
+        for start in range(0, relation_count, 10_000):
             some = facts[start : start + 10_000]
             session.run(_FACTS, hub=HUB, user=USER, facts=some).consume()
         # Neo4j plans a statement when it is first asked it, which is not what is promised.
@@ -66,7 +67,7 @@ def hub(server, driver):
 
 
 def test_a_hub_is_read_inside_the_deadline(hub):
-    """Of 100 000 relations the few of the limit are told, in time, and the same ones each time."""
+    """Of all its relations the few of the limit are told, in time, and the same ones each time."""
     found = _context(hub, prompt="What about the hub?", projectId="p1")
 
     assert found["timedOut"] is False
@@ -88,7 +89,7 @@ def test_a_hub_that_is_reached_is_read_like_one_that_is_named(hub):
 
 
 def test_an_extraction_with_very_many_facts_is_a_chunk_like_any_other(hub):
-    """A chunk that asserts 100 000 facts proposes as many concepts as any chunk."""
+    """A chunk that asserts each of these facts proposes as many concepts as any chunk."""
     found = _context(hub, chunkIds=["hub-e"])
 
     assert found["timedOut"] is False
@@ -100,7 +101,9 @@ def test_an_extraction_with_very_many_facts_is_a_chunk_like_any_other(hub):
 def test_the_index_gives_the_first_relations_of_a_hub(hub):
     """Of a hub's facts so many are read as are followed: the order is the index's own."""
     most = BOUNDS.node_relations + 1
-    result = hub.run("PROFILE " + expanding._FACTS, keys=[HUB], user=USER, known=None, most=most)
+    result = hub.run(
+        "PROFILE " + concept_search._FACTS, keys=[HUB], user=USER, known=None, most=most
+    )
     operators = list(_operators(result.consume().profile))
 
     seeks = [each for each in operators if each["operatorType"].startswith("NodeIndexSeek")]

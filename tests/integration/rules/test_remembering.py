@@ -128,18 +128,38 @@ def test_a_failure_half_way_leaves_nothing(rules):
 @pytest.mark.parametrize(
     ("values", "code", "told"),
     [
-        ({}, "SC-806", "nothing to remember"),
-        ({"text": " "}, "SC-806", "nothing to remember"),
-        ({"colour": "red", "text": "x"}, "SC-806", "no key `colour`"),
-        ({"entities": "Apollo", "extraction": LLM}, "SC-806", "no LIST<MAP>"),
-        ({"entities": [{}], "extraction": LLM}, "SC-806", "lacks `name`"),
-        ({"entities": [{"name": "A"}] * 1001, "extraction": LLM}, "SC-806", "1001 `entities`"),
-        ({"relations": [{"from": "A", "to": "B"}], "extraction": LLM}, "SC-806", "lacks `type`"),
-        ({"rules": [{"user": "eve", "text": "x"}], "extraction": LLM}, "SC-806", "another user"),
-        ({"rules": [{"text": "x", "scope": "session"}], "extraction": LLM}, "SC-801", "`scopeId`"),
-        ({"entities": [{"name": "A"}]}, "SC-802", "lacks `method`"),
-        ({"text": "x", "extraction": LLM}, "SC-806", "another method than `rule`"),
-        ({"text": "x" * 100_001}, "SC-806", "`text` of 100001 characters"),
+        ({}, "SC-204", "nothing to remember"),
+        ({"text": " "}, "SC-204", "nothing to remember"),
+        ({"colour": "red", "text": "x"}, "SC-204", "no field `colour`"),
+        (
+            {"entities": "Apollo", "extraction": LLM},
+            "SC-204",
+            "`input.entities`",
+        ),
+        (
+            {"entities": [{}], "extraction": LLM},
+            "SC-204",
+            "`input.entities[0].name`",
+        ),
+        (
+            {"entities": [{"name": "A"}] * 1001, "extraction": LLM},
+            "SC-204",
+            "`input.entities`",
+        ),
+        (
+            {"relations": [{"from": "A", "to": "B"}], "extraction": LLM},
+            "SC-204",
+            "`input.relations[0].type`",
+        ),
+        ({"rules": [{"user": "eve", "text": "x"}], "extraction": LLM}, "SC-204", "another user"),
+        ({"rules": [{"text": "x", "scope": "session"}], "extraction": LLM}, "SC-204", "`scopeId`"),
+        ({"entities": [{"name": "A"}]}, "SC-204", "lacks the `method`"),
+        ({"text": "x", "extraction": LLM}, "SC-204", "another `method` than `rule`"),
+        (
+            {"text": "x" * 100_001},
+            "SC-204",
+            "`input.text`",
+        ),
     ],
 )
 def test_input_that_cannot_be_used_is_refused(rules, values, code, told):
@@ -201,5 +221,5 @@ def test_rules_that_were_found_may_name_another_scope(rules):
 )
 def test_a_scope_that_cannot_be_used_is_refused(rules, given):
     """Nothing is written to another scope than the one that was meant."""
-    with pytest.raises(ClientError, match="SC-806"):
+    with pytest.raises(ClientError, match="SC-204"):
         remember(rules, userMessage=SAID, **given)

@@ -66,10 +66,10 @@ def test_the_detector_is_not_overruled(rules, pair):
 @pytest.mark.parametrize(
     ("values", "code", "told"),
     [
-        ({"score": 1.5}, "SC-806", "outside of 0 to 1"),
-        ({"score": None}, "SC-806", "lacks `score`"),
-        ({"model": ""}, "SC-806", "lacks `model`"),
-        ({"verdict": "conflict"}, "SC-806", "no key `verdict`"),
+        ({"score": 1.5}, "SC-204", "`judgements[0].score`"),
+        ({"score": None}, "SC-204", "`judgements[0].score`"),
+        ({"model": ""}, "SC-204", "`judgements[0].model`"),
+        ({"verdict": "conflict"}, "SC-204", "no field `verdict`"),
         ({"otherId": "nothing"}, "SC-804", "no rule `nothing`"),
     ],
 )

@@ -79,7 +79,7 @@ def ended(runs, session, archives):
 
 
 def graph(session):
-    """Return all of it as text: what is no number is not equal to itself."""
+    """Return all of it as text: what is not a number is not equal to itself."""
     return pformat(session.run(GRAPH).data())
 
 
@@ -93,7 +93,7 @@ def test_a_run_comes_back_as_it_was(runs, session, archives, ended):
     before = graph(session)
     row = runs.one("archive", ended)
 
-    assert (row["runId"], row["events"]) == (ended, 8)
+    assert (row["id"], row["events"]) == (ended, 8)
     assert archived(session) == []
     assert session.run("MATCH (p:Payload) RETURN p.content").value() == [None]
     file = archives / row["file"]
@@ -387,7 +387,7 @@ def test_a_file_under_the_name_of_another_is_not_restored(runs, archives, ended)
 
 
 def test_any_id_has_a_file(runs, archives):
-    """An id is no part of a path, whatever it looks like."""
+    """An id is not a part of a path, whatever it looks like."""
     for run in ("../../up", "a/b", "\U0001f600" * 50, "x" * 200, " a "):
         runs.new(id=run)
         runs.append(run, "workflowCompleted")
@@ -414,13 +414,13 @@ def test_a_folder_that_cannot_be_used_is_told(runs, archives, session, ended):
 
 
 CRASHES = {
-    "while it writes": ("sidecypher_procedures.runs.archives.files", "written", 5),
+    "while it writes": ("sidecypher_procedures.runs.archive_format", "written", 5),
     "before it is durable": ("os", "fsync", 1),
     "before it has its name": ("pathlib:Path", "replace", 1),
     "before its name is durable": ("os", "fsync", 2),
-    "before it is read back": ("sidecypher_procedures.runs.archives.files", "read", 1),
-    "before the run is deleted": ("sidecypher_procedures.runs.archives.archiving", "remove", 1),
-    "after the run is deleted": ("sidecypher_procedures.runs.archives.removing", "release", 1),
+    "before it is read back": ("sidecypher_procedures.runs.archive_format", "read", 1),
+    "before the run is deleted": ("sidecypher_procedures.runs.archives", "remove", 1),
+    "after the run is deleted": ("sidecypher_procedures.runs.archive_graph", "release", 1),
 }
 
 
@@ -451,8 +451,8 @@ def test_a_crash_while_it_is_archived_loses_nothing(runs, session, server, ended
 
 
 RESTORE_CRASHES = {
-    "while nodes are there only": ("sidecypher_procedures.runs.archives.importing", "_relate", 1),
-    "before it is compared": ("sidecypher_procedures.runs.archives.archiving", "digest_of", 1),
+    "while nodes are there only": ("sidecypher_procedures.runs.archive_graph", "_relate", 1),
+    "before it is compared": ("sidecypher_procedures.runs.archives", "digest_of", 1),
 }
 
 

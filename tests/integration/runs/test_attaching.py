@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from neo4j.exceptions import ClientError
 
-from sidecypher_procedures.runs import attaching, targets
+from sidecypher_procedures.runs import attachments
 
 HELLO = {"owner": "Codertocat", "repo": "Hello-World"}
 ISSUE, REPOSITORY = "444500041", "186853002"
@@ -24,7 +24,7 @@ def things(session):
 
 @pytest.fixture
 def ties(session):
-    """All relationships of a run to what is no event, as (from, type, to)."""
+    """All relationships of a run to what is not an event, as (from, type, to)."""
 
     def found(run):
         query = """
@@ -202,18 +202,18 @@ def test_a_run_has_one_initiator(runs, ties):
         ("Repository", "none", "SC-909.*no repository `none`"),
         ("Commit", "none", "SC-909.*no commit `none`"),
         ("PullRequest", "none", "SC-909.*no pull request `none`"),
-        ("Issue", None, "SC-902.*lacks `issue`"),
-        ("Issue", 7, "SC-902.*`issue`.*no STRING"),
-        ("Issue", " ", "SC-902.*`issue`"),
-        ("Issue", {}, "SC-902.*lacks `owner`"),
-        ("Issue", named("owner", "repo"), "SC-902.*`number`"),
-        ("Issue", named("owner", "repo", "number", title="t"), "SC-902.*no key `title`"),
-        ("Issue", named("owner", "repo", number="7"), "SC-902.*`number`"),
+        ("Issue", None, "SC-215.*`issue` must not be null"),
+        ("Issue", 7, "SC-204.*`issue`.*INTEGER where STRING or MAP"),
+        ("Issue", " ", "SC-902.*id of the issue"),
+        ("Issue", {}, "SC-204.*`issue.owner`.*missing"),
+        ("Issue", named("owner", "repo"), "SC-204.*`issue.number`"),
+        ("Issue", named("owner", "repo", "number", title="t"), "SC-204.*no field `title`"),
+        ("Issue", named("owner", "repo", number="7"), "SC-204.*`issue.number`"),
         ("Issue", named("repo", "number", owner="a/b"), "SC-501"),
-        ("Repository", named("owner", "repo"), "SC-902.*no key `repo`"),
-        ("Commit", named("owner", "repo", sha="0123"), "SC-902.*`sha`.*40 or 64"),
-        ("PullRequest", named("owner", number=True), "SC-902.*lacks `repo`"),
-        ("Actor", " ", "SC-902.*`user`"),
+        ("Repository", named("owner", "repo"), "SC-204.*no field `repo`"),
+        ("Commit", named("owner", "repo", sha="0123"), "SC-204.*`commit.sha`.*40 or 64"),
+        ("PullRequest", named("owner", number=1), "SC-204.*`pullRequest.repo`.*missing"),
+        ("Actor", " ", "SC-902.*id of the user"),
     ],
 )
 def test_what_cannot_be_attached_is_refused(runs, session, kind, target, error):
@@ -228,10 +228,10 @@ def test_what_cannot_be_attached_is_refused(runs, session, kind, target, error):
 @pytest.mark.parametrize(
     ("based_on", "error"),
     [
-        ("text", "SC-902.*no MAP"),
-        ({"colour": "red"}, "SC-902.*basis has no key `colour`"),
+        ("text", "SC-204.*`options.basedOn`.*STRING where MAP"),
+        ({"colour": "red"}, "SC-204.*`options.basedOn`.*no field `colour`"),
         ({"issue": "none"}, "SC-909.*no issue `none`"),
-        ({"commit": ["c"]}, "SC-902.*`commit`"),
+        ({"commit": ["c"]}, "SC-204.*`options.basedOn.commit`.*LIST where STRING or MAP"),
     ],
 )
 def test_a_basis_that_cannot_be_is_refused(runs, session, based_on, error):
@@ -365,10 +365,10 @@ def test_a_hub_costs_no_more(runs, session, run):
     """Neither the runs of a repository nor the events of the run are read."""
     runs.new(id="new")
     element = session.run("MATCH (t:Repository) RETURN elementId(t)").single().value()
-    types = list(targets.REPOSITORY.types)
+    types = list(attachments.REPOSITORY.types)
     waiting = [
         session.run(
-            f"PROFILE {attaching._TIE}",
+            f"PROFILE {attachments._TIE}",
             runId=run,
             ties=[{"element": element, "types": types, "back": []}],
         )

@@ -71,7 +71,7 @@ def graph(runs, session, world):
     runs.one("plan.revise", "draft", "ann", {"id": "revised", "content": "Correct all of it."})
     runs.one("plan.approve", "revised", "ann")
     pull = session.run("MATCH (p:PullRequest) RETURN p.id").single().value()
-    runs.one("plan.implement", "revised", {"pullRequest": pull})
+    runs.one("plan.implement", "revised", {"pullRequestId": pull})
     return {"issue": issue, "repository": repository, "other": other}
 
 

@@ -8,8 +8,8 @@ import pytest
 from integration.runs.plans import linked, named
 from neo4j.exceptions import ClientError
 
-from sidecypher_procedures.runs.plans.history import _HISTORY
-from sidecypher_procedures.runs.plans.statuses import STEPS
+from sidecypher_procedures.runs.model import STEPS
+from sidecypher_procedures.runs.plans import _HISTORY
 
 ACTS = {
     "review": ["ann"],
@@ -33,7 +33,7 @@ WAYS = {
 @pytest.mark.parametrize("action", ACTS)
 def test_a_plan_goes_from_status_to_status_by_one_table(runs, session, plan, status, action):
     """Each action either leads where the table says, or is refused and changes nothing."""
-    plan_id = plan()["planId"]
+    plan_id = plan()["id"]
     for step in WAYS[status]:
         runs.one(f"plan.{step}", plan_id, *["bob", *ACTS[step][1:]][: len(ACTS[step])])
     before = named(session, plan_id)
@@ -46,7 +46,7 @@ def test_a_plan_goes_from_status_to_status_by_one_table(runs, session, plan, sta
         assert named(session, plan_id) == before
     else:
         row = runs.one(f"plan.{action}", plan_id, *ACTS[action])
-        assert row["status"] == wanted == named(session, row["planId"])["status"]
+        assert row["status"] == wanted == named(session, row["id"])["status"]
 
 
 def test_who_decided_is_kept(runs, session, plan):
@@ -108,7 +108,7 @@ def test_a_revision_with_other_words_is_another_one(runs, plan):
         with pytest.raises(ClientError, match=r"SC-905.*`q`"):
             runs.one("plan.revise", "p", user, {**revision, **change})
     [edited] = runs.call("plan.history", "p")
-    assert (edited["user"], edited["message"]) == ("ann", "shorter")
+    assert (edited["userId"], edited["message"]) == ("ann", "shorter")
 
 
 DECISIONS = {
@@ -176,21 +176,30 @@ def test_what_is_done_with_a_plan_touches_its_run(runs, session, plan, action):
 
 
 BAD_CALLS = [
-    (("review", " "), r"SC-902.*`user`"),
-    (("approve", "x" * 201), r"SC-902.*`user`"),
-    (("approve", None), r"SC-215.*`user` must not be null"),
-    (("reject", "ann", {"why": "no"}), r"SC-902.*no key `why`"),
-    (("review", "ann", {"message": 1}), r"SC-902.*`message`.*no STRING"),
-    (("review", "ann", {"message": "x" * 4001}), r"SC-902.*4001 characters"),
-    (("revise", "", {"content": "a"}), r"SC-902.*`user`"),
-    (("revise", "ann", {"content": "a", "message": "x" * 4001}), r"SC-901.*4001 characters"),
-    (("revise", "ann", {"content": "a", "status": "approved"}), r"SC-901.*no key `status`"),
-    (("comment", "", {"content": "a"}), r"SC-902.*`user`"),
-    (("comment", "ann", {}), r"SC-901.*comment lacks `content`"),
-    (("comment", "ann", {"content": "a", "suggestsEdit": 1}), r"SC-901.*no BOOLEAN"),
-    (("comment", "ann", {"content": "a", "metadata": {"userId": "bob"}}), r"SC-901.*`userId`"),
+    (("review", " "), r"SC-902.*`userId`"),
+    (("approve", "x" * 201), r"SC-902.*`userId`.*201 characters"),
+    (("approve", None), r"SC-215.*`userId` must not be null"),
+    (("reject", "ann", {"why": "no"}), r"SC-204.*no field `why`"),
+    (("review", "ann", {"message": 1}), r"SC-204.*`options.message`.*INTEGER where STRING"),
+    (
+        ("review", "ann", {"message": "x" * 4001}),
+        r"SC-204.*`options.message`.*at most 4000 characters",
+    ),
+    (("revise", "", {"content": "a"}), r"SC-902.*`userId`"),
+    (
+        ("revise", "ann", {"content": "a", "message": "x" * 4001}),
+        r"SC-204.*`revision.message`.*at most 4000 characters",
+    ),
+    (("revise", "ann", {"content": "a", "status": "approved"}), r"SC-204.*no field `status`"),
+    (("comment", "", {"content": "a"}), r"SC-902.*`userId`"),
+    (("comment", "ann", {}), r"SC-204.*`comment.content`.*missing"),
+    (
+        ("comment", "ann", {"content": "a", "suggestsEdit": 1}),
+        r"SC-204.*`comment.suggestsEdit`.*INTEGER where BOOLEAN",
+    ),
+    (("comment", "ann", {"content": "a", "metadata": {"userId": "bob"}}), r"SC-902.*`userId`"),
     (("comment", "ann", {"content": "a", "parentIds": ["none"]}), r"SC-904.*`none`"),
-    (("implement", {"pullRequest": " "}), r"SC-902.*`pullRequest`"),
+    (("implement", {"pullRequestId": " "}), r"SC-204.*`options.pullRequestId`"),
 ]
 
 
@@ -222,7 +231,7 @@ def test_a_comment_is_an_event_of_the_plans_run(runs, session, plan):
         {"id": "d", "content": "So.", "suggestsEdit": True, "respondsTo": "c"},
     )
 
-    assert row == {"commentId": "c", "planId": "p", "status": "draft", "version": 1, "runId": run}
+    assert row == {"id": "c", "planId": "p", "status": "draft", "version": 1, "runId": run}
     found = [row["event"] for row in runs.events(run, types=["reviewComment"])]
     assert [event["metadata"] for event in found] == [
         {"reviewContext": {"line": 1}, "userId": "ann"}, {"userId": "bob"}
@@ -275,10 +284,10 @@ def test_a_plan_results_in_pull_requests(runs, session, plan):
     runs.one("plan.approve", "p", "ann")
 
     with pytest.raises(ClientError, match=r"SC-909.*pull request `none`"):
-        runs.one("plan.implement", "p", {"pullRequest": "none"})
+        runs.one("plan.implement", "p", {"pullRequestId": "none"})
     assert named(session, "p")["status"] == "approved"
     for name in ("1", "1", "2"):
-        row = runs.one("plan.implement", "p", {"pullRequest": name})
+        row = runs.one("plan.implement", "p", {"pullRequestId": name})
         assert row["status"] == "implemented"
     assert linked(session, "p") == ["RESULTS_IN 1", "RESULTS_IN 2", "ann APPROVES"]
 
@@ -293,17 +302,17 @@ def test_the_history_is_of_all_versions(runs, plan):
     runs.one("plan.revise", "q", "bob", {"id": "r", "content": "c"})
 
     told = runs.call("plan.history", "q")
-    assert [(row["action"], row["user"], row["version"], row["message"]) for row in told] == [
+    assert [(row["action"], row["userId"], row["version"], row["message"]) for row in told] == [
         ("REVIEWS", "ann", 1, "I look at it"),
         ("REJECTS", "ann", 1, "too long"),
         ("EDITS", "bob", 2, "shorter"),
         ("APPROVES", "ann", 2, None),
         ("EDITS", "bob", 3, None),
     ]
-    times = [row["at"] for row in told]
+    times = [row["createdAt"] for row in told]
     assert times == sorted(times)
     assert runs.call("plan.history", "p") == runs.call("plan.history", "r") == told
-    assert runs.call("plan.history", plan()["planId"]) == []
+    assert runs.call("plan.history", plan()["id"]) == []
 
 
 def test_the_history_of_many_versions_costs_a_step_for_each(session):
@@ -367,9 +376,7 @@ DEEDS = {"review": "REVIEWS", "approve": "APPROVES", "reject": "REJECTS", "revis
 def test_users_at_random_leave_plans_that_are_right(runs, session, driver):
     """Eight who do anything at once: nothing is lost, nothing is twice, each step is legal."""
     run = runs.new()
-    known = [
-        runs.one("plan.create", run, {"content": str(number)})["planId"] for number in range(3)
-    ]
+    known = [runs.one("plan.create", run, {"content": str(number)})["id"] for number in range(3)]
 
     def act(seed):
         chance, done = random.Random(seed), []
@@ -403,14 +410,14 @@ def _try(driver, action, plan_id, user, name):
         "revise": ", $user, {id: $name, content: $name}",
         "implement": "",
     }.get(action, ", $user")
-    statement = f"CALL runs.plan.{action}($plan{further}) YIELD planId"
+    statement = f"CALL runs.plan.{action}($plan{further}) YIELD id"
     try:
         found = driver.execute_query(statement, plan=plan_id, user=user, name=name)
     except ClientError as error:
         if re.search(r"SC-91[34]", error.message):
             return None
         raise
-    return found.records[0]["planId"]
+    return found.records[0]["id"]
 
 
 def _check_version(session, plan_id):

@@ -33,7 +33,7 @@ def left(session):
 
 
 def names(rows):
-    return {row["runId"] for row in rows}
+    return {row["id"] for row in rows}
 
 
 def test_nothing_happens_unless_it_is_wanted(runs, session, old):
@@ -41,7 +41,7 @@ def test_nothing_happens_unless_it_is_wanted(runs, session, old):
     done, failed = old(), old(state="error")
     rows = runs.call("retain", "old", MONTH)
 
-    assert {row["runId"]: (row["state"], row["action"]) for row in rows} == {
+    assert {row["id"]: (row["state"], row["action"]) for row in rows} == {
         done[0]: ("completed", "archive"),
         failed[0]: ("error", "archive"),
     }
@@ -107,10 +107,10 @@ def test_a_plan_that_nobody_waits_for_holds_no_run(runs, old):
     """Neither an older version of a plan nor a deleted plan awaits its review."""
     [revised, deleted] = old(number=2)
     first = runs.one("plan.create", revised, {"content": "Wait.", "status": "pending_review"})
-    second = runs.one("plan.revise", first["planId"], "ann", {"content": "Go."})["planId"]
+    second = runs.one("plan.revise", first["id"], "ann", {"content": "Go."})["id"]
     runs.one("plan.approve", second, "ann")
     gone = runs.one("plan.create", deleted, {"content": "Wait.", "status": "pending_review"})
-    runs.one("deleteEvent", gone["planId"])
+    runs.one("deleteEvent", gone["id"])
 
     assert names(runs.call("retain", "old", MONTH)) == {revised, deleted}
 
@@ -121,7 +121,7 @@ def test_a_run_that_cannot_be_archived_holds_up_no_others(runs, session, old):
     session.run("MATCH (r:WorkflowRun {id: $id}) CREATE (:Note)-[:ABOUT]->(r)", id=first).consume()
     rows = runs.call("retain", "old", MONTH, {"dryRun": False})
 
-    assert {row["runId"]: row["action"] for row in rows} == {first: "stay", second: "archive"}
+    assert {row["id"]: row["action"] for row in rows} == {first: "stay", second: "archive"}
     assert left(session) == {first}
 
 
@@ -144,7 +144,7 @@ def test_whatever_holds_one_run_holds_no_others(runs, session, old, obstacle):
     ).consume()
     rows = runs.call("retain", "old", MONTH, {"dryRun": False})
 
-    assert {row["runId"]: row["action"] for row in rows} == {first: "stay", second: "archive"}
+    assert {row["id"]: row["action"] for row in rows} == {first: "stay", second: "archive"}
     assert left(session) == {first}
     assert session.run("MATCH (e:Event) RETURN count(e)").value() == [1]
     with pytest.raises(ClientError, match=error):
@@ -195,7 +195,7 @@ def test_a_run_that_is_stored_as_failed_has_ended(runs, session, old):
     session.run("MATCH (r:WorkflowRun) SET r.status = 'failed' REMOVE r.state").consume()
     for dry in (True, False):
         [row] = runs.call("retain", "old", MONTH, {"dryRun": dry})
-        assert (row["runId"], row["state"], row["action"]) == (run, "error", "archive")
+        assert (row["id"], row["state"], row["action"]) == (run, "error", "archive")
 
     assert left(session) == set()
     runs.one("restore", run)
@@ -222,10 +222,10 @@ def test_a_file_outlives_the_run(runs, session, old):
     [
         (Duration(days=-1), {}, "SC-902.*negative"),
         (Duration(months=1, seconds=-1), {}, "SC-902.*negative"),
-        (MONTH, {"limit": 0}, "SC-902.*`limit`"),
-        (MONTH, {"limit": 1001}, "SC-902.*`limit`"),
-        (MONTH, {"dryRun": "no"}, "SC-902.*`dryRun`"),
-        (MONTH, {"colour": "red"}, "SC-902.*`colour`"),
+        (MONTH, {"limit": 0}, "SC-204.*`options.limit`"),
+        (MONTH, {"limit": 1001}, "SC-204.*`options.limit`"),
+        (MONTH, {"dryRun": "no"}, "SC-204.*`options.dryRun`"),
+        (MONTH, {"colour": "red"}, "SC-204.*`colour`"),
     ],
 )
 def test_what_is_no_retention_is_refused(runs, old, age, options, error):

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sidecypher_procedures.runs.views import calls, listing, shape
-from sidecypher_procedures.runs.views.conversation import _MESSAGES
-from sidecypher_procedures.runs.views.path import _ANCESTORS
+from sidecypher_procedures.runs import conversation, listing, timeline
+from sidecypher_procedures.runs.conversation import _MESSAGES
+from sidecypher_procedures.runs.timeline import _ANCESTORS
 
 DATA = """
     CREATE (issue:Issue {id: '7'}), (repository:Repository {id: '7'}), (user:User {id: '7'})
@@ -28,7 +28,7 @@ LIST = {
     **dict.fromkeys(("type", "issue", "repository", "user", "state", "stored")),
     "timeout": 10**6,
     "limit": 5,
-    "before": datetime(2026, 3, 1, tzinfo=UTC),
+    "before": "2026-03-01T00:00Z",
     "beforeId": "",
 }
 CALLS = {
@@ -37,7 +37,7 @@ CALLS = {
     "toolName": "tool7",
     "status": None,
     "after": datetime(2026, 1, 1, tzinfo=UTC),
-    "before": datetime(2026, 3, 1, tzinfo=UTC),
+    "before": "2026-03-01T00:00Z",
     "beforeId": "",
     "limit": 5,
 }
@@ -73,8 +73,8 @@ def test_every_statement_begins_at_an_index(operators):
     ordered = [
         (listing._ALL, LIST, "createdAt"),
         (listing._OF_TYPE, {**LIST, "type": "t7"}, "type, createdAt"),
-        (calls._ALL, CALLS, "toolName, createdAt"),
-        (shape._SHAPE, PART, "runId, seq"),
+        (conversation._ALL, CALLS, "toolName, createdAt"),
+        (timeline._SHAPE, PART, "runId, seq"),
         (_MESSAGES, {**PART, "roles": ["tool_call"], "limit": 5}, "runId, seq"),
     ]
     state = {**LIST, "state": "completed", "stored": ["completed"]}
@@ -83,8 +83,12 @@ def test_every_statement_begins_at_an_index(operators):
         (listing._OF_ISSUE, {**LIST, "issue": "7"}, "Issue(id)"),
         (listing._OF_USER, {**LIST, "user": "7"}, "User(id)"),
         (listing._OF_REPOSITORY, {**LIST, "repository": "7"}, "Repository(id)"),
-        (calls._OF_RUN, {**CALLS, "runId": PART["runId"], "parts": [PART]}, "runId, toolName, seq"),
-        (_ANCESTORS, {"id": "7"}, "Event(id)"),
+        (
+            conversation._OF_RUN,
+            {**CALLS, "runId": PART["runId"], "parts": [PART]},
+            "runId, toolName, seq",
+        ),
+        (_ANCESTORS, {"id": "7", "after": 0, "limit": 5}, "Event(id)"),
     ]
     for statement, parameters, index in [*ordered, *others]:
         found, rows = operators(statement, **parameters)
@@ -101,6 +105,6 @@ def test_every_statement_begins_at_an_index(operators):
 
 def test_the_ways_to_an_event_are_not_counted(operators):
     """The search for what is before an event goes to each of them once."""
-    found, _ = operators(_ANCESTORS, id="7")
+    found, _ = operators(_ANCESTORS, id="7", after=0, limit=5)
 
     assert [name for name, _ in found if "Pruning,BFS" in name]

@@ -96,14 +96,14 @@ def test_a_timeline_tells_what_a_picture_shows(runs, branched):
     ]
     assert rows[6]["parentIds"] == ["r2", "r1"]
     assert rows[6]["parentLanes"] == [1, 0]
-    assert rows[4]["at"].to_native() == after(150)
+    assert rows[4]["createdAt"].to_native() == after(150)
     assert [row["durationMs"] for row in rows] == [None, 100, 10, 20, 30, 1000, 0, 900]
     assert "both" not in str(rows)
 
 
 def test_a_part_of_a_timeline_has_the_lanes_of_the_whole(runs, branched):
     """`after` and `limit` show some events, `naming` says in whose words."""
-    rows = runs.call("timeline", branched, {"after": 3, "limit": 2, "naming": "application"})
+    rows = runs.call("timeline", branched, {"cursor": 3, "limit": 2, "naming": "application"})
 
     assert [(row["seq"], row["lane"], row["label"]) for row in rows] == [
         (4, 1, "tool.call read"),
@@ -138,7 +138,7 @@ def test_events_of_plain_cypher_have_a_place(runs, session):
     ).consume()
 
     rows = runs.call("timeline", run)
-    assert [(row["parentIds"], row["at"], row["durationMs"]) for row in rows] == [
+    assert [(row["parentIds"], row["createdAt"], row["durationMs"]) for row in rows] == [
         ([], None, None),
         (["a"], None, None),
     ]
@@ -185,8 +185,9 @@ def test_calls_come_with_their_results(runs, branched):
 
     assert created.to_native() == after(110)
     assert call == {
-        "callId": "c1", "runId": branched, "toolName": "search", "args": {"q": "disk"},
+        "id": "c1", "runId": branched, "toolName": "search", "args": {"q": "disk"},
         "status": "completed", "resultId": "r1", "content": LONG, "isError": False,
+        "cursor": "2026-01-02T12:00:00.11Z c1",
     }  # fmt: skip
     [failed] = runs.call("toolCalls", "read", {"status": "failed"})
     assert (failed["args"], failed["content"], failed["isError"]) == (None, "gone", True)
@@ -209,19 +210,17 @@ def test_a_call_without_result_is_initiated(runs):
 
 
 def test_calls_are_listed_in_pages(runs, branched):
-    """Newest first; `before` and `beforeId` go on behind a row, even among equal times."""
+    """Newest first; `cursor` goes on behind a row, even among equal times."""
     other = runs.new()
     for number in range(3):
         runs.append(other, "toolCall", id=f"o{number}", toolName="search", createdAt=after(500))
     rows = runs.call("toolCalls", "search", {"limit": 2})
-    assert [row["callId"] for row in rows] == ["o2", "o1"]
+    assert [row["id"] for row in rows] == ["o2", "o1"]
 
-    page = {"before": rows[-1]["createdAt"], "beforeId": rows[-1]["callId"]}
-    assert [row["callId"] for row in runs.call("toolCalls", "search", page)] == ["o0", "c1"]
-    names = runs.call("toolCalls", "search", {"before": after(500)})
-    assert [row["callId"] for row in names] == ["c1"]
-    names = runs.call("toolCalls", "search", {"after": after(110), "runId": other})
-    assert [row["callId"] for row in names] == ["o2", "o1", "o0"]
+    page = {"cursor": rows[-1]["cursor"]}
+    assert [row["id"] for row in runs.call("toolCalls", "search", page)] == ["o0", "c1"]
+    names = runs.call("toolCalls", "search", {"createdAfter": after(110), "runId": other})
+    assert [row["id"] for row in names] == ["o2", "o1", "o0"]
 
 
 def test_calls_of_a_fork_are_those_of_its_lineage(runs, branched):
@@ -230,7 +229,7 @@ def test_calls_of_a_fork_are_those_of_its_lineage(runs, branched):
     runs.append("f", "toolCall", id="mine", toolName="read")
 
     def calls(tool):
-        return [row["callId"] for row in runs.call("toolCalls", tool, {"runId": "f"})]
+        return [row["id"] for row in runs.call("toolCalls", tool, {"runId": "f"})]
 
     assert calls("read") == ["mine"]
     assert calls("search") == ["c1"]
@@ -291,7 +290,7 @@ def test_a_conversation_has_the_messages_in_order(runs, branched):
     assert [row["seq"] for row in told] == [2, 7]
     told = runs.call("conversation", branched, {"roles": ["tool_call", "user"], "limit": 1})
     assert [row["seq"] for row in told] == [3]
-    told = runs.call("conversation", branched, {"after": 5, "tools": True})
+    told = runs.call("conversation", branched, {"cursor": 5, "tools": True})
     assert [row["seq"] for row in told] == [6, 7]
 
 
@@ -300,7 +299,7 @@ def test_a_conversation_of_a_fork_begins_with_what_it_shares(runs, branched):
     runs.one("fork", branched, 3, {"id": "f"})
     runs.append("f", "userMessage", content="no, this way")
 
-    rows = runs.call("conversation", "f", {"after": 1, "limit": 3})
+    rows = runs.call("conversation", "f", {"cursor": 1, "limit": 3})
     assert [row["content"] for row in rows] == ["both", '{"q":"disk"}', "no, this way"]
 
 
@@ -336,20 +335,19 @@ def listed(runs, session):
     [
         ({}, "r4 r3 r2 r1"),
         ({"type": "review"}, "r4 r2"),
-        ({"issue": "7"}, "r3 r1"),
-        ({"repository": "8"}, "r2 r1"),
-        ({"user": "ann"}, "r2 r1"),
+        ({"issueId": "7"}, "r3 r1"),
+        ({"repositoryId": "8"}, "r2 r1"),
+        ({"userId": "ann"}, "r2 r1"),
         ({"state": "completed"}, "r2"),
         ({"state": "pending"}, "r4"),
         ({"state": "failed"}, "r3"),
-        ({"issue": "7", "type": "triage", "repository": "9", "user": "bob"}, "r3"),
-        ({"issue": "7", "state": "running"}, "r1"),
-        ({"repository": "8", "user": "bob"}, ""),
-        ({"type": "triage", "state": "error", "user": "bob"}, "r3"),
+        ({"issueId": "7", "type": "triage", "repositoryId": "9", "userId": "bob"}, "r3"),
+        ({"issueId": "7", "state": "running"}, "r1"),
+        ({"repositoryId": "8", "userId": "bob"}, ""),
+        ({"type": "triage", "state": "error", "userId": "bob"}, "r3"),
         ({"type": "review", "limit": 1}, "r4"),
         ({"limit": 0}, ""),
-        ({"issue": "none"}, ""),
-        ({"before": NOON}, ""),
+        ({"issueId": "none"}, ""),
     ],
 )
 def test_runs_are_found_by_what_they_are(runs, options, expected):
@@ -363,20 +361,22 @@ def test_a_listed_run_tells_how_it_stands(runs):
     [row] = runs.call("list", {"state": "completed"})
     found = runs.one("get", "r2")["run"]
 
-    assert row == {name: found[name] for name in row}
+    assert row == {name: found[name] for name in row if name != "cursor"} | {
+        "cursor": row["cursor"]
+    }
     assert row["lastSeq"] == 2
     assert runs.call("list", {"type": "review"})[0]["startedAt"] is None
 
 
 @pytest.mark.usefixtures("listed")
 def test_runs_are_listed_in_pages(runs, session):
-    """`before` and `beforeId` go on behind a row, even among runs of one transaction."""
+    """`cursor` goes on behind a row, even among runs of one transaction."""
     session.run("MATCH (r:WorkflowRun) SET r.createdAt = datetime('2026-01-02T12:00Z')").consume()
-    for options in ({}, {"user": "bob"}, {"type": "review"}, {"state": "pending"}):
+    for options in ({}, {"userId": "bob"}, {"type": "review"}, {"state": "pending"}):
         whole, told, page = runs.call("list", options), [], {}
         while rows := runs.call("list", {**options, **page, "limit": 1}):
             told += rows
-            page = {"before": rows[-1]["createdAt"], "beforeId": rows[-1]["id"]}
+            page = {"cursor": rows[-1]["cursor"]}
         assert told == whole
 
 
@@ -404,25 +404,21 @@ def test_a_list_tells_states_as_they_are_asked_for(runs, session):
 @pytest.mark.parametrize(
     ("name", "arguments", "error"),
     [
-        ("tree", ["none"], "SC-903.*`none`"),
-        ("timeline", ["none"], "SC-903.*`none`"),
-        ("timeline", ["r", {"lanes": 3}], "SC-902.*`lanes`"),
-        ("timeline", ["r", {"naming": "mine"}], "SC-902.*`naming`"),
-        ("path", ["none"], "SC-911.*`none`"),
-        ("path", ["a", {"limit": 1}], "SC-902.*`limit`"),
-        ("conversation", ["none"], "SC-903.*`none`"),
-        ("conversation", ["r", {"roles": ["nobody"]}], "SC-902.*roles"),
-        ("conversation", ["r", {"tools": "no"}], "SC-902.*`tools`"),
-        ("conversation", ["r", {"after": -1}], "SC-902.*`after`"),
-        ("toolCalls", ["t", {"runId": "none"}], "SC-903.*`none`"),
-        ("toolCalls", ["t", {"after": "noon"}], "SC-902.*ZONED DATETIME"),
-        ("toolCalls", ["t", {"beforeId": "x"}], "SC-902.*without `before`"),
-        ("list", [{"state": "lost"}], "SC-902.*`state`"),
-        ("list", [{"before": "noon"}], "SC-902.*ZONED DATETIME"),
-        ("list", [{"beforeId": "x"}], "SC-902.*without `before`"),
-        ("list", [{"limit": -1}], "SC-902.*`limit`"),
-        ("list", [{"issue": 7}], "SC-902.*`issue`"),
-        ("list", [{"colour": "red"}], "SC-902.*`colour`"),
+        ("timeline", ["r", {"lanes": 3}], "SC-204.*`lanes`"),
+        ("timeline", ["r", {"naming": "mine"}], "SC-204.*`options.naming`"),
+        ("path", ["a", {"limits": 1}], "SC-204.*`limits`.*Did you mean `limit`"),
+        ("tree", ["r", {"cursor": -1}], "SC-204.*`options.cursor`"),
+        ("conversation", ["r", {"roles": ["nobody"]}], "SC-204.*`options.roles`"),
+        ("conversation", ["r", {"tools": "no"}], "SC-204.*`options.tools`"),
+        ("conversation", ["r", {"cursor": -1}], "SC-204.*`options.cursor`"),
+        ("toolCalls", ["t", {"createdAfter": "noon"}], "SC-204.*ZONED DATETIME"),
+        ("toolCalls", ["t", {"cursor": "x"}], "SC-204.*`options.cursor`"),
+        ("list", [{"state": "lost"}], "SC-204.*`options.state`"),
+        ("list", [{"cursor": "noon r1"}], "SC-204.*`options.cursor`"),
+        ("list", [{"cursor": "2026-01-02T12:00Z"}], "SC-204.*`options.cursor`"),
+        ("list", [{"limit": -1}], "SC-204.*`options.limit`"),
+        ("list", [{"issueId": 7}], "SC-204.*`options.issueId`"),
+        ("list", [{"colour": "red"}], "SC-204.*`colour`"),
     ],
 )
 @pytest.mark.usefixtures("branched")

@@ -5,7 +5,9 @@ from zipfile import ZipFile
 
 import pytest
 
-from sidecypher.runtime import Javas, PluginRefused, boot_check
+from sidecypher.runtime.bootcheck import boot_check
+from sidecypher.runtime.errors import PluginRefused
+from sidecypher.runtime.java import Javas
 
 SOURCE = """\
 package example;
@@ -89,7 +91,7 @@ def test_a_procedure_that_neo4j_refuses_is_told_with_the_reason(check, build):
 
 
 def test_a_jar_that_is_no_jar_is_refused(check, tmp_path):
-    """A file that is no zip archive is refused, with the log lines that name it."""
+    """A file that is not a zip archive is refused, with the log lines that name it."""
     broken = tmp_path / "broken.jar"
     broken.write_bytes(b"no jar at all" * 100)
 

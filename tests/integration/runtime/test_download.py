@@ -246,13 +246,13 @@ def test_nobody_at_the_mirrors_address_is_said(tmp_path):
 
 @pytest.mark.parametrize("mirror", ["", "maven", "ftp://host/maven", "http://", "http://a:b:c"])
 def test_a_mirror_must_be_a_web_address(tmp_path, mirror):
-    """What is no http or https address is refused before any request."""
+    """What is not a http or https address is refused before any request."""
     with pytest.raises(DownloadFailed, match="not an http or https address"):
         fetch(LOCK, tmp_path, mirror)
 
 
 def test_a_cache_that_cannot_be_written_is_said(tmp_path):
-    """When the cache is no folder, the error says which setting to change and shows no path."""
+    """When the cache is not a folder, the error says which setting to change and shows no path."""
     (tmp_path / "cache").write_text("a file")
 
     with pytest.raises(DownloadFailed, match="cache cannot be used") as failed:

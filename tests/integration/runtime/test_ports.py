@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from sidecypher.host.address import Ports, read_ports
 from sidecypher.runtime.errors import PortInUse
-from sidecypher.runtime.ports import Ports, choose_ports, read_ports
+from sidecypher.runtime.ports import choose_ports
 
 
 @pytest.fixture(name="memory")
@@ -40,7 +41,7 @@ def test_a_free_port_is_none_that_outgoing_connections_get(memory):
 
 
 def test_without_such_a_port_any_free_one_is_taken(memory, monkeypatch, taken):
-    """A machine where all of them are taken is no reason not to start."""
+    """A machine where all of them are taken is not a reason not to start."""
     monkeypatch.setattr("sidecypher.runtime.ports._OWN", range(taken, taken + 1))
 
     found = choose_ports(memory)

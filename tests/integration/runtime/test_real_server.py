@@ -10,25 +10,25 @@ import psutil
 import pytest
 from fix_waiting import wait_until
 
-from sidecypher.runtime import (
-    USER,
-    Installation,
-    Neo4jServer,
-    Ports,
-    RuntimeFailure,
-    ServerFailed,
-    choose_ports,
-    launch_supervisor,
-    read_ports,
-    read_state,
-    running,
-    stop,
-)
+from sidecypher.host.address import USER, Ports, read_ports
+from sidecypher.runtime._throwaway import running
+from sidecypher.runtime.errors import RuntimeFailure, ServerFailed
+from sidecypher.runtime.installation import Installation
+from sidecypher.runtime.neo4j import Neo4jServer
+from sidecypher.runtime.ports import choose_ports
+from sidecypher.runtime.process.detached import launch_supervisor
+from sidecypher.runtime.process.state import read_state
+from sidecypher.runtime.process.stop import stop
 
 UP = """
 import os, sys
 from pathlib import Path
-from sidecypher.runtime import Javas, Neo4jServer, Supervisor, choose_ports, fetch, load_lock
+from sidecypher.runtime.java import Javas
+from sidecypher.runtime.neo4j import Neo4jServer
+from sidecypher.runtime.process.supervisor import Supervisor
+from sidecypher.runtime.ports import choose_ports
+from sidecypher.runtime.download import fetch
+from sidecypher.runtime.lockfile import load_lock
 
 home, cache = map(Path, sys.argv[1:3])
 bolt = int(sys.argv[3]) if sys.argv[3:] else None

@@ -14,8 +14,7 @@ from fix_waiting import promised, wait_until
 
 from sidecypher.runtime.errors import AlreadyRunning, NotRunning, RuntimeFailure, ServerFailed
 from sidecypher.runtime.process import restart
-from sidecypher.runtime.process import stop as module_of_stop
-from sidecypher.runtime.process.child import Backoff
+from sidecypher.runtime.process._child import Backoff
 from sidecypher.runtime.process.detached import launch_supervisor
 from sidecypher.runtime.process.restart import restart_process
 from sidecypher.runtime.process.spec import end_processes
@@ -31,8 +30,11 @@ from sidecypher.runtime.process.stop import stop
 SUPERVISOR = """
     import functools, json, os, sys
     from pathlib import Path
-    from sidecypher.runtime import Backoff, PortInUse, ProcessSpec, Supervisor
-    from sidecypher.telemetry import configure_logging
+    from sidecypher.runtime.process._child import Backoff
+    from sidecypher.runtime.errors import PortInUse
+    from sidecypher.runtime.process.spec import ProcessSpec
+    from sidecypher.runtime.process.supervisor import Supervisor
+    from sidecypher.telemetry.calls import configure_logging
 
     configure_logging("INFO", "json")
     home = Path(sys.argv[1])
@@ -178,7 +180,7 @@ def test_the_supervisor_has_the_time_that_its_processes_have(home, monkeypatch):
         graces.extend(processes.values())
         end_processes(processes, **more)
 
-    monkeypatch.setattr(module_of_stop, "end_processes", recorded)
+    monkeypatch.setattr("sidecypher.runtime.process.stop.end_processes", recorded)
     launch(home, *(child(name, stop_grace=300) for name in "ab"), child("c", stops_last=True))
 
     assert stop(home)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecypher.runtime import Javas
+from sidecypher.runtime.java import Javas
 from sidecypher_schema import connect, find_drift, migrate, shipped_scripts
 from sidecypher_schema.checksum import checksum
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from sidecypher_schema import clean, connect, find_drift, migrate, repair
-from sidecypher_schema.errors import StatementFailed
+from sidecypher_schema.errors import ChainMismatch, StatementFailed
 
 SCHEMA = """
 CREATE CONSTRAINT own_key IF NOT EXISTS FOR (n:Own) REQUIRE n.key IS UNIQUE;
@@ -90,33 +90,6 @@ def test_an_index_of_another_name_does_as_well(driver, session, own):
         session.run("DROP INDEX users_own").consume()
 
 
-def test_schema_with_placeholders_is_known_by_its_name(driver, session, own):
-    """The values are not kept, so labels are not compared; name and type are, and `clean` drops."""
-    script = "CREATE INDEX own_name IF NOT EXISTS FOR (n:`${label}`) ON (n.name)"
-    scripts = own({"migrations/V1__a.cypher": script})
-    migrate(driver, scripts, values={"label": "Own"})
-    assert drift(driver, scripts) == []
-
-    session.run("DROP INDEX own_name").consume()
-    assert drift(driver, scripts) == [("index", "missing")]
-
-    assert len(repair(driver, scripts, values={"label": "Own"}).created) == 1
-    assert drift(driver, scripts) == []
-    assert clean(driver, scripts).schema == ("index `own_name` of ${label}",)
-
-
-def test_repair_tells_no_value(driver, session, own):
-    """A refusal of what is created again has the placeholder in place of its value."""
-    script = "CREATE CONSTRAINT own_key IF NOT EXISTS FOR (n:`${label}`) REQUIRE n.key IS UNIQUE"
-    scripts = own({"migrations/V1__a.cypher": script})
-    migrate(driver, scripts, values={"label": "Own"})
-    session.run("DROP CONSTRAINT own_key").consume()
-    session.run("UNWIND [1, 1] AS key CREATE (:OwnHidden {key: key})").consume()
-
-    with pytest.raises(StatementFailed, match=r"label `\$\{label\}`"):
-        repair(driver, scripts, values={"label": "OwnHidden"})
-
-
 def test_schema_behind_use_is_watched(driver, session, own):
     """What follows `:use` with the graph's own name is told, created again and removed."""
     script = ":use system\nSHOW USERS;\n:use neo4j\nCREATE INDEX own_name FOR (n:Own) ON (n.name)"
@@ -153,6 +126,26 @@ def test_a_script_without_a_file_is_forgotten(driver, session, own):
     assert repair(driver, scripts).forgotten == ("V2__a.cypher",)
     assert drift(driver, scripts) == []
     assert migrate(driver, scripts).applied == ()
+
+
+def test_folded_scripts_are_accepted_by_repair(driver, session, own):
+    """A graph that had three scripts accepts the one they were folded into; no index is dropped."""
+    index = "CREATE INDEX own_{0} IF NOT EXISTS FOR (n:Own) ON (n.{0});\n"
+    before = [index.format(name) for name in ("a", "b", "c")]
+    migrate(driver, own({f"migrations/V{n}__a.cypher": text for n, text in enumerate(before, 1)}))
+    ids = session.run("SHOW INDEXES YIELD id, name WHERE name STARTS WITH 'own_'").values()
+    for number in (2, 3):
+        (own.folder / f"migrations/V{number}__a.cypher").unlink()
+    folded = own({"migrations/V1__a.cypher": "".join(before)})
+    with pytest.raises(ChainMismatch):
+        migrate(driver, folded)
+
+    done = repair(driver, folded)
+
+    assert (done.accepted, len(done.forgotten), done.created) == (("V1__a.cypher",), 2, ())
+    assert drift(driver, folded) == []
+    assert migrate(driver, folded).applied == ()
+    assert session.run("SHOW INDEXES YIELD id, name WHERE name STARTS WITH 'own_'").values() == ids
 
 
 def test_repair_tells_what_cannot_be_created(driver, session, scripts):

@@ -6,8 +6,6 @@ import pytest
 
 from sidecypher_schema import connect, find_drift, migrate, overview, shipped_scripts
 from sidecypher_schema.errors import (
-    AssertionNotMet,
-    BadPlaceholder,
     ChainMismatch,
     GraphUnavailable,
     StatementFailed,
@@ -175,98 +173,6 @@ def test_a_repeatable_script_runs_when_it_has_changed(driver, session, own):
     assert states(driver, changed) == {"R__size": "applied"}
     assert session.run("MATCH (n:Own) RETURN n.size").value() == [2]
     assert session.run("MATCH ()-[r:REPEATED]->() RETURN count(r)").value() == [1]
-
-
-def test_placeholders(driver, session, own):
-    """A value becomes a string or a name, never more of a statement."""
-    files = {"migrations/V1__a.cypher": "CREATE (:`Own${kind}` {by: ${by}})"}
-    by = "'}) DETACH DELETE n // \\u0027 \\"
-    migrate(driver, own(files), values={"kind": "Thing", "by": by})
-
-    assert session.run("MATCH (n:OwnThing) RETURN n.by").value() == [by]
-
-
-SECRET = "it's a secret\\ of mine\nand more"
-REFUSED = {
-    "quoted": (":use system\nCREATE USER own SET PASSWORD ${pw} CHANGE NOT REQURED", "REQURED"),
-    "misplaced": ("CREATE (:Own) SET ${pw} = 1", "Invalid input"),
-    "stored": (
-        "CREATE CONSTRAINT own_key FOR (n:Own) REQUIRE n.key IS UNIQUE;\n"
-        + 2 * "CREATE (:Own {key: ${pw}});",
-        "already exists",
-    ),
-}
-
-
-@pytest.mark.usefixtures("session")
-@pytest.mark.parametrize("as_json", [(), ("--json",)], ids=["text", "json"])
-def test_a_value_is_in_no_output(server, own, as_json):
-    """What Neo4j quotes of a statement has the name of the placeholder in place of its value."""
-    script, told = REFUSED["quoted"]
-    own({"migrations/V1__a.cypher": script})
-
-    done = server.command("migrate", "--folder", str(own.folder), "--set", f"pw={SECRET}", *as_json)
-
-    output = done.stdout + done.stderr
-    assert done.returncode == 1
-    assert told in output
-    assert "${pw}" in output
-    assert leaked(output) == []
-
-
-@pytest.mark.parametrize(("script", "told"), REFUSED.values(), ids=REFUSED)
-def test_a_value_is_in_no_error(driver, session, own, script, told):
-    """Neither the text of the error has it nor what `details` has of Neo4j's message."""
-    scripts = own({"migrations/V1__a.cypher": script})
-
-    with pytest.raises(StatementFailed, match=told) as refused:
-        migrate(driver, scripts, values={"pw": SECRET})
-
-    assert "${pw}" in refused.value.details["message"]
-    assert leaked(f"{refused.value!r} {refused.value} {refused.value.details}") == []
-
-
-def leaked(text):
-    return [part for part in ("secret", "mine", "and more") if part in text]
-
-
-@pytest.mark.parametrize("values", [{}, {"kind": "a`b"}], ids=["missing", "no name"])
-def test_unfit_placeholders_are_refused(driver, session, own, values):
-    """Without a value, or with one that is no name, no script runs."""
-    files = {
-        "migrations/V1__a.cypher": "CREATE (:Own)",
-        "migrations/V2__a.cypher": "CREATE (:`${kind}`)",
-    }
-    with pytest.raises(BadPlaceholder, match=r"`kind`.*`V2__a.cypher`, line 1"):
-        migrate(driver, own(files), values=values)
-
-    assert session.run("MATCH (n:Own) RETURN count(n)").value() == [0]
-
-
-def test_assumptions_that_do_not_hold_skip_a_script(driver, session, own):
-    """A script for another edition or version is skipped, and applied once they fit."""
-    files = {
-        "migrations/V1__a.cypher": "// assume that edition is enterprise\nCREATE (:Own {key: 1})",
-        "migrations/V2__b.cypher": "// assume that version is ge 5.26\nCREATE (:Own {key: 2})",
-        "migrations/V3__c.cypher": "// assume q' RETURN 1 = 2\nCREATE (:Own {key: 3})",
-    }
-    done = migrate(driver, own(files))
-    fitting = own(files | {"migrations/V3__c.cypher": "// assume q' RETURN true\nCREATE (:Own)"})
-
-    assert [each.script.version for each in done.skipped] == ["1", "3"]
-    assert [script.version for script, _ in migrate(driver, fitting).applied] == ["3"]
-
-
-def test_assertions_that_do_not_hold_stop_a_run(driver, session, own):
-    """When a script asserts what does not hold, none runs."""
-    files = {
-        "migrations/V1__a.cypher": "CREATE (:Own)",
-        "migrations/V2__b.cypher": "// assert that version is lt 5\nRETURN 1",
-    }
-    with pytest.raises(AssertionNotMet, match=r"`V2__b.cypher` has `assert that version is lt 5`"):
-        migrate(driver, own(files))
-
-    assert session.run("MATCH (n:Own) RETURN count(n)").value() == [0]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from sidecypher_schema import connect, find_drift, migrate
 def test_the_scripts_of_the_page(driver, session, own):
     """The script and the trigger of the page are applied, and the trigger does what it says."""
     shown = [block.text for block in blocks("text", pages=[ROOT / "docs/migrations.md"])]
-    [script] = [text for text in shown if text.startswith("// assume")]
+    [script] = [text for text in shown if text.startswith("CREATE CONSTRAINT")]
     [trigger] = [text for text in shown if text.startswith("// trigger")]
     scripts = own({"migrations/V001__people.cypher": script, "triggers/names.cypher": trigger})
 

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from docs.pages import ROOT, blocks, code_in, page_named, rows, section
 
-from sidecypher_procedures.runs import attaching, targets
+from sidecypher_procedures.runs import attachments
 from sidecypher_schema import shipped_scripts
 from sidecypher_schema.catalog import declared
 
@@ -110,8 +110,12 @@ PARAMETERS = {
     "ties": [],
 }
 ATTACHING = {
-    **{name: kind.find for name, kind in vars(targets).items() if isinstance(kind, targets.Kind)},
-    **{name: getattr(attaching, name) for name in ("_TIE", "_INITIATORS")},
+    **{
+        name: kind.find
+        for name, kind in vars(attachments).items()
+        if isinstance(kind, attachments.Kind)
+    },
+    **{name: getattr(attachments, name) for name in ("_TIE", "_INITIATORS")},
 }
 
 

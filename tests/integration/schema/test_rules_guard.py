@@ -278,7 +278,7 @@ def test_a_users_deletion_of_what_he_created_is_no_loss_of_provenance(graph):
         ("SET p.expiresAt = '2030-01-01'", "The expiresAt"),
         ("SET p.expiresAt = datetime('2030-01-01')", "The expiresAt"),
         ("SET p.confidence = 0.5", "The confidence"),
-        ("SET p.retractedAt = '2026-01-01'", "a `retractedAt` that is no ZONED DATETIME"),
+        ("SET p.retractedAt = '2026-01-01'", "a `retractedAt` that is not a ZONED DATETIME"),
         ("SET p.retractedAt = datetime('2020-01-01')", "a `retractedAt` without a RETRACTED"),
         (
             (
@@ -308,18 +308,18 @@ def test_what_was_stated_is_never_rewritten(graph, change, named):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("{expiresAt: '2030-01-01'}", "a `expiresAt` that is no ZONED DATETIME"),
-        ("{expiresAt: localdatetime()}", "a `expiresAt` that is no ZONED DATETIME"),
-        ("{since: 'tomorrow'}", "a `since` that is no ZONED DATETIME"),
-        ("{since: null}", "a `since` that is no ZONED DATETIME"),
-        ("{retractedAt: 1}", "a `retractedAt` that is no ZONED DATETIME"),
+        ("{expiresAt: '2030-01-01'}", "a `expiresAt` that is not a ZONED DATETIME"),
+        ("{expiresAt: localdatetime()}", "a `expiresAt` that is not a ZONED DATETIME"),
+        ("{since: 'tomorrow'}", "a `since` that is not a ZONED DATETIME"),
+        ("{since: null}", "a `since` that is not a ZONED DATETIME"),
+        ("{retractedAt: 1}", "a `retractedAt` that is not a ZONED DATETIME"),
         ("{retractedAt: datetime()}", "a `retractedAt` without a RETRACTED"),
-        ("{recordedAt: 'x'}", "a `recordedAt` that is no ZONED DATETIME"),
+        ("{recordedAt: 'x'}", "a `recordedAt` that is not a ZONED DATETIME"),
         ("{confidence: 7}", "a `confidence` outside of 0 to 1"),
         ("{confidence: '1'}", "a `confidence` outside of 0 to 1"),
         ("{confidence: 0.0 / 0}", "a `confidence` outside of 0 to 1"),
-        ("{confirmed: 'yes'}", "a `confirmed` that is no BOOLEAN"),
-        ("{strict: 1}", "a `strict` that is no BOOLEAN"),
+        ("{confirmed: 'yes'}", "a `confirmed` that is not a BOOLEAN"),
+        ("{strict: 1}", "a `strict` that is not a BOOLEAN"),
         ("{temporalMarker: 'someday'}", "an unknown `temporalMarker`"),
     ],
 )

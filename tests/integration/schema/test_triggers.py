@@ -20,7 +20,6 @@ from sidecypher_schema import (
 )
 from sidecypher_schema.apoc import find_apoc
 from sidecypher_schema.errors import (
-    BadPlaceholder,
     GraphUnavailable,
     StatementFailed,
     TriggerRefused,
@@ -91,12 +90,6 @@ def test_a_bad_trigger_is_refused_before_anything_runs(driver, session, own, tex
 
     assert installed(session) == {}
     assert session.run("MATCH (n:Own) RETURN count(n)").value() == [0]
-
-
-def test_triggers_have_no_placeholders(driver, session, own):
-    """A value could not be compared later, so it is refused."""
-    with pytest.raises(BadPlaceholder, match="triggers have none"):
-        migrate(driver, own({"triggers/guard.cypher": GUARD.replace("$word", "${word}")}))
 
 
 @pytest.mark.parametrize("fails", [False, True], ids=["good", "failing"])

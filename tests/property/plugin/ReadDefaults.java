@@ -42,21 +42,9 @@ public final class ReadDefaults {
 
         void spans(List<TemporalAmount> value);
 
-        void moments(List<List<OffsetTime>> value);
-
-        void places(List<Point> value);
-
-        void nodes(List<Node> value);
-
-        void paths(List<Path> value);
-
         void blob(byte[] value);
 
         void span(TemporalAmount value);
-
-        void place(Point value);
-
-        void node(Node value);
 
         void anything(Object value);
     }

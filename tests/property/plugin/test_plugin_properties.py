@@ -1,4 +1,4 @@
-"""Whatever default an author writes, Neo4j reads it, or the generator refuses it.
+"""Whatever default an author writes, Neo4j can read it, or null stands for it.
 
 Each example holds many cases, because starting a JVM costs more than all of them.
 """
@@ -6,64 +6,66 @@ Each example holds many cases, because starting a JVM costs more than all of the
 import base64
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fix_catalogues import hostile_texts, jvm_sized, letters
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecypher import Duration
+from sidecypher.sdk.signature._defaults import Default, default_of
+from sidecypher.values.cypher import CypherType
 from sidecypher_plugin.compiler import Compiler
-from sidecypher_plugin.defaults import is_default
 
 HERE = Path(__file__).parent
 
-NEO4J_TYPES = {
-    "integer": "INTEGER",
-    "real": "FLOAT",
-    "truth": "BOOLEAN",
-    "text": "STRING",
-    "map": "MAP",
-    "list": "LIST<ANY>",
-    "integers": "LIST<INTEGER>",
-    "texts": "LIST<STRING>",
-    "reals": "LIST<FLOAT>",
-    "days": "LIST<DATE>",
-    "blobs": "LIST<BYTES>",
-    "spans": "LIST<DURATION>",
-    "moments": "LIST<LIST<ZONED TIME>>",
-    "places": "LIST<POINT>",
-    "nodes": "LIST<NODE>",
-    "paths": "LIST<PATH>",
-    "blob": "BYTES",
-    "span": "DURATION",
-    "place": "POINT",
-    "node": "NODE",
-}
-"""The parameters of `ReadDefaults.java`."""
+_ANY = CypherType("ANY", nullable=True)
+_INTEGER = CypherType("INTEGER", nullable=True)
 
-quoted = hostile_texts.map(lambda text: "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'")
-keys = letters | hostile_texts.map(lambda text: "`" + text.replace("`", "``") + "`")
-scalars_as_text = (
-    quoted
-    | st.integers(-(2**63), 2**63 - 1).map(str)
-    | st.floats(allow_nan=False, allow_infinity=False).map(repr)
-    | st.sampled_from(("null", "true", "false", "date()", "1 + 1", "-x", "''''", "1e400", "-0"))
-)
-values = st.recursive(
-    scalars_as_text,
-    lambda inner: (
-        st.lists(inner, max_size=4).map(lambda items: f"[{', '.join(items)}]")
-        | st.lists(st.tuples(keys, inner).map(": ".join), max_size=4).map(
-            lambda pairs: "{" + ", ".join(pairs) + "}"
-        )
-    ),
+
+def maps(values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.dictionaries(letters | hostile_texts, values, max_size=4)
+
+
+anything = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats()
+    | hostile_texts
+    | st.dates(),
+    lambda inner: st.lists(inner, max_size=4) | maps(inner),
     max_leaves=10,
 )
-scraps = st.lists(
-    st.sampled_from([*"[]{},:'\"`\\.-+eE019aux \n", "null", "true", "\\u0027", "//", "/*"]),
-    max_size=8,
-).map("".join)
-candidates = st.tuples(st.sampled_from(sorted(NEO4J_TYPES)), values | scraps)
+
+
+DEFAULTS = {
+    "integer": (CypherType("INTEGER"), st.integers(-(2**63), 2**63 - 1)),
+    "real": (CypherType("FLOAT"), st.floats()),
+    "truth": (CypherType("BOOLEAN"), st.booleans()),
+    "text": (CypherType("STRING"), hostile_texts),
+    "map": (CypherType("MAP"), maps(anything)),
+    "list": (CypherType("LIST", _ANY), st.lists(anything, max_size=4)),
+    "integers": (
+        CypherType("LIST", _INTEGER),
+        st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=4),
+    ),
+    "texts": (CypherType("LIST", CypherType("STRING")), st.lists(hostile_texts, max_size=4)),
+    "reals": (CypherType("LIST", CypherType("FLOAT")), st.lists(st.floats(), max_size=4)),
+    "days": (CypherType("LIST", CypherType("DATE")), st.lists(st.dates(), max_size=2)),
+    "blobs": (CypherType("LIST", CypherType("BYTES")), st.lists(st.binary(), max_size=2)),
+    "blob": (CypherType("BYTES"), st.binary(max_size=4)),
+    "span": (CypherType("DURATION"), st.builds(Duration, days=st.integers(0, 9))),
+}
+"""By a parameter of `ReadDefaults.java`: its type, and the defaults that an author may write."""
+
+candidates = st.one_of(
+    [
+        values.map(lambda value, name=name, kind=kind: (name, default_of(value, kind)))
+        for name, (kind, values) in DEFAULTS.items()
+    ]
+)
 
 
 @pytest.fixture(scope="module")
@@ -99,14 +101,14 @@ def test_neo4j_parses_null_for_what_only_python_knows(
 
 @jvm_sized
 @given(defaults=st.lists(candidates, min_size=50, max_size=200))
-def test_neo4j_parses_every_accepted_default(
+def test_neo4j_parses_every_default(
     neo4j_parses: Callable[[list[tuple[str, str]]], list[bool]],
-    defaults: list[tuple[str, str]],
+    defaults: list[tuple[str, Default]],
 ) -> None:
-    """A default that the generator lets through is one that Neo4j itself can parse."""
-    accepted = [(kind, text) for kind, text in defaults if is_default(text, NEO4J_TYPES[kind])]
+    """The text of a default is one that Neo4j itself can parse, or null stands for it."""
+    written = [(name, default.text) for name, default in defaults if not default.by_null]
 
-    parsed = neo4j_parses(accepted)
+    parsed = neo4j_parses(written)
 
-    refused = [default for default, fine in zip(accepted, parsed, strict=True) if not fine]
+    refused = [default for default, fine in zip(written, parsed, strict=True) if not fine]
     assert refused == []

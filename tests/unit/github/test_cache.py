@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from sidecypher import EncodedRow, Row
-from sidecypher_procedures.github.cache import Clock, EntityCache, SingleFlight
+from sidecypher_procedures.github.cache import Clock, EntityCache, Entry, MemoryStore, SingleFlight
 from sidecypher_procedures.github.errors import NotFound
-from sidecypher_procedures.github.store import Entry, MemoryStore
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sidecypher_procedures.github.closing import MOST_ISSUES, closed_issues
+from sidecypher_procedures.github.merges import MOST_ISSUES, closed_issues
 
 URL = "https://github.com/octo-org/o.r"
 

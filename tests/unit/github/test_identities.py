@@ -2,7 +2,7 @@
 
 import pytest
 
-from sidecypher_procedures.github.identities import Identity, User, read_identity
+from sidecypher_procedures.github.entities import Identity, User, read_identity
 
 ANN = {"id": 1, "login": "ann"}
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecypher_procedures.github.budgets import Budget, Budgets, listed_in, told_by
 from sidecypher_procedures.github.cache import Clock
 from sidecypher_procedures.github.errors import (
     GithubError,
@@ -19,18 +18,21 @@ from sidecypher_procedures.github.errors import (
     TimedOut,
     Unreachable,
 )
-from sidecypher_procedures.github.limits import (
+from sidecypher_procedures.github.rate_limits import (
     GRAPHQL,
     REST,
     UNCOUNTED,
+    Budget,
+    Budgets,
     Limit,
     Limits,
+    listed_in,
     read_limit,
     retrying,
+    told_by,
     used_up,
 )
-from sidecypher_procedures.github.outcomes import graphql_limit
-from sidecypher_procedures.github.replies import Reply
+from sidecypher_procedures.github.responses import Reply, graphql_limit
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 EPOCH = str(int(NOW.timestamp()) + 90)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecypher_procedures.github.errors import InvalidName
-from sidecypher_procedures.github.names import Kind, Target
+from sidecypher_procedures.github.model import Kind, Target
 
 REPOSITORY_CHARACTERS = string.ascii_letters + string.digits + "._-"
 HOSTILE = [

@@ -14,10 +14,9 @@ from sidecypher_procedures.github.errors import (
     UnexpectedStatus,
     UnusableAnswer,
 )
-from sidecypher_procedures.github.limits import reset_at
-from sidecypher_procedures.github.names import Kind, Target
-from sidecypher_procedures.github.outcomes import body, failure
-from sidecypher_procedures.github.replies import Reply
+from sidecypher_procedures.github.model import Kind, Target
+from sidecypher_procedures.github.rate_limits import reset_at
+from sidecypher_procedures.github.responses import Reply, body, failure
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TARGET = Target(Kind.ISSUE, "o", "r", 7)

@@ -1,7 +1,7 @@
 """Entries are kept within a bound, and take with them what is known about them."""
 
 from sidecypher import EncodedRow, Row
-from sidecypher_procedures.github.store import Entry, MemoryStore
+from sidecypher_procedures.github.cache import Entry, MemoryStore
 
 EMPTY = Entry(None, None, None, checked_at=10.0).size
 

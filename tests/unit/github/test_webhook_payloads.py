@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from sidecypher_procedures.github.errors import InvalidWebhook
-from sidecypher_procedures.github.names import Extent
-from sidecypher_procedures.github.webhooks.payload import (
+from sidecypher_procedures.github.model import Extent
+from sidecypher_procedures.github.webhook_payload import (
     addresses,
     excerpt,
     name_of,

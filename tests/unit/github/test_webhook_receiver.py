@@ -1,6 +1,6 @@
 """The receiver of GitHub's webhooks, as the sidecar finds it."""
 
-from sidecypher.loading import load
+from sidecypher.loading.loader import load
 
 
 def test_the_shipped_webhook_is_found():

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
+from sidecypher_procedures.github import webhook_inbox as module
 from sidecypher_procedures.github.errors import WebhooksUnstored
-from sidecypher_procedures.github.webhooks import spool as module
-from sidecypher_procedures.github.webhooks.spool import Delivery, Spool
+from sidecypher_procedures.github.webhook_inbox import Delivery, Spool
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=timezone(timedelta(hours=1)))
 

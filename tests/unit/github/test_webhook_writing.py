@@ -9,11 +9,9 @@ import pytest
 from fix_waiting import awaited, wait_until
 
 from sidecypher import BoltClient, CypherError, Neo4jUnavailable
-from sidecypher_procedures.github.settings import GithubSettings
-from sidecypher_procedures.github.webhooks import writing as module
-from sidecypher_procedures.github.webhooks.settings import WebhookSettings
-from sidecypher_procedures.github.webhooks.spool import Delivery
-from sidecypher_procedures.github.webhooks.writing import Inbox, write_all
+from sidecypher_procedures.github import webhook_inbox as module
+from sidecypher_procedures.github.settings import GithubSettings, WebhookSettings
+from sidecypher_procedures.github.webhook_inbox import Delivery, Inbox, write_all
 
 AWAY = Neo4jUnavailable("Neo4j cannot be reached", retryable=True)
 AGAIN = Neo4jUnavailable(

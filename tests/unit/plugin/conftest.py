@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sidecypher.catalogue import (
+from sidecypher.protocol.catalogue import (
     ColumnEntry,
     FunctionEntry,
     Mode,

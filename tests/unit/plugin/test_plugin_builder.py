@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sidecypher.catalogue import (
+from sidecypher.protocol.catalogue import (
     Catalogue,
     ColumnEntry,
     DefaultEntry,
@@ -113,7 +113,7 @@ def test_the_catalogue_of_a_plugin_can_be_read(built: BuiltPlugin, catalogue: Ca
 
 
 def test_a_damaged_jar_has_no_catalogue(old_jar: Path) -> None:
-    """What is no plugin is refused by name, with the way out."""
+    """What is not a plugin is refused by name, with the way out."""
     with pytest.raises(PluginBuildError, match=r"`sidecypher\.jar` is damaged") as caught:
         read_catalogue(old_jar)
 

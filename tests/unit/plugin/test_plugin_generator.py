@@ -5,8 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from sidecypher.catalogue import Catalogue, ColumnEntry, FunctionEntry, ProcedureEntry
-from sidecypher_plugin import render
+from sidecypher.protocol.catalogue import (
+    Catalogue,
+    ColumnEntry,
+    FunctionEntry,
+    ParameterEntry,
+    ProcedureEntry,
+)
+from sidecypher_plugin import UnfitProcedure, render
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "plugin"
 Make = Callable[..., ProcedureEntry]
@@ -27,6 +33,39 @@ def test_sources_are_the_expected_ones(case: str) -> None:
 def test_an_empty_catalogue_gives_no_sources() -> None:
     """Without procedures and functions there is nothing to write."""
     assert render(Catalogue.build([])) == {}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        ".",
+        "kg.",
+        "kg..a",
+        "kg.a b",
+        "kg.é",
+        'kg.a"b',
+        "kg.a*/b",
+        "kg.\\u0041",
+        "kg.a\n",
+        "../a",
+    ],
+)
+def test_what_is_more_than_a_name_is_refused(
+    entry: Make, function: MakeFunction, name: str
+) -> None:
+    """A name is ASCII letters, digits and underscores, wherever it stands."""
+    refused = [
+        Catalogue.build([entry(name)]),
+        Catalogue.build([], [function(name)]),
+        Catalogue.build([entry(columns=(ColumnEntry(name, "STRING"),))]),
+        Catalogue.build([entry(parameters=(ParameterEntry(name, "STRING"),))]),
+    ]
+
+    for catalogue in refused:
+        with pytest.raises(UnfitProcedure, match="has the name") as caught:
+            render(catalogue)
+        assert "ASCII letters" in caught.value.hint
 
 
 def test_classes_never_share_a_name(entry: Make) -> None:

@@ -53,7 +53,7 @@ def test_each_cypher_type_has_its_java_type(cypher: str, java: str) -> None:
     ],
 )
 def test_unknown_types_are_refused(unknown: str) -> None:
-    """What is no type, or none that the bridge carries, is refused."""
+    """What is not a type, or none that the bridge carries, is refused."""
     with pytest.raises(ValueError):
         java_type(unknown)
 

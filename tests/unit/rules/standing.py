@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from sidecypher_procedures.rules.detector import Reading
+from sidecypher_procedures.rules.detector.comparison import Reading
 from sidecypher_procedures.rules.model import (
     Assertion,
     Confirmation,

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from sidecypher_procedures.rules.client.breaker import CircuitBreaker
+from sidecypher_procedures.rules.client.model import CircuitBreaker
 
 
 class Clock:

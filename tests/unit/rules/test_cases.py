@@ -2,7 +2,7 @@
 
 import pytest
 
-from sidecypher_procedures.rules.detector import compare, read_marker, read_text
+from sidecypher_procedures.rules.detector.comparison import compare, read_marker, read_text
 
 FORMAL, CASUAL = "formal tone", "casual tone"
 EMOJIS, NO_EMOJIS = "use emojis", "never use emojis"

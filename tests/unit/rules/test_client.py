@@ -8,22 +8,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sidecypher_procedures.rules.client import (
-    CircuitBreaker,
-    ClientSettings,
-    ClientSettingsError,
+from sidecypher import CallError
+from sidecypher_procedures.rules.client.memory import (
     DisabledSearch,
     LocalSearch,
     MemoryClient,
-    MemoryUnavailable,
     SearchResult,
     search_provider,
 )
+from sidecypher_procedures.rules.client.model import CircuitBreaker, ClientSettings
 from sidecypher_procedures.rules.errors import (
-    InvalidExtraction,
+    ClientSettingsError,
     InvalidInput,
-    InvalidOption,
-    InvalidRule,
+    MemoryUnavailable,
 )
 
 MODES = ("OFF", "OPTIONAL", "REQUIRED")
@@ -50,6 +47,10 @@ print(json.dumps({"answers": answers, "drivers": drivers, "sockets": opened}))
 """
 
 
+def refused():
+    return pytest.raises(CallError, match="The argument `")
+
+
 @pytest.fixture(params=MODES)
 def memory(request):
     """A client in each mode; none of them may open a socket here."""
@@ -68,33 +69,33 @@ def test_off_imports_no_driver_and_opens_no_socket(clean_environment):
 
 
 @pytest.mark.parametrize(
-    ("values", "options", "error"),
+    ("values", "options"),
     [
-        ({}, {}, InvalidInput),
-        ({"user": "ann", "promt": "x"}, {}, InvalidInput),
-        ({"user": "ann", "chunkIds": "x"}, {}, InvalidInput),
-        ({"user": "ann"}, {"deadlineMs": 0}, InvalidOption),
-        ({"user": "ann"}, {"hops": 3}, InvalidOption),
+        ({}, {}),
+        ({"user": "ann", "promt": "x"}, {}),
+        ({"user": "ann", "chunkIds": "x"}, {}),
+        ({"user": "ann"}, {"deadlineMs": 0}),
+        ({"user": "ann"}, {"hops": 3}),
     ],
 )
-def test_bad_arguments_of_a_context_raise_in_every_mode(memory, values, options, error):
+def test_bad_arguments_of_a_context_raise_in_every_mode(memory, values, options):
     """What cannot be asked raises in every mode, before anything is connected."""
-    with pytest.raises(error):
+    with refused():
         memory.context(values, options)
 
 
 @pytest.mark.parametrize(
-    ("rule", "source", "error"),
+    ("rule", "source"),
     [
-        ({"user": "ann"}, SOURCE, InvalidRule),
-        (RULE, {}, InvalidExtraction),
-        (RULE | {"scope": "project"}, SOURCE, InvalidRule),
-        (RULE | {"since": NOON, "expiresAt": NOON}, SOURCE, InvalidRule),
+        ({"user": "ann"}, SOURCE),
+        (RULE, {}),
+        (RULE | {"scope": "project"}, SOURCE),
+        (RULE | {"since": NOON, "expiresAt": NOON}, SOURCE),
     ],
 )
-def test_bad_rules_raise_in_every_mode(memory, rule, source, error):
+def test_bad_rules_raise_in_every_mode(memory, rule, source):
     """A rule or an extraction that cannot be used raises in every mode."""
-    with pytest.raises(error):
+    with refused():
         memory.add(rule, source)
 
 
@@ -116,17 +117,17 @@ def test_bad_rules_raise_in_every_mode(memory, rule, source, error):
 )
 def test_bad_findings_raise_in_every_mode(memory, values, extractor):
     """What cannot be remembered raises in every mode."""
-    with pytest.raises(InvalidInput):
+    with refused():
         memory.remember(values, extractor=extractor)
 
 
 @pytest.mark.parametrize(
-    ("rule_id", "limit", "error"),
-    [("r1", 0, InvalidOption), ("r1", "3", InvalidOption), (5, 3, InvalidInput)],
+    ("rule_id", "limit"),
+    [("r1", 0), ("r1", "3"), (5, 3)],
 )
-def test_bad_questions_to_a_judge_raise_in_every_mode(memory, rule_id, limit, error):
+def test_bad_questions_to_a_judge_raise_in_every_mode(memory, rule_id, limit):
     """What no judge can be asked raises in every mode, before anything is connected."""
-    with pytest.raises(error):
+    with refused():
         memory.judge(rule_id, lambda *_: None, limit=limit)
 
 
@@ -188,8 +189,8 @@ def test_an_extractor_is_not_asked_without_a_memory():
     [
         (ZeroDivisionError("a secret"), ZeroDivisionError),
         ({"facts": []}, InvalidInput),
-        ({"entities": [{"title": "x"}]}, InvalidInput),
-        ({"rules": [{"text": ""}]}, InvalidRule),
+        ({"entities": [{"title": "x"}]}, CallError),
+        ({"rules": [{"text": ""}]}, CallError),
         ({"extraction": {"method": "rule"}}, InvalidInput),
         ([("entities",)], ValueError),
     ],
@@ -202,14 +203,14 @@ def test_an_extractor_that_fails(caplog, found, error):
             raise found
         return found
 
-    with pytest.raises(error):
+    with pytest.raises(error) as caught:
         MemoryClient(ClientSettings(mode="REQUIRED")).remember(SAID, extractor=extractor)
     with caplog.at_level(logging.WARNING):
         assert (
             MemoryClient(ClientSettings(mode="OPTIONAL")).remember(SAID, extractor=extractor)
             is None
         )
-    assert error.__name__ in caplog.text
+    assert type(caught.value).__name__ in caplog.text
     assert "secret" not in caplog.text
 
 
@@ -277,5 +278,5 @@ def test_the_setting_chooses_the_search():
 )
 def test_a_search_that_cannot_be_done(provider, arguments):
     """A search without a user or a query, or for too much, is refused by every provider."""
-    with pytest.raises(InvalidInput):
+    with refused():
         provider.search(**{"user": "ann", "query": "x", "most": 10} | arguments)

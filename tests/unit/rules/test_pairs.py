@@ -5,7 +5,7 @@ import sys
 import pytest
 from fix_pairs import figures, hard_pairs, held_slots, pairs
 
-from sidecypher_procedures.rules.detector import compare, read_text
+from sidecypher_procedures.rules.detector.comparison import compare, read_text
 from sidecypher_procedures.rules.detector.vocabulary import vocabulary
 
 # Of the slots that were held apart from development.

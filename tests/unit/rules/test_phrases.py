@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecypher_procedures.rules.concepts import normal_name
-from sidecypher_procedures.rules.retrieval.bounds import BOUNDS
-from sidecypher_procedures.rules.retrieval.fusion import K, fuse
-from sidecypher_procedures.rules.retrieval.phrases import find_phrases
+from sidecypher_procedures.rules.concept_search import K, find_phrases, fuse
+from sidecypher_procedures.rules.selection import BOUNDS
+from sidecypher_procedures.rules.store import normal_name
 
 
 def test_phrases_are_words_in_a_row():

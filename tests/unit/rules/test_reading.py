@@ -7,7 +7,8 @@ from importlib.resources import files
 import pytest
 
 from sidecypher_procedures.rules import detector
-from sidecypher_procedures.rules.detector import canonical, compare, read_parts, read_text
+from sidecypher_procedures.rules.detector.comparison import VERSION, compare, read_parts, read_text
+from sidecypher_procedures.rules.detector.vocabulary import canonical
 
 DATA = {"2": "25215d5455b42cb4"}
 
@@ -133,4 +134,4 @@ def test_other_data_need_another_version():
     for name in ("lexicon.toml", "slots.toml"):
         found.update(files(detector).joinpath(name).read_bytes())
 
-    assert {detector.VERSION: found.hexdigest()[:16]} == DATA
+    assert {VERSION: found.hexdigest()[:16]} == DATA

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecypher_procedures.rules.detector import compare, read_text
+from sidecypher_procedures.rules.detector.comparison import compare, read_text
 
 ABOUT = tomllib.loads(
     (Path(__file__).parents[2] / "data/rules/refusals.toml").read_text(encoding="utf-8")

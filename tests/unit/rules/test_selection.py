@@ -3,7 +3,7 @@
 import pytest
 from unit.rules.standing import asserted, contradictions, moment, rule
 
-from sidecypher_procedures.rules.errors import InvalidOption, InvalidRule
+from sidecypher_procedures.rules.errors import InvalidArgument
 from sidecypher_procedures.rules.model import Scope
 from sidecypher_procedures.rules.selection import Reader, select
 
@@ -135,13 +135,13 @@ def test_what_was_not_recorded_by_then_is_not_there():
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (("ann", "galaxy", "x", ""), InvalidRule),
-        (("ann", "project", "", ""), InvalidRule),
-        (("ann", "session", " ", ""), InvalidRule),
-        (("ann", "global", "p1", ""), InvalidRule),
-        (("", "global", "", ""), InvalidRule),
-        (("ann", "project", "p1", "p2"), InvalidOption),
-        (("ann", "global", "", "p2"), InvalidOption),
+        (("ann", "galaxy", "x", ""), InvalidArgument),
+        (("ann", "project", "", ""), InvalidArgument),
+        (("ann", "session", " ", ""), InvalidArgument),
+        (("ann", "global", "p1", ""), InvalidArgument),
+        (("", "global", "", ""), InvalidArgument),
+        (("ann", "project", "p1", "p2"), InvalidArgument),
+        (("ann", "global", "", "p2"), InvalidArgument),
     ],
 )
 def test_a_reader_stands_somewhere(arguments, error):

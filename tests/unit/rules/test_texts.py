@@ -2,15 +2,16 @@
 
 import pytest
 
-from sidecypher_procedures.rules.extractor.extracting import MAX_FOUND
-from sidecypher_procedures.rules.findings import Findings
+from sidecypher_procedures.rules.extraction import Findings
+from sidecypher_procedures.rules.extractor import MAX_FOUND
+from sidecypher_procedures.rules.options import RememberInput
 
 FAR = "It rained. " * 150
 RULE = "Never use emojis"
 
 
 def heard(**values):
-    return Findings.parse({"user": "ann", **values})
+    return Findings.of(RememberInput.from_map({"user": "ann", **values}))
 
 
 def quoted(extraction):

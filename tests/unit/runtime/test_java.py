@@ -106,7 +106,7 @@ def test_a_newer_compiler_will_do(tmp_path):
 
 
 def test_a_runtime_alone_has_no_compiler(tmp_path):
-    """A JRE has no `javac`, which is no error: there is another compiler for it."""
+    """A JRE has no `javac`, which is not an error: there is another compiler for it."""
     home = jdk(tmp_path, "jre", "17.0.1")
 
     assert Javas(environ={"JAVA_HOME": str(home)}, places=[]).javac() is None

@@ -4,14 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from sidecypher.runtime import (
-    Installation,
-    Java,
-    Neo4jServer,
-    Ports,
-    ServerFailed,
-    load_lock,
-)
+from sidecypher.host.address import Ports
+from sidecypher.runtime.errors import ServerFailed
+from sidecypher.runtime.installation import Installation
+from sidecypher.runtime.java import Java
+from sidecypher.runtime.lockfile import load_lock
+from sidecypher.runtime.neo4j import Neo4jServer
 from sidecypher.runtime.process.detached import launch_supervisor
 from sidecypher.runtime.process.spec import PLAN_SECONDS, READY_SECONDS
 

@@ -10,10 +10,10 @@ import psutil
 import pytest
 from fix_waiting import wait_until
 
+from sidecypher.runtime._throwaway import running
 from sidecypher.runtime.process import spec as module
 from sidecypher.runtime.process.detached import launch_supervisor
 from sidecypher.runtime.process.spec import ProcessSpec, end_processes, endings_held_back
-from sidecypher.runtime.throwaway import running
 
 
 @pytest.fixture

@@ -67,7 +67,6 @@ def test_a_colon_within_a_statement_is_no_command():
         ('RETURN "\\";', "line 1", "A string"),
         ("\n\nRETURN `a``;", "line 3", "A back-ticked name"),
         ("RETURN 1;\n/* *\n/", "line 2", "A comment"),
-        ("RETURN ${a b}", "line 1", "A placeholder"),
         ("RETURN 1;\n:param x => 1", "line 2", "`:param`"),
         (":source other.cypher", "line 1", "`:source`"),
         (":use", "line 1", "`:use`"),

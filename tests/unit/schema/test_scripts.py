@@ -8,10 +8,8 @@ from sidecypher_schema import own_scripts, shipped_scripts, standings
 from sidecypher_schema.catalog import Existing, Item, declared, read_command
 from sidecypher_schema.chain import Applied
 from sidecypher_schema.checksum import checksum
-from sidecypher_schema.errors import BadPlaceholder, BadScript, BadScriptName, TriggerRefused
-from sidecypher_schema.lexer import Statement
-from sidecypher_schema.placeholders import fill, mask
-from sidecypher_schema.preconditions import Server, fits, read_preconditions
+from sidecypher_schema.errors import BadScript, BadScriptName, TriggerRefused
+from sidecypher_schema.scripts import read_script
 
 
 def test_versions_are_ordered_as_numbers(folder):
@@ -38,8 +36,8 @@ def test_names_become_descriptions(folder):
     "name", ["V1", "V1_a", "V1__", "v1__a", "Va__a", "R_a", "X1__a", "V1__a-b"]
 )
 def test_other_names_are_refused(folder, name):
-    """A file that is no migration by its name is a mistake, not left out."""
-    with pytest.raises(BadScriptName, match=f"`{name}.cypher` is no name of a migration"):
+    """A file that is not a migration by its name is a mistake, not left out."""
+    with pytest.raises(BadScriptName, match=f"`{name}.cypher` is not a name of a migration"):
         own_scripts(folder(**{name: "RETURN 1"}))
 
 
@@ -66,7 +64,7 @@ def test_a_header_says_each_thing_once(folder):
 
 def test_files_that_are_no_text_are_refused(folder):
     """A file that is not UTF-8 is named."""
-    with pytest.raises(BadScript, match=r"`V1__a.cypher` is no text in UTF-8"):
+    with pytest.raises(BadScript, match=r"`V1__a.cypher` is not text in UTF-8"):
         own_scripts(folder(V1__a=b"RETURN '\xff'"))
 
 
@@ -79,14 +77,11 @@ def test_a_folder_without_scripts_is_refused(tmp_path):
 
 
 def test_the_shipped_scripts_can_be_read():
-    """What ships has good names and headers, and needs no placeholders."""
+    """What ships has good names and headers."""
     found = shipped_scripts()
 
     assert found.migrations
     assert found.target == "sidecypher"
-    for script in found.migrations:
-        for statement in script.statements:
-            assert fill(statement, {}, script.source) == statement
 
 
 def test_a_checksum_is_that_of_the_text():
@@ -96,70 +91,23 @@ def test_a_checksum_is_that_of_the_text():
     assert checksum("") == "0"
 
 
-HOLDS = [
-    ("that version is 5.26", True),
-    ("that version is 5.2", False),
-    ("that version is 4.4, 5.26.3", True),
-    ("that version is 4.4 or 2026", False),
-    ("that version is ge 5.26.3", True),
-    ("that version is ge 5.27", False),
-    ("that version is lt 2025.01", True),
-    ("that edition is Community", True),
-    ("that edition is enterprise", False),
+PRECONDITIONS = [
+    "assume that edition is community",
+    "assert that version is ge 5.26",
+    "ASSERT in target q' RETURN true",
 ]
 
 
-@pytest.mark.parametrize(("text", "holds"), HOLDS)
-def test_preconditions(text, holds):
-    """Edition and version are compared part by part."""
-    [precondition] = read_preconditions([(1, f"assume {text}")], "V1__a.cypher")
-
-    assert fits(precondition, Server("5.26.3", "community")) is holds
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["that it rains", "that edition is free", "that version is lt 5, 6", "q' ", "in target q' 1"],
-)
-def test_unknown_preconditions_are_refused(text):
-    """A line that begins like a precondition and is none is refused with its place."""
-    with pytest.raises(BadScript, match=r"`V1__a.cypher`, line 3, is no precondition"):
-        read_preconditions([(3, f"assert {text}")], "V1__a.cypher")
+@pytest.mark.parametrize("text", PRECONDITIONS)
+def test_preconditions_are_refused(text):
+    """A script whose condition another tool would check does not run unchecked here."""
+    with pytest.raises(BadScript, match=r"`V1__a.cypher`, line 2, has a precondition"):
+        read_script("V1__a.cypher", f"// people\n// {text}\nRETURN 1")
 
 
-def test_prose_is_no_precondition():
+def test_prose_is_not_a_precondition():
     """A comment that only begins with the same word is a comment."""
-    assert read_preconditions([(1, "Assume nothing."), (2, "assert it")], "V1__a.cypher") == ()
-
-
-def test_placeholders_in_strings_and_comments_stay():
-    """Only what stands in the Cypher itself is replaced."""
-    text = "RETURN '${a}', \"${a}\" /* ${a} */, ${a}, n.`${b}`"
-    filled = fill(Statement(text, 1), {"a": "it's", "b": "key"}, "V1__a.cypher").text
-
-    assert filled == "RETURN '${a}', \"${a}\" /* ${a} */, 'it\\'s', n.`key`"
-
-
-@pytest.mark.parametrize("value", ["", "a b", "a`b", "1a", "ä", "a;"])
-def test_values_that_are_no_names(value):
-    """Between back-ticks only letters, digits and underscores are taken."""
-    with pytest.raises(BadPlaceholder, match=r"`a` stands for a name in `V1__a.cypher`, line 7"):
-        fill(Statement("CREATE (:`${a}`)", 7), {"a": value}, "V1__a.cypher")
-
-
-@pytest.mark.parametrize(
-    ("text", "masked"),
-    [
-        ("SET PASSWORD 'it\\'s\nold' CHANGE", "SET PASSWORD ${pw} CHANGE"),
-        ("`k` = 'it's\nold'", "`k` = '${pw}'"),
-        ('"old\' CHANGE"', '"${pw} CHANGE"'),
-        ("\"SET PASSWORD 'it\\'s\"", '"SET PASSWORD ${pw}"'),
-        ("older, bold: label `Own`", "older, bold: label `${label}`"),
-    ],
-)
-def test_values_are_masked(text, masked):
-    """Values, their literals and single lines of both are replaced, but no parts of other words."""
-    assert mask(text, {"pw": "it's\nold", "label": "Own", "empty": ""}) == masked
+    assert read_script("V1__a.cypher", "// Assume nothing.\n// assert it\nRETURN 1").statements
 
 
 COMMANDS = {
@@ -228,7 +176,7 @@ def test_what_a_command_creates(text, expected):
 
 @pytest.mark.parametrize("text", ["CREATE (n)", "CREATE", "DROP", "MATCH (n) RETURN n", "RETURN 1"])
 def test_other_statements_create_no_schema(text):
-    """What is no schema command is not taken for one."""
+    """What is not a schema command is not taken for one."""
     assert read_command(text) is None
 
 
@@ -245,7 +193,7 @@ def test_what_a_later_script_drops_is_not_declared(folder):
 
 
 def test_what_stands_behind_use_is_declared_for_that_database(folder):
-    """`:use` with the graph's own name changes nothing; another database is no concern."""
+    """`:use` with the graph's own name changes nothing; another database is not a concern."""
     found = own_scripts(
         folder(
             V1__a=":use neo4j\nCREATE INDEX a FOR (n:N) ON (n.a);\n"
@@ -263,26 +211,20 @@ def index(name, *, label="N", kind="RANGE"):
 @pytest.mark.parametrize(
     ("there", "problem"),
     [
-        ([index("a", label="Whatever")], None),
+        ([index("a")], None),
+        ([index("mine")], None),
+        ([index("a", label="Other")], "different"),
         ([index("a", kind="TEXT")], "different"),
-        ([index("b")], "missing"),
+        ([index("mine", label="Other")], "missing"),
         ([replace(index("a"), state="FAILED")], "failed"),
     ],
 )
-def test_schema_with_a_placeholder_is_compared_by_name(folder, there, problem):
-    """Labels that come from a value cannot be compared, so that the name says which one it is."""
-    scripts = own_scripts(folder(V1__a="CREATE INDEX a FOR (n:`${label}`) ON (n.a)"))
+def test_schema_is_compared_by_name_and_contents(folder, there, problem):
+    """An index of the same name must do the same; one of another name that does is as good."""
+    scripts = own_scripts(folder(V1__a="CREATE INDEX a FOR (n:N) ON (n.a)"))
     [one] = declared(scripts.migrations)
 
     assert one.problem(there) == problem
-
-
-@pytest.mark.parametrize("name", ["", "`by_${label}`"])
-def test_schema_whose_name_nobody_knows_is_not_watched(folder, name):
-    """With placeholders, and without a name or with one in it, nothing tells what it created."""
-    scripts = own_scripts(folder(V1__a=f"CREATE INDEX {name} FOR (n:`${{label}}`) ON (n.a)"))
-
-    assert declared(scripts.migrations) == []
 
 
 def test_states(folder):

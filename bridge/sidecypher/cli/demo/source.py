@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import httpx
 
-from sidecypher.threads import in_thread
+from sidecypher.host.threads import in_thread
 
 LIVE: Final = "https://api.github.com"
 _PATIENCE_SECONDS: Final = 3.0

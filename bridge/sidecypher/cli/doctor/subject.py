@@ -8,16 +8,18 @@ from typing import Any, Final, Self
 
 import httpx
 
-from sidecypher.address import Ports, bolt_address, read_ports
-from sidecypher.catalogue import Catalogue
-from sidecypher.cli.doctor.findings import CannotTell
+from sidecypher.cli.call import call_procedure
 from sidecypher.cli.sidecars import ask, run_folder_of
 from sidecypher.errors import SettingsError, SidecypherError
-from sidecypher.loading import Loaded, load
-from sidecypher.registry import Procedure
-from sidecypher.rendezvous import Announcement, running_sidecars
-from sidecypher.runtime import Javas, State, read_state
-from sidecypher.settings import NO_FILE, PREFIX, Settings, load_settings
+from sidecypher.host.address import Ports, bolt_address, read_ports
+from sidecypher.host.rendezvous import Announcement, running_sidecars
+from sidecypher.host.settings import NO_FILE, PREFIX, Settings, load_settings
+from sidecypher.loading.loader import Loaded, load
+from sidecypher.protocol.catalogue import Catalogue
+from sidecypher.runtime.java import Javas
+from sidecypher.runtime.process.state import State, read_state
+from sidecypher.sdk.checks import CannotCheck, CheckContext
+from sidecypher.sdk.registry import Procedure
 from sidecypher.testing import ProcedureEnvironment
 from sidecypher_schema import Graph, connect
 
@@ -26,7 +28,7 @@ ANSWER_SECONDS: Final = 15.0
 """How long the sidecar may take for an answer; GitHub may be behind it."""
 
 
-class Subject:
+class Subject(CheckContext):
     """One installation; nothing of it is changed.
 
     Attributes:
@@ -42,7 +44,7 @@ class Subject:
         self.environ: Final = environ
         self.settings, self.wrong = _usable(flags, environ, config)
         self.javas: Final = Javas(environ=environ)
-        self._neo4j: Graph | CannotTell | None = None
+        self._neo4j: Graph | CannotCheck | None = None
         self._opened = ExitStack()
 
     def __enter__(self) -> Self:
@@ -74,7 +76,7 @@ class Subject:
         return self.state is not None and self.state.alive
 
     @property
-    def way_to_start(self) -> str:
+    def how_to_start(self) -> str:
         """What to do where nothing runs: a Neo4j of one's own has a sidecar of its own."""
         command = "serve" if self.settings.neo4j_uri else "up"
         return f"Run `sidecypher {command}`."
@@ -93,7 +95,7 @@ class Subject:
         """Return what the sidecar has loaded, or else what is found; and which of the two it is.
 
         Raises:
-            CannotTell: The sidecar gives no answer.
+            CannotCheck: The sidecar gives no answer.
         """
         if self.sidecars:
             answer = self.get(self.sidecars[0], "/v1/procedures")
@@ -104,21 +106,21 @@ class Subject:
         """Return the server that commands talk to, connected once.
 
         Raises:
-            CannotTell: It cannot be reached; it is asked once, and not by each check.
+            CannotCheck: It cannot be reached; it is asked once, and not by each check.
         """
         if self._neo4j is None:
             try:
                 self._neo4j = self._connected()
-            except CannotTell as unknown:
+            except CannotCheck as unknown:
                 self._neo4j = unknown
-        if isinstance(self._neo4j, CannotTell):
-            raise CannotTell(self._neo4j.why, self._neo4j.way_out)
+        if isinstance(self._neo4j, CannotCheck):
+            raise CannotCheck(self._neo4j.why, self._neo4j.fix)
         return self._neo4j
 
     def _connected(self) -> Graph:
         address = bolt_address(self.settings)
         if address is None or not (self.settings.neo4j_uri or self.runs):
-            raise CannotTell("Neo4j does not run", self.way_to_start)
+            raise CannotCheck("Neo4j does not run", self.how_to_start)
         driver = address.driver(
             connection_timeout=CONNECT_SECONDS,
             connection_acquisition_timeout=CONNECT_SECONDS,
@@ -129,17 +131,17 @@ class Subject:
         try:
             return connect(driver)
         except SidecypherError as error:
-            raise CannotTell(
+            raise CannotCheck(
                 error.message, "See that it runs, and that address, user and password are right."
             ) from None
 
-    def ask(self, name: str, *arguments: Any) -> list[dict[str, Any]]:
+    def call(self, name: str, *arguments: Any) -> list[dict[str, Any]]:
         """Call a procedure without a transaction: in a sidecar that runs, or else in this process.
 
         Without a sidecar the answer is that of one which would be started now, from here.
 
         Raises:
-            CannotTell: There is no such procedure, or the sidecar gives no answer.
+            CannotCheck: There is no such procedure, or the sidecar gives no answer.
             SidecypherError: The call failed.
         """
         if self.sidecars:
@@ -147,13 +149,16 @@ class Subject:
         with ProcedureEnvironment(self._found(name).body, run=lambda *_: []) as environment:
             return environment.call(name, *arguments)
 
-    @cached_property
-    def github(self) -> dict[str, Any] | SidecypherError:
-        """Who asks GitHub, or why it gives no answer; asked once, and not by each check."""
-        try:
-            return self.ask("github.credentials")[0]
-        except SidecypherError as error:
-            return error
+    def call_in_neo4j(self, name: str, *arguments: Any) -> list[dict[str, Any]]:
+        """Call a procedure that reads the graph: through Neo4j, or in this process on no graph.
+
+        Raises:
+            CannotCheck: Neo4j cannot be reached, or there is no such procedure.
+            SidecypherError: The call failed.
+        """
+        if not self.sidecars:
+            return self.call(name, *arguments)
+        return [r.data() for r in call_procedure(self.graph().driver, name, arguments).records]
 
     def get(self, sidecar: Announcement, path: str) -> httpx.Response:
         """Return what a sidecar answers to a GET."""
@@ -175,7 +180,7 @@ class Subject:
                 self.run_folder, sidecar, method, path, seconds=ANSWER_SECONDS, content=content
             )
         except (OSError, httpx.HTTPError) as error:
-            raise CannotTell(
+            raise CannotCheck(
                 f"the sidecar gives no answer ({type(error).__name__})",
                 "Read the end of its log; end its process, and it is started again.",
             ) from None
@@ -184,9 +189,7 @@ class Subject:
         try:
             return self.loaded.registry.get(name)
         except SidecypherError:
-            raise CannotTell(
-                f"`{name}` is not there", "See what is said of the modules of procedures."
-            ) from None
+            raise CannotCheck(f"`{name}` is not there", "See the check `modules`.") from None
 
 
 def _usable(

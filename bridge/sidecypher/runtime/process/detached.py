@@ -58,7 +58,7 @@ def launch_supervisor(
             supervisor = launch_process(spec)
         state = _await_ready(home, supervisor, timeout)
     except BaseException:
-        # Also when somebody presses Ctrl-C: nothing may come up that nobody waits for.
+        # Also when somebody presses Ctrl-C: nothing may come up that no command waits for.
         if supervisor is not None:
             _end(home, supervisor)
         raise

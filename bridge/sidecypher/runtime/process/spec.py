@@ -76,7 +76,7 @@ class ProcessSpec:
 
 
 def launch_process(spec: ProcessSpec) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own, so that Ctrl-C in the terminal spares it.
+    """Start a process in its own session, so that Ctrl-C in the terminal spares it.
 
     Raises:
         OSError: If its command cannot be run.
@@ -97,7 +97,7 @@ def endings_held_back() -> Iterator[None]:
     """Let a signal that would end this program wait until the body is done.
 
     A process runs before `launch_process` has returned it. An exception from a signal between the
-    two would leave it running, with nobody who knows of it.
+    two would leave it running unknown.
 
     Example:
         >>> process = None

@@ -8,13 +8,13 @@ from typing import Final
 import psutil
 
 from sidecypher.errors import SidecypherError
-from sidecypher.filelock import file_lock
+from sidecypher.host.locks import file_lock
+from sidecypher.host.signals import Wakeup
 from sidecypher.runtime.errors import AlreadyRunning
-from sidecypher.runtime.process.child import Backoff, Child
+from sidecypher.runtime.process._child import Backoff, Child
 from sidecypher.runtime.process.spec import ProcessSpec, end_processes
 from sidecypher.runtime.process.state import Failure, State, Status, read_state, write_state
 from sidecypher.runtime.process.stop import stop_orphans
-from sidecypher.wakeup import Wakeup
 
 Plan = Callable[[], Iterable[ProcessSpec]]
 

@@ -1,17 +1,18 @@
 """The connection to Neo4j; the only module that imports the driver.
 
 The driver's own timeouts do not bound a peer that accepts and then says nothing, so each call runs
-on an event loop of a thread of its own, where it is cancelled when its time is up.
+on its own event loop thread, where it is cancelled when its time is up.
 """
 
 import asyncio
 import re
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from typing import Any, Final, LiteralString
 from zoneinfo import ZoneInfo
 
@@ -19,26 +20,28 @@ import neo4j
 from neo4j.exceptions import DriverError, Neo4jError
 from neo4j.time import DateTime
 
-from sidecypher_procedures.rules.client.settings import ClientSettings
+from sidecypher import CallError
+from sidecypher_procedures.rules.client.model import ClientSettings
 from sidecypher_procedures.rules.errors import (
-    InvalidExtraction,
+    InvalidArgument,
     InvalidInput,
-    InvalidOption,
     InvalidRule,
     MemoryUnavailable,
-    RulesError,
     RuleTaken,
     ScopeChanged,
     UnknownRule,
 )
 
 _TOLD: Final = re.compile(r"\[(SC-\d{3})\] (.*)", re.DOTALL)
-_OF_CALLER: Final[dict[str, type[RulesError]]] = {
-    each.code: each
-    for each in (
-        *(InvalidRule, InvalidExtraction, InvalidOption, UnknownRule, RuleTaken, InvalidInput),
-        ScopeChanged,
-    )
+_OF_CALLER: Final[dict[str, Callable[[str], CallError]]] = {
+    "SC-204": partial(CallError, code="SC-204"),
+    **{
+        each.code: each
+        for each in (
+            *(InvalidRule, InvalidArgument, UnknownRule, RuleTaken, InvalidInput),
+            ScopeChanged,
+        )
+    },
 }
 _CLOSE_SECONDS: Final = 2.0
 _GRACE_SECONDS: Final = 1.0
@@ -91,7 +94,7 @@ class Connection:
         return self._wait(statement, parameters, self._settings.write_timeout, write=True)
 
     def close(self) -> None:
-        """End the connections and the thread; whoever asks afterwards gets no answer."""
+        """End the connections and the thread; later calls get no answer."""
         with self._lock:
             if self._is_closed:
                 return
@@ -137,7 +140,7 @@ class Connection:
         async with asyncio.timeout(seconds):
             driver = self._made()
             if not was_reached:
-                # The driver tries again for as long as it may where nobody listens; this does not.
+                # The driver tries again for as long as it may where nothing listens; this does not.
                 await driver.verify_connectivity()
             async with driver.session() as session:
                 run = session.execute_write if write else session.execute_read
@@ -182,7 +185,7 @@ def _error_of(error: Exception) -> Exception:
 def _with_offsets(value: Any) -> Any:
     """Return a value with the offset of each `ZoneInfo`, by which the driver may end the process.
 
-    The driver gives the zone a datetime that is none of Python's, whose memory it reads as one.
+    The driver gives the zone a datetime that is not Python's, whose memory it reads as one.
     """
     match value:
         case datetime(tzinfo=ZoneInfo()):

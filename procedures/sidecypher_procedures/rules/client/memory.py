@@ -1,29 +1,42 @@
-"""The client itself: three calls, three modes, one error."""
+"""The client itself: three calls, three modes, one error; and a search in what is known."""
 
 import logging
+import re
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, LiteralString, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, LiteralString, Protocol, Self, cast
 
-from sidecypher_procedures.fields import Fields
-from sidecypher_procedures.rules.client.breaker import CircuitBreaker
-from sidecypher_procedures.rules.client.extracting import Extractor, extracted
-from sidecypher_procedures.rules.client.judging import Judge, judgements
-from sidecypher_procedures.rules.client.results import (
+from sidecypher import CallError
+from sidecypher_procedures.rules.client.model import (
     Added,
+    CircuitBreaker,
+    ClientSettings,
+    Extractor,
     GraphContext,
+    Judge,
     Remembered,
     Standing,
+    extracted,
+    judgements,
 )
-from sidecypher_procedures.rules.client.settings import ClientSettings
-from sidecypher_procedures.rules.errors import InvalidInput, MemoryUnavailable, RulesError
-from sidecypher_procedures.rules.findings import Findings, check_input
-from sidecypher_procedures.rules.inputs import ExtractionInput, Options, RuleInput
-from sidecypher_procedures.rules.retrieval import ContextRequest
+from sidecypher_procedures.rules.errors import MemoryUnavailable
+from sidecypher_procedures.rules.options import (
+    ContextInput,
+    ContextOptions,
+    ExtractionInput,
+    MomentOptions,
+    Question,
+    RememberInput,
+    RuleInput,
+    SearchInput,
+    TextInput,
+)
 
 if TYPE_CHECKING:
     from sidecypher_procedures.rules.client.connection import Connection
+
 
 _CONTEXT: Final = "CALL rules.context($input, $options) YIELD graphContext RETURN graphContext"
 _ADD: Final = """
@@ -98,13 +111,12 @@ class MemoryClient:
             options: Its options; `deadlineMs` is some of the setting `timeout` if left out.
 
         Raises:
-            InvalidInput: The input lacks a user, or has a key or value that it cannot have.
-            InvalidOption: An option is unknown or cannot be used.
+            CallError: The input or an option cannot be used (SC-204).
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
         """
         chosen = dict(options or {})
-        ContextRequest.parse(values)
-        Options.parse(chosen, ("now", "known", "strategy", "limit", "deadlineMs"))
+        ContextInput.from_map(values, "input")
+        ContextOptions.from_map(chosen)
         milliseconds = int(self.settings.timeout * 1000 * _SHARE_OF_TIMEOUT)
         chosen.setdefault("deadlineMs", max(1, milliseconds))
         row = self._row(_CONTEXT, "graphContext", write=False, input=dict(values), options=chosen)
@@ -124,17 +136,15 @@ class MemoryClient:
             options: `now` and `strategy`.
 
         Raises:
-            InvalidRule: The rule cannot be used.
-            InvalidExtraction: The extraction cannot be used.
-            InvalidOption: An option is unknown or cannot be used.
+            CallError: The rule, the extraction or an option cannot be used (SC-204).
             RuleTaken: The rule is there under another id.
             MemoryUnavailable: There is no answer, and the mode is REQUIRED; whether the rule was
                 written is not known then, and to state it again is harmless.
         """
         chosen = dict(options or {})
-        RuleInput.parse(rule)
-        ExtractionInput.parse(extraction)
-        Options.parse(chosen, ("now", "strategy"))
+        RuleInput.from_map(rule, "rule")
+        ExtractionInput.from_map(extraction, "extraction")
+        MomentOptions.from_map(chosen)
         given = {"rule": dict(rule), "extraction": dict(extraction), "options": chosen}
         return cast("Added | None", self._row(_ADD, "ruleId", write=True, **given))
 
@@ -155,16 +165,13 @@ class MemoryClient:
                 not at all when there is no memory to write to.
 
         Raises:
-            InvalidInput: The input lacks a user, or has a key or value that it cannot have.
-            InvalidRule: One of its rules cannot be used.
-            InvalidExtraction: Its extraction cannot be used.
-            InvalidOption: An option is unknown or cannot be used.
+            CallError: The input or an option cannot be used (SC-204).
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
             Exception: Whatever the extractor raises, if the mode is REQUIRED.
         """
         chosen, given = dict(options or {}), dict(values)
-        Options.parse(chosen, ("now", "strategy"))
-        check_input(given, is_extracted=extractor is not None)
+        MomentOptions.from_map(chosen)
+        (RememberInput if extractor is None else TextInput).from_map(given, "input")
         if extractor is not None:
             found = self._extracted(given, extractor)
             if found is None:
@@ -185,15 +192,13 @@ class MemoryClient:
             How the rule stands then; None without a memory, or when nothing is suspected.
 
         Raises:
-            UnknownRule: There is no such rule.
             ScopeChanged: The scope was written while the model was asked.
-            InvalidInput: The id is no text, or the judge gives what is no judgement.
-            InvalidOption: The limit is out of range.
+            CallError: The id is not a text, or the limit is out of range (SC-204).
+            InvalidInput: The judge gives what is not a judgement.
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
             Exception: Whatever the judge raises.
         """
-        Fields({"ruleId": rule_id}, "question", ("ruleId",), InvalidInput).required_text("ruleId")
-        Options.parse({"limit": limit}, ("limit",))
+        Question.from_map({"ruleId": rule_id, "limit": limit}, "question")
         rows = self.read(_UNKNOWN, ruleId=rule_id, options={"limit": limit})
         suspected = judgements(rows or [], judge)
         if not rows or not suspected:
@@ -202,7 +207,7 @@ class MemoryClient:
         return cast("Standing | None", self._row(_SUSPECT, "ruleId", write=True, **given))
 
     def read(self, statement: LiteralString, **parameters: Any) -> _Rows | None:
-        """Run a statement of your own that reads; return its records, or None without a memory.
+        """Run your own statement that reads; return its records, or None without a memory.
 
         Raises:
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
@@ -251,7 +256,7 @@ class MemoryClient:
         except MemoryUnavailable:
             self._breaker.failed()
             raise
-        except RulesError:
+        except CallError:
             # It is there, and refuses.
             self._breaker.succeeded()
             raise
@@ -274,7 +279,7 @@ class MemoryClient:
         try:
             self._check_breaker()
             found = extracted(given, extractor)
-            Findings.parse(found)
+            RememberInput.from_map(found, "input")
         except Exception as error:
             if self.settings.mode == "REQUIRED":
                 raise
@@ -290,3 +295,122 @@ class MemoryClient:
 
 def _gave_up() -> MemoryUnavailable:
     return MemoryUnavailable("The memory failed again and again, and is left alone for a while")
+
+
+_WORD: Final = re.compile(r"\w+")
+_MOST_WORDS: Final = 32
+# Words in quotes are not syntax of the index. Whose an extraction is, what it says tells.
+_SEARCH: Final = """
+    CALL () {
+        CALL db.index.fulltext.queryNodes('concept_text', $words) YIELD node, score
+        WHERE node.user = $user
+        RETURN 'concept' AS kind, node.key AS id, node.name AS text, score
+        ORDER BY score DESC, id LIMIT $most
+        UNION ALL
+        CALL db.index.fulltext.queryNodes('extraction_text', $words) YIELD node, score
+        WHERE EXISTS {
+            MATCH (node)-[:ASSERTED|CONFIRMED|RETRACTED]->(x) WHERE x.user = $user
+        }
+        RETURN 'extraction' AS kind, node.extractionId AS id, node.rawSnippet AS text, score
+        ORDER BY score DESC, id LIMIT $most
+    }
+    RETURN kind, id, text, score
+    ORDER BY score DESC, kind, id LIMIT $most
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Something that was found.
+
+    Attributes:
+        kind: ``concept`` or ``extraction``.
+        id: Its id.
+        text: Its name or snippet.
+        score: How well it fits; only good for comparing.
+    """
+
+    kind: Literal["concept", "extraction"]
+    id: str
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What a search gave.
+
+    Attributes:
+        provider: Who searched.
+        found: The best first.
+        reason: Why nothing could be found, or None.
+    """
+
+    provider: str
+    found: tuple[Found, ...] = ()
+    reason: str | None = None
+
+
+class SearchProvider(Protocol):
+    """What answers where an agent would ask the web."""
+
+    def search(self, user: str, query: str, *, most: int = 10) -> SearchResult:
+        """Return what fits a query.
+
+        Args:
+            user: Whose memory may be searched.
+            query: Plain words.
+            most: Things to find at most.
+        """
+
+
+class DisabledSearch:
+    """Finds nothing, and says so, always in the same words.
+
+    Example:
+        >>> DisabledSearch().search("ann", "weather").reason
+        'search is disabled'
+    """
+
+    def search(self, user: str, query: str, *, most: int = 10) -> SearchResult:
+        """Return that search is disabled."""
+        _check(user, query, most)
+        return SearchResult("disabled", reason="search is disabled")
+
+
+class LocalSearch:
+    """Searches names of concepts and snippets of extractions of the user, by full text.
+
+    Args:
+        memory: The memory to search; its mode says what happens without one.
+    """
+
+    def __init__(self, memory: MemoryClient) -> None:
+        self._memory = memory
+
+    def search(self, user: str, query: str, *, most: int = 10) -> SearchResult:
+        """Return the concepts and extractions of the user that have words of the query.
+
+        Raises:
+            CallError: There is no user, or `most` is out of range (SC-204).
+            MemoryUnavailable: There is no answer, and the mode is REQUIRED.
+        """
+        _check(user, query, most)
+        words = dict.fromkeys(_WORD.findall(query.casefold()))
+        if not words:
+            return SearchResult("local", reason="the query has no words")
+        quoted = " ".join(f'"{word}"' for word in list(words)[:_MOST_WORDS])
+        rows = self._memory.read(_SEARCH, words=quoted, user=user, most=most)
+        if rows is None:
+            return SearchResult("local", reason="the memory is not available")
+        found = (Found(row["kind"], row["id"], row["text"], row["score"]) for row in rows)
+        return SearchResult("local", tuple(found))
+
+
+def search_provider(memory: MemoryClient) -> SearchProvider:
+    """Return the provider that the memory's setting `search` names."""
+    return LocalSearch(memory) if memory.settings.search == "local" else DisabledSearch()
+
+
+def _check(user: str, query: str, most: int) -> None:
+    SearchInput.from_map({"user": user, "query": query, "most": most}, "search")

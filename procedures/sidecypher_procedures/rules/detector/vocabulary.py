@@ -1,14 +1,179 @@
-"""What the detector knows: the slots of `slots.toml` and the words of `lexicon.toml`."""
+"""The words and slots that the detector knows, and a text as a row of known phrases."""
 
 import math
+import re
 import tomllib
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Final
 
-from sidecypher_procedures.rules.detector.canonical import canonical, stem
+_QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u00b4`"), "'")
+_DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"), "-")
+_DROPPED = dict.fromkeys([0xFE0E, 0xFE0F], None)
+_KEPT = "+<>=%.'#-"
+
+_RANGE = re.compile(r"(?<![\w.-])(\d{1,9}) ?- ?(\d{1,9})(?![\w.-])")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_SHORT = re.compile(r"(?:n't|'re|'ve|'ll|'d|'m|'s)(?!\w)")
+_LONG = {
+    "n't": " not",
+    "'re": " are",
+    "'ve": " have",
+    "'ll": " will",
+    "'d": " would",
+    "'m": " am",
+    "'s": " is",
+}
+_PLAIN = re.compile(r"[a-z ]*")
+_SIGNS = re.compile(r"([<>]=?|(?<![<>])=|%)")
+_MARKS = re.compile(r"'|-|(?<!\d)\.|\.(?!\d)|(?<!\b[cf])#|(?<!c)\+(?!\+)")
+_WHOLE = {
+    "cannot": "can not",
+    "can't": "can not",
+    "won't": "will not",
+    "shan't": "shall not",
+    "ain't": "is not",
+    "cant": "can not",
+    "wont": "will not",
+    "dont": "do not",
+    "doesnt": "does not",
+    "didnt": "did not",
+    "isnt": "is not",
+    "arent": "are not",
+    "shouldnt": "should not",
+    "wouldnt": "would not",
+    "mustnt": "must not",
+    "im": "i am",
+    "ive": "i have",
+    "gonna": "going to",
+    "wanna": "want to",
+}
+_IS = (["it"], ["let"], ["that"])
+_LONGER_THAN_IS = 5
+_PASSES = 8
+
+
+class _Separators(dict[int, str | None]):
+    """What each character becomes; learnt from Unicode's categories when first met."""
+
+    def __missing__(self, code: int) -> str | None:
+        character = chr(code)
+        category = unicodedata.category(character)
+        if character in _KEPT or category[0] in "LMN" or category in {"Sc", "So", "Sm", "Co", "Cn"}:
+            kept: str | None = character
+        elif category == "Cf":
+            kept = None
+        else:
+            kept = " "
+        self[code] = kept
+        return kept
+
+
+_SEPARATORS = _Separators({**_QUOTES, **_DASHES, **_DROPPED})
+
+
+def canonical(text: str) -> str:
+    """Bring a text into its normal form, which is its own normal form.
+
+    NFKC, case folded, contractions written out, punctuation and runs of white space made one space;
+    signs that carry meaning (`c++`, `<=`, `50 %`, currencies, emojis) stay. A text of punctuation
+    alone stays as it is, so that two of them are not taken for one.
+
+    Args:
+        text: Any text in any script.
+
+    Returns:
+        The normal form; empty only when the text is white space.
+
+    Example:
+        >>> canonical("Don\u2019t use  EMOJIS!")
+        'do not use emojis'
+    """
+    for _ in range(_PASSES):
+        before, text = text, _once(text)
+        if text == before:
+            break
+    return text
+
+
+def _once(text: str) -> str:
+    if _PLAIN.fullmatch(text):
+        return " ".join(_WHOLE.get(word, word) for word in text.split())
+    folded = _folded(text)
+    words = _THOUSANDS.sub("", folded).translate(_SEPARATORS)
+    words = " ".join(_WHOLE.get(word, word) for word in words.split())
+    words = _SHORT.sub(_written_out, words)
+    words = _RANGE.sub(r"\1 to \2", words)
+    words = _SIGNS.sub(r" \1 ", _MARKS.sub(_mark, words))
+    return " ".join(words.split()) or " ".join(folded.split())
+
+
+def _written_out(found: re.Match[str]) -> str:
+    before = found.string[max(0, found.start() - _LONGER_THAN_IS) : found.start()]
+    possessive = found[0] == "'s" and before.split()[-1:] not in _IS
+    return "" if possessive else _LONG[found[0]]
+
+
+def _mark(found: re.Match[str]) -> str:
+    return "" if found[0] == "'" else " "
+
+
+def _folded(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    text = unicodedata.normalize("NFKC", text).casefold()
+    return unicodedata.normalize("NFKC", text)
+
+
+@lru_cache(maxsize=8192)
+def stem(word: str) -> str:
+    """Drop the plural `s`, so that a phrase is found in both numbers.
+
+    Example:
+        >>> stem("emojis"), stem("class"), stem("focus")
+        ('emoji', 'class', 'focus')
+    """
+    short = 3
+    if len(word) > short and word.endswith("s") and not word.endswith(("ss", "us")):
+        return word[:-1]
+    return word
+
+
+# An apostrophe stands inside or behind a word. Every repetition is bounded.
+_QUOTED: Final = re.compile(
+    r"\"[^\"\n]{1,300}\"|`[^`\n]{1,300}`"
+    r"|\u201c[^\u201d\n]{1,300}\u201d|\u00ab[^\u00bb\n]{1,300}\u00bb"
+    r"|\u2018[^\n]{1,300}?\u2019(?!\w)|(?<!\w)'(?=\S)[^\n]{1,300}?(?<=\S)'(?!\w)"
+)
+_LONGEST: Final = 302
+
+
+def unquoted(text: str) -> str:
+    """Take what stands in quotes out of a text; one that is all quoted stays as it is.
+
+    Example:
+        >>> unquoted("Don't use the word 'previously'")
+        "Don't use the word  "
+    """
+    rest = _QUOTED.sub(" ", text)
+    return rest if rest.strip() else text
+
+
+def ends_quoted(text: str) -> bool:
+    """Tell whether the last character closes a quotation that begins inside of a text.
+
+    Example:
+        >>> ends_quoted("Say 'yes'"), ends_quoted("'Say yes'"), ends_quoted("the users'")
+        (True, False, False)
+    """
+    begin = max(0, len(text) - _LONGEST)
+    return any(
+        found.end() == len(text) and found.start() > 0 for found in _QUOTED.finditer(text, begin)
+    )
+
 
 NEEDS_TOPIC: Final = "~"
 
@@ -251,3 +416,71 @@ def _merge(into: Entry, entry: Entry) -> None:
     into.context = into.context or entry.context
     into.unit = into.unit or entry.unit
     into.number = into.number or entry.number
+
+
+_UNKNOWN: Final = Entry()
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A phrase of the text.
+
+    Attributes:
+        text: Its words, as written in the canonical text.
+        entry: What it may mean.
+    """
+
+    text: str
+    entry: Entry
+
+    @property
+    def known(self) -> bool:
+        """Whether the vocabulary has it."""
+        return self.entry is not _UNKNOWN
+
+
+def scan(text: str) -> list[Mark]:
+    """Divide a canonical text into marks, from left to right.
+
+    Example:
+        >>> [mark.text for mark in scan("no more than two emojis")]
+        ['no more than', 'two', 'emojis']
+    """
+    written = text.split()
+    stems = tuple(map(stem, written))
+    marks, place = [], 0
+    while place < len(stems):
+        entry, length = _at(stems, place) or (_UNKNOWN, 1)
+        if length == 1:
+            entry = _number(written[place]) or entry
+        marks.append(Mark(" ".join(written[place : place + length]), entry))
+        place += length
+    return marks
+
+
+def _at(stems: tuple[str, ...], place: int) -> tuple[Entry, int] | None:
+    for tokens, entry in vocabulary().phrases.get(stems[place], ()):
+        size = len(tokens)
+        if stems[place : place + size] == tokens and not _crossed(stems, place, size, entry):
+            return entry, size
+    return None
+
+
+def _crossed(stems: tuple[str, ...], place: int, size: int, entry: Entry) -> bool:
+    """Tell whether a value begins inside of words that name none: "in the past | tense"."""
+    if size == 1 or entry.values or entry.unit:
+        return False
+    end = place + size
+    return any(
+        known.values and start + len(tokens) > end and stems[start : start + len(tokens)] == tokens
+        for start in range(place + 1, end)
+        for tokens, known in vocabulary().phrases.get(stems[start], ())
+    )
+
+
+def _number(word: str) -> Entry | None:
+    if word[0].isdigit() and word.isascii() and word.replace(".", "", 1).isdigit():
+        whole, _, part = word.partition(".")
+        part = part.rstrip("0")
+        return Entry(number=(whole.lstrip("0") or "0") + (f".{part}" if part else ""))
+    return None

@@ -1,5 +1,6 @@
 package io.sidecypher.core;
 
+import java.util.Iterator;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -66,10 +67,10 @@ final class Bridge {
         }
         Caller traced = settings.traceContext() ? caller.tracedBy(TraceContext.of(tx)) : caller;
         try {
-            FailureLog told = new FailureLog(log, failures);
-            Rows<R> rows = new Rows<>(call, guard, told, settings.maxLineBytes(), row, read ->
-                    start(call, request(call, traced, arguments), log, read));
-            return StreamSupport.stream(rows, false).onClose(rows::close);
+            Pages pages = new Pages(call, guard, new FailureLog(log, failures), settings.maxLineBytes());
+            // At once, so that errors arise in the call and not where its rows are read.
+            Iterator<Object[]> first = pages.first(() -> start(call, request(call, traced, arguments), log));
+            return StreamSupport.stream(new Rows<>(pages, first, row), false).onClose(pages::close);
         } catch (SidecypherException failed) {
             if (failed.wasNotStarted()) {
                 return fallback.rows(row, failed, log);
@@ -92,13 +93,13 @@ final class Bridge {
     }
 
     /** Sends a call's first request, to one sidecar after the other until one of them begins it. */
-    private Reply start(Call call, String command, Log log, Function<String, Reply> read) {
+    private Reply start(Call call, String command, Log log) {
         WireFailure last = null;
         for (int tries = 0; tries <= sidecars.look().size(); tries++) {
             Admission.Turn turn = admission.take(call, log);
             try {
                 call.bind(turn.sidecar());
-                return begun(turn, turn.sidecar().pool().send(call, command, read));
+                return begun(turn, turn.sidecar().pool().send(call, command, text -> Reply.parse(text, call)));
             } catch (WireFailure failure) {
                 if (!failure.wasNotSent()) {
                     throw failure;

@@ -1,47 +1,9 @@
 package io.sidecypher.core;
 
-import java.time.LocalDate;
-import java.time.LocalDateTime;
-import java.time.LocalTime;
-import java.time.OffsetTime;
-import java.time.ZonedDateTime;
-import java.time.temporal.TemporalAmount;
 import java.util.List;
-import java.util.Map;
-import org.neo4j.graphdb.Node;
-import org.neo4j.graphdb.Path;
-import org.neo4j.graphdb.Relationship;
-import org.neo4j.graphdb.spatial.Point;
 
 /** A Cypher type as the catalogue writes it, for example {@code LIST<INTEGER>}. */
 final class DeclaredType {
-    private enum Kind {
-        BOOLEAN(Boolean.class),
-        INTEGER(Long.class),
-        FLOAT(Double.class),
-        STRING(String.class),
-        BYTES(byte[].class),
-        MAP(Map.class),
-        DATE(LocalDate.class),
-        LOCAL_TIME(LocalTime.class),
-        ZONED_TIME(OffsetTime.class),
-        LOCAL_DATETIME(LocalDateTime.class),
-        ZONED_DATETIME(ZonedDateTime.class),
-        DURATION(TemporalAmount.class),
-        POINT(Point.class),
-        NODE(Node.class),
-        RELATIONSHIP(Relationship.class),
-        PATH(Path.class),
-        LIST(List.class),
-        ANY(Object.class);
-
-        private final Class<?> javaClass;
-
-        Kind(Class<?> javaClass) {
-            this.javaClass = javaClass;
-        }
-    }
-
     private static final String LIST_PREFIX = "LIST<";
 
     private final String text;
@@ -62,7 +24,7 @@ final class DeclaredType {
             return new DeclaredType(text, Kind.LIST, parse(inner));
         }
         for (Kind kind : Kind.values()) {
-            if (kind != Kind.LIST && kind.name().replace('_', ' ').equals(text)) {
+            if (kind != Kind.LIST && kind.cypherName().equals(text)) {
                 return new DeclaredType(text, kind, null);
             }
         }
@@ -74,7 +36,7 @@ final class DeclaredType {
         if (value == null) {
             return true;
         }
-        if (!kind.javaClass.isInstance(value)) {
+        if (!kind.accepts(value)) {
             return false;
         }
         if (kind == Kind.LIST && element.kind != Kind.ANY) {

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.neo4j.graphdb.Label;
 import org.neo4j.graphdb.Node;
 import org.neo4j.graphdb.NotFoundException;
@@ -87,7 +88,7 @@ final class Entities {
                 json.writeString(Json.wellFormed(label));
             }
             json.writeEndArray();
-            ValueWriter.write(json, node.getAllProperties());
+            writeProperties(json, node.getAllProperties());
             json.writeEndArray();
         } catch (NotFoundException deleted) {
             throw ValueProblem.missingEntity("holds a NODE that this transaction has deleted");
@@ -101,10 +102,26 @@ final class Entities {
             json.writeString(Json.wellFormed(relationship.getType().name()));
             json.writeString(relationship.getStartNode().getElementId());
             json.writeString(relationship.getEndNode().getElementId());
-            ValueWriter.write(json, relationship.getAllProperties());
+            writeProperties(json, relationship.getAllProperties());
             json.writeEndArray();
         } catch (NotFoundException deleted) {
             throw ValueProblem.missingEntity("holds a RELATIONSHIP that this transaction has deleted");
+        }
+    }
+
+    private static void writeProperties(JsonGenerator json, Map<String, Object> properties) throws IOException {
+        try {
+            ValueWriter.write(json, properties);
+        } catch (ValueProblem problem) {
+            for (Map.Entry<String, Object> property : properties.entrySet()) {
+                if (Kind.VECTOR.accepts(property.getValue())) {
+                    String name = property.getKey();
+                    throw new ValueProblem("holds an entity whose property `" + name + "` is a VECTOR, which cannot"
+                            + " cross to Python: pass `" + Kind.toList(property.getValue()) + "(n." + name
+                            + ")` and the other properties you need instead of the entity `n`");
+                }
+            }
+            throw problem;
         }
     }
 

@@ -1,17 +1,11 @@
 package io.sidecypher.core;
 
 import java.time.DateTimeException;
-import java.time.LocalDate;
-import java.time.LocalDateTime;
-import java.time.LocalTime;
-import java.time.OffsetTime;
-import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 
 /** Makes the values that JSON cannot carry as they are of an object with one key, their tag. */
 final class TaggedValues {
-    private static final int BASE64_GROUP = 4;
     private static final int DURATION_PARTS = 4;
     private static final int NODE_PARTS = 3;
     private static final int RELATIONSHIP_PARTS = 5;
@@ -25,23 +19,12 @@ final class TaggedValues {
 
     /** The value of an object whose only key is a tag. */
     Object value(String tag, Object plain) {
+        Kind kind = Kind.ofTag(tag);
+        if (kind == null) {
+            throw new ValueProblem("holds a value of a kind this plugin does not know");
+        }
         try {
-            return switch (tag) {
-                case "$float" -> notFinite(text(plain));
-                case "$date" -> LocalDate.parse(text(plain));
-                case "$localtime" -> LocalTime.parse(text(plain));
-                case "$time" -> OffsetTime.parse(text(plain));
-                case "$localdatetime" -> LocalDateTime.parse(text(plain));
-                case "$datetime" -> Moments.parse(text(plain));
-                case "$duration" -> duration(list(plain, DURATION_PARTS));
-                case "$point" -> point(plain);
-                case "$bytes" -> bytes(text(plain));
-                case "$map" -> resolveMembers(map(plain));
-                case "$node" -> entities.node(elementId(plain, NODE_PARTS));
-                case "$relationship" -> entities.relationship(elementId(plain, RELATIONSHIP_PARTS));
-                case "$path" -> path(list(plain, PATH_PARTS));
-                default -> throw new ValueProblem("holds a value of a kind this plugin does not know");
-            };
+            return kind.read(this, plain);
         } catch (DateTimeException | IllegalArgumentException malformed) {
             throw new ValueProblem("holds a malformed " + tag.substring(1));
         }
@@ -65,24 +48,25 @@ final class TaggedValues {
         return map;
     }
 
-    private static Double notFinite(String text) {
-        return switch (text) {
-            case "NaN" -> Double.NaN;
-            case "Infinity" -> Double.POSITIVE_INFINITY;
-            case "-Infinity" -> Double.NEGATIVE_INFINITY;
-            default -> throw new IllegalArgumentException();
-        };
+    Object members(Object plain) {
+        return resolveMembers(map(plain));
     }
 
-    private static byte[] bytes(String text) {
-        // Java would read it without its padding too.
-        if (text.length() % BASE64_GROUP != 0) {
-            throw new IllegalArgumentException();
-        }
-        return Base64.getDecoder().decode(text);
+    Object node(Object plain) {
+        return entities.node(elementId(plain, NODE_PARTS));
     }
 
-    private static CypherDuration duration(List<?> parts) {
+    Object relationship(Object plain) {
+        return entities.relationship(elementId(plain, RELATIONSHIP_PARTS));
+    }
+
+    Object path(Object plain) {
+        List<?> parts = list(plain, PATH_PARTS);
+        return entities.path(elementIds(parts.get(0), NODE_PARTS), elementIds(parts.get(1), RELATIONSHIP_PARTS));
+    }
+
+    static CypherDuration duration(Object plain) {
+        List<?> parts = list(plain, DURATION_PARTS);
         return new CypherDuration(
                 as(Long.class, parts.get(0)),
                 as(Long.class, parts.get(1)),
@@ -90,7 +74,7 @@ final class TaggedValues {
                 as(Long.class, parts.get(3)));
     }
 
-    private static CypherPoint point(Object plain) {
+    static CypherPoint point(Object plain) {
         List<?> parts = list(plain);
         if (parts.isEmpty()) {
             throw new IllegalArgumentException();
@@ -100,10 +84,6 @@ final class TaggedValues {
             coordinates[i] = as(Number.class, parts.get(i + 1)).doubleValue();
         }
         return CypherPoint.of(as(Long.class, parts.get(0)), coordinates);
-    }
-
-    private Object path(List<?> parts) {
-        return entities.path(elementIds(parts.get(0), NODE_PARTS), elementIds(parts.get(1), RELATIONSHIP_PARTS));
     }
 
     private static List<String> elementIds(Object snapshots, int parts) {
@@ -127,7 +107,7 @@ final class TaggedValues {
         return as(List.class, plain);
     }
 
-    private static String text(Object plain) {
+    static String text(Object plain) {
         return as(String.class, plain);
     }
 

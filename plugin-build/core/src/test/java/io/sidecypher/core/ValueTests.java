@@ -83,7 +83,7 @@ class ValueTests {
     void aMomentIsReadAsAFormatterReadsIt(String text) {
         assertEquals(
                 attempt(() -> ZonedDateTime.parse(text, DateTimeFormatter.ISO_ZONED_DATE_TIME)),
-                attempt(() -> Moments.parse(text)));
+                attempt(() -> ZonedDateTimes.parse(text)));
     }
 
     private static Object attempt(Supplier<ZonedDateTime> read) {

@@ -1,0 +1,46 @@
+# ruff: noqa: I001 -- several names on one line
+from sidecypher.errors import (
+    CallCancelled as CallCancelled,
+    CallError as CallError,
+    ContextExpired as ContextExpired,
+    CypherError as CypherError,
+    DeadlineExceeded as DeadlineExceeded,
+    Neo4jUnavailable as Neo4jUnavailable,
+    NoTransaction as NoTransaction,
+    ProcedureError as ProcedureError,
+    SidecypherError as SidecypherError,
+    ValueTypeError as ValueTypeError,
+)
+from sidecypher.protocol.deadline import Deadline as Deadline
+from sidecypher.sdk.bolt import BoltClient as BoltClient
+from sidecypher.sdk.checks import (
+    CannotCheck as CannotCheck,
+    Check as Check,
+    CheckContext as CheckContext,
+    Finding as Finding,
+)
+from sidecypher.sdk.context import Context as Context
+from sidecypher.sdk.decorators import function as function, procedure as procedure
+from sidecypher.sdk.encoded import EncodedRow as EncodedRow
+from sidecypher.sdk.signature.fields import Options as Options
+from sidecypher.sdk.results import Record as Record, Result as Result
+from sidecypher.sdk.webhooks import (
+    WebhookAnswer as WebhookAnswer,
+    WebhookContext as WebhookContext,
+    WebhookRequest as WebhookRequest,
+    webhook as webhook,
+)
+from sidecypher.values.annotations import (
+    Description as Description,
+    LocalDateTime as LocalDateTime,
+    LocalTime as LocalTime,
+)
+from sidecypher.values.graph import Node as Node, Path as Path, Relationship as Relationship
+from sidecypher.values.rows import Row as Row
+from sidecypher.values.spatial import Point as Point
+from sidecypher.values.temporal import (
+    DateTime as DateTime,
+    Duration as Duration,
+    OpaqueTemporal as OpaqueTemporal,
+    Time as Time,
+)

@@ -1,0 +1,1 @@
+"""The one path of a call: admitted, run, answered page by page, ended by its deadline."""

@@ -1,0 +1,204 @@
+"""The calls that are open, and how they end if their callers do not read all rows."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final
+
+from sidecypher.calls._reaper import Reaper
+from sidecypher.calls.executors.execution import Execution, RunningCall
+from sidecypher.calls.executors.loop import CLEANUP_SECONDS
+from sidecypher.calls.reservation import Reservation
+from sidecypher.errors import CallError, ProtocolError, SidecarBusy, StreamExpired
+from sidecypher.sdk.call import cancelled, deadline_exceeded
+
+_ENDINGS_KEPT: Final = 1024
+"""Calls that ended between two pages, whose callers may still ask for the next one."""
+
+
+_SMALL_BYTES: Final = 64 * 1024
+"""Smaller arguments are not counted: the number of connections bounds them."""
+
+
+class OpenCalls:
+    """Every call that is served, has rows left, or will not stop."""
+
+    def __init__(self, lease_seconds: float, argument_bytes: int) -> None:
+        """Begin without calls.
+
+        Args:
+            lease_seconds: How long a call may wait for its next page to be asked for.
+            argument_bytes: How many bytes all calls may `reserve`.
+        """
+        self._lease_seconds = lease_seconds
+        self._bytes_left = argument_bytes
+        self._bytes_lock: Final = threading.Lock()
+        self._calls: dict[str, Execution] = {}
+        self._closing: dict[Execution, float] = {}
+        self._endings: dict[tuple[str, str], Callable[[], CallError]] = {}
+        self._endings_lock: Final = threading.Lock()
+        self._reaper: Final = Reaper()
+
+    def __len__(self) -> int:
+        """Return how many are served or have rows left."""
+        return len(self._calls)
+
+    def __contains__(self, call_id: str) -> bool:
+        """Return whether a call of that id is served or has rows left."""
+        return call_id in self._calls
+
+    def __iter__(self) -> Iterator[Execution]:
+        """Iterate over those that are served or have rows left."""
+        return iter(list(self._calls.values()))
+
+    @property
+    def busy(self) -> int:
+        """How many a thread works on now, clean-up included."""
+        return sum(call.is_served for call in self) + len(self._closing)
+
+    @property
+    def stuck(self) -> int:
+        """How many do not stop though they were cancelled."""
+        return len(self._reaper.stuck)
+
+    def reserve(self, size: int) -> Reservation:
+        """Reserve memory for the arguments of a call that is to begin.
+
+        Raises:
+            SidecarBusy: The arguments of other calls take all there is.
+        """
+        if size <= _SMALL_BYTES:
+            return Reservation(size)
+        with self._bytes_lock:
+            if size > self._bytes_left:
+                raise SidecarBusy(
+                    "The sidecar works on as many bytes of arguments as it may",
+                    hint="Execution again later, with less at once.",
+                    retryable=True,
+                )
+            self._bytes_left -= size
+        return Reservation(size, self._release)
+
+    def _release(self, size: int) -> None:
+        with self._bytes_lock:
+            self._bytes_left += size
+
+    def add(self, call: Execution) -> None:
+        """Add a call that has begun."""
+        self._calls[call.call_id] = call
+
+    def find(self, call_id: str, jvm: str) -> Execution:
+        """Return an open call of a JVM.
+
+        Raises:
+            StreamExpired: Its next page was not asked for in time.
+            CallCancelled: It was cancelled here, between two pages.
+            ProtocolError: It is not open.
+        """
+        call = self._calls.get(call_id)
+        if call is not None and call.jvm == jvm:
+            return call
+        ending = self._endings.get((jvm, call_id))
+        if ending is not None:
+            raise ending()
+        raise ProtocolError("The call whose next page is asked for is not open")
+
+    def remove(self, call: Execution) -> None:
+        """Remove a call that is over."""
+        if self._calls.pop(call.call_id, None) is not None:
+            call.reservation.release()
+        call.end()
+        if call.is_still_running:
+            self._reaper.watch(call)
+
+    def clean_up(self, call: Execution) -> None:
+        """Let the function of a call that is over clean up; what that raises is only logged."""
+        self._closing[call] = time.monotonic()
+        try:
+            call.close()
+        except BaseException as error:  # noqa: BLE001 - an author's `finally` may raise anything
+            call.observed.unexpected(error)
+        finally:
+            del self._closing[call]
+            if call.is_still_running:
+                self._reaper.watch(call)
+
+    def close_stream(self, call: Execution) -> None:
+        """End a call whose caller wants no more rows; return when its function has cleaned up."""
+        if self._stop(call, cancelled(call.name)):
+            call.observed.closed()
+            self._finish(call)
+
+    def cancel(self, call: Execution, reason: CallError) -> None:
+        """End a call whose caller does not wait for it; return at once."""
+        if not self._stop(call, reason):
+            self._reaper.watch(call)
+            return
+        call.observed.failed(reason)
+        # A function may take long to clean up, and other calls must be cancelled as well.
+        thread = threading.Thread(
+            target=self._finish, args=(call,), name="sidecypher-close", daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError:
+            self._finish(call)
+
+    def expire(self) -> None:
+        """End what is idle for longer than the lease, and what is served beyond its deadline."""
+        now = time.monotonic()
+        for call in self:
+            if call.is_served:
+                if call.is_overdue:
+                    self.cancel(call, deadline_exceeded(call.name))
+            elif now - call.rested > self._lease_seconds:
+                self._cancel_silently(call, partial(_too_late, call.name, self._lease_seconds))
+        for call, since in list(self._closing.items()):
+            if now - since > CLEANUP_SECONDS:
+                self._reaper.watch(call)
+
+    def cancel_by_id(self, call_id: str) -> bool:
+        """End a call of any caller, at once; return whether it was open or stuck."""
+        call = self._calls.get(call_id)
+        if call is not None:
+            self._cancel_silently(call, partial(cancelled, call.name))
+            return True
+        # Of a stuck call, which was cancelled before, nothing more can be ended.
+        return any(stuck.call_id == call_id for stuck in self._reaper.stuck)
+
+    def running(self) -> list[RunningCall]:
+        """Return what is open now, the oldest first."""
+        stuck = self._reaper.stuck
+        found = dict.fromkeys([*self, *stuck])
+        snapshots = [call.snapshot(is_stuck=call in stuck) for call in found]
+        return sorted(snapshots, key=lambda call: -call.seconds)
+
+    def _cancel_silently(self, call: Execution, ending: Callable[[], CallError]) -> None:
+        """End a call whose caller gets the error only if it asks for the next page.
+
+        An error that was raised keeps its frames and all their values, so only `ending` is stored.
+        """
+        with self._endings_lock:
+            self._endings[call.jvm, call.call_id] = ending
+            if len(self._endings) > _ENDINGS_KEPT:
+                del self._endings[next(iter(self._endings))]
+        self.cancel(call, ending())
+
+    def _stop(self, call: Execution, reason: CallError) -> bool:
+        """Cancel a call; return whether it is idle, and then hold its lock."""
+        call.cancel(reason)
+        if not call.lock.acquire(blocking=False):
+            return False
+        self.remove(call)
+        return True
+
+    def _finish(self, call: Execution) -> None:
+        try:
+            self.clean_up(call)
+        finally:
+            call.lock.release()
+
+
+def _too_late(name: str, lease_seconds: float) -> StreamExpired:
+    return StreamExpired(f"No more rows of `{name}` were asked for within {lease_seconds:g} s")

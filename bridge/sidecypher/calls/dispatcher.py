@@ -1,0 +1,410 @@
+"""The one path of a call: admit, decode, run, encode. Every transport ends here."""
+
+import contextlib
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from sidecypher.calls._open_calls import OpenCalls
+from sidecypher.calls.executors._async import AsyncExecution
+from sidecypher.calls.executors._pages import PAGE_ROWS, Page
+from sidecypher.calls.executors._process import ProcessExecution
+from sidecypher.calls.executors._thread import StreamExecution, ThreadExecution
+from sidecypher.calls.executors.execution import Execution, RunningCall
+from sidecypher.calls.executors.loop import EventLoop
+from sidecypher.calls.executors.pool import ProcessWorkers
+from sidecypher.calls.reservation import Reservation
+from sidecypher.errors import (
+    CallError,
+    CatalogueMismatch,
+    MessageTooLarge,
+    ProtocolError,
+    SidecarBusy,
+    SidecarStopping,
+    SidecypherError,
+)
+from sidecypher.host.limits import Limits
+from sidecypher.host.threads import SpareThreads
+from sidecypher.protocol import envelope
+from sidecypher.protocol.deadline import Deadline
+from sidecypher.protocol.envelope import (
+    CallBack,
+    CallHead,
+    CallRequest,
+    CancelRequest,
+    CloseRequest,
+    Done,
+    ErrorBody,
+    ErrorReply,
+    FailuresRequest,
+    Hello,
+    HelloReply,
+    Noted,
+    PageReply,
+    PageRequest,
+    Refused,
+)
+from sidecypher.sdk.call import cancelled, deadline_exceeded, procedure_failed
+from sidecypher.sdk.interruption import CallInterrupted
+from sidecypher.sdk.registry import Procedure, Registry
+from sidecypher.sdk.resources import Resources
+from sidecypher.sdk.signature.model import ReturnKind
+from sidecypher.telemetry import tracing
+from sidecypher.telemetry.calls import Telemetry, log_unexpected
+
+_FRAME_BYTES: Final = len(envelope.write(PageReply("", [], more=False)))
+"""What a page has in addition to its rows, the commas between them, and the call's id."""
+
+_REFUSED: Final[dict[type[SidecypherError], Refused]] = {
+    SidecarStopping: "stopping",
+    SidecarBusy: "busy",
+}
+"""Errors of admission after which another sidecar may begin the call."""
+
+
+@dataclass(slots=True)
+class Session:
+    """One connection, as dispatch sees it.
+
+    Attributes:
+        call_back: How a body on this connection reaches the caller's transaction.
+        jvm: Who is at the other end, from `hello` on.
+        is_control: Whether its end means that the JVM has gone.
+        is_surplus: Whether the sidecar has as many connections for calls as it takes.
+    """
+
+    call_back: CallBack
+    jvm: str = ""
+    is_control: bool = False
+    is_surplus: bool = False
+
+
+class Dispatcher:
+    """Answers the messages of all transports.
+
+    Attributes:
+        generation: Identity of this start of the sidecar.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        loop: EventLoop,
+        resources: Resources,
+        telemetry: Telemetry,
+        limits: Limits,
+        *,
+        workers: ProcessWorkers | None = None,
+    ) -> None:
+        """Serve a registry.
+
+        Args:
+            registry: The procedures and functions.
+            loop: Where async bodies run.
+            resources: What bodies share.
+            telemetry: Logs, counts and traces calls.
+            limits: What is accepted.
+            workers: Where bodies of `executor="process"` run; without them, on threads.
+        """
+        self.registry = registry
+        self._workers = workers
+        self.generation: Final = secrets.token_hex(16)
+        self._loop = loop
+        self._resources = resources
+        self._telemetry = telemetry
+        self._limits = limits
+        self._calls = OpenCalls(limits.lease_seconds, limits.argument_bytes)
+        self._threads: Final = SpareThreads("sidecypher-stream")
+        self._stopping: CallError | None = None
+        self._controls: dict[str, Session] = {}
+
+    @property
+    def open_calls(self) -> int:
+        """Calls that are being served or have rows left."""
+        return len(self._calls)
+
+    @property
+    def serving_calls(self) -> int:
+        """Calls that a thread works on now."""
+        return self._calls.busy
+
+    @property
+    def stuck(self) -> int:
+        """Calls that do not stop though they were cancelled."""
+        return self._calls.stuck
+
+    def running(self) -> list[RunningCall]:
+        """Return the calls that are open now, the oldest first."""
+        return self._calls.running()
+
+    def swap(self, registry: Registry) -> None:
+        """Serve another registry from the next call on; calls in flight end with what they have."""
+        self.registry = registry
+
+    def expire(self) -> None:
+        """End calls that are idle or overdue for too long; to be called several times a second."""
+        self._calls.expire()
+
+    def hello(self, hello: Hello, session: Session) -> HelloReply:
+        """Begin a session, or refuse it."""
+        if hello.v != envelope.VERSION:
+            self._telemetry.rejected("connection refused", "another version")
+            mismatch = CatalogueMismatch(
+                f"The plugin speaks version {hello.v} of the protocol, "
+                f"the sidecar version {envelope.VERSION}"
+            )
+            return HelloReply(envelope.VERSION, error=ErrorBody.of(mismatch))
+        if session.is_surplus and hello.role == "call":
+            self._telemetry.rejected("connection refused", "too many connections")
+            error = CallError(
+                f"The sidecar has {self._limits.connections} connections for calls already",
+                code="SC-211",
+                retryable=True,
+            )
+            return HelloReply(envelope.VERSION, busy=True, error=ErrorBody.of(error))
+        session.jvm = hello.jvm
+        session.is_control = hello.role == "control"
+        if session.is_control:
+            self._controls[session.jvm] = session
+            self._telemetry.connected(same=hello.catalogue == self.registry.catalogue.hash)
+        return HelloReply(
+            envelope.VERSION,
+            sidecar=self.generation,
+            catalogue=self.registry.catalogue.hash,
+            failures=True,
+        )
+
+    def reserve(self, size: int) -> Reservation:
+        """Reserve memory for a call's arguments, before they are read.
+
+        Args:
+            size: Bytes that they have as JSON.
+
+        Raises:
+            SidecarBusy: The arguments of other calls take all there is.
+        """
+        return self._calls.reserve(size)
+
+    def call(
+        self, request: CallRequest, session: Session, reservation: Reservation | None = None
+    ) -> PageReply | ErrorReply:
+        """Begin a call and produce its first page.
+
+        Args:
+            request: The call.
+            session: The connection it came over.
+            reservation: Memory for its arguments, which the call keeps until it ends.
+        """
+        deadline = Deadline.after(request.remaining_ms / 1000)
+        try:
+            call = self._admit(request, session, reservation or Reservation())
+        except SidecypherError as error:
+            return self.refuse(request, error)
+        return self._serve(call, session, deadline, call.reservation.size)
+
+    def refuse(self, request: CallRequest | CallHead, error: SidecypherError) -> ErrorReply:
+        """Count a call that is not begun, and return the answer to it."""
+        self._telemetry.refused(request, error)
+        return ErrorReply(request.id, ErrorBody.of(error), _REFUSED.get(type(error), ""))
+
+    def _admit(self, request: CallRequest, session: Session, reservation: Reservation) -> Execution:
+        registry = self.registry
+        found = registry.get(request.name, request.kind)
+        if self._stopping is not None:
+            raise self._stopping
+        if request.signature != found.entry.signature:
+            raise CatalogueMismatch(f"Plugin and sidecar disagree about `{request.name}`")
+        if request.id in self._calls:
+            raise ProtocolError("The peer used a call id twice")
+        try:
+            procedure, arguments = found.resolve(request.args, registry)
+        except SidecypherError:
+            raise
+        except Exception as error:  # noqa: BLE001
+            # An author's validator of options has failed in a way that it does not foresee.
+            log_unexpected(error, procedure=found.name, call=request.id)
+            raise procedure_failed(found.name, error, request.id) from None
+        # Not the call itself: the two would refer to each other.
+        facts = CallHead(request.id, procedure.name, request.database, request.user)
+        observed = self._telemetry.call(facts, request.kind, request.traceparent)
+        with tracing.current(observed.span):
+            call = self._execution(request, procedure, arguments)
+        call.observed = observed
+        call.jvm = session.jvm
+        call.reservation = reservation
+        if procedure is not found:
+            # The caller's time is that of the procedure by which it has called this one.
+            call.seconds_left = procedure.entry.timeout_ms / 1000
+        reservation.keep()
+        self._calls.add(call)
+        return call
+
+    def _execution(
+        self, request: CallRequest, procedure: Procedure, arguments: list[Any]
+    ) -> Execution:
+        resources = self._resources
+        is_stream = procedure.signature.returns is ReturnKind.ITERATOR
+        if procedure.executor == "process" and self._workers is not None:
+            run = self._threads.run if is_stream else None
+            return ProcessExecution(self._workers, run, request, procedure)
+        if procedure.is_async:
+            return AsyncExecution(self._loop, request, procedure, arguments, resources)
+        if is_stream:
+            return StreamExecution(self._threads.run, request, procedure, arguments, resources)
+        return ThreadExecution(request, procedure, arguments, resources)
+
+    def page(self, request: PageRequest, session: Session) -> PageReply | ErrorReply:
+        """Produce the next page of an open call."""
+        try:
+            call = self._calls.find(request.id, session.jvm)
+        except SidecypherError as error:
+            return ErrorReply(request.id, ErrorBody.of(error))
+        return self._serve(call, session, Deadline.after(request.remaining_ms / 1000))
+
+    def _serve(
+        self, call: Execution, session: Session, deadline: Deadline, received: int = 0
+    ) -> PageReply | ErrorReply:
+        """Produce one page on the current thread."""
+        if not call.lock.acquire(blocking=False):
+            if call.is_cancelled:
+                return ErrorReply(call.call_id, ErrorBody.of(call.reason))
+            raise ProtocolError("The peer asked for two pages of one call at a time")
+        begun = time.perf_counter()
+        deadline = deadline.at_most(call.seconds_left)
+        page = Page(
+            call.procedure,
+            PAGE_ROWS[min(call.pages, len(PAGE_ROWS) - 1)],
+            self._limits.page_bytes,
+        )
+        call.pages += 1
+        call.serve(call.refusal or session.call_back, deadline)
+        try:
+            more = self._fill(call, page)
+            rows = page.take()
+            sent = self._size(call, rows)
+            seconds = time.perf_counter() - begun
+            call.observed.page(len(rows), seconds, received, sent, last=not more)
+        except BaseException as error:  # noqa: BLE001 - a body may raise anything, SystemExit too
+            return self._failed(call, error, time.perf_counter() - begun)
+        finally:
+            call.rest(Deadline.after(self._limits.lease_seconds))
+            call.seconds_left -= time.perf_counter() - begun
+            call.rested = time.monotonic()
+            call.lock.release()
+        if not more:
+            self._calls.remove(call)
+        elif call.is_cancelled:
+            # Cancelled after the page was made: its caller will not ask for the next one.
+            self._calls.cancel(call, call.reason)
+        return PageReply(call.call_id, list(map(msgspec.Raw, rows)), more)
+
+    def _fill(self, call: Execution, page: Page) -> bool:
+        """Have the body add rows; keep an error that comes after some of them for the next page."""
+        if call.broken is not None:
+            raise call.broken
+        # The call may have been cancelled before this thread took its lock.
+        if call.is_cancelled:
+            raise call.reason
+        try:
+            return call.fill(page)
+        except BaseException as error:
+            # What the body wrote must not be committed by a caller that reads no further.
+            if not page.rows or not call.procedure.is_read:
+                raise
+            call.check()
+            # An error that was raised keeps its frames and all their values, so a copy is stored.
+            call.broken = ErrorBody.of(self._known(call, error)).error()
+            return True
+
+    def _size(self, call: Execution, rows: list[bytes]) -> int:
+        """Return the bytes of the page's message, if the page may be sent."""
+        # A cancelled or late page is not read; raising here closes its generator.
+        call.check()
+        size = _FRAME_BYTES + len(call.call_id) + sum(map(len, rows)) + max(0, len(rows) - 1)
+        if size > self._limits.message_bytes:
+            raise MessageTooLarge(
+                f"A page of `{call.procedure.name}` has {size} bytes, "
+                f"{self._limits.message_bytes} are allowed",
+                hint="Return smaller rows.",
+            )
+        return size
+
+    def _failed(self, call: Execution, error: BaseException, seconds: float) -> ErrorReply:
+        self._calls.remove(call)
+        known = self._known(call, error)
+        call.observed.failed(known, seconds)
+        self._calls.clean_up(call)
+        return ErrorReply(call.call_id, ErrorBody.of(known))
+
+    def _known(self, call: Execution, error: BaseException) -> SidecypherError:
+        """Return the error Cypher may see; of an unexpected one it is only the type."""
+        if call.failure is not None:
+            return call.failure
+        if isinstance(error, SidecypherError):
+            return error
+        if isinstance(error, CallInterrupted):
+            return call.reason
+        call.observed.unexpected(error)
+        return procedure_failed(call.name, error, call.call_id)
+
+    def close(self, request: CloseRequest, session: Session) -> Done:
+        """End a call whose caller wants no more rows; return when its body has cleaned up."""
+        with contextlib.suppress(CallError):
+            self._calls.close_stream(self._calls.find(request.id, session.jvm))
+        return Done(request.id)
+
+    def cancel(self, request: CancelRequest, session: Session) -> Done:
+        """End a call for its own caller, which asks for no further page; wait for nothing."""
+        with contextlib.suppress(CallError):
+            call = self._calls.find(request.id, session.jvm)
+            late = request.reason == "deadline"
+            self._calls.cancel(call, deadline_exceeded(call.name) if late else cancelled(call.name))
+        return Done(request.id)
+
+    def failures(self, request: FailuresRequest, session: Session) -> Noted:
+        """Take note of the calls that a plugin has ended by itself.
+
+        Raises:
+            ProtocolError: They came over a connection for calls.
+        """
+        if not session.is_control:
+            raise ProtocolError("The peer sent its failures over a connection for calls")
+        self._telemetry.plugin_failures.tell(session, session.jvm, request.failures)
+        return Noted()
+
+    def disconnected(self, session: Session) -> None:
+        """Cancel the calls of a JVM whose control connection has ended, and forget its failures."""
+        if not session.is_control:
+            return
+        self._telemetry.plugin_failures.forget(session)
+        if self._controls.get(session.jvm) is not session:
+            # The JVM has connected again before this end was noticed.
+            return
+        del self._controls[session.jvm]
+        for call in self._calls:
+            if call.jvm == session.jvm:
+                self._calls.cancel(call, cancelled(call.name))
+
+    def cancel_any(self, call_id: str) -> bool:
+        """Cancel a call of any user for an operator; return at once.
+
+        Its caller knows nothing of it and gets the error when it asks for the next page.
+
+        Returns:
+            Whether such a call is open or stuck.
+        """
+        return self._calls.cancel_by_id(call_id)
+
+    def refuse_new(self) -> None:
+        """Answer every further call with an error: the sidecar is stopping."""
+        self._stopping = SidecarStopping(
+            "The sidecar is stopping", hint="Call again.", retryable=True
+        )
+
+    def cancel_all(self) -> None:
+        """Cancel every open call."""
+        for call in self._calls:
+            self._calls.cancel(call, cancelled(call.name))

@@ -1,0 +1,91 @@
+"""Async functions: on the event loop, while the serving thread waits and runs their callbacks."""
+
+import contextvars
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+from sidecypher.calls.executors._pages import Page, rows_of
+from sidecypher.calls.executors._waiting import WaitingExecution
+from sidecypher.calls.executors.loop import CLEANUP_SECONDS, STOP_SECONDS, EventLoop, Job
+from sidecypher.errors import CallError
+from sidecypher.protocol.deadline import Deadline
+from sidecypher.sdk.registry import Procedure
+from sidecypher.sdk.resources import Resources
+from sidecypher.sdk.signature.model import ReturnKind
+from sidecypher.telemetry.tracing import CallFacts
+
+
+class AsyncExecution(WaitingExecution[Job]):
+    """An async function on the event loop."""
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        facts: CallFacts,
+        procedure: Procedure,
+        arguments: list[Any],
+        resources: Resources,
+    ) -> None:
+        super().__init__(facts, procedure)
+        self._loop = loop
+        self._arguments = self.with_context(arguments, resources)
+        self.home = loop.thread
+        self._variables = contextvars.copy_context()
+        self._rows: AsyncIterator[Any] | None = None
+        self._listed: Iterator[Any] | None = None
+        self._clean_up: Deadline | None = None
+
+    def fill(self, page: Page) -> bool:
+        """Add rows to `page`; return whether there may be more."""
+        if self.procedure.signature.returns is ReturnKind.ITERATOR:
+            return self._stream(page, lambda: self._submit(lambda: self._pull(page)))
+        if self._listed is None:
+            self._work = self._submit(self._begin)
+            self._listed = iter(rows_of(self.procedure, self._wait(self._work)))
+        return page.add_all(self._listed)
+
+    def _begin(self) -> Any:
+        # The context refers to the call: kept here, both would wait for the garbage collector.
+        arguments, self._arguments = self._arguments, []
+        return self.procedure.body(*arguments)
+
+    async def _pull(self, page: Page) -> bool:
+        if self._rows is None:
+            self._rows = self._begin()
+        async for row in self._rows:
+            if page.add(row):
+                return True
+        return False
+
+    def _submit(self, start: Callable[[], Awaitable[Any]]) -> Job:
+        job = self._loop.submit(start, self._variables, self.inbox.put)
+        # A cancel that came before there was a job to cancel must not be lost.
+        if self.is_cancelled:
+            self._loop.cancel(job)
+        return job
+
+    def close(self) -> None:
+        """Close the async generator, if the function is one."""
+        close = getattr(self._rows, "aclose", None)
+        # An async generator cannot be closed while its task is still running.
+        if close is None or self.is_still_running:
+            return
+        done = threading.Event()
+        self._clean_up = Deadline.after(CLEANUP_SECONDS)
+        self._work = self._loop.submit(close, self._variables, lambda _job: done.set())
+        if done.wait(STOP_SECONDS) and self._work.error is not None:
+            raise self._work.error
+
+    def cancel(self, reason: CallError) -> None:
+        """Cancel the task; the function gets `asyncio.CancelledError` where it awaits."""
+        super().cancel(reason)
+        self._clean_up = self._clean_up or Deadline.after(CLEANUP_SECONDS)
+        if self._work is not None:
+            self._loop.cancel(self._work)
+
+    def interrupt(self) -> None:
+        """Cancel the task once more when its clean-up takes too long."""
+        if self._work is not None and self._clean_up is not None and self._clean_up.expired():
+            self._clean_up = Deadline.after(CLEANUP_SECONDS)
+            self._loop.cancel_again(self._work)

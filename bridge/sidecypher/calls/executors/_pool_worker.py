@@ -1,0 +1,119 @@
+"""One worker process, as the sidecar sees it."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from multiprocessing.connection import Connection
+from typing import Final
+
+from sidecypher.calls.executors.pool_messages import MEMORY_EXIT, Setup
+from sidecypher.protocol import envelope
+from sidecypher.protocol.deadline import Deadline
+
+_LOOK_SECONDS: Final = 0.5
+
+
+class Worker:
+    """A process that answers one message at a time, over its own connection.
+
+    Attributes:
+        generation: Which loading of the procedures it has.
+    """
+
+    def __init__(self, setup: Setup, generation: int) -> None:
+        """Start the process; its first message tells that it is ready.
+
+        Raises:
+            OSError: The machine has no room for it.
+        """
+        self.generation = generation
+        ours, theirs = socket.socketpair()
+        with theirs:
+            # Without `-P` a file in the current folder could take the place of a module of Python.
+            command = [
+                "-P",
+                "-m",
+                "sidecypher.calls.executors.pool_main",
+                theirs.fileno(),
+                os.getpid(),
+            ]
+            # Its own group: Ctrl-C does not reach it, and what it has started ends with it.
+            self._process = subprocess.Popen(
+                [sys.executable, *map(str, command)],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                process_group=0,
+            )
+        self._connection = Connection(ours.detach())
+        with contextlib.suppress(OSError):
+            self._connection.send_bytes(envelope.write(setup))
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    def ask(self, message: bytes, deadline: Deadline) -> bytes:
+        """Send a message and return the answer; raise what `answer` raises."""
+        try:
+            self._connection.send_bytes(message)
+        except OSError:
+            raise EOFError from None
+        return self.answer(deadline)
+
+    def answer(self, deadline: Deadline) -> bytes:
+        """Return its next message.
+
+        Raises:
+            TimeoutError: None came by the deadline.
+            EOFError: The process has ended, or was killed.
+        """
+        self._await_answer(deadline)
+        try:
+            return self._connection.recv_bytes()
+        except OSError:
+            raise EOFError from None
+
+    def _await_answer(self, deadline: Deadline) -> None:
+        while not self._connection.poll(min(deadline.remaining(), _LOOK_SECONDS)):
+            if deadline.expired():
+                raise TimeoutError
+            # What a body has started may keep the connection open when the worker is gone.
+            if not self.is_alive and not self._connection.poll():
+                raise EOFError
+
+    def kill(self) -> None:
+        """End the process at once, with all it has started; from any thread."""
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def hang_up(self) -> None:
+        """Let the process end by itself."""
+        self._connection.close()
+
+    def end(self, patience: float = 0.0) -> int:
+        """See the process end, and kill it after `patience` seconds; return its exit code."""
+        self._connection.close()
+        if patience:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(patience)
+        self.kill()
+        return self._process.wait()
+
+
+def how_ended(exit_code: int, memory_mb: int) -> str:
+    """Return in words how a worker ended.
+
+    Example:
+        >>> how_ended(-11, 1024)
+        'was ended by SIGSEGV'
+    """
+    if exit_code == MEMORY_EXIT:
+        return f"needed more than the {memory_mb} MiB it may use"
+    if exit_code < 0:
+        return f"was ended by {signal.Signals(-exit_code).name}"
+    return f"ended with exit code {exit_code}"

@@ -1,0 +1,130 @@
+"""`Execution`: a call with the function that it runs, wherever that function runs."""
+
+import math
+import threading
+import time
+from abc import ABC, abstractmethod
+from typing import Annotated, Any, Final
+
+from sidecypher.calls.executors._pages import Page
+from sidecypher.calls.reservation import Reservation
+from sidecypher.errors import CallError
+from sidecypher.protocol.envelope import CallBack
+from sidecypher.sdk.call import Call, no_transaction_in_function, no_transaction_in_worker
+from sidecypher.sdk.context import Context
+from sidecypher.sdk.registry import Procedure
+from sidecypher.sdk.resources import Resources
+from sidecypher.telemetry.calls import Observation
+from sidecypher.telemetry.tracing import CallFacts
+from sidecypher.values.annotations import Description
+from sidecypher.values.rows import Row
+
+OVERDUE_SECONDS: Final = 1.0
+"""How long after its deadline a call that its caller did not cancel is cancelled here."""
+
+
+class RunningCall(Row):
+    """A call that is being served or has rows left."""
+
+    call_id: str
+    name: str
+    user: str
+    database: str
+    seconds: Annotated[float, Description("since it began")]
+    rows: Annotated[int, Description("sent so far")]
+    done: Annotated[float | None, Description("of its progress, as the body tells")]
+    total: float | None
+    state: Annotated[str, Description("running, waiting, stopping or stuck")]
+
+
+class Execution(Call, ABC):
+    """A call whose function has been started, or is about to be.
+
+    Attributes:
+        procedure: The function and how its rows are encoded.
+        observed: Its log lines, metrics and span.
+        jvm: Who called.
+        refusal: What answers `ctx.run` if the function has no part in the caller's transaction.
+        reservation: Memory of its arguments.
+        begun: When it began, on the monotonic clock.
+        rested: When its latest page was ready.
+        seconds_left: Of its procedure's timeout, if its caller keeps to another one.
+        pages: How many pages were begun.
+        broken: What the function raised after the rows of the page before.
+        lock: Held by the thread that serves or closes it.
+    """
+
+    observed: Observation
+
+    def __init__(self, facts: CallFacts, procedure: Procedure) -> None:
+        super().__init__(facts.call_id, procedure.name, facts.database, facts.user)
+        self.procedure: Final = procedure
+        self.jvm = ""
+        self.refusal = _refusal(procedure)
+        self.reservation = Reservation()
+        self.begun = self.rested = time.monotonic()
+        self.seconds_left = math.inf
+        self.pages = 0
+        self.broken: CallError | None = None
+        self.lock: Final = threading.Lock()
+
+    @abstractmethod
+    def fill(self, page: Page) -> bool:
+        """Add rows to `page`; return whether there may be more."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the generator, if the function is one."""
+
+    @abstractmethod
+    def interrupt(self) -> None:
+        """Raise an exception in a function that did not stop, if that can be done."""
+
+    @property
+    @abstractmethod
+    def is_still_running(self) -> bool:
+        """Whether the function works on the next page, or though it was cancelled."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a thread or task works on it."""
+        return self.lock.locked() or self.is_still_running
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it is served beyond its deadline, and its caller does not cancel it."""
+        return self.deadline.is_past_by(OVERDUE_SECONDS if self.seconds_left == math.inf else 0.0)
+
+    def snapshot(self, *, is_stuck: bool) -> RunningCall:
+        """Return what lists of calls show of it."""
+        return RunningCall(
+            call_id=self.call_id,
+            name=self.name,
+            user=self.user,
+            database=self.database,
+            seconds=time.monotonic() - self.begun,
+            rows=self.observed.rows,
+            done=self.done,
+            total=self.total,
+            state="stuck"
+            if is_stuck
+            else "stopping"
+            if self.is_cancelled
+            else "running"
+            if self.is_served
+            else "waiting",
+        )
+
+    def with_context(self, arguments: list[Any], resources: Resources) -> list[Any]:
+        """Return the arguments of the function, with its context first if it takes one."""
+        if not self.procedure.signature.takes_context:
+            return arguments
+        return [Context(self, resources, is_async=self.procedure.is_async), *arguments]
+
+
+def _refusal(procedure: Procedure) -> CallBack | None:
+    if procedure.kind == "function":
+        return no_transaction_in_function
+    if procedure.executor == "process":
+        return no_transaction_in_worker
+    return None

@@ -1,0 +1,200 @@
+"""The sidecar's one event loop, and the coroutines on it."""
+
+import asyncio
+import contextlib
+import contextvars
+import math
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final
+
+STOP_SECONDS: Final = 0.25
+"""How long a cancelled async body may take to clean up before its caller is answered."""
+
+STEP_SECONDS: Final = 4 * STOP_SECONDS
+"""How long each step of the loop's own end may take."""
+
+CLEANUP_SECONDS: Final = 5.0
+"""How long a `finally` may take before it is ended: interrupted, or cancelled where it awaits.
+
+An async one counts as stuck earlier, from `reaper.STUCK_SECONDS` on: from outside it cannot be told
+from a body that goes on.
+"""
+
+
+class Job:
+    """A coroutine on its way through the event loop.
+
+    Attributes:
+        is_done: Whether it has ended; then `error` or `result` says how.
+        is_cancelled: Whether it was asked to end.
+    """
+
+    __slots__ = ("error", "is_cancelled", "is_done", "notify", "result", "start", "task")
+
+    def __init__(
+        self, start: Callable[[], Awaitable[Any]], notify: Callable[["Job"], None]
+    ) -> None:
+        self.start = start
+        self.notify = notify
+        self.task: asyncio.Task[None] | None = None
+        self.is_done = False
+        self.is_cancelled = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    async def run(self) -> None:
+        """Await the coroutine, and tell its end from within: one turn of the loop less."""
+        try:
+            self.result = await self.start()
+        except asyncio.CancelledError as error:
+            self._end(error)
+            raise
+        # SystemExit too: from a task it would end the loop and every other call with it.
+        except BaseException as error:  # noqa: BLE001
+            self._end(error)
+        else:
+            self._end(None)
+
+    def cancel(self) -> None:
+        """Cancel its task, but only once: the next time would interrupt its clean-up."""
+        if not self.is_cancelled:
+            self.cancel_again()
+
+    def cancel_again(self) -> None:
+        """Cancel its task, also in the middle of its clean-up."""
+        self.is_cancelled = True
+        if self.task is not None:
+            self.task.cancel()
+
+    def ended(self) -> None:
+        """Tell the end of a task that was cancelled before it ran at all."""
+        if not self.is_done:
+            self._end(asyncio.CancelledError())
+
+    def _end(self, error: BaseException | None) -> None:
+        self.error = error
+        self.is_done = True
+        # It refers to the call, which refers to this job.
+        del self.start
+        self.notify(self)
+
+
+class EventLoop:
+    """The one asyncio loop of a sidecar, on its own thread.
+
+    Example:
+        >>> loop = EventLoop()
+        >>> loop.run(lambda: asyncio.sleep(0, "slept"), contextvars.copy_context(), 5.0)
+        'slept'
+        >>> loop.stop()
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        # asyncio itself keeps no task alive that only waits.
+        self._jobs: dict[asyncio.Task[None], Job] = {}
+        self._seen = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name="sidecypher-loop", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        finally:
+            self._loop.close()
+
+    def submit(
+        self,
+        start: Callable[[], Awaitable[Any]],
+        variables: contextvars.Context,
+        notify: Callable[[Job], None],
+    ) -> Job:
+        """Run the coroutine that `start` makes, from any other thread.
+
+        Args:
+            start: Makes the coroutine, on the loop.
+            variables: The context variables it sees.
+            notify: Called on the loop with the job when it is done; it must not block.
+        """
+        job = Job(start, notify)
+        self._loop.call_soon_threadsafe(self._begin, job, variables)
+        return job
+
+    def _begin(self, job: Job, variables: contextvars.Context) -> None:
+        job.task = self._loop.create_task(job.run(), context=variables)
+        self._jobs[job.task] = job
+        job.task.add_done_callback(self._end)
+
+    def _end(self, task: "asyncio.Task[None]") -> None:
+        self._jobs.pop(task).ended()
+
+    def run(
+        self, start: Callable[[], Awaitable[Any]], variables: contextvars.Context, timeout: float
+    ) -> Any:
+        """Run a coroutine and wait for its result.
+
+        Raises:
+            TimeoutError: It took longer than `timeout` seconds; it is cancelled.
+        """
+        done = threading.Event()
+        job = self.submit(start, variables, lambda _job: done.set())
+        if not done.wait(timeout):
+            self.cancel(job)
+            raise TimeoutError
+        if job.error is not None:
+            raise job.error
+        return job.result
+
+    def cancel(self, job: Job) -> None:
+        """Cancel a job; nothing happens if it is done, or was cancelled before."""
+        self._loop.call_soon_threadsafe(job.cancel)
+
+    def cancel_again(self, job: Job) -> None:
+        """Cancel a job that was cancelled before and has not ended."""
+        # When the loop is closed, nothing runs that could be cancelled.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(job.cancel_again)
+
+    @property
+    def thread(self) -> int | None:
+        """Identity of the loop's thread."""
+        return self._thread.ident
+
+    def ping(self) -> None:
+        """Ask the loop for a sign of life, without waiting for it."""
+        self._loop.call_soon_threadsafe(self._pong)
+
+    def _pong(self) -> None:
+        self._seen = time.monotonic()
+
+    def silence(self) -> float:
+        """Return the seconds since the loop's last sign of life; somebody must `ping` it."""
+        return time.monotonic() - self._seen if self._thread.is_alive() else math.inf
+
+    def stop(self, last: Iterable[Callable[[], Awaitable[Any]]] = ()) -> None:
+        """Cancel all jobs, await `last` one by one, cancel what is left, and end the thread.
+
+        What is left are tasks that were not submitted: those of shared objects, whose `stop` is in
+        `last` and may still need them.
+        """
+        self._loop.call_soon_threadsafe(self._cancel_jobs)
+        for start in (*last, self._cancel_rest):
+            with contextlib.suppress(TimeoutError):
+                self.run(start, contextvars.copy_context(), STEP_SECONDS)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(STEP_SECONDS)
+
+    def _cancel_jobs(self) -> None:
+        for task in self._jobs:
+            task.cancel()
+
+    async def _cancel_rest(self) -> None:
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        if rest:
+            await asyncio.wait(rest)

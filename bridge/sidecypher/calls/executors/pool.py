@@ -1,0 +1,346 @@
+"""The worker processes of a sidecar.
+
+Each has its own connection, and nothing that it shares with others. The decision is explained
+in `docs/decisions/0002-isolation.md`.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from sidecypher.calls.executors._pool_worker import Worker, how_ended
+from sidecypher.calls.executors.pool_messages import KILL_SECONDS, Outcome, Setup, Task
+from sidecypher.errors import ProtocolError, SidecarStopping, WorkerLost
+from sidecypher.protocol import envelope
+from sidecypher.protocol.deadline import Deadline
+from sidecypher.sdk.call import cancelled
+from sidecypher.telemetry.calls import LogFormat, logger
+
+START_SECONDS: Final = 60.0
+"""How long a worker may take to load the procedures."""
+
+CRASHES: Final = 5
+CRASH_SECONDS: Final = 60.0
+"""So many workers that die by themselves within so many seconds are a crash loop."""
+
+AddRows = Callable[[list[msgspec.Raw]], None]
+"""Takes rows of a task, encoded."""
+
+_FAILED_STARTS: Final = 2
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 5.0
+
+
+class Lease:
+    """The lease of a worker by one call, from when the call waits for one.
+
+    Attributes:
+        queued: Seconds it has waited for one.
+        is_cancelled: Whether the call was cancelled.
+    """
+
+    def __init__(self) -> None:
+        self.queued = 0.0
+        self.is_cancelled = False
+        self._lock = threading.Lock()
+        self._worker: Worker | None = None
+
+    def hold(self, worker: Worker) -> bool:
+        """Take a worker; return whether one is still wanted."""
+        with self._lock:
+            self._worker = worker
+            return not self.is_cancelled
+
+    def give_back(self) -> bool:
+        """Give the worker back; return whether it may serve others, because it was not killed."""
+        with self._lock:
+            self._worker = None
+            return not self.is_cancelled
+
+    def cancel(self) -> None:
+        """End the worker, if one is held; from any thread."""
+        with self._lock:
+            self.is_cancelled = True
+            if self._worker is not None:
+                self._worker.kill()
+
+
+class ProcessWorkers:
+    """A fixed number of worker processes, started when the first is needed.
+
+    Attributes:
+        restarts: How many took the place of one that was lost or killed.
+    """
+
+    def __init__(
+        self,
+        folders: Iterable[Path],
+        processes: int = 2,
+        memory_mb: int = 1024,
+        *,
+        message_bytes: int = 16 * 1024 * 1024,
+        log_level: str = "WARNING",
+        log_format: LogFormat = "json",
+        traces: bool = False,
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            folders: Folders of procedures, as the sidecar loads them.
+            processes: How many there are; 0 refuses all calls.
+            memory_mb: Memory a body may use, in MiB.
+            message_bytes: The most that the rows of a call may have.
+            log_level: What a worker logs.
+            log_format: And how.
+            traces: Whether it sends the spans that bodies make.
+        """
+        paths = [str(folder) for folder in folders]
+        self._setup = Setup(paths, memory_mb, message_bytes, log_level, log_format, traces)
+        self._processes = processes
+        self._changed = threading.Condition()
+        self._missing = processes
+        self._starting: list[Worker] = []
+        self._idle: list[Worker] = []
+        self._generation = 0
+        self._is_stopping = self._is_stopped = False
+        self._keeper: threading.Thread | None = None
+        self._crashes: deque[float] = deque(maxlen=CRASHES)
+        self._failed_starts = 0
+        self.restarts = 0
+
+    def start(self) -> None:
+        """Begin to start the processes, if that has not begun."""
+        with self._changed:
+            if self._keeper is None and self._processes and not self._is_stopping:
+                # One thread starts all: Linux ends a process with the thread that has started it.
+                self._keeper = threading.Thread(
+                    target=self._keep, name="sidecypher-workers", daemon=True
+                )
+                self._keeper.start()
+
+    def crash_looping(self) -> bool:
+        """Tell whether workers do not get ready, or die one after the other."""
+        with self._changed:
+            latest = time.monotonic() - CRASH_SECONDS
+            many = len(self._crashes) == CRASHES and self._crashes[0] > latest
+            return many or self._failed_starts >= _FAILED_STARTS
+
+    def run(self, name: str, task: Task, lease: Lease, deadline: Deadline, add: AddRows) -> Outcome:
+        """Have a worker run a task; return its last outcome.
+
+        Args:
+            name: The procedure, for errors.
+            task: What to run.
+            lease: By which the call can be cancelled.
+            deadline: When the worker is killed.
+            add: Given the rows as they come.
+
+        Raises:
+            WorkerLost: It died, or no worker process runs.
+            CallCancelled: By the lease.
+            TimeoutError: The deadline has passed.
+        """
+        self.start()
+        worker = self._take(name, lease, deadline)
+        outcome: Outcome | None = None
+        how = ""
+        try:
+            if lease.hold(worker):
+                outcome = _ask(worker, task, deadline, add)
+        except EOFError:
+            pass
+        except ProtocolError:
+            how = "sent something that is not an answer"
+        except BaseException:
+            lease.give_back()
+            self._replace(worker)
+            raise
+        if not lease.give_back():
+            self._replace(worker)
+            raise cancelled(name)
+        if outcome is None:
+            raise self._lost(worker, name, how)
+        self._put_back(worker)
+        return outcome
+
+    def cancel(self, lease: Lease) -> None:
+        """Cancel a call: its worker is killed; from any thread."""
+        lease.cancel()
+        with self._changed:
+            self._changed.notify_all()
+
+    def reload(self) -> None:
+        """Run all further calls in processes that load the procedures again."""
+        with self._changed:
+            self._generation += 1
+            self._failed_starts = 0
+            self._crashes.clear()
+            old, self._idle = self._idle, []
+            self._missing += len(old)
+            self._changed.notify_all()
+        _end_all(old)
+
+    def stop(self) -> None:
+        """End all processes; calls that still run in one are lost."""
+        with self._changed:
+            self._is_stopping = True
+            old, self._idle = self._idle, []
+            for worker in self._starting:
+                worker.kill()
+            self._changed.notify_all()
+        _end_all(old)
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify_all()
+        if self._keeper is not None:
+            self._keeper.join(KILL_SECONDS)
+
+    def _take(self, name: str, lease: Lease, deadline: Deadline) -> Worker:
+        begun = time.monotonic()
+        with self._changed:
+            while True:
+                if lease.is_cancelled:
+                    raise cancelled(name)
+                while self._idle:
+                    worker = self._idle.pop()
+                    if worker.is_alive:
+                        lease.queued = time.monotonic() - begun
+                        return worker
+                    self._forget(worker, crashed=True)
+                self._refuse(name)
+                if not self._changed.wait(deadline.remaining()) and deadline.expired():
+                    raise TimeoutError
+
+    def _refuse(self, name: str) -> None:
+        if not self._processes:
+            raise WorkerLost(
+                f"`{name}` runs in a worker process, and no worker process runs",
+                hint="Set `worker_processes` above 0.",
+            )
+        if self._is_stopping:
+            raise SidecarStopping("The sidecar is stopping", hint="Call again.", retryable=True)
+        if self._failed_starts >= _FAILED_STARTS:
+            raise WorkerLost(
+                f"No worker process could be started for `{name}`",
+                hint="The sidecar's log names the reason.",
+            )
+
+    def _put_back(self, worker: Worker) -> None:
+        with self._changed:
+            is_welcome = worker.generation == self._generation and not self._is_stopping
+            if is_welcome:
+                self._idle.append(worker)
+            else:
+                self._missing += 1
+            self._changed.notify_all()
+        if not is_welcome:
+            _end_later(worker)
+
+    def _lost(self, worker: Worker, name: str, how: str) -> WorkerLost:
+        code = self._replace(worker, crashed=True)
+        how = how or how_ended(code, self._setup.memory_mb)
+        logger().error("worker lost", procedure=name, how=how)
+        return WorkerLost(f"The worker process that ran `{name}` {how}")
+
+    def _replace(self, worker: Worker, *, crashed: bool = False) -> int:
+        code = worker.end()
+        with self._changed:
+            self._forget(worker, crashed=crashed)
+        return code
+
+    def _forget(self, worker: Worker, *, crashed: bool) -> None:
+        """Count a worker that is gone; the caller holds the lock."""
+        worker.end()
+        self.restarts += 1
+        self._missing += 1
+        if crashed:
+            self._crashes.append(time.monotonic())
+        self._changed.notify_all()
+
+    def _keep(self) -> None:
+        """Start what is missing, as long as the sidecar runs."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_stopped or self._may_start())
+                if self._is_stopped:
+                    return
+                wanted, self._missing = self._missing, 0
+            self._start_some(wanted)
+
+    def _may_start(self) -> bool:
+        return self._missing > 0 and not self._is_stopping
+
+    def _start_some(self, wanted: int) -> None:
+        for _ in range(wanted):
+            try:
+                worker = Worker(self._setup, self._generation)
+            except OSError as error:
+                self._not_started(type(error).__name__)
+                continue
+            with self._changed:
+                self._starting.append(worker)
+                if self._is_stopping:
+                    worker.kill()
+        for worker in list(self._starting):
+            try:
+                worker.answer(Deadline.after(START_SECONDS))
+            except (EOFError, TimeoutError):
+                self._starting.remove(worker)
+                self._not_started(how_ended(worker.end(), self._setup.memory_mb))
+            else:
+                self._starting.remove(worker)
+                self._failed_starts = 0
+                self._put_back(worker)
+
+    def _not_started(self, how: str) -> None:
+        with self._changed:
+            self._missing += 1
+            if self._is_stopping:
+                return
+            self._failed_starts += 1
+            pause = min(_FIRST_PAUSE * 2**self._failed_starts, _LONGEST_PAUSE)
+            self._changed.notify_all()
+            logger().error("worker not started", how=how)
+            self._changed.wait_for(lambda: self._is_stopping, pause)
+
+
+def _ask(worker: Worker, task: Task, deadline: Deadline, add: AddRows) -> Outcome:
+    """Return what came of a task in the end.
+
+    Raises:
+        ProtocolError: The worker sent something else: what runs in it has written to its channel.
+    """
+    message = worker.ask(envelope.write(task), deadline)
+    while True:
+        outcome = envelope.read(message, Outcome)
+        if outcome.call_id != task.call_id:
+            raise ProtocolError("The worker answered another task")
+        if outcome.rows:
+            add(outcome.rows)
+        if not outcome.more:
+            return outcome
+        message = worker.answer(deadline)
+
+
+def _end_later(worker: Worker) -> None:
+    """Let a worker end by itself; the caller whose call it has just run does not wait for it."""
+    thread = threading.Thread(
+        target=worker.end, args=(KILL_SECONDS,), name="sidecypher-worker-end", daemon=True
+    )
+    try:
+        thread.start()
+    except RuntimeError:
+        worker.end()
+
+
+def _end_all(workers: list[Worker]) -> None:
+    for worker in workers:
+        worker.hang_up()
+    patience = Deadline.after(KILL_SECONDS)
+    for worker in workers:
+        worker.end(max(patience.remaining(), 0.001))

@@ -1,0 +1,235 @@
+"""A worker process: loads the procedures, then runs one body at a time for the sidecar.
+
+Started as `python -m sidecypher.calls.executors.pool_main`. It ends when the sidecar does.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import faulthandler
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Final
+
+import msgspec
+
+from sidecypher.calls.executors._pages import Page
+from sidecypher.calls.executors._thread import ThreadExecution
+from sidecypher.calls.executors.pool_messages import (
+    MEMORY_EXIT,
+    STOP_SECONDS,
+    Outcome,
+    Ready,
+    Setup,
+    Task,
+)
+from sidecypher.errors import CatalogueMismatch, MessageTooLarge, SidecypherError
+from sidecypher.loading.loader import load
+from sidecypher.protocol import envelope
+from sidecypher.protocol.deadline import Deadline
+from sidecypher.protocol.envelope import ErrorBody
+from sidecypher.sdk.call import no_transaction_in_worker, procedure_failed
+from sidecypher.sdk.registry import Procedure, Registry
+from sidecypher.sdk.resources import Resources
+from sidecypher.sdk.signature.model import ReturnKind
+from sidecypher.telemetry import tracing
+from sidecypher.telemetry.calls import configure_logging, log_unexpected
+from sidecypher.telemetry.export import export_spans
+
+_DIE_WITH_PARENT: Final = 1
+_MIB: Final = 1024 * 1024
+_PAGE_BYTES: Final = _MIB
+
+
+class Outlet:
+    """The way of outcomes to the sidecar: rows at the latest when they are due.
+
+    A body that forks comes back twice; only the worker itself may answer.
+    """
+
+    def __init__(self, connection: Connection, end: Callable[[int], None]) -> None:
+        self._connection = connection
+        self._end = end
+        self._own = os.getpid()
+        self._lock = threading.Lock()
+        self._begun: SimpleQueue[tuple[str, Page]] = SimpleQueue()
+        threading.Thread(target=self._send_due, name="sidecypher-pages", daemon=True).start()
+
+    def answer(self, outcome: Outcome) -> None:
+        """Send what came of a task."""
+        if os.getpid() != self._own:
+            self._end(0)
+        with self._lock:
+            self._connection.send_bytes(envelope.write(outcome))
+
+    def watch(self, call_id: str, page: Page) -> None:
+        """Send the rows of a page when they are due, even if its body works on the next one."""
+        page.begun = lambda page: self._begun.put((call_id, page))
+
+    def send_rows(self, call_id: str, page: Page, *, more: bool) -> None:
+        """Send the rows of a page that have not been sent."""
+        if os.getpid() != self._own:
+            self._end(0)
+        with self._lock:
+            rows = page.take()
+            if rows or not more:
+                outcome = Outcome(call_id, list(map(msgspec.Raw, rows)), more=more)
+                self._connection.send_bytes(envelope.write(outcome))
+
+    def _send_due(self) -> None:
+        while True:
+            call_id, page = self._begun.get()
+            if page.rows:
+                time.sleep(page.patience())
+            try:
+                self.send_rows(call_id, page, more=True)
+            except MemoryError:
+                self._end(MEMORY_EXIT)
+            except OSError:
+                # The sidecar has hung up; the body's own thread sees that too.
+                return
+
+
+class TaskRunner:
+    """Runs tasks, one after the other."""
+
+    def __init__(self, registry: Registry, message_bytes: int, outlet: Outlet) -> None:
+        self.resources: Final = Resources()
+        self._registry = registry
+        self._message_bytes = message_bytes
+        self._outlet = outlet
+
+    def run(self, message: bytes) -> None:
+        """Run a task and send its outcome.
+
+        Raises:
+            MemoryError: The body needs more memory than this process may use.
+        """
+        task = envelope.read(message, Task)
+        name = task.name
+        try:
+            procedure, arguments = self._resolve(task)
+            name = procedure.name
+            self._send_rows(task, procedure, arguments)
+        except MemoryError:
+            raise
+        except SidecypherError as error:
+            known = error
+        # SystemExit too: the process is still good.
+        except BaseException as error:  # noqa: BLE001
+            log_unexpected(error, procedure=name, call=task.call_id)
+            known = procedure_failed(name, error, task.call_id)
+        else:
+            return
+        self._outlet.answer(Outcome(task.call_id, error=ErrorBody.of(known)))
+
+    def _resolve(self, task: Task) -> tuple[Procedure, list[Any]]:
+        found = self._registry.get(task.name, task.kind)
+        if found.entry.signature != task.signature:
+            raise CatalogueMismatch(f"The sidecar and its worker disagree about `{task.name}`")
+        return found.resolve(task.args, self._registry)
+
+    def _send_rows(self, task: Task, procedure: Procedure, arguments: list[Any]) -> None:
+        with tracing.continued(task.traceparent):
+            call = ThreadExecution(task, procedure, arguments, self.resources)
+        call.serve(no_transaction_in_worker, Deadline.after(task.seconds))
+        bytes_left, more = self._message_bytes, True
+        try:
+            while more:
+                if bytes_left <= 0:
+                    raise MessageTooLarge(
+                        f"The rows of `{procedure.name}` have more than {self._message_bytes} "
+                        "bytes, which a worker may send",
+                        hint="Return less per call, or run the procedure on a thread.",
+                    )
+                limit = min(bytes_left, _PAGE_BYTES)
+                page = Page(procedure, sys.maxsize, limit)
+                if procedure.signature.returns is ReturnKind.ITERATOR:
+                    self._outlet.watch(task.call_id, page)
+                try:
+                    more = call.fill(page)
+                finally:
+                    self._outlet.send_rows(task.call_id, page, more=more)
+                bytes_left -= limit - page.bytes_left
+        finally:
+            call.rest()
+            call.end()
+            call.close()
+
+
+def die_with(parent: int) -> None:
+    """Be killed when the sidecar is, also in the middle of C code; where Linux can do that."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def bound(memory_mb: int) -> None:
+    """Allow so much memory on top of what is in use, and no dump of it; be the first to go."""
+    used = _address_space()
+    limit = used + memory_mb * _MIB
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # When the machine runs out of memory the kernel shall end this process, not the database.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
+def _address_space() -> int:
+    try:
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+    except OSError:
+        return 0
+    return int(pages) * resource.getpagesize()
+
+
+def serve(connection: Connection, end: Callable[[int], None] = os._exit) -> None:
+    """Answer tasks until the sidecar hangs up.
+
+    Args:
+        connection: The way to the sidecar.
+        end: Ends the process at once.
+    """
+    setup = envelope.read(connection.recv_bytes(), Setup)
+    configure_logging(setup.log_level, setup.log_format)
+    spans = export_spans() if setup.traces else None
+    registry = load([Path(folder) for folder in setup.folders]).registry
+    runner = TaskRunner(registry, setup.message_bytes, Outlet(connection, end))
+    bound(setup.memory_mb)
+    connection.send_bytes(envelope.write(Ready(len(registry))))
+    try:
+        while True:
+            runner.run(connection.recv_bytes())
+    except MemoryError:
+        # What is left of this process cannot be trusted, and its memory is to be given back.
+        end(MEMORY_EXIT)
+    except (EOFError, OSError):
+        # One limit for resources and spans together: the sidecar kills this process after 1.5 s.
+        patience = Deadline.after(STOP_SECONDS)
+        asyncio.run(runner.resources.stop())
+        if spans is not None:
+            spans.stop(patience.remaining())
+
+
+def main() -> None:
+    """Serve the sidecar that has started this process."""
+    channel, parent = map(int, sys.argv[1:3])
+    die_with(parent)
+    # Ctrl-C is for the sidecar, which then hangs up.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    faulthandler.enable()
+    with Connection(channel) as connection:
+        serve(connection)
+
+
+if __name__ == "__main__":
+    main()

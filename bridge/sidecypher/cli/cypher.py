@@ -1,0 +1,120 @@
+"""`sidecypher cypher`, and Cypher for the commands of packages."""
+
+import asyncio
+import csv
+import json
+import sys
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from sidecypher.cli.call import value_of
+from sidecypher.cli.errors import NotUnderstood
+from sidecypher.cli.lifecycle import bolt_address
+from sidecypher.cli.options import Config, Home
+from sidecypher.cli.output import notes, show_json, show_table
+from sidecypher.host.address import Address
+from sidecypher.host.settings import load_settings
+from sidecypher.host.terminal import visible
+from sidecypher.sdk.bolt import BoltClient
+from sidecypher.values.coders import encoder
+from sidecypher.values.cypher import CypherType
+
+_encode: Final = encoder(CypherType("ANY", nullable=True))
+
+
+class Format(StrEnum):
+    """How rows are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+def cypher(
+    query: Annotated[str, typer.Argument(help="Run this statement; `-` reads it from stdin.")] = "",
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", help="Read the statement from this file.")
+    ] = None,
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option("--param", "-P", help="Set a parameter as `name=value`; repeatable."),
+    ] = None,
+    output: Annotated[
+        Format, typer.Option("--format", help="Print rows in this format.")
+    ] = Format.TABLE,
+    home: Home = None,
+    config: Config = None,
+) -> None:
+    """Run a Cypher statement and print its rows.
+
+    The value of a parameter is JSON if it parses as JSON, else a string. The statement has a
+    transaction of its own and 60 seconds. It runs in the embedded Neo4j, or in the one that
+    `SIDECYPHER_NEO4J_URI` names. In JSON and CSV, values that JSON does not have are written as
+    [over HTTP](http.md#the-answer).
+
+    ```sh
+    sidecypher cypher 'MATCH (n:Issue) WHERE n.number = $n RETURN n.title' -P n=1
+    sidecypher cypher -f report.cypher --format csv
+    ```
+    """
+    statement = _statement(query, file)
+    values = dict(_parameter(each) for each in parameters or ())
+    rows = rows_of(statement, values, home=home, config=config)
+    if output is Format.JSON:
+        show_json([_encode(row) for row in rows])
+    elif not rows:
+        notes.print("No rows.")
+    elif output is Format.CSV:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(rows[0])
+        shown = visible if sys.stdout.isatty() else str
+        writer.writerows([shown(_text(value)) for value in row.values()] for row in rows)
+    else:
+        show_table("", [*rows[0]], ([_text(value) for value in row.values()] for row in rows))
+
+
+def rows_of(
+    query: str, parameters: Mapping[str, Any], *, home: Path | None, config: Path | None
+) -> list[dict[str, Any]]:
+    """Run a statement in the Neo4j that commands talk to; see `run_cypher` of `packages`."""
+    address = bolt_address(load_settings({"home": home}, config=config))
+    return asyncio.run(_run(address, query, parameters))
+
+
+async def _run(address: Address, query: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    client = BoltClient(lambda: address)
+    try:
+        return await client.run(query, **parameters)
+    finally:
+        await client.stop()
+
+
+def _statement(query: str, file: Path | None) -> str:
+    if bool(query) == (file is not None):
+        raise NotUnderstood("Give either a statement or `--file`", hint="`-` reads from stdin.")
+    if file is not None:
+        try:
+            return file.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise NotUnderstood(f"`{file.name}` is not a text in UTF-8") from None
+    return sys.stdin.read() if query == "-" else query
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise NotUnderstood(f"`{text}` is not a parameter", hint="Write `-P name=value`.")
+    return name, value_of(value)
+
+
+def _text(value: Any) -> str:
+    """Return a value for a cell: a text as it is, a date or time without its tag, else JSON."""
+    plain = _encode(value)
+    if isinstance(plain, dict) and len(plain) == 1:
+        [(name, tagged)] = plain.items()
+        plain = tagged if name.startswith("$") and isinstance(tagged, str) else plain
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)

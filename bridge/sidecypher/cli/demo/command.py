@@ -1,0 +1,88 @@
+"""`sidecypher demo`: the main job, end to end, on the embedded Neo4j."""
+
+import os
+import sys
+from importlib.resources import files
+from typing import Annotated
+
+import typer
+
+from sidecypher.cli.demo.source import choose_source
+from sidecypher.cli.lifecycle import bolt_address, bring_up, read_status
+from sidecypher.cli.options import Config, Home, Lane
+from sidecypher.cli.output import notes, show_table, show_text
+from sidecypher.host.address import USER
+from sidecypher.host.settings import load_settings
+from sidecypher.runtime.errors import AlreadyRunning
+from sidecypher.runtime.process.state import read_state
+from sidecypher.runtime.process.stop import stop
+from sidecypher_schema import migrate, split
+
+
+def demo(
+    home: Home = None,
+    config: Config = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave everything running.")] = False,
+    lane: Lane = None,
+) -> None:
+    """Run queries on a sample graph and GitHub data.
+
+    It starts Neo4j and the sidecar, merges a repository, an issue and a pull request into a graph,
+    and runs three queries with data from GitHub. Everything in the home is stopped at the end,
+    unless `--keep` leaves it up; then the graph also gets what `sidecypher migrate` makes.
+    `make demo` runs it in a home of its own, `.demo` in the clone, unless `SIDECYPHER_HOME` is set;
+    `make demo KEEP=1` adds `--keep`.
+
+    It uses the live GitHub API when that answers within 3 seconds and has calls left. Otherwise a
+    process beside the sidecar serves samples that sidecypher brings: invented ones, in the shape of
+    GitHub's answers. One line says which of the two it does.
+
+    ```sh
+    sidecypher demo --home /tmp/demo --keep
+    ```
+    """
+    settings = load_settings({"home": home, "lane": lane}, config=config)
+    running = read_state(settings.home)
+    if running is not None and running.alive:
+        raise _taken()
+    source = choose_source()
+    notes.print(source.told)
+    started = False
+    try:
+        # Its own start tells as much of the plugin as that of a throw-away server before it.
+        environ = {**os.environ, **source.environ}
+        options = source.options if keep else (*source.options, "--short-lived")
+        started = bring_up(settings, check=False, environ=environ, options=options)
+        if not started:
+            raise _taken()
+        with bolt_address(settings).driver() as driver, driver.session() as session:
+            if keep:
+                # A graph that is gone in seconds needs no constraints, and they take some.
+                migrate(driver)
+            for statement in _statements("graph.cypher"):
+                session.run(statement, source.parameters).consume()
+            for query in _statements("queries.cypher"):
+                found = session.run(query, source.parameters)
+                show_table(query, found.keys(), [record.values() for record in found])
+        show_text(f"Neo4j Browser: {read_status(settings)['browser']}")
+    finally:
+        if started and not keep:
+            stop(settings.home)
+    if keep:
+        password_file = settings.home / "neo4j-password"
+        show_text(f"Log in as {USER}; the password is in {password_file}")
+        show_text(f"Stop it with: {sys.argv[0]} down --home {settings.home}")
+    else:
+        show_text("Everything is stopped again; `--keep` leaves it up (`make demo KEEP=1`).")
+
+
+def _taken() -> AlreadyRunning:
+    return AlreadyRunning(
+        "The demo wants a home where nothing runs",
+        hint="Name another one with `--home`, or run `sidecypher down` on this one.",
+    )
+
+
+def _statements(name: str) -> list[str]:
+    script = split((files(__package__) / name).read_text(encoding="utf-8"), name)
+    return [statement.text for statement in script.statements]

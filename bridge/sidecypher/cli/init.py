@@ -1,0 +1,121 @@
+"""`sidecypher init`."""
+
+import errno
+import keyword
+import re
+import sys
+import tempfile
+from importlib.metadata import entry_points
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Final
+
+import jinja2
+import typer
+
+from sidecypher.cli.errors import ProjectRefused
+from sidecypher.cli.output import show_next, show_text
+from sidecypher.errors import SignatureError
+from sidecypher.sdk.signature.names import check_procedure_name
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9]*\Z")
+_LONGEST: Final = 40
+_IN_THE_WAY: Final = frozenset({errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR})
+FILES: Final = {
+    ".gitignore": "gitignore.j2",
+    "README.md": "README.md.j2",
+    "compose.yml": "compose.yml.j2",
+    "pyproject.toml": "pyproject.toml.j2",
+    "sidecypher.toml": "sidecypher.toml.j2",
+    "tests/test_greeting.py": "test_greeting.py.j2",
+    "{name}/__init__.py": "package.py.j2",
+    "{name}/greeting.py": "greeting.py.j2",
+}
+"""The files of a project, with what each is made from."""
+
+
+def init(
+    name: Annotated[str, typer.Argument(help="Name the project, its folder and its namespace.")],
+) -> None:
+    """Write a project with one procedure and its test.
+
+    It is made in a new folder of that name: a package with a typed procedure, a test that needs no
+    server, the [settings](settings.md), a `pyproject.toml`, and a `compose.yml` for
+    containers. A folder that has files is left as it is.
+
+    ```sh
+    sidecypher init people
+    ```
+    """
+    _check_name(name)
+    target = Path(name)
+    _write(target, name)
+    for path in sorted(FILES):
+        show_text(f"{name}/{path.format(name=name)}")
+    show_next(f"cd {name} && sidecypher dev", "starts Neo4j, and loads what you save")
+
+
+def _check_name(name: str) -> None:
+    try:
+        fits = bool(_NAME.match(name)) and check_procedure_name(f"{name}.greet") != ""
+    except SignatureError:
+        fits = False
+    taken = {"tests", *(point.name for point in entry_points(group="sidecypher.procedures"))}
+    if not fits or keyword.iskeyword(name) or name in taken or len(name) > _LONGEST:
+        raise ProjectRefused(
+            f"`{name}` is not a valid project name",
+            hint="Use lowercase letters and digits only, and no reserved word or namespace that is "
+            "in use: `sidecypher init people`.",
+        )
+    if _is_module(name):
+        raise ProjectRefused(
+            f"`{name}` is the name of a module of Python that is here already",
+            hint="Use a name that nothing else has: `sidecypher init people`.",
+        )
+
+
+def _is_module(name: str) -> bool:
+    """Tell whether an import of the name finds anything but what lies in the current folder."""
+    if name in sys.stdlib_module_names:
+        return True
+    found = find_spec(name)
+    places = (found.submodule_search_locations or [str(found.origin)]) if found else []
+    return any(Path(place).absolute().parent != Path.cwd() for place in places)
+
+
+def _write(target: Path, name: str) -> None:
+    """Write all files, or none: they are made beside the folder and moved in one step.
+
+    Raises:
+        ProjectRefused: The folder has files already.
+    """
+    refused = ProjectRefused(
+        f"`{name}` is there already, and not empty",
+        hint="Choose another name, or take the files away.",
+    )
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise refused
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=target.absolute().parent) as folder:
+        # A folder of its own, as that of a draft is for nobody else.
+        draft = Path(folder, name)
+        draft.mkdir()
+        for path, template in FILES.items():
+            file = draft / path.format(name=name)
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(_rendered(template, name), encoding="utf-8")
+        try:
+            draft.replace(target)
+        except OSError as error:
+            # Somebody has put it there since.
+            raise (refused if error.errno in _IN_THE_WAY else error) from error
+
+
+def _rendered(template: str, name: str) -> str:
+    text = (files(__package__) / "project_template" / template).read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        autoescape=False,  # noqa: S701 - none of it is HTML, and the name is letters and digits
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.from_string(text).render(name=name)

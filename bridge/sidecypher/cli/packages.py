@@ -1,0 +1,81 @@
+"""What a package's own command of `sidecypher` can use, besides Typer.
+
+Importing this module is quick, because `sidecypher --help` imports the commands of packages.
+
+Example:
+    >>> def queue(home: Home = None, config: Config = None) -> None:
+    ...     rows = run_cypher("CALL acme.queue()", home=home, config=config)
+    ...     show_table("Queue", ["waiting"], [row.values() for row in rows])
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, LiteralString
+
+from sidecypher.cli.options import AsJson, Config, Home
+
+__all__ = ["AsJson", "Config", "Home", "run_cypher", "show_json", "show_table"]
+
+
+def run_cypher(
+    cypher: LiteralString,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    home: Path | None = None,
+    config: Path | None = None,
+) -> list[dict[str, Any]]:
+    """Run a statement in the Neo4j that commands talk to, for at most a minute.
+
+    Args:
+        cypher: The statement; never build it from values.
+        parameters: Its parameters by name.
+        home: The value of `--home`.
+        config: The value of `--config`.
+
+    Returns:
+        Each row as a dict by column name, with values as `ctx.run` returns them.
+
+    Raises:
+        SettingsError: A setting cannot be used.
+        SidecypherError: SC-310 if the embedded Neo4j does not run and no other one is named.
+        Neo4jUnavailable: Neo4j does not answer.
+        CypherError: The statement failed.
+
+    Example:
+        >>> run_cypher("RETURN $x AS x", {"x": 1})  # doctest: +SKIP
+        [{'x': 1}]
+    """
+    from sidecypher.cli.cypher import rows_of  # noqa: PLC0415
+
+    return rows_of(cypher, parameters or {}, home=home, config=config)
+
+
+def show_json(value: object) -> None:
+    """Print one JSON document; what JSON does not have is printed as a string.
+
+    Example:
+        >>> show_json({"waiting": 3})
+        {
+          "waiting": 3
+        }
+    """
+    from sidecypher.cli import output  # noqa: PLC0415
+
+    output.show_json(value)
+
+
+def show_table(title: str, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Print rows as a table; no text in them can control the terminal.
+
+    Example:
+        >>> show_table("Queue", ["waiting"], [[3]])  # doctest: +SKIP
+        Queue
+        ┏━━━━━━━━━┓
+        ┃ waiting ┃
+        ┡━━━━━━━━━┩
+        │ 3       │
+        └─────────┘
+    """
+    from sidecypher.cli import output  # noqa: PLC0415
+
+    output.show_table(title, columns, rows)

@@ -1,0 +1,1 @@
+"""The machine a sidecar runs on: its settings, files, locks, signals and threads."""

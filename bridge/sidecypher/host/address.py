@@ -1,0 +1,132 @@
+"""Where Neo4j is: the server that is set, or the embedded one of a home."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from sidecypher.host.settings import Settings, read_password
+
+if TYPE_CHECKING:
+    import ssl
+
+    import neo4j
+
+LOOPBACK: Final = "127.0.0.1"
+
+USER: Final = "neo4j"
+"""User of the embedded Neo4j."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A Neo4j, and how to log on to it.
+
+    Attributes:
+        uri: For drivers.
+        auth: User and password, None if the server wants none.
+        certificate: The one that the server must show before it gets the password; None leaves
+            that to the scheme of the URI.
+    """
+
+    uri: str
+    auth: tuple[str, str] | None = field(default=None, repr=False)
+    certificate: Path | None = None
+
+    def driver(self, **options: Any) -> "neo4j.Driver":
+        """Return a driver; it connects when it is used.
+
+        Args:
+            options: More of what `neo4j.GraphDatabase.driver` takes.
+
+        Raises:
+            OSError: The certificate cannot be read.
+
+        Example:
+            >>> with Address("bolt://127.0.0.1:7687").driver() as driver:
+            ...     driver.encrypted
+            False
+        """
+        # 30 MB and 0.2 s that a process which queries nothing is spared.
+        import neo4j  # noqa: PLC0415
+
+        return neo4j.GraphDatabase.driver(self.uri, **self._options(options))
+
+    def async_driver(self, **options: Any) -> "neo4j.AsyncDriver":
+        """Return a driver for an event loop, as `driver` does.
+
+        Raises:
+            OSError: The certificate cannot be read.
+        """
+        import neo4j  # noqa: PLC0415 - as in `driver`
+
+        return neo4j.AsyncGraphDatabase.driver(self.uri, **self._options(options))
+
+    def _options(self, options: dict[str, Any]) -> dict[str, Any]:
+        if self.certificate is not None:
+            options["ssl_context"] = _trusting(self.certificate)
+        return {"auth": self.auth, **options}
+
+
+def _trusting(certificate: Path) -> "ssl.SSLContext":
+    import ssl  # noqa: PLC0415 - as the driver
+
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # The certificate names no host. Only who has its key can show it, wherever that is.
+    tls.check_hostname = False
+    tls.load_verify_locations(certificate)
+    return tls
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The two ports of a server.
+
+    Attributes:
+        bolt: For drivers.
+        http: For Neo4j Browser and the HTTP interface.
+    """
+
+    bolt: int
+    http: int
+
+
+def read_ports(memory: Path) -> Ports:
+    """Return the ports of the last start; zeros when there was none."""
+    try:
+        return msgspec.json.decode(memory.read_bytes(), type=Ports)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return Ports(0, 0)
+
+
+def embedded_address(home: Path, ports: Ports) -> Address:
+    """Return the address of the embedded Neo4j of a home.
+
+    Raises:
+        OSError: The home has no password.
+    """
+    auth = (USER, read_password(home / "neo4j-password"))
+    certificate = home / "run" / "certificate.pem"
+    return Address(f"bolt://{LOOPBACK}:{ports.bolt}", auth, certificate)
+
+
+def bolt_address(settings: Settings) -> Address | None:
+    """Return the address of Neo4j, whether it runs or not; None if the home has none.
+
+    Example:
+        >>> from sidecypher.host.settings import load_settings
+        >>> bolt_address(load_settings({"neo4j_uri": "bolt://localhost:7687"}, {}))
+        Address(uri='bolt://localhost:7687', certificate=None)
+    """
+    if settings.neo4j_uri:
+        password = settings.neo4j_password
+        auth = (settings.neo4j_user, password.get_secret_value()) if password else None
+        return Address(settings.neo4j_uri, auth)
+    ports = read_ports(settings.home / "ports.json")
+    if not ports.bolt:
+        return None
+    try:
+        return embedded_address(settings.home, ports)
+    except OSError:
+        return None

@@ -1,0 +1,188 @@
+"""The sidecar's certificate and tokens: made at its first start, kept for the owner's eyes."""
+
+import hashlib
+import os
+import secrets
+import ssl
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from sidecypher.errors import RunFolderError
+from sidecypher.host.locks import file_lock
+
+_VALID: Final = timedelta(days=3650)
+_NAME: Final = "sidecypher sidecar"
+
+LOCK_SECONDS: Final = 10.0
+"""How long a sidecar waits for others that change the run folder: each takes some milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What the sidecar proves itself with, and what a JVM or a client of HTTP must show it.
+
+    Attributes:
+        fingerprint: SHA-256 of the certificate, in hex; the plugin trusts this one alone.
+        token: Shown by a JVM after the handshake. Never logged.
+        http_token: Shown with each request over HTTP, which is not encrypted: a process that reads
+            it must not get what only a JVM may do. Never logged.
+    """
+
+    tls: ssl.SSLContext
+    fingerprint: str
+    token: bytes
+    http_token: bytes
+
+    def __repr__(self) -> str:
+        """Leave the tokens out."""
+        return f"Credentials(fingerprint={self.fingerprint!r})"
+
+
+def load_credentials(folder: Path) -> Credentials:
+    """Read the credentials in `folder`, making what is missing.
+
+    Args:
+        folder: The run folder; it gets mode 0700 and its files 0600.
+
+    Raises:
+        RunFolderError: The folder cannot be used, or a file in it is damaged.
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _check_owner(folder)
+        folder.chmod(0o700)
+        # Several sidecars may start at once, and all of them must show the same certificate.
+        with run_folder_lock(folder):
+            for name in ("token", "http-token", "key.pem", "certificate.pem"):
+                if (folder / name).exists():
+                    _check_owner(folder / name)
+            return _load(folder)
+    except ssl.SSLError:
+        raise RunFolderError(
+            "The sidecar's certificate or key is damaged",
+            hint="Delete `certificate.pem` and `key.pem` in the run folder; they are made again.",
+        ) from None
+    except OSError as error:
+        raise RunFolderError(
+            f"The run folder cannot be used: {error.strerror}",
+            hint="Choose another home with `--home` or SIDECYPHER_HOME.",
+        ) from None
+
+
+def _check_owner(path: Path) -> None:
+    """Refuse what another account has made: it could replace that at any time."""
+    if path.lstat().st_uid != os.geteuid():
+        raise RunFolderError(
+            f"The run folder cannot be used: `{path.name}` belongs to another account",
+            hint="Choose another home with `--home` or SIDECYPHER_HOME.",
+        )
+
+
+@contextmanager
+def run_folder_lock(folder: Path, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+    """Keep other sidecars from changing what all of one run folder share.
+
+    Args:
+        folder: The run folder.
+        seconds: How long to wait for another sidecar.
+
+    Raises:
+        RunFolderError: Another process holds the lock for longer.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(file_lock(folder / "sidecars.lock", seconds=seconds))
+        except BlockingIOError:
+            raise RunFolderError(
+                f"Another process has kept the run folder locked for {seconds:g} s",
+                hint="One of its sidecars hangs. `sidecypher down` ends those that `up` started.",
+            ) from None
+        yield
+
+
+def _load(folder: Path) -> Credentials:
+    key_file, certificate_file = folder / "key.pem", folder / "certificate.pem"
+    if not (key_file.exists() and certificate_file.exists()):
+        # An old certificate next to a new key would be refused at each start after a crash here.
+        certificate_file.unlink(missing_ok=True)
+        key, certificate = _make_certificate()
+        write_private(key_file, key)
+        write_private(certificate_file, certificate)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.minimum_version = ssl.TLSVersion.TLSv1_2
+    # Each connection has its own handshake; unused session tickets would cost a write each.
+    tls.num_tickets = 0
+    tls.load_cert_chain(certificate_file, key_file)
+    certificate_der = ssl.PEM_cert_to_DER_cert(certificate_file.read_text())
+    return Credentials(
+        tls,
+        hashlib.sha256(certificate_der).hexdigest(),
+        _token(folder / "token"),
+        _token(folder / "http-token"),
+    )
+
+
+def _token(file: Path) -> bytes:
+    token = file.read_bytes().strip() if file.exists() else b""
+    if not token:
+        # An empty file too: an empty token would open the sidecar to everybody.
+        token = secrets.token_hex(32).encode()
+        write_private(file, token + b"\n")
+    return token
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only its owner can read, in one step: whole or not at all.
+
+    The file outlives a loss of power once this returns.
+    """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _make_certificate() -> tuple[bytes, bytes]:
+    """Return key and self-signed certificate, as PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, _NAME)])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + _VALID)
+        .sign(key, hashes.SHA256())
+    )
+    return (
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        ),
+        certificate.public_bytes(serialization.Encoding.PEM),
+    )

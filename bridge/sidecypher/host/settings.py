@@ -1,0 +1,374 @@
+"""Settings: flags over `SIDECYPHER_*` variables over a TOML file over defaults.
+
+Read once, where a command starts, and passed down. A misspelt name is refused, wherever it comes
+from, so that a typing mistake is never silently a default.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from platformdirs import user_cache_path, user_data_path
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+
+from sidecypher.errors import SettingsError
+from sidecypher.host._urls import problem_of_mirror, problem_of_server
+from sidecypher.host.limits import Limits
+
+PREFIX: Final = "SIDECYPHER_"
+
+PROJECT_FILE: Final = "sidecypher.toml"
+"""Settings file of the current folder, read when no other one is named."""
+
+NO_FILE: Final = Path(os.devnull)
+"""A settings file that sets nothing; naming it keeps any other one from being read."""
+
+Origin = Literal["default", "file", "environment", "option"]
+"""Where a setting may come from; each one beats those before it."""
+
+PLUGIN_VARIABLES: Final = frozenset(
+    f"SIDECYPHER_{name}"
+    for name in (
+        "RUN_DIR",
+        "POOL_SIZE",
+        "QUEUE_LIMIT",
+        "CONNECT_TIMEOUT_MS",
+        "HANDSHAKE_TIMEOUT_MS",
+        "DEFAULT_TIMEOUT_MS",
+        "GRACE_MS",
+        "MAX_LINE_BYTES",
+        "NESTED_DEPTH",
+        "CIRCUIT_MS",
+        "AVAILABILITY",
+        "TRACE_CONTEXT",
+    )
+)
+"""Variables that the plugin reads in the JVM of Neo4j."""
+
+_NEAR: Final = 0.85
+_MISTYPED: Final = 2
+"""How alike, and how different in length, a misspelt name and the right one are."""
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+
+class Settings(BaseModel):
+    """Everything that can be set, with its default.
+
+    Attributes:
+        home: Folder of all state: graph, logs, run files. Two homes are two installations.
+        cache_dir: Folder of downloaded jars, shared by all homes.
+        procedures: Folders of an author's own procedures.
+        port: Port of the sidecar for the plugin; 0 takes a free one.
+        http_port: Port of `/livez`, `/readyz` and `/metrics`; 0 takes a free one.
+        sidecars: How many sidecars `up` starts.
+        bolt_port: Bolt port of the embedded Neo4j; 0 takes a free one and keeps it.
+        browser_port: HTTP port of the embedded Neo4j; 0 takes a free one and keeps it.
+        maven_url: Mirror to fetch jars from; empty means Maven Central.
+        log_level: Least severe level that is logged.
+        log_format: `json` or `console`.
+        run_dir: Folder where sidecar and plugin meet; empty means `run` in the home.
+        max_line_bytes: Longest message, either way; the plugin reads the same variable.
+        shutdown_seconds: How long calls in flight may take to end when the sidecar stops.
+        hang_seconds: How long a sidecar or the embedded Neo4j may hang until it is replaced; 0 is
+            for ever.
+        worker_processes: Processes for `executor="process"` bodies; 0 refuses such procedures.
+        worker_memory_mb: Memory a body in a worker process may use, in MiB.
+        stream_lease_seconds: How long an open stream may wait for its next page to be asked for.
+        stuck_calls_limit: With more calls that will not stop than this, the sidecar is not ready.
+        http_calls: Calls by HTTP that run at once; further ones are refused as busy.
+        record_dir: Folder for recordings of failing calls; none are made without it.
+        traces: Whether each call makes a span that is sent to a collector.
+        lane: Which embedded Neo4j runs: `lts` or `current`.
+        neo4j_uri: Server that commands and metrics ask; empty means the embedded one.
+        neo4j_user: User at that server.
+        neo4j_password: Password at that server; `SIDECYPHER_NEO4J_PASSWORD_FILE` names a file.
+    """
+
+    # The default error text would show the value, and the value may be a secret.
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    home: Path = Field(default_factory=lambda: user_data_path("sidecypher"))
+    cache_dir: Path = Field(default_factory=lambda: user_cache_path("sidecypher"))
+    procedures: tuple[Path, ...] = ()
+    port: Port = 0
+    http_port: Port = 0
+    sidecars: Annotated[int, Field(ge=1, le=64)] = 1
+    bolt_port: Port = 0
+    browser_port: Port = 0
+    maven_url: str = ""
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_format: Literal["json", "console"] = "json"
+    run_dir: Path | None = None
+    max_line_bytes: Annotated[int, Field(ge=1024, le=2**30)] = Limits.message_bytes
+    shutdown_seconds: Annotated[float, Field(ge=0, le=300)] = 5.0
+    hang_seconds: Annotated[float, Field(ge=0, le=3600)] = 60.0
+    worker_processes: Annotated[int, Field(ge=0, le=256)] = 2
+    worker_memory_mb: Annotated[int, Field(ge=64, le=2**20)] = 1024
+    stream_lease_seconds: Annotated[float, Field(ge=0.1, le=86_400)] = 60.0
+    stuck_calls_limit: Annotated[int, Field(ge=0, le=10_000)] = 8
+    http_calls: Annotated[int, Field(ge=1, le=1024)] = 16
+    record_dir: Path | None = None
+    traces: bool = False
+    lane: Literal["lts", "current"] = "lts"
+    neo4j_uri: str = ""
+    # A child could not be told an empty one: an empty variable counts as unset.
+    neo4j_user: Annotated[str, Field(min_length=1)] = "neo4j"
+    neo4j_password: SecretStr | None = None
+
+    @field_validator("procedures", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        """Take a comma-separated text, as a variable holds it."""
+        if isinstance(value, str):
+            return [part.strip() for part in value.split(",") if part.strip()]
+        return value
+
+    @field_validator("home", "cache_dir", "procedures", "run_dir", "record_dir", mode="after")
+    @classmethod
+    def _absolute(cls, value: Any) -> Any:
+        if any("\0" in str(path) for path in (value if isinstance(value, tuple) else [value])):
+            raise ValueError("a path can have no NUL")
+        try:
+            if isinstance(value, tuple):
+                return tuple(path.expanduser().absolute() for path in value)
+            return value and value.expanduser().absolute()
+        except RuntimeError:
+            raise ValueError("it names the home of an unknown user") from None
+
+    @field_validator("procedures", mode="after")
+    @classmethod
+    def _nameable(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
+        """Refuse what the variable of a child process would say otherwise."""
+        for path in value:
+            if "," in str(path) or str(path) != str(path).strip():
+                raise ValueError("the path of a folder can have no comma, and no space at its end")
+        return value
+
+    @field_validator("neo4j_uri", mode="after")
+    @classmethod
+    def _is_server(cls, value: str) -> str:
+        return _checked(value, problem_of_server(value))
+
+    @field_validator("maven_url", mode="after")
+    @classmethod
+    def _is_mirror(cls, value: str) -> str:
+        return _checked(value, problem_of_mirror(value))
+
+    @property
+    def run_folder(self) -> Path:
+        """Folder of `sidecar.json` and credentials."""
+        return self.run_dir or self.home / "run"
+
+    @property
+    def log_dir(self) -> Path:
+        """Folder of the logs."""
+        return self.home / "logs"
+
+    def environment(self) -> dict[str, str]:
+        """Return the `SIDECYPHER_*` variables that give a child process these settings.
+
+        It reads no settings file, whatever one says by then. The password is not among them, nor is
+        the address of the mirror, which may hold another: a child fetches nothing.
+        """
+        # All that was given, also where it equals a default: it may have beaten a variable.
+        values = {
+            name: value
+            for name, value in self.model_dump(exclude_unset=True).items()
+            if name not in ("neo4j_password", "maven_url") and value is not None
+        }
+        values |= {"home": self.home, "cache_dir": self.cache_dir, "config": NO_FILE}
+        return {PREFIX + name.upper(): _text(value) for name, value in values.items()}
+
+
+def load_settings(
+    flags: Mapping[str, Any],
+    environ: Mapping[str, str] = os.environ,
+    config: Path | None = None,
+) -> Settings:
+    """Return the settings of this process.
+
+    Args:
+        flags: Values given on the command line; None means not given.
+        environ: Environment variables; an empty one counts as not set.
+        config: TOML file; without it `SIDECYPHER_CONFIG`, else `sidecypher.toml` if it is there.
+
+    Raises:
+        SettingsError: A name is unknown or a value cannot be used; neither value nor path is told.
+
+    Example:
+        >>> load_settings({"port": 7000}, {}).port
+        7000
+    """
+    return read_settings(flags, environ, config)[0]
+
+
+def read_settings(
+    flags: Mapping[str, Any],
+    environ: Mapping[str, str] = os.environ,
+    config: Path | None = None,
+) -> tuple[Settings, dict[str, Origin]]:
+    """Return what `load_settings` returns, and where each setting comes from.
+
+    Raises:
+        SettingsError: As `load_settings`.
+
+    Example:
+        >>> read_settings({"port": 7000}, {})[1]["port"]
+        'option'
+    """
+    layers = _layers(flags, environ, config)
+    origins: dict[str, Origin] = {
+        name: next((origin for origin in reversed(layers) if name in layers[origin]), "default")
+        for name in Settings.model_fields
+    }
+    merged: dict[str, Any] = {}
+    for values in layers.values():
+        merged |= values
+    return _validated(merged), origins
+
+
+def read_password(file: Path) -> str:
+    """Return the password that a file holds: all of it but a newline at its end.
+
+    Raises:
+        OSError: The file cannot be read.
+        UnicodeDecodeError: It is not text in UTF-8.
+    """
+    return re.sub(r"\r?\n\Z", "", file.read_bytes().decode())
+
+
+def _validated(values: Mapping[str, Any]) -> Settings:
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        raise SettingsError(
+            f"The setting `{name}` cannot be used: {first['msg'][:1].lower()}{first['msg'][1:]}",
+            hint=f"Correct it: its option, the variable {PREFIX}{name.upper()} or the TOML file.",
+            details={"variable": PREFIX + name.upper()},
+        ) from None
+
+
+def _layers(
+    flags: Mapping[str, Any], environ: Mapping[str, str], config: Path | None
+) -> dict[Origin, dict[str, Any]]:
+    """Return what each origin gives, the weakest first."""
+    file = config or _named_file(environ)
+    return {
+        "file": _from_file(file) if file else {},
+        "environment": _from_environment(environ),
+        "option": {name: value for name, value in flags.items() if value is not None},
+    }
+
+
+def _named_file(environ: Mapping[str, str]) -> Path | None:
+    named = environ.get(PREFIX + "CONFIG", "").strip()
+    if named:
+        return Path(named)
+    project = Path(PROJECT_FILE)
+    return project if project.is_file() else None
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """Return a hint with the nearest name there is."""
+    nearest = get_close_matches(name, known, n=1)
+    hint = f"Did you mean `{nearest[0]}`? " if nearest else ""
+    return f"{hint}`sidecypher config` lists all of them."
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for variable, value in environ.items():
+        if not variable.startswith(PREFIX):
+            continue
+        name = variable.removeprefix(PREFIX).lower()
+        plugin_only = variable in PLUGIN_VARIABLES and name not in Settings.model_fields
+        if plugin_only or variable == PREFIX + "CONFIG":
+            continue
+        if name not in Settings.model_fields and name != "neo4j_password_file":
+            if not _is_misspelt(name):
+                continue
+            raise SettingsError(
+                f"There is no setting `{variable}`",
+                hint=_meant(variable, _known_variables()),
+                details={"variable": variable},
+            )
+        # As for the plugin: an empty variable is how a shell or Compose says that none is set.
+        if not value.strip():
+            continue
+        if name == "neo4j_password_file":
+            found.setdefault("neo4j_password", _secret(variable, Path(value)))
+        else:
+            found[name] = value
+    return found
+
+
+def _is_misspelt(name: str) -> bool:
+    """Tell whether a name is nearly that of a setting; any other one may be that of a package."""
+    name = name.removesuffix("_file")
+    known = [each.removeprefix(PREFIX).lower() for each in _known_variables()]
+    if sorted(name) in map(sorted, known):
+        return True
+    near = get_close_matches(name, known, n=1, cutoff=_NEAR)
+    return bool(near) and abs(len(near[0]) - len(name)) <= _MISTYPED
+
+
+def _known_variables() -> set[str]:
+    fields = {PREFIX + name.upper() for name in Settings.model_fields}
+    return fields | PLUGIN_VARIABLES | {PREFIX + "CONFIG", PREFIX + "NEO4J_PASSWORD_FILE"}
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(
+            f"The settings file `{path.name}` cannot be read: {error.strerror}",
+            hint="Correct `--config` or SIDECYPHER_CONFIG.",
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(
+            f"The settings file `{path.name}` is not TOML: {error}",
+            hint="Correct it there: each setting is `name = value`, texts in quotes.",
+        ) from None
+    except RecursionError:
+        raise SettingsError(f"The settings file `{path.name}` is nested too deeply") from None
+    unknown = sorted(set(found) - set(Settings.model_fields))
+    if unknown:
+        raise SettingsError(
+            f"The settings file `{path.name}` has the unknown name `{unknown[0]}`",
+            hint=_meant(unknown[0], Settings.model_fields),
+        )
+    return found
+
+
+def _secret(variable: str, path: Path) -> SecretStr:
+    try:
+        return SecretStr(read_password(path))
+    except OSError as error:
+        raise SettingsError(
+            f"The file named by {variable} cannot be read: {error.strerror}",
+            details={"variable": variable},
+        ) from None
+    except UnicodeDecodeError:
+        raise SettingsError(
+            f"The file named by {variable} is not text in UTF-8", details={"variable": variable}
+        ) from None
+
+
+def _checked(value: str, problem: str | None) -> str:
+    if problem is not None:
+        raise ValueError(problem)
+    return value
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple | list):
+        return ",".join(str(part) for part in value)
+    return str(value)

@@ -1,0 +1,1 @@
+"""The sidecar about itself: its own procedures, control over it, the console, recordings."""

@@ -1,0 +1,108 @@
+"""The console: a page at `/` that shows a sidecar to the person who runs it.
+
+The page is whole without scripts. Its one script fetches it again every few seconds and swaps the
+numbers; with the token it also shows calls, see `operator_api`, and cancels them.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sidecypher.host.rendezvous import Announcement
+from sidecypher.operations.console._view import namespaces
+from sidecypher.operations.control import Inspector
+from sidecypher.telemetry.calls import Telemetry
+from sidecypher.transport.http.health import Check
+
+__all__ = ["Console"]
+
+_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+"""What a browser is told with each part of the page: nothing foreign goes in, nothing goes out."""
+
+_PARTS: Final = {"console.css": "text/css", "console.js": "text/javascript"}
+
+
+class Console:
+    """The page, with its style and its script.
+
+    Args:
+        inspector: Knows what is loaded.
+        telemetry: Knows what was counted.
+        checks: What must hold for calls to be served, by name; they must not block.
+        sidecars: Gives all sidecars of the run folder.
+    """
+
+    def __init__(
+        self,
+        inspector: Inspector,
+        telemetry: Telemetry,
+        checks: Mapping[str, Check],
+        sidecars: Callable[[], Sequence[Announcement]],
+    ) -> None:
+        self._inspector = inspector
+        self._telemetry = telemetry
+        self._checks = checks
+        self._sidecars = sidecars
+        self._page = Environment(
+            loader=PackageLoader("sidecypher.operations.console"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        ).get_template("console.html.j2")
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        parts = [
+            Route(f"/{name}", partial(_part, _read(name), kind), methods=["GET"])
+            for name, kind in _PARTS.items()
+        ]
+        return [Route("/", self._show, methods=["GET"]), *parts]
+
+    async def _show(self, _request: Request) -> Response:
+        return Response(self._render(), headers=_HEADERS, media_type="text/html")
+
+    def _render(self) -> str:
+        inspector, dispatcher = self._inspector, self._inspector.dispatcher
+        registry = inspector.loaded.registry
+        units = inspector.loaded.units
+        checks = {name: check() for name, check in self._checks.items()}
+        return self._page.render(
+            version=version("sidecypher"),
+            pid=os.getpid(),
+            generation=dispatcher.generation,
+            catalogue=registry.catalogue.hash,
+            started_at=inspector.started_at,
+            others=[each for each in self._sidecars() if each.generation != dispatcher.generation],
+            open_calls=dispatcher.open_calls,
+            checks=checks,
+            failed=any(wrong is not None for wrong in checks.values()),
+            wrong_modules=[unit for unit in units if unit.failure or unit.warnings],
+            namespaces=namespaces(registry, self._telemetry.calls.summaries()),
+        )
+
+
+def _read(name: str) -> str:
+    return (files("sidecypher.operations.console") / "static" / name).read_text(encoding="utf-8")
+
+
+async def _part(text: str, kind: str, _request: Request) -> Response:
+    return Response(text, headers=_HEADERS, media_type=kind)

@@ -1,0 +1,108 @@
+"""`Inspector`: what the sidecar knows of itself, and how it loads changed procedures again."""
+
+import contextvars
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from sidecypher.calls.dispatcher import Dispatcher
+from sidecypher.calls.executors.loop import EventLoop
+from sidecypher.host.threads import in_thread
+from sidecypher.loading.changes import Change, changes_between
+from sidecypher.loading.loader import Loaded, load
+from sidecypher.sdk.resources import Resources
+from sidecypher.transport.http.health import Check
+
+_PING_SECONDS: Final = 2.0
+_STOP_SECONDS: Final = 5.0
+
+
+class Inspector:
+    """Answers the procedures of `sidecypher.operations.procedures`; the sidecar provides it.
+
+    Args:
+        dispatcher: Who serves the calls.
+        loop: Where async methods of shared objects run.
+        resources: The shared objects.
+        folders: Folders of procedures.
+        loaded: What was loaded of them at the start.
+        checks: What must hold for calls to be served, by name.
+        on_reload: Called with what is loaded now, after each reload.
+    """
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        loop: EventLoop,
+        resources: Resources,
+        *,
+        folders: tuple[Path, ...],
+        loaded: Loaded,
+        checks: Mapping[str, Check],
+        on_reload: Callable[[Loaded, tuple[Change, ...]], None],
+    ) -> None:
+        self.dispatcher: Final = dispatcher
+        self.loaded = loaded
+        self.started_at: Final = datetime.now(UTC)
+        self._loop = loop
+        self._resources = resources
+        self._folders = folders
+        self._checks = checks
+        self._on_reload = on_reload
+        self._reloading = threading.Lock()
+        self._unused: list[tuple[list[type], frozenset[str]]] = []
+
+    def health(self) -> dict[str, str | None]:
+        """Return what is wrong, or None, by the name of each check and shared object."""
+        checked = {name: check() for name, check in self._checks.items()}
+        return checked | self._resources.ping(lambda start: self._await(start, _PING_SECONDS))
+
+    def reload(self, own_call: str, seconds: float) -> tuple[Change, ...]:
+        """Load again what has changed; calls in flight go on with the code they began with.
+
+        Args:
+            own_call: Id of the call that asks for it.
+            seconds: How long to wait for another reload to end.
+
+        Raises:
+            TimeoutError: It did not end.
+        """
+        if not self._reloading.acquire(timeout=seconds):
+            raise TimeoutError
+        try:
+            loaded = load(self._folders, self.loaded)
+            changes = changes_between(self.loaded, loaded)
+            # Swap before anything is reported: this call may be cancelled at any line below.
+            self.dispatcher.swap(loaded.registry)
+            self.loaded = loaded
+            replaced = [each for part in loaded.parts.values() for each in part.replaced]
+            kinds = self._resources.of_modules(replaced)
+            if kinds:
+                users = {each.call_id for each in self.dispatcher.running()} - {own_call}
+                self._unused.append((kinds, frozenset(users)))
+        finally:
+            self._reloading.release()
+        self._on_reload(loaded, changes)
+        return changes
+
+    def run_housekeeping(self) -> None:
+        """Stop the shared objects of replaced classes once no call is left that may use them."""
+        if not self._unused:
+            return
+        running = {each.call_id for each in self.dispatcher.running()}
+        # A reload may add to the list meanwhile.
+        for entry in list(self._unused):
+            kinds, users = entry
+            if not users & running:
+                # On another thread: this one also ends overdue calls, which cannot wait.
+                in_thread(partial(self._drop, kinds), "sidecypher-drop")
+                self._unused.remove(entry)
+
+    def _drop(self, kinds: list[type]) -> None:
+        self._resources.drop(kinds, lambda start: self._await(start, _STOP_SECONDS))
+
+    def _await(self, start: Callable[[], Awaitable[Any]], seconds: float) -> Any:
+        return self._loop.run(start, contextvars.copy_context(), seconds)

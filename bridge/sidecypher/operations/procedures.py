@@ -1,0 +1,194 @@
+"""`sidecypher.*`: the sidecar about itself, as procedures like any other."""
+
+import os
+import platform
+from collections.abc import Iterator
+from datetime import datetime
+from importlib.metadata import version
+from typing import Annotated
+
+from sidecypher import Context, Description, Row, procedure
+from sidecypher.calls.executors.execution import RunningCall
+from sidecypher.errors import DeadlineExceeded
+from sidecypher.loading.loader import Unit
+from sidecypher.operations._forwarding import call, call_write
+from sidecypher.operations.control import Inspector
+from sidecypher.protocol.catalogue import ProcedureEntry
+from sidecypher.protocol.envelope import VERSION
+from sidecypher.sdk.registry import Procedure
+
+__all__ = [
+    "Inspector",
+    "call",
+    "call_write",
+    "graph_size",
+    "health",
+    "info",
+    "procedures",
+    "reload",
+    "running",
+]
+
+
+class Info(Row):
+    """One sidecar."""
+
+    version: str
+    python: str
+    protocol: Annotated[int, Description("version of the envelope")]
+    pid: int
+    generation: Annotated[str, Description("identity of this start")]
+    started_at: datetime
+    catalogue: Annotated[str, Description("hash of all signatures")]
+    procedures: Annotated[int, Description("procedures and functions in service")]
+    left_out: Annotated[int, Description("modules that could not be loaded")]
+    open_calls: int
+
+
+class Listed(Row):
+    """A procedure or function, or a module that has something wrong with it."""
+
+    name: str
+    kind: Annotated[str, Description("procedure, function or module")]
+    mode: str | None
+    signature: str | None
+    description: str | None
+    module: Annotated[str, Description("entry point or file")]
+    timeout: Annotated[float | None, Description("seconds")]
+    executor: str | None
+    availability: str | None
+    problem: Annotated[str | None, Description("why its module could not be loaded")]
+
+
+class Checked(Row):
+    """One check."""
+
+    check: str
+    ok: bool
+    problem: str | None
+
+
+class Counted(Row):
+    """How much of one kind is in the graph."""
+
+    kind: Annotated[str, Description("node or relationship")]
+    name: Annotated[str, Description("label or type")]
+    count: int
+
+
+class Changed(Row):
+    """What a reload did to a procedure, or to a module that has none."""
+
+    module: str
+    name: str | None
+    state: Annotated[str, Description("added, changed, signature changed, removed or failed")]
+    detail: Annotated[str, Description("what to do or to know")]
+
+
+@procedure("sidecypher.info")
+def info(ctx: Context) -> Info:
+    """Version, identity and size of the sidecar that answers."""
+    inspector = ctx.resource(Inspector)
+    registry = inspector.loaded.registry
+    return Info(
+        version=version("sidecypher"),
+        python=platform.python_version(),
+        protocol=VERSION,
+        pid=os.getpid(),
+        generation=inspector.dispatcher.generation,
+        started_at=inspector.started_at,
+        catalogue=registry.catalogue.hash,
+        procedures=len(registry),
+        left_out=len(inspector.loaded.failures),
+        open_calls=inspector.dispatcher.open_calls,
+    )
+
+
+@procedure("sidecypher.procedures")
+def procedures(ctx: Context) -> Iterator[Listed]:
+    """All procedures and functions in service, and the modules that could not be loaded."""
+    for part in ctx.resource(Inspector).loaded.parts.values():
+        for unit in part.units:
+            yield from _listed(unit)
+
+
+@procedure("sidecypher.health")
+def health(ctx: Context) -> Iterator[Checked]:
+    """What must hold for calls to be served, and how the shared objects are."""
+    for check, problem in ctx.resource(Inspector).health().items():
+        yield Checked(check=check, ok=problem is None, problem=problem)
+
+
+@procedure("sidecypher.running", admin=True)
+def running(ctx: Context) -> Iterator[RunningCall]:
+    """Calls that are being served or have rows left, but for this one."""
+    for each in ctx.resource(Inspector).dispatcher.running():
+        if each.call_id != ctx.call_id:
+            yield each
+
+
+@procedure("sidecypher.graphSize", admin=True)
+def graph_size(ctx: Context) -> Iterator[Counted]:
+    """How many nodes have each label, and how many relationships each type.
+
+    Neo4j keeps these counts itself, so the call takes the same time however large the graph is.
+    """
+    found = ctx.run("CALL db.stats.retrieve('GRAPH COUNTS') YIELD data RETURN data").single()
+    for kind, counts, key in (
+        ("node", found["data"]["nodes"], "label"),
+        ("relationship", found["data"]["relationships"], "relationshipType"),
+    ):
+        for each in counts:
+            # The other entries count all, or relationships by the label at one end.
+            if key in each and not {"startLabel", "endLabel"} & each.keys():
+                yield Counted(kind=kind, name=each[key], count=each["count"])
+
+
+@procedure("sidecypher.reload", timeout=120.0, admin=True)
+def reload(ctx: Context) -> list[Changed]:
+    """Load changed procedures again; calls in flight go on with the code they began with."""
+    try:
+        changes = ctx.resource(Inspector).reload(ctx.call_id, ctx.deadline.remaining())
+    except TimeoutError:
+        raise DeadlineExceeded("Another reload did not end", hint="Ask again later.") from None
+    return [
+        Changed(module=each.module, name=each.name, state=each.state, detail=each.detail)
+        for each in changes
+    ]
+
+
+def _listed(unit: Unit) -> Iterator[Listed]:
+    for found in unit.procedures:
+        yield _described(found, unit)
+    problems = [f"warning: {what}" for what in unit.warnings]
+    if unit.public_failure is not None and not unit.procedures:
+        problems.insert(0, unit.public_failure)
+    for problem in problems:
+        yield Listed(
+            name=unit.name,
+            kind="module",
+            mode=None,
+            signature=None,
+            description=None,
+            module=unit.name,
+            timeout=None,
+            executor=None,
+            availability=None,
+            problem=problem,
+        )
+
+
+def _described(found: Procedure, unit: Unit) -> Listed:
+    entry = found.entry
+    return Listed(
+        name=found.name,
+        kind=found.kind,
+        mode=entry.mode if isinstance(entry, ProcedureEntry) else None,
+        signature=found.usage(),
+        description=entry.description,
+        module=unit.name,
+        timeout=entry.timeout_ms / 1000,
+        executor=found.executor,
+        availability=entry.availability,
+        problem=unit.public_failure,
+    )

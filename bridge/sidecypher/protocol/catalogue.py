@@ -1,0 +1,230 @@
+"""The catalogue: the signature of every procedure and function as data, with one hash over all.
+
+Plugin and sidecar each hold a catalogue. Equal hashes mean that they agree about everything; when
+the hashes differ, the signature of the one procedure or function that is called decides.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from itertools import chain, pairwise
+from typing import Literal, Self, TypeVar
+
+import msgspec
+
+from sidecypher.errors import DuplicateProcedure, SidecypherError
+
+__all__ = [
+    "Availability",
+    "Catalogue",
+    "CatalogueError",
+    "ColumnEntry",
+    "DefaultEntry",
+    "FunctionEntry",
+    "Mode",
+    "ParameterEntry",
+    "ProcedureEntry",
+    "signature_of",
+]
+
+Mode = Literal["READ", "WRITE", "SCHEMA"]
+Availability = Literal["OFF", "OPTIONAL", "REQUIRED"]
+
+_SIGNATURE_DIGITS = 16
+
+
+class CatalogueError(SidecypherError):
+    """A catalogue cannot be read, or is not what its hash says."""
+
+    code = "SC-104"
+    default_hint = "Write the catalogue again with `sidecypher plugin build`."
+
+
+class DefaultEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What Neo4j passes when the caller leaves a parameter out.
+
+    Attributes:
+        text: The text for ``@Name(defaultValue = ...)``.
+        any: Whether the parameter is ``ANY`` for Neo4j, so that its null can stand for the Python
+            default; the declared type is then checked by the Java core.
+    """
+
+    text: str
+    any: bool = False
+
+
+class ParameterEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One parameter, as Cypher sees it."""
+
+    name: str
+    type: str
+    nullable: bool = False
+    default: DefaultEntry | None = None
+
+
+class ColumnEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One column of the rows a procedure yields."""
+
+    name: str
+    type: str
+    description: str = ""
+
+
+class ProcedureEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One procedure: all that the plugin must know to offer it to Cypher.
+
+    Attributes:
+        name: Full Cypher name, such as ``github.getIssue``.
+        timeout_ms: The longest a call may take, in milliseconds.
+        signature: What `signature_of` gives for name, mode, parameters and columns.
+        columns: None of them makes a void procedure.
+        single: Whether a call always gives exactly one row; without a sidecar that is one row of
+            nulls when ``availability`` is OPTIONAL.
+        availability: What a call gives without a sidecar: an error when REQUIRED, else nulls.
+        eager: Whether Neo4j finishes what comes before the call first, and reads all its rows
+            before it goes on.
+        admin: Whether only administrators may call it.
+        deprecated_by: What to call instead, ``""`` for nothing; None when it is not deprecated.
+    """
+
+    name: str
+    mode: Mode
+    description: str
+    timeout_ms: int
+    signature: str
+    parameters: tuple[ParameterEntry, ...]
+    columns: tuple[ColumnEntry, ...]
+    single: bool = False
+    availability: Availability = "REQUIRED"
+    eager: bool = False
+    admin: bool = False
+    deprecated_by: str | None = None
+
+    def true_signature(self) -> str:
+        """Give what `signature` must be."""
+        return signature_of(self.name, self.mode, self.parameters, self.columns)
+
+
+class FunctionEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One function that Cypher expressions can use; the fields mean what a procedure's do.
+
+    Attributes:
+        signature: What `signature_of` gives for the mode FUNCTION and one column ``value``.
+        result: Type of the value.
+    """
+
+    name: str
+    description: str
+    timeout_ms: int
+    signature: str
+    parameters: tuple[ParameterEntry, ...]
+    result: str
+    availability: Availability = "REQUIRED"
+    deprecated_by: str | None = None
+
+    def true_signature(self) -> str:
+        """Give what `signature` must be."""
+        return signature_of(
+            self.name, "FUNCTION", self.parameters, [ColumnEntry("value", self.result)]
+        )
+
+
+_Entry = TypeVar("_Entry", ProcedureEntry, FunctionEntry)
+
+
+class Catalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All procedures and all functions, each sorted by name, and the hash of them.
+
+    A procedure and a function may have one name.
+
+    Attributes:
+        version: Version of this format.
+        hash: SHA-256, in hex, of the canonical JSON of procedures and functions.
+
+    Example:
+        >>> Catalogue.build([]).procedures
+        ()
+    """
+
+    version: Literal[2]
+    hash: str
+    procedures: tuple[ProcedureEntry, ...]
+    functions: tuple[FunctionEntry, ...]
+
+    @classmethod
+    def build(
+        cls, procedures: Iterable[ProcedureEntry], functions: Iterable[FunctionEntry] = ()
+    ) -> Self:
+        """Sort the entries by name and hash them.
+
+        Raises:
+            DuplicateProcedure: Two procedures, or two functions, have one name.
+            CatalogueError: A text cannot be written as UTF-8.
+        """
+        content = (_sorted(procedures, "procedures"), _sorted(functions, "functions"))
+        return cls(2, _sha256(content), *content)
+
+    def to_json(self) -> bytes:
+        """Give the catalogue as JSON, always the same bytes for an equal catalogue."""
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def from_json(cls, text: bytes | str) -> Self:
+        """Read what `to_json` wrote, and check it against its hash and signatures.
+
+        Raises:
+            CatalogueError: The text is not a catalogue of this version, or was changed by hand.
+        """
+        try:
+            read = msgspec.json.decode(text, type=cls)
+        except (msgspec.DecodeError, UnicodeError) as error:
+            raise CatalogueError(f"This is not a catalogue: {error}") from error
+        for entry in chain[ProcedureEntry | FunctionEntry](read.procedures, read.functions):
+            if entry.signature != entry.true_signature():
+                raise CatalogueError(f"The signature of `{entry.name}` is not the one it states")
+        if read != cls.build(read.procedures, read.functions):
+            raise CatalogueError("The catalogue's hash or order does not fit its entries")
+        return read
+
+
+def signature_of(
+    name: str,
+    mode: Mode | Literal["FUNCTION"],
+    parameters: Iterable[ParameterEntry],
+    columns: Iterable[ColumnEntry],
+) -> str:
+    """Hash what a plugin and a sidecar must agree on to call one procedure or function.
+
+    All else, such as descriptions and the timeout, is left out: a plugin that holds an older one
+    can still call.
+
+    Returns:
+        The first 16 hex digits of a SHA-256.
+
+    Raises:
+        CatalogueError: A text cannot be written as UTF-8.
+
+    Example:
+        >>> signature_of("kg.ping", "READ", [], [ColumnEntry("pong", "BOOLEAN")])
+        '053725ae06756dcf'
+    """
+    shape = (name, mode, tuple(parameters), [(column.name, column.type) for column in columns])
+    return _sha256(shape)[:_SIGNATURE_DIGITS]
+
+
+def _sorted(entries: Iterable[_Entry], kind: str) -> tuple[_Entry, ...]:
+    ordered = tuple(sorted(entries, key=lambda entry: entry.name))
+    for before, entry in pairwise(ordered):
+        if before.name == entry.name:
+            raise DuplicateProcedure(f"Two {kind} are called `{entry.name}`")
+    return ordered
+
+
+def _sha256(value: object) -> str:
+    try:
+        canonical = msgspec.json.encode(value, order="sorted")
+    except UnicodeEncodeError as error:
+        raise CatalogueError(
+            "A name, default or description holds half of a surrogate pair",
+            hint="Write whole characters; a `\\ud800` to `\\udfff` alone is not one.",
+        ) from error
+    return hashlib.sha256(canonical).hexdigest()

@@ -1,0 +1,80 @@
+"""Throw-away servers: Bolt alone, in their own folder, gone when they are left."""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from sidecypher.runtime.errors import ServerFailed
+from sidecypher.runtime.installation import Installation
+from sidecypher.runtime.java import Java
+from sidecypher.runtime.neo4j import Neo4jServer
+from sidecypher.runtime.ports import choose_ports
+from sidecypher.runtime.process.spec import (
+    ProcessSpec,
+    end_processes,
+    endings_held_back,
+    launch_process,
+    log_size,
+    log_tail,
+)
+
+_POLL = 0.05  # seconds
+
+
+@contextmanager
+def throwaway_server(installation: Installation, java: Java) -> Iterator[Neo4jServer]:
+    """Prepare a server in a folder that goes away with it; only this process knows its password.
+
+    Example:
+        >>> with throwaway_server(installation, java) as server:  # doctest: +SKIP
+        ...     with running(server.process(restart=False)):
+        ...         server.answers()
+        True
+    """
+    with tempfile.TemporaryDirectory(prefix="sidecypher-") as home:
+        ports = choose_ports(Path(home, "ports.json"))
+        server = Neo4jServer(Path(home), installation, java, ports, short_lived=True, closed=True)
+        server.prepare()
+        yield server
+
+
+@contextmanager
+def running(spec: ProcessSpec) -> Iterator[None]:
+    """Run a process while the body runs, without a supervisor.
+
+    Raises:
+        ServerFailed: If it ends, or is not ready in time.
+    """
+    mark = log_size(spec.log_file)
+    process = None
+    try:
+        with endings_held_back():
+            process = launch_process(spec)
+        deadline = time.monotonic() + spec.ready_timeout
+        while not spec.ready(process.pid):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise ServerFailed(
+                    f"`{spec.name}` did not start",
+                    hint="Read its last lines.",
+                    details={"process": spec.name, "log_tail": log_tail(spec.log_file, mark)},
+                )
+            time.sleep(_POLL)
+        yield
+    finally:
+        # A second Ctrl-C waits too: it would leave the process running.
+        with endings_held_back():
+            if process is not None and process.poll() is None:
+                end_processes({psutil.Process(process.pid): spec.stop_grace})
+                process.wait()
+
+
+def offered_names(server: Neo4jServer) -> tuple[set[str], set[str]]:
+    """Return the names of the procedures and of the functions that a running server offers."""
+    with server.address.driver() as driver:
+        procedures = driver.execute_query("SHOW PROCEDURES YIELD name").records
+        functions = driver.execute_query("SHOW FUNCTIONS YIELD name").records
+    return {record["name"] for record in procedures}, {record["name"] for record in functions}

@@ -1,0 +1,1 @@
+"""What an author of procedures uses: decorators, signatures, rows, the context and its results."""

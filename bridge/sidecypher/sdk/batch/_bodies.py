@@ -1,0 +1,220 @@
+"""The bodies of batches: many calls of one procedure, one after the other or at once."""
+
+import asyncio
+import contextlib
+import inspect
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any, Final
+
+from sidecypher.errors import RowError
+from sidecypher.sdk.batch._rows import ROW_ERRORS, BatchRows, Call, Encoded
+from sidecypher.sdk.signature.model import ReturnKind
+
+CONCURRENT_CALLS: Final = 16
+"""How many async bodies of one batch run at a time."""
+
+_CHUNKS: Final = (16, 64, 256)
+"""So many async bodies are awaited together, as the first pages are long: `LIMIT 5` costs 16."""
+
+_CHECK_EVERY: Final = 64
+"""A batch of plain bodies looks whether anybody still waits for it once in so many rows."""
+
+
+def batch_body(rows: BatchRows) -> Callable[..., Any]:
+    """Return the body of a batch: a generator function of the context and the rows as sent."""
+    own = rows.base.batch
+    if callable(own):
+        return _own_async(rows, own) if inspect.iscoroutinefunction(own) else _own(rows, own)
+    if rows.base.is_async:
+        return _concurrent(rows)
+    return _in_order(rows) if rows.is_many else _singly(rows)
+
+
+def _in_order(rows: BatchRows) -> Callable[..., Any]:
+    """Return the batch of a plain body that gives many rows."""
+
+    def body(context: Call, sent: list[Any]) -> Iterator[Encoded]:
+        run = rows.body_with(context)
+        for index, values in enumerate(sent):
+            if not index % _CHECK_EVERY:
+                context.check()
+            try:
+                yield from rows.of(index, run(*rows.arguments(values)))
+            except ROW_ERRORS as error:
+                yield rows.of_error(context, index, error)
+
+    return body
+
+
+def _singly(rows: BatchRows) -> Callable[..., Any]:
+    """Return the batch of a plain body that gives one row at most.
+
+    It does what `_in_order` does, with as few Python calls as can be: they are most of its cost.
+    """
+    base, tail, may_lack = rows.base, rows.tail, rows.may_lack
+    decode, encode = base.arguments, base.encode_row
+
+    def body(context: Call, sent: list[Any]) -> Iterator[Encoded]:
+        run = rows.body_with(context)
+        for index, values in enumerate(sent):
+            if not index % _CHECK_EVERY:
+                context.check()
+            try:
+                answer = run(*(decode(values) if type(values) is list else rows.arguments(values)))
+                if answer is None and may_lack:
+                    yield rows.nothing(index)
+                else:
+                    yield [index, *encode(answer), *tail]
+            except ROW_ERRORS as error:
+                yield rows.of_error(context, index, error)
+
+    return body
+
+
+def _concurrent(rows: BatchRows) -> Callable[..., Any]:
+    """Return the batch of an async body: many at a time, unless one row's write may matter."""
+    workers = CONCURRENT_CALLS if rows.is_read else 1
+    streams = rows.base.signature.returns is ReturnKind.ITERATOR
+
+    async def body(context: Call, sent: list[Any]) -> AsyncIterator[Encoded]:
+        run = rows.body_with(context)
+
+        async def call(index: int) -> list[Encoded]:
+            found: list[Encoded] = []
+            try:
+                answer = run(*rows.arguments(sent[index]))
+                if streams:
+                    async with contextlib.aclosing(answer):
+                        async for row in answer:
+                            found.append(rows.one(index, row))  # noqa: PERF401 - kept on an error
+                else:
+                    found.extend(rows.of(index, await answer))
+            except ROW_ERRORS as error:
+                found.append(rows.of_error(context, index, error))
+            return found
+
+        for chunk in _chunks(len(sent)):
+            for given in await gather_in_order(call, chunk, workers):
+                for row in given:
+                    yield row
+
+    return body
+
+
+def _chunks(length: int) -> Iterator[range]:
+    start = 0
+    for size in itertools.chain(_CHUNKS, itertools.repeat(_CHUNKS[-1])):
+        if start >= length:
+            return
+        yield range(start, min(start + size, length))
+        start += size
+
+
+def _own(rows: BatchRows, own: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the batch that an author wrote as a plain function."""
+
+    def body(context: Call, sent: list[Any]) -> Iterator[Encoded]:
+        taken = _Taken(rows, context, sent)
+        entries = own(context, taken.arguments) if taken.arguments else []
+        yield from taken.rows_of(entries)
+
+    return body
+
+
+def _own_async(rows: BatchRows, own: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the batch that an author wrote as an async function."""
+
+    async def body(context: Call, sent: list[Any]) -> AsyncIterator[Encoded]:
+        taken = _Taken(rows, context, sent)
+        entries = await own(context, taken.arguments) if taken.arguments else []
+        for row in taken.rows_of(entries):
+            yield row
+
+    return body
+
+
+class _Taken:
+    """The rows that an author's own batch gets: those whose arguments fit.
+
+    Attributes:
+        arguments: Their arguments.
+    """
+
+    def __init__(self, rows: BatchRows, context: Call, sent: list[Any]) -> None:
+        self._rows = rows
+        self._context = context
+        self._refused: dict[int, Encoded] = {}
+        self._count = len(sent)
+        self.arguments: list[tuple[Any, ...]] = []
+        for index, values in enumerate(sent):
+            try:
+                self.arguments.append(tuple(rows.arguments(values)))
+            except ROW_ERRORS as error:
+                self._refused[index] = rows.of_error(context, index, error)
+
+    def rows_of(self, entries: Any) -> Iterator[Encoded]:
+        """Yield the rows of all entries, and those of the errors, in order.
+
+        Raises:
+            RowError: There is not one entry for each row that was given.
+        """
+        name = f"{self._rows.base.name}.batch"
+        if not isinstance(entries, list):
+            raise RowError(f"`{name}` returned a {type(entries).__name__}, not a list of entries")
+        if len(entries) != len(self.arguments):
+            raise RowError(
+                f"`{name}` returned {len(entries)} entries for {len(self.arguments)} rows",
+                hint="Return one entry for each row: a row, None, a list or a ProcedureError.",
+            )
+        given = iter(entries)
+        for index in range(self._count):
+            if index in self._refused:
+                yield self._refused[index]
+                continue
+            try:
+                yield from self._rows.of_entry(index, next(given))
+            except ROW_ERRORS as error:
+                yield self._rows.of_error(self._context, index, error)
+
+
+async def gather_in_order(
+    call: Callable[[int], Awaitable[list[Encoded]]], indexes: range, workers: int
+) -> list[list[Encoded]]:
+    """Await `call` for each index, so many at a time, and return what they gave in order.
+
+    The first one that raises cancels the others, and its exception is raised when all have ended.
+    `asyncio.TaskGroup` would let a SystemExit end the loop and all other calls with it.
+    """
+    results: dict[int, list[Encoded]] = {}
+    errors: list[BaseException] = []
+    cancels: list[asyncio.CancelledError] = []
+    pending = iter(indexes)
+
+    async def work() -> None:
+        try:
+            for index in pending:
+                results[index] = await call(index)
+        except BaseException as error:  # noqa: BLE001 - a body may raise anything
+            errors.append(error)
+            stop()
+
+    tasks = [asyncio.ensure_future(work()) for _ in range(min(workers, len(indexes)))]
+    to_stop = list(tasks)
+
+    def stop() -> None:
+        # Once each: a second cancel would interrupt a body's clean-up.
+        while to_stop:
+            to_stop.pop().cancel()
+
+    while not all(task.done() for task in tasks):
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError as error:
+            # The batch is cancelled a second time when it has cleaned up for too long.
+            to_stop += tasks if cancels else []
+            cancels.append(error)
+            stop()
+    for reason in (*cancels, *errors):
+        raise reason
+    return [results[index] for index in indexes]

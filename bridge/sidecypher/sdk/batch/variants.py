@@ -1,0 +1,97 @@
+"""`NAME.batch`: the batch variant of a procedure takes many rows of arguments in one crossing.
+
+A variant is a procedure like any other; nothing else knows of batches. Its rows are the rows of
+each call, in the order of the calls, with the number of the call before them and its error after
+them.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from msgspec import structs
+
+from sidecypher.protocol.catalogue import ColumnEntry, ParameterEntry, ProcedureEntry, signature_of
+from sidecypher.sdk.batch._bodies import batch_body
+from sidecypher.sdk.batch._rows import BatchRows, Encoded
+from sidecypher.sdk.registry import Executor, Procedure
+from sidecypher.sdk.signature.model import Column, Parameter, ReturnKind, Signature
+from sidecypher.values.cypher import CypherType
+
+_ROWS: Final = Parameter(
+    "rows", CypherType("LIST", CypherType("LIST", CypherType("ANY", nullable=True))), None
+)
+
+
+def with_batches(procedures: Iterable[Procedure]) -> Iterator[Procedure]:
+    """Yield each procedure, followed by its `NAME.batch` if it shall have one.
+
+    Example:
+        >>> from sidecypher import Row, procedure
+        >>> class Twice(Row):
+        ...     value: int
+        >>> @procedure("demo.twice", batch=True)
+        ... def twice(value: int) -> Twice:
+        ...     return Twice(value=2 * value)
+        >>> [found.name for found in with_batches([twice.__sidecypher_procedure__])]
+        ['demo.twice', 'demo.twice.batch']
+    """
+    for procedure in procedures:
+        yield procedure
+        if procedure.batch is not False:
+            yield _variant_of(procedure)
+
+
+@dataclass(frozen=True, eq=False)
+class BatchVariant(Procedure):
+    """The batch of one procedure; its body yields rows that are encoded already."""
+
+    def arguments(self, sent: Sequence[Any]) -> list[Any]:
+        """Return the rows as they were sent: each is decoded on its own, since it may be wrong."""
+        if len(sent) == 1 and isinstance(sent[0], list):
+            return [sent[0]]
+        return super().arguments(sent)
+
+    def encode_row(self, row: Any) -> Encoded:
+        """Return the row as it is."""
+        encoded: Encoded = row
+        return encoded
+
+
+def _variant_of(base: Procedure) -> BatchVariant:
+    rows = BatchRows(base)
+    body = batch_body(rows)
+    # Errors, logs and reloads name the author's function.
+    body.__wrapped__ = base.body  # type: ignore[attr-defined]
+    return BatchVariant(
+        body=body,
+        signature=Signature((_ROWS,), rows.columns, True, list, ReturnKind.ITERATOR),  # noqa: FBT003
+        entry=_entry(base, rows.columns),
+        executor=_executor(base, body),
+    )
+
+
+def _entry(base: Procedure, columns: tuple[Column, ...]) -> ProcedureEntry:
+    assert isinstance(base.entry, ProcedureEntry)  # noqa: S101 - functions have no batches
+    name = f"{base.name}.batch"
+    parameters = (ParameterEntry(_ROWS.name, str(_ROWS.type)),)
+    entries = tuple(
+        ColumnEntry(column.name, str(column.type), column.description) for column in columns
+    )
+    return structs.replace(
+        base.entry,
+        name=name,
+        description=f"{base.name} for each row of arguments. {base.entry.description}".strip(),
+        signature=signature_of(name, base.entry.mode, parameters, entries),
+        parameters=parameters,
+        columns=entries,
+        single=False,
+    )
+
+
+def _executor(base: Procedure, body: Callable[..., Any]) -> Executor:
+    if inspect.isasyncgenfunction(body):
+        return "async"
+    # In a worker process the whole batch runs there: one hop instead of one for each row.
+    return "process" if base.executor == "process" else "thread"

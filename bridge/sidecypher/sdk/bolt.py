@@ -1,0 +1,216 @@
+"""Calling Cypher as a client of Neo4j does: over Bolt, in its own transaction."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, LiteralString
+
+from sidecypher.errors import CypherError, Neo4jUnavailable
+from sidecypher.host.threads import in_thread
+
+if TYPE_CHECKING:
+    import neo4j
+
+    from sidecypher.host.address import Address
+
+RUN_SECONDS: Final = 60.0
+"""How long a statement of a `BoltClient` may take: longer than most procedures that it calls."""
+
+CONNECT_SECONDS: Final = 5.0
+"""How long Neo4j may take to accept a connection."""
+
+REFUSED_SECONDS: Final = 60.0
+"""How long a refused password is not used: again and again it would lock the user out of Neo4j."""
+
+LOCKED_SECONDS: Final = 6.0
+"""How long no password is used after too many wrong ones: Neo4j then refuses all for 5 s."""
+
+IDLE_SECONDS: Final = 2.0
+"""A connection that rests for longer is tried before it is used: Neo4j may have been restarted."""
+
+_CONNECTIONS: Final = 4
+
+# Neo4j answers so to a right password too, after too many wrong ones.
+_LOCKED_OUT: Final = "Neo.ClientError.Security.AuthenticationRateLimit"
+
+# Errors carry what the driver logs; without a handler Python would print it among lines of JSON.
+logging.getLogger("neo4j").addHandler(logging.NullHandler())
+
+Record = dict[str, Any]
+
+
+@dataclass(eq=False, slots=True)
+class _Pool:
+    """A driver, which is closed when it has been replaced and its last statement has ended."""
+
+    driver: "neo4j.AsyncDriver"
+    address: "Address"
+    statements: int = 0
+    is_replaced: bool = False
+
+    async def close_if_unused(self) -> None:
+        if self.is_replaced and not self.statements:
+            await self.driver.close()
+
+
+class BoltClient:
+    """Runs Cypher as a client of Neo4j, for what happens outside of every call.
+
+    A statement has its own transaction and may call any procedure, those of the sidecar
+    included. Inside a call `ctx.run` is what you want: it is in the transaction of the caller.
+
+    Example:
+        >>> async def receive(request):  # doctest: +SKIP
+        ...     await request.resource(BoltClient).run("CALL kg.refresh($id)", id=7)
+    """
+
+    def __init__(self, address: "Callable[[], Address | None]") -> None:
+        self._find = address
+        self._slots = asyncio.Semaphore(_CONNECTIONS)
+        self._opening = asyncio.Lock()
+        self._pool: _Pool | None = None
+        self._refused: Address | None = None
+        self._retry_at = 0.0
+        self._is_stopped = False
+
+    async def run(self, cypher: LiteralString, /, **params: Any) -> list[Record]:
+        """Run a statement and return its records, for at most a minute.
+
+        Args:
+            cypher: The statement; never build it from values.
+            params: Its parameters.
+
+        Returns:
+            Each record as a dict by column name, with values as `ctx.run` returns them.
+
+        Raises:
+            Neo4jUnavailable: Neo4j cannot be reached or asks to try again; then `neo4jCode` in its
+                `details` says why. Whether the statement was committed is not known.
+            CypherError: The statement failed.
+            ValueTypeError: A record holds a value that rows do not take, such as a VECTOR. The
+                statement was committed.
+        """
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS + RUN_SECONDS), self._slots:
+                return await self._run(cypher, params)
+        except TimeoutError:
+            raise Neo4jUnavailable("Neo4j did not answer in time", retryable=True) from None
+
+    async def _run(self, cypher: LiteralString, params: dict[str, Any]) -> list[Record]:
+        address = await self._address()
+        # 30 MB and 0.2 s that a sidecar without webhooks is spared; `_address` has imported it.
+        import neo4j  # noqa: PLC0415
+        from neo4j.exceptions import AuthError, DriverError, Neo4jError  # noqa: PLC0415
+
+        from sidecypher.sdk._driver_values import parameter_of, record_of  # noqa: PLC0415
+
+        try:
+            async with self._connected(address) as driver, driver.session() as session:
+                query = neo4j.Query(cypher, timeout=RUN_SECONDS)
+                result = await session.run(query, parameter_of(params))
+                records = [record async for record in result]
+        except AuthError:
+            raise await self._refuse(address, REFUSED_SECONDS) from None
+        except Neo4jError as error:
+            if error.code == _LOCKED_OUT:
+                raise await self._refuse(address, LOCKED_SECONDS) from None
+            if error.is_retryable():
+                raise Neo4jUnavailable(
+                    "Neo4j asks to try again", retryable=True, details={"neo4jCode": error.code}
+                ) from error
+            raise CypherError(error.message or "", neo4j_code=error.code or "") from error
+        except (DriverError, OSError) as error:
+            raise Neo4jUnavailable("Neo4j cannot be reached", retryable=True) from error
+        return [record_of(record) for record in records]
+
+    async def _address(self) -> "Address":
+        try:
+            address = await asyncio.wrap_future(in_thread(self._read_address, "sidecypher-bolt"))
+        except OSError as error:
+            raise Neo4jUnavailable("The address of Neo4j cannot be read", retryable=True) from error
+        if address is None:
+            raise Neo4jUnavailable("No Neo4j is known to the sidecar", retryable=True)
+        return address
+
+    def _read_address(self) -> "Address | None":
+        # Imported on this thread: 0.2 s on the event loop would hold up all async calls.
+        import neo4j  # noqa: F401, PLC0415
+
+        return self._find()
+
+    @contextlib.asynccontextmanager
+    async def _connected(self, address: "Address") -> "AsyncIterator[neo4j.AsyncDriver]":
+        async with self._opening:
+            pool = await self._current(address)
+            pool.statements += 1
+        try:
+            yield pool.driver
+        finally:
+            pool.statements -= 1
+            await pool.close_if_unused()
+
+    async def _current(self, address: "Address") -> _Pool:
+        """Return the pool of an address; open a new one to try a refused password again.
+
+        An older connection goes on with a password that Neo4j would refuse by now.
+        """
+        is_refused = address == self._refused
+        if is_refused and time.monotonic() < self._retry_at:
+            raise _refusal()
+        if self._pool is not None and not is_refused and self._pool.address == address:
+            return self._pool
+        await self._replace_pool()
+        driver = _driver(address)
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await driver.verify_connectivity()
+        except BaseException:
+            await driver.close()
+            raise
+        if self._is_stopped:
+            await driver.close()
+            raise Neo4jUnavailable("The connection to Neo4j was closed", retryable=True)
+        self._refused = None
+        self._pool = _Pool(driver, address)
+        return self._pool
+
+    async def _replace_pool(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.is_replaced = True
+            await pool.close_if_unused()
+
+    async def _refuse(self, address: "Address", seconds: float) -> Neo4jUnavailable:
+        self._refused = address
+        self._retry_at = time.monotonic() + seconds
+        await self._replace_pool()
+        return _refusal()
+
+    async def stop(self) -> None:
+        """Close all connections; what runs now fails."""
+        self._is_stopped = True
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await pool.driver.close()
+
+
+def _refusal() -> Neo4jUnavailable:
+    # An administrator may set that password or unlock the user; then the next try succeeds.
+    return Neo4jUnavailable("Neo4j has refused the sidecar's password", retryable=True)
+
+
+def _driver(address: "Address") -> "neo4j.AsyncDriver":
+    try:
+        return address.async_driver(
+            max_connection_pool_size=_CONNECTIONS,
+            connection_timeout=CONNECT_SECONDS,
+            connection_acquisition_timeout=CONNECT_SECONDS,
+            liveness_check_timeout=IDLE_SECONDS,
+            notifications_min_severity="OFF",
+        )
+    # For such an address the driver raises errors of many types.
+    except Exception as error:
+        raise Neo4jUnavailable("The address of Neo4j cannot be used") from error

@@ -1,0 +1,141 @@
+"""`Context`: what a body sees of its call."""
+
+import asyncio
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any, Final, LiteralString, TypeVar
+
+from structlog.typing import FilteringBoundLogger
+
+from sidecypher.errors import ValueTypeError
+from sidecypher.protocol.deadline import Deadline
+from sidecypher.sdk.call import Call
+from sidecypher.sdk.resources import Resources
+from sidecypher.sdk.results import Result, Statements
+from sidecypher.sdk.work import WorkItem
+from sidecypher.telemetry.calls import call_logger
+from sidecypher.values.coders import encoder
+from sidecypher.values.cypher import CypherType
+
+_Resource = TypeVar("_Resource")
+_encode_any: Final = encoder(CypherType("ANY", nullable=True))
+
+
+class Context:
+    """A body's view of its call: the caller's transaction, the deadline, the log.
+
+    Example:
+        >>> def body(ctx: Context) -> None:
+        ...     for record in ctx.run("MATCH (n:Person) RETURN n.name AS name LIMIT $n", n=3):
+        ...         ctx.check()
+    """
+
+    def __init__(self, call: Call, resources: Resources, *, is_async: bool) -> None:
+        self._call = call
+        self._resources = resources
+        self._is_async = is_async
+        # Made by the first `run`: most bodies have none.
+        self._callments: Statements | None = None
+
+    @cached_property
+    def log(self) -> FilteringBoundLogger:
+        """Structured logger whose lines carry the call id; log facts, not arguments."""
+        return call_logger(self._call.call_id, self._call.name)
+
+    @property
+    def call_id(self) -> str:
+        """The call's identifier, the same in both logs."""
+        return self._call.call_id
+
+    @property
+    def database(self) -> str:
+        """Name of the caller's database."""
+        return self._call.database
+
+    @property
+    def user(self) -> str:
+        """Name of the Neo4j user who calls; empty when authentication is off."""
+        return self._call.user
+
+    @property
+    def deadline(self) -> Deadline:
+        """When the call must have answered; `ctx.deadline.remaining()` gives seconds."""
+        return self._call.deadline
+
+    def check(self) -> None:
+        """Raise if the caller does not wait any more; use it in long loops.
+
+        Raises:
+            CallCancelled: The caller's transaction was terminated, or the sidecar stops.
+            DeadlineExceeded: No time is left.
+            CypherError: An earlier `run` failed, so the transaction cannot be saved.
+        """
+        self._call.check()
+
+    def progress(self, done: float, total: float | None = None) -> None:
+        """Report how far your function has come; `sidecypher.running()` shows it.
+
+        Args:
+            done: What is done, in a unit of your choice.
+            total: What will have been done at the end, if you know it.
+
+        Raises:
+            ContextExpired: The call is over.
+            TypeError, ValueError: `done` or `total` is not a number.
+        """
+        self._call.progress(done, total)
+
+    def run(self, cypher: LiteralString, /, **params: Any) -> Result:
+        """Run a statement in the caller's transaction.
+
+        Args:
+            cypher: The statement; never build it from values.
+            params: Its parameters.
+
+        Returns:
+            The records, which arrive in pages. Iterate over them in a plain body. In an async one
+            `await` the result, or iterate by `async for`.
+
+        Raises:
+            CypherError: The statement failed. Neo4j has no savepoints: the transaction is doomed
+                and the call fails with this error whatever the body does next.
+            ValueTypeError: A parameter has no Cypher type.
+            ContextExpired: The call is over, or this is not the body's thread.
+            NoTransaction: The transport has none.
+        """
+        self._call.check()
+        encoded = _encode_parameters(params)
+        if self._callments is None:
+            self._callments = Statements(self._call)
+        if self._is_async:
+            return Result.later(partial(self._callments.run, cypher, encoded), self._hand)
+        return Result(*self._callments.run(cypher, encoded))
+
+    async def _hand(self, work: Callable[[], Any]) -> Any:
+        """Have the serving thread, which pumps requests while it waits, do `work`."""
+        item = WorkItem(work)
+        self._call.hand(item)
+        return await asyncio.wrap_future(item.result)
+
+    def resource(self, kind: type[_Resource]) -> _Resource:
+        """Return the sidecar's one shared object of class `kind`, made at its first use.
+
+        Args:
+            kind: A class that needs no arguments. If it has a method `stop` (plain or async), that
+                is called when the sidecar stops.
+
+        Raises:
+            TimeoutError: In an async body: another thread has been making it for 0.25 s, and has
+                not ended; the event loop must not wait any longer.
+        """
+        return self._resources.get(kind, is_loop=self._is_async)
+
+
+def _encode_parameters(params: dict[str, Any]) -> dict[str, Any]:
+    encoded = {}
+    for name, value in params.items():
+        try:
+            encoded[name] = _encode_any(value)
+        except ValueTypeError as error:
+            raise ValueTypeError(f"The parameter `{name}` of `ctx.run` {error.message}") from None
+    return encoded

@@ -1,0 +1,195 @@
+"""Objects that all calls of a sidecar share, such as an HTTP client with its cache."""
+
+import asyncio
+import contextlib
+import inspect
+import threading
+from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import Future
+from types import ModuleType
+from typing import Any, Final, TypeVar
+
+from sidecypher.host.threads import in_thread
+from sidecypher.telemetry.calls import logger
+
+LOOP_SECONDS: Final = 0.25
+"""How long the event loop, on which other calls wait too, may wait for an object."""
+
+_Resource = TypeVar("_Resource")
+
+Await = Callable[[Callable[[], Awaitable[Any]]], Any]
+"""Runs what makes an awaitable on the sidecar's event loop, for a bounded time."""
+
+
+class _GivenUp(Exception):
+    """The caller that made an object was interrupted, which is its own affair."""
+
+
+class _Making:
+    """An object that a thread makes, for itself and for all that wait."""
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.done: Future[None] = Future()
+
+
+class Resources:
+    """One object per class, made at its first use and stopped with the sidecar.
+
+    Example:
+        >>> class Counter: ...
+        >>> resources = Resources()
+        >>> resources.get(Counter) is resources.get(Counter)
+        True
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[type, Any] = {}
+        self._making: dict[type, _Making] = {}
+
+    def provide(self, made: object) -> None:
+        """Give an object that is there already, in the name of its class."""
+        self._made[type(made)] = made
+
+    def get(self, kind: type[_Resource], *, is_loop: bool = False) -> _Resource:
+        """Return the one object of class `kind`; the first caller makes it, the others wait.
+
+        Args:
+            kind: Its class.
+            is_loop: Whether this is the event loop, which must not wait for long.
+
+        Raises:
+            TimeoutError: The event loop has waited long enough for another thread.
+            RecursionError: The object needs itself to be made.
+        """
+        while True:
+            made: _Resource | None = self._made.get(kind)
+            if made is not None:
+                return made
+            own = _Making()
+            making = self._making.setdefault(kind, own)
+            if making is own:
+                return self._make(kind, own)
+            if making.thread == own.thread:
+                raise RecursionError(f"A {kind.__qualname__} needs itself to be made")
+            with contextlib.suppress(_GivenUp):
+                making.done.result(LOOP_SECONDS if is_loop else None)
+
+    def _make(self, kind: type[_Resource], making: _Making) -> _Resource:
+        error: Exception = _GivenUp()
+        try:
+            # Another thread may have made it between the two looks of this one.
+            made: _Resource | None = self._made.get(kind)
+            if made is None:
+                made = self._made[kind] = kind()
+        except Exception as failure:
+            error = failure
+            raise
+        else:
+            making.done.set_result(None)
+            return made
+        finally:
+            # The next one to ask tries again; who waits is told why it failed.
+            del self._making[kind]
+            if not making.done.done():
+                making.done.set_exception(error)
+
+    def ping(self, await_: Await) -> dict[str, str | None]:
+        """Ask each object that has a method `ping`, plain or async, how it is.
+
+        Returns:
+            For each such class, None, or the type of what its `ping` raised.
+        """
+        found: dict[str, str | None] = {}
+        for kind, made in list(self._made.items()):
+            ping = getattr(made, "ping", None)
+            if ping is None:
+                continue
+            try:
+                _call(ping, await_)
+            except Exception as error:  # noqa: BLE001 - an author's `ping` may raise anything
+                found[kind.__qualname__] = f"its `ping` raised {type(error).__name__}"
+            else:
+                found[kind.__qualname__] = None
+        return found
+
+    def of_modules(self, modules: Iterable[ModuleType]) -> list[type]:
+        """Return the classes of these very modules that an object was made of."""
+        return [kind for kind in list(self._made) if any(_defines(each, kind) for each in modules)]
+
+    def drop(self, kinds: Iterable[type], await_: Await) -> None:
+        """Drain and stop the objects of classes that nothing uses any more."""
+        for kind in kinds:
+            made = self._made.pop(kind, None)
+            for name in ("drain", "stop"):
+                try:
+                    _call(getattr(made, name, None), await_)
+                except BaseException as error:  # noqa: BLE001 - an author's may raise anything
+                    _not_stopped(kind, error)
+
+    @property
+    def can_drain(self) -> bool:
+        """Whether any object has a method `drain`."""
+        return any(hasattr(made, "drain") for made in list(self._made.values()))
+
+    async def drain(self) -> None:
+        """Have objects end what they have begun, all at once, while calls are still served."""
+        # A copy: calls go on, and may make objects.
+        made = list(self._made.items())
+        await asyncio.gather(*(_end(kind, _drained(each)) for kind, each in made))
+
+    async def stop(self) -> None:
+        """Stop all objects that can be stopped, the latest first; one that fails stops no other."""
+        while self._made:
+            kind, made = self._made.popitem()
+            await _end(kind, _stopped(made))
+
+
+async def _drained(made: object) -> None:
+    """Drain an object that may not know how, a plain way in a thread: calls are still served."""
+    drain = getattr(made, "drain", None)
+    if inspect.iscoroutinefunction(drain):
+        await drain()
+    elif drain is not None:
+        await asyncio.wrap_future(in_thread(drain, "sidecypher-drain"))
+
+
+async def _stopped(made: object) -> None:
+    stop = getattr(made, "stop", None)
+    ended = stop() if stop is not None else None
+    if inspect.isawaitable(ended):
+        await ended
+
+
+async def _end(kind: type, ending: Awaitable[None]) -> None:
+    """Await it; what an author's method raises stays with it."""
+    try:
+        await ending
+    except BaseException as error:
+        task = asyncio.current_task()
+        # Who ends their own task and awaits it raises the same as who is cancelled.
+        if task is not None and task.cancelling():
+            raise
+        _not_stopped(kind, error)
+
+
+def _call(method: Callable[[], Any] | None, await_: Await) -> None:
+    """Call a method on this thread if it is plain, on the event loop if it is async."""
+    if inspect.iscoroutinefunction(method):
+        await_(method)
+    elif method is not None:
+        method()
+
+
+def _defines(module: ModuleType, kind: type) -> bool:
+    """Tell whether this is the module that made the class, not a later one of the same name."""
+    if kind.__module__ != module.__name__:
+        return False
+    found: Any = module
+    for name in kind.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is kind
+
+
+def _not_stopped(kind: type, error: BaseException) -> None:
+    logger().error("resource not stopped", resource=kind.__name__, type=type(error).__name__)

@@ -1,0 +1,29 @@
+"""The classes whose instances are rows: `Row`, dataclasses and pydantic models."""
+
+import dataclasses
+from typing import Any
+
+from sidecypher.sdk.signature._annotations import VALUE_CLASSES
+from sidecypher.values.rows import Row
+
+
+def is_row(annotation: object) -> bool:
+    """Tell whether an annotation is a class of rows."""
+    return (
+        isinstance(annotation, type)
+        and annotation is not Row
+        and annotation not in VALUE_CLASSES
+        and (dataclasses.is_dataclass(annotation) or _is_model(annotation))
+    )
+
+
+def attributes_of(row: type[Any]) -> dict[str, str]:
+    """Return the attributes of a class of rows that are columns, with their descriptions."""
+    if _is_model(row):
+        return {name: each.description or "" for name, each in row.model_fields.items()}
+    return {each.name: "" for each in dataclasses.fields(row)}
+
+
+def _is_model(row: type[Any]) -> bool:
+    # Not by `issubclass`: pydantic takes long to import, and few bodies need it.
+    return hasattr(row, "model_fields") and hasattr(row, "__pydantic_validator__")

@@ -1,0 +1,287 @@
+"""Reads one function's annotations; every error names the function and its place."""
+
+import inspect
+import sys
+import types as pytypes
+import typing
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Final, NoReturn
+
+from sidecypher.errors import SignatureError, ValueTypeError
+from sidecypher.sdk.context import Context
+from sidecypher.sdk.signature._annotations import NoTypeError, cypher_type, notes_of
+from sidecypher.sdk.signature._defaults import Default, default_of
+from sidecypher.sdk.signature._rows import attributes_of, is_row
+from sidecypher.sdk.signature.model import Column, Parameter, ReturnKind, Signature
+from sidecypher.sdk.signature.names import camel_case, is_column_name, is_parameter_name
+from sidecypher.values.annotations import Description
+from sidecypher.values.coders import encoder
+from sidecypher.values.cypher import CypherType
+
+_NOTHING: Final = object()
+_WIDEST: Final = 254
+"""Most parameters, and most columns: Java has 255 slots for arguments, and one is `this`."""
+
+
+def read_signature(function: Callable[..., Any]) -> Signature:
+    """Return the Cypher signature of `function`.
+
+    Args:
+        function: A plain or async function or generator with type hints throughout.
+
+    Raises:
+        SignatureError: With file, line, and what to write instead.
+
+    Example:
+        >>> from sidecypher import Row
+        >>> class Twice(Row):
+        ...     value: int
+        >>> def double(value: int) -> Twice: ...
+        >>> str(read_signature(double).columns[0].type)
+        'INTEGER'
+    """
+    return _Reader(function, place_of(function)).read()
+
+
+def read_function_signature(function: Callable[..., Any]) -> Signature:
+    """Return the Cypher signature of `function`, which gives one value; its column is `value`.
+
+    Raises:
+        SignatureError: With file, line, and what to write instead.
+
+    Example:
+        >>> def double(value: int) -> int: ...
+        >>> read_function_signature(double).returns
+        <ReturnKind.VALUE: 'a value'>
+    """
+    return _Reader(function, place_of(function)).read_function()
+
+
+def read_columns(row: type[Any]) -> tuple[Column, ...]:
+    """Return the columns of a class of rows.
+
+    Raises:
+        SignatureError: It has none, or one that Cypher cannot have.
+
+    Example:
+        >>> from sidecypher import Row
+        >>> class Twice(Row):
+        ...     value: int
+        >>> [column.name for column in read_columns(Twice)]
+        ['value']
+    """
+    return _Reader(row, row.__module__).columns(row)
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """Return where a function is written, such as `similar.py:12`.
+
+    Raises:
+        SignatureError: It is not a function.
+    """
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        raise SignatureError(
+            f"A {type(function).__name__} cannot be a procedure",
+            hint="Decorate a function, `def` or `async def`.",
+        )
+    return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+
+
+class _Reader:
+    """Reads one function, or a class of rows; knows its place in the source for the errors."""
+
+    def __init__(self, function: Callable[..., Any], place: str) -> None:
+        self.function = function
+        self.place = place
+
+    def read(self) -> Signature:
+        hints = self.hints(self.function)
+        takes_context, parameters = self.parameters(hints)
+        row, returns = self.return_kind(hints.get("return", _NOTHING))
+        columns = () if returns is ReturnKind.VOID else self.columns(row)
+        return Signature(parameters, columns, takes_context, row, returns)
+
+    def read_function(self) -> Signature:
+        hints = self.hints(self.function)
+        takes_context, parameters = self.parameters(hints)
+        if "return" not in hints:
+            self.refuse("has no return type", "Write the type of its value, `-> str`, say.")
+        if _is_generator(self.function):
+            self.refuse("is a generator, and a function gives one value", "Return a `list[...]`.")
+        column = Column("value", "value", self.type(hints["return"], "its result"), "")
+        return Signature(parameters, (column,), takes_context, object, ReturnKind.VALUE)
+
+    def parameters(self, hints: dict[str, Any]) -> tuple[bool, tuple[Parameter, ...]]:
+        parameters = list(inspect.signature(self.function).parameters.values())
+        takes_context = bool(parameters) and self.is_context(parameters[0], hints)
+        read = tuple(self.parameter(each, hints) for each in parameters[takes_context:])
+        self.check_names([parameter.name for parameter in read], "parameters")
+        return takes_context, read
+
+    def is_context(self, parameter: inspect.Parameter, hints: dict[str, Any]) -> bool:
+        if hints.get(parameter.name) is Context:
+            return True
+        if parameter.name == "ctx":
+            self.refuse(
+                "has a parameter `ctx` that is not annotated as the context",
+                "Write `ctx: Context` (`from sidecypher import Context`), or another name.",
+            )
+        return False
+
+    def hints(self, annotated: Any) -> dict[str, Any]:
+        try:
+            return typing.get_type_hints(annotated, include_extras=True)
+        except NameError as error:
+            self.refuse(f"uses the unknown name `{error.name}` in an annotation", "Import it.")
+        # An annotation may be any text or expression, so reading it may raise anything.
+        except Exception as error:  # noqa: BLE001
+            self.refuse(
+                f"has an annotation that cannot be read ({type(error).__name__})",
+                "Write types, such as `int` or `list[str]`.",
+            )
+
+    def refuse(self, what: str, hint: str) -> NoReturn:
+        raise SignatureError(
+            f"`{self.function.__qualname__}` ({self.place}) {what}", hint=hint
+        ) from None
+
+    def check_names(self, names: list[str], kind: str) -> None:
+        if len(names) > _WIDEST:
+            self.refuse(
+                f"has {len(names)} {kind}, and Java allows {_WIDEST}", "Put some of them in a MAP."
+            )
+        doubled = {name for name in names if names.count(name) > 1}
+        if doubled:
+            self.refuse(
+                f"has two {kind} that are both `{doubled.pop()}` in Cypher", "Rename one of them."
+            )
+
+    def parameter(self, parameter: inspect.Parameter, hints: dict[str, Any]) -> Parameter:
+        if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            self.refuse(
+                f"has the parameter `{parameter}`, and Cypher has only positional ones",
+                "Take a LIST or a MAP.",
+            )
+        if parameter.name not in hints:
+            self.refuse(
+                f"has no type for `{parameter.name}`", f"Write `{parameter.name}: str`, say."
+            )
+        if hints[parameter.name] is Context:
+            self.refuse(
+                f"has the context as its parameter `{parameter.name}`, which is not the first",
+                f"Write `{parameter.name}: Context` as the first parameter, and only there.",
+            )
+        name = self.identifier(parameter.name, "parameter", is_parameter_name)
+        if "sidecypher.sdk.signature.fields" in sys.modules:
+            options = self.options(parameter, name, hints[parameter.name])
+            if options is not None:
+                return options
+        kind = self.type(hints[parameter.name], f"the parameter `{parameter.name}`")
+        if parameter.default is inspect.Parameter.empty:
+            return Parameter(name, kind, None)
+        return Parameter(name, kind, self.default(parameter, kind))
+
+    def options(self, parameter: inspect.Parameter, name: str, annotation: Any) -> Parameter | None:
+        """Return the parameter if its type is a class of options."""
+        # It imports pydantic, and so did the module of any such class.
+        from sidecypher.sdk.signature import fields  # noqa: PLC0415
+
+        found = fields.options_in(annotation)
+        if found is None:
+            return None
+        model, kind = found
+        try:
+            shape = fields.shape_of(model)
+        except fields.FieldRefusedError as error:
+            self.refuse(str(error), error.hint)
+        if parameter.default is inspect.Parameter.empty:
+            return Parameter(name, kind, None, shape)
+        if parameter.default is not None:
+            # Null stands for the default.
+            kind = replace(kind, nullable=True)
+        default = self.default(parameter.replace(default=fields.as_map(parameter.default)), kind)
+        try:
+            shape.reader(kind)(encoder(kind)(default.value))
+        except ValueTypeError as error:
+            self.refuse(
+                f"has a default for `{parameter.name}` that {error.message}",
+                f"Write `{model.__name__}(...)`.",
+            )
+        return Parameter(name, kind, default, shape)
+
+    def default(self, parameter: inspect.Parameter, kind: CypherType) -> Default:
+        if parameter.default is None and not kind.nullable:
+            self.refuse(
+                f"has the default None for `{parameter.name}`, whose type is {kind}",
+                f"Write `{parameter.name}: ... | None = None`.",
+            )
+        try:
+            return default_of(parameter.default, kind)
+        except ValueTypeError as error:
+            self.refuse(
+                f"has a default for `{parameter.name}` that {error.message}",
+                "Write a default of the annotated type, or `| None = None`.",
+            )
+
+    def return_kind(self, annotation: Any) -> tuple[type[Any], ReturnKind]:
+        if annotation is type(None):
+            if _is_generator(self.function):
+                self.refuse("is a generator that gives no rows", "Return `Iterator[MyRow]`.")
+            return type(None), ReturnKind.VOID
+        plain = annotation.__origin__ if typing.get_origin(annotation) is Annotated else annotation
+        origin, arguments = typing.get_origin(plain), typing.get_args(plain)
+        if is_row(plain):
+            return plain, ReturnKind.ROW
+        if origin in {typing.Union, pytypes.UnionType} and type(None) in arguments:
+            rows = [argument for argument in arguments if argument is not type(None)]
+            if len(rows) == 1 and is_row(rows[0]):
+                return rows[0], ReturnKind.OPTIONAL_ROW
+        if origin is list and arguments and is_row(arguments[0]):
+            return arguments[0], ReturnKind.LIST
+        streams = {AsyncIterator} if inspect.isasyncgenfunction(self.function) else {Iterator}
+        if origin in streams and arguments and is_row(arguments[0]):
+            return arguments[0], ReturnKind.ITERATOR
+        self.refuse(
+            "has no return type that gives rows",
+            "Return a Row, dataclass or model, `MyRow | None`, `list[MyRow]`, or `Iterator[MyRow]` "
+            "(`AsyncIterator[MyRow]` from an async generator); or None for no rows.",
+        )
+
+    def columns(self, row: type[Any]) -> tuple[Column, ...]:
+        hints, attributes = self.hints(row), attributes_of(row)
+        if not attributes:
+            self.refuse(f"returns `{row.__name__}`, which has no columns", "Annotate one.")
+        columns = tuple(
+            self.column(row, attribute, hints[attribute], description)
+            for attribute, description in attributes.items()
+        )
+        self.check_names([column.name for column in columns], "columns")
+        return columns
+
+    def column(self, row: type[Any], attribute: str, hint: Any, description: str) -> Column:
+        name = self.identifier(attribute, "column", is_column_name)
+        described = [note.text for note in notes_of(hint) if isinstance(note, Description)]
+        kind = self.type(hint, f"the column `{row.__name__}.{attribute}`")
+        return Column(name, attribute, kind, described[0] if described else description)
+
+    def identifier(self, name: str, what: str, fits: Callable[[str], bool]) -> str:
+        cypher = camel_case(name)
+        if not fits(cypher):
+            self.refuse(
+                f"has the {what} `{name}`, which cannot be a name in Java or Cypher",
+                "Use lower-case ASCII words joined by underscores, and no Java keyword.",
+            )
+        return cypher
+
+    def type(self, annotation: Any, where: str) -> CypherType:
+        try:
+            return cypher_type(annotation)
+        except NoTypeError as error:
+            self.refuse(f"annotates {where} with {error}", error.hint)
+
+
+def _is_generator(function: Callable[..., Any]) -> bool:
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)

@@ -1,0 +1,36 @@
+"""`WorkItem`: what a function that runs elsewhere asks the thread that serves its call to do."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+
+class WorkItem:
+    """A function for the serving thread, and the future result that its sender waits for.
+
+    Attributes:
+        result: What the sender waits for; if it is cancelled before the item runs, it never runs.
+    """
+
+    __slots__ = ("_function", "result")
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self._function = function
+        self.result: Future[Any] = Future()
+
+    def run(self) -> None:
+        """Run it, unless its sender has stopped waiting; on the serving thread."""
+        if not self.result.set_running_or_notify_cancel():
+            return
+        try:
+            result = self._function()
+        # The sender gets the error, of any type.
+        except Exception as error:  # noqa: BLE001
+            self.result.set_exception(error)
+        else:
+            self.result.set_result(result)
+
+    def refuse(self, error: Exception) -> None:
+        """Raise `error` in the sender instead of running it; from any thread."""
+        if self.result.set_running_or_notify_cancel():
+            self.result.set_exception(error)

@@ -1,0 +1,346 @@
+"""Logs, metrics and traces: what happened in which call, never what was in it."""
+
+import contextlib
+import io
+import logging
+import os
+import re
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any, Final, Literal, TextIO
+
+import structlog
+from opentelemetry.trace import Span, Tracer
+from prometheus_client import CollectorRegistry, Counter, Gauge
+from structlog.typing import EventDict, FilteringBoundLogger
+
+from sidecypher.errors import SidecypherError, UnknownProcedure, sendable
+from sidecypher.host.terminal import visible
+from sidecypher.telemetry import tracing
+from sidecypher.telemetry.failed_calls import FailedCall, FailedCalls
+from sidecypher.telemetry.metrics import CallMetrics, PluginFailures, Series
+from sidecypher.telemetry.tracing import CallFacts
+
+LogFormat = Literal["json", "console"]
+Rejection = Literal["connection refused", "connection closed", "request refused"]
+
+_TRANSPORTS: Final[dict[Rejection, str]] = {
+    "connection refused": "py4j",
+    "connection closed": "py4j",
+    "request refused": "http",
+}
+
+_OUR_CODE: Final = re.compile(r"SC-\d{3}\Z")
+
+_QUIET_SECONDS: Final = 1.0
+"""How long nothing is logged that was turned away for the reason of the last line: a stranger may
+connect thousands of times a second, and must not fill the disk."""
+
+_CODE_LENGTH: Final = 100
+"""How much is kept of an author's own code."""
+
+
+class _Forgiving(io.StringIO):
+    """Standard error that may be a file on a full disk: a lost line must not fail a call."""
+
+    def __init__(self, file: TextIO) -> None:
+        super().__init__()
+        self._file = file
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            self._file.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._file.flush()
+
+
+def configure_logging(level: str, log_format: LogFormat) -> None:
+    """Send structured logs to standard error.
+
+    Args:
+        level: `DEBUG`, `INFO`, `WARNING` or `ERROR`. Calls that go well are logged at `DEBUG`.
+        log_format: `json` for machines, `console` for people.
+    """
+    renderer: Any = (
+        structlog.processors.JSONRenderer()
+        if log_format == "json"
+        # A convention of all programs rather than a setting: https://no-color.org
+        else structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+        )
+    )
+    structlog.configure(
+        processors=[
+            # JSON escapes control characters by itself.
+            *([] if log_format == "json" else [_visible_values]),
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
+        logger_factory=structlog.PrintLoggerFactory(file=_Forgiving(sys.stderr)),
+        cache_logger_on_first_use=True,
+    )
+
+
+def _visible_values(_logger: object, _method: str, values: EventDict) -> EventDict:
+    return {
+        name: visible(value) if isinstance(value, str) else value for name, value in values.items()
+    }
+
+
+def logger() -> FilteringBoundLogger:
+    """Return the sidecar's logger."""
+    return structlog.get_logger()  # type: ignore[no-any-return]
+
+
+def call_logger(call_id: str, procedure: str) -> FilteringBoundLogger:
+    """Return a logger whose lines carry the call's id and procedure."""
+    # Bound lazily: a body that never logs pays nothing.
+    return structlog.get_logger(call=call_id, procedure=procedure)  # type: ignore[no-any-return]
+
+
+def log_unexpected(error: BaseException, **named: str) -> None:
+    """Log where a body failed; an exception's text may hold data, so it is left out."""
+    frames = traceback.extract_tb(error.__traceback__)
+    logger().error(
+        "unexpected exception",
+        **named,
+        type=type(error).__name__,
+        frames=[
+            f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames[-12:]
+        ],
+    )
+
+
+class Observation:
+    """What is seen of one call, from its admission to its end.
+
+    A call is counted once, when it is over, by its outcome: `ok`, `closed` (the caller wanted no
+    more rows) or an error's code.
+
+    Attributes:
+        rows: Rows sent so far.
+        seconds: Time spent in Python so far, callbacks included.
+        span: The call's span, when traces are kept; it is to be current in the body.
+    """
+
+    __slots__ = ("_facts", "_is_over", "_series", "_telemetry", "rows", "seconds", "span")
+
+    def __init__(
+        self, telemetry: "Telemetry", series: Series, facts: CallFacts, span: Span | None
+    ) -> None:
+        self.rows = 0
+        self.seconds = 0.0
+        self.span = span
+        self._telemetry = telemetry
+        self._series = series
+        self._facts = facts
+        self._is_over = False
+
+    def queued(self, seconds: float) -> None:
+        """Count how long the call waited before its body could start."""
+        with self._series.lock:
+            self._series.queued.observe(seconds)
+
+    def page(self, rows: int, seconds: float, received: int, sent: int, *, last: bool) -> None:
+        """Count a page that was produced; with the last one the call is over.
+
+        Args:
+            rows: Rows of this page.
+            seconds: Seconds that producing it took.
+            received: Bytes of the request.
+            sent: Bytes of the reply.
+            last: Whether no further page follows.
+        """
+        self.rows += rows
+        self.seconds += seconds
+        series = self._series
+        with series.lock:
+            series.page(rows, received, sent)
+            if last:
+                series.end("ok", self.seconds)
+        if last:
+            self._over("ok", None)
+
+    def failed(self, error: SidecypherError, seconds: float = 0.0) -> None:
+        """Count and log a call that ended in an error after `seconds` more."""
+        self.seconds += seconds
+        self._end(_label(error), error)
+
+    def closed(self) -> None:
+        """Count a call whose caller wanted no more rows."""
+        self._end("closed", None)
+
+    def unexpected(self, error: BaseException) -> None:
+        """Log where a body failed."""
+        log_unexpected(error, **self._named())
+
+    def _end(self, outcome: str, error: SidecypherError | None) -> None:
+        if self._is_over:
+            return
+        with self._series.lock:
+            self._series.end(outcome, self.seconds)
+        self._over(outcome, error)
+
+    def _over(self, outcome: str, error: SidecypherError | None) -> None:
+        self._is_over = True
+        if self.span is not None:
+            tracing.end(self.span, outcome, self.rows)
+        if error is not None:
+            self._telemetry.log.warning(
+                "call failed", code=error.code, **self._numbers(), **self._named()
+            )
+            self._telemetry.remember(self._facts, self._facts.name, error, self.seconds)
+        elif self._telemetry.is_debug:
+            event = "call served" if outcome == "ok" else "call closed"
+            self._telemetry.log.debug(event, **self._numbers(), **self._named())
+
+    def _numbers(self) -> dict[str, float]:
+        return {"rows": self.rows, "seconds": round(self.seconds, 6)}
+
+    def _named(self) -> dict[str, str]:
+        facts = self._facts
+        return {
+            "procedure": facts.name,
+            "call": facts.call_id,
+            "user": facts.user,
+            "database": facts.database,
+        }
+
+
+class Telemetry:
+    """Counts, logs and traces calls.
+
+    Attributes:
+        metrics: What `/metrics` shows.
+        plugin_failures: What plugins tell of calls that did not get here.
+        calls: The numbers of all calls.
+        failed_calls: Which calls failed of late.
+        log: Where all of it is logged.
+        is_debug: Whether calls that went well are logged.
+    """
+
+    def __init__(self, tracer: Tracer | None = None) -> None:
+        """Count from nought.
+
+        Args:
+            tracer: Makes a span for each call; without it calls have no spans, at no cost.
+        """
+        self.metrics: Final = CollectorRegistry()
+        self._tracer = tracer
+        self.calls: Final = CallMetrics()
+        self.metrics.register(self.calls)
+        self.failed_calls: Final = FailedCalls()
+        self.plugin_failures: Final = PluginFailures()
+        self.metrics.register(self.plugin_failures)
+        self.log: Final = logger()
+        # Asked once: even a log call that prints nothing costs as much as decoding a small call.
+        self.is_debug: Final[bool] = self.log.is_enabled_for(logging.DEBUG)
+        self.connections: Final = self._gauge("connections", "Open connections of JVMs")
+        self.open_calls: Final = self._gauge("open_calls", "Calls served or with rows left")
+        self.stuck_calls: Final = self._gauge("stuck_calls", "Cancelled calls that do not stop")
+        self.worker_restarts: Final = self._gauge(
+            "worker_restarts", "Worker processes that took the place of a lost one"
+        )
+        self.crash_looping: Final = self._gauge(
+            "workers_crash_looping", "1 when worker processes die one after the other"
+        )
+        self.load_failures: Final = self._gauge("load_failures", "Modules that could not be loaded")
+        self.lost_spans: Final = self._gauge("lost_spans", "Spans that could not be sent")
+        self._mismatches = Counter(
+            "sidecypher_mismatched_plugins",
+            "Connections of plugins that were built for other procedures",
+            registry=self.metrics,
+        )
+
+        self._rejected = Counter(
+            "sidecypher_rejected",
+            "Connections and requests that were turned away, whatever call they were for",
+            ["transport", "reason"],
+            registry=self.metrics,
+        )
+        self._refusals: dict[tuple[str, str], tuple[float, int]] = {}
+        self._refusals_lock = threading.Lock()
+
+    def _gauge(self, name: str, text: str) -> Gauge:
+        return Gauge(f"sidecypher_{name}", text, registry=self.metrics)
+
+    def connected(self, *, same: bool) -> None:
+        """Log that a JVM has come, and whether its plugin has the catalogue that is loaded."""
+        if same:
+            self.log.info("plugin connected")
+        else:
+            self._mismatches.inc()
+            self.log.warning(
+                "plugin connected",
+                reason="it was built for other procedures; those that differ will be refused",
+            )
+
+    def rejected(self, event: Rejection, reason: str, **facts: str) -> None:
+        """Count what was refused at the door, and log one a second of each reason.
+
+        Args:
+            event: What was refused.
+            reason: One of a few texts, never what a peer has sent.
+            facts: What else the log is told.
+        """
+        self._rejected.labels(_TRANSPORTS[event], reason).inc()
+        untold = self._untold((event, reason))
+        if untold is not None:
+            log = self.log.bind(untold=untold) if untold else self.log
+            log.warning(event, reason=reason, **facts)
+
+    def _untold(self, kind: tuple[str, str]) -> int | None:
+        """Return how many of a kind were not logged before this one, or None if neither is this."""
+        now = time.monotonic()
+        with self._refusals_lock:
+            quiet_until, untold = self._refusals.get(kind, (now, 0))
+            is_told = now >= quiet_until
+            self._refusals[kind] = (
+                (now + _QUIET_SECONDS, 0) if is_told else (quiet_until, untold + 1)
+            )
+        return untold if is_told else None
+
+    def call(self, facts: CallFacts, kind: str, traceparent: str = "") -> Observation:
+        """Begin to observe a call that was admitted.
+
+        Args:
+            facts: Names the call and its caller; `name` is one of the registry.
+            kind: `procedure` or `function`.
+            traceparent: The caller's span, as W3C Trace Context writes it, or empty.
+        """
+        span = None
+        if self._tracer is not None:
+            span = tracing.start(self._tracer, facts, kind, traceparent)
+        return Observation(self, self.calls.series(facts.name), facts, span)
+
+    def refused(self, facts: CallFacts, error: SidecypherError) -> None:
+        """Count a call that was not started; an unknown name is not its own label."""
+        known = "unknown" if isinstance(error, UnknownProcedure) else facts.name
+        series = self.calls.series(known)
+        with series.lock:
+            series.count(_label(error))
+        self.log.warning("call refused", procedure=known, code=error.code)
+        self.remember(facts, known, error)
+
+    def remember(
+        self, facts: CallFacts, name: str, error: SidecypherError, seconds: float = 0.0
+    ) -> None:
+        """Keep a call among those that failed of late."""
+        code = sendable(error.code)[:_CODE_LENGTH]
+        self.failed_calls.add(
+            FailedCall(facts.call_id, name, code, facts.user, facts.database, seconds)
+        )
+
+
+def _label(error: SidecypherError) -> str:
+    """Return a label from a bounded set: an author's own codes are counted as one."""
+    code = str(error.code)
+    return code if _OUR_CODE.match(code) else "SC-201"

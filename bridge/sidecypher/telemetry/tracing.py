@@ -1,0 +1,95 @@
+"""OpenTelemetry: one span per call, the child of its caller's and the parent of its body's."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Final, Protocol
+
+from opentelemetry import context, trace
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+_propagator: Final = TraceContextTextMapPropagator()
+
+
+class CallFacts(Protocol):
+    """What a call is named by in logs and traces."""
+
+    @property
+    def call_id(self) -> str:
+        """The call's identifier, the same in both logs."""
+
+    @property
+    def name(self) -> str:
+        """Cypher name of the procedure or function, one of the registry."""
+
+    @property
+    def database(self) -> str:
+        """Name of the caller's database."""
+
+    @property
+    def user(self) -> str:
+        """Name of the Neo4j user who calls."""
+
+
+def start(tracer: Tracer, facts: CallFacts, kind: str, traceparent: str) -> Span:
+    """Begin the span of a call.
+
+    Args:
+        tracer: Who makes it.
+        facts: Names the call.
+        kind: `procedure` or `function`.
+        traceparent: The caller's span, as W3C Trace Context writes it, or empty.
+    """
+    return tracer.start_span(
+        facts.name,
+        _propagator.extract({"traceparent": traceparent}, context.Context()),
+        SpanKind.SERVER,
+        {
+            "sidecypher.kind": kind,
+            "sidecypher.call": facts.call_id,
+            "db.system.name": "neo4j",
+            "db.namespace": facts.database,
+            "user.name": facts.user,
+        },
+    )
+
+
+def end(span: Span, outcome: str, rows: int) -> None:
+    """End the span of a call: `ok`, `closed`, or an error's code."""
+    span.set_attributes({"sidecypher.outcome": outcome, "sidecypher.rows": rows})
+    if outcome not in {"ok", "closed"}:
+        span.set_status(Status(StatusCode.ERROR, outcome))
+    span.end()
+
+
+def current(span: Span | None) -> AbstractContextManager[object]:
+    """Make a span the current one, so that what is done inside becomes its child."""
+    if span is None:
+        return nullcontext()
+    # An exception's text may hold data: the span is told of errors by `end`, by code alone.
+    return trace.use_span(span, record_exception=False, set_status_on_exception=False)
+
+
+def traceparent() -> str:
+    """Return the current span as W3C Trace Context writes it, or nothing without a span.
+
+    Example:
+        >>> traceparent()
+        ''
+    """
+    carrier: dict[str, str] = {}
+    _propagator.inject(carrier)
+    return carrier.get("traceparent", "")
+
+
+@contextmanager
+def continued(traceparent: str) -> Iterator[None]:
+    """Make a span of another process the current one; a worker does so around a body."""
+    if not traceparent:
+        yield
+        return
+    token = context.attach(_propagator.extract({"traceparent": traceparent}))
+    try:
+        yield
+    finally:
+        context.detach(token)

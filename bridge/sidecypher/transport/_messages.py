@@ -1,0 +1,80 @@
+"""The messages of a JVM as JSON: read, answered by the dispatcher, and the reply written."""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from sidecypher.calls.dispatcher import Dispatcher, Session
+from sidecypher.errors import ProtocolError, SidecarBusy
+from sidecypher.protocol import envelope
+from sidecypher.protocol.envelope import (
+    CallHead,
+    CallRequest,
+    CancelRequest,
+    CloseRequest,
+    ErrorReply,
+    FailuresRequest,
+    Hello,
+    PageReply,
+    PageRequest,
+)
+
+_Message = TypeVar("_Message", bound=msgspec.Struct)
+_Answer = Callable[[bytes, Session], msgspec.Struct]
+
+
+class Messages:
+    """Answers messages that come as JSON.
+
+    Args:
+        dispatcher: Who answers them.
+    """
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
+        self._methods: Final[dict[str, _Answer]] = {
+            "hello": _reading(Hello, dispatcher.hello),
+            "call": self._call,
+            "page": _reading(PageRequest, dispatcher.page),
+            "close": _reading(CloseRequest, dispatcher.close),
+            "cancel": _reading(CancelRequest, dispatcher.cancel),
+            "failures": _reading(FailuresRequest, dispatcher.failures),
+        }
+
+    def answer(self, method: str, payload: bytes, session: Session) -> bytes:
+        """Answer one message.
+
+        Args:
+            method: `hello`, `call`, `page`, `close`, `cancel` or `failures`.
+            payload: The request's envelope.
+            session: The connection it came over.
+
+        Returns:
+            The reply's envelope; an error of the call is in it.
+
+        Raises:
+            ProtocolError: The peer does not speak the protocol; close the connection.
+        """
+        try:
+            answer = self._methods[method]
+        except KeyError:
+            raise ProtocolError("The peer asked for a method that does not exist") from None
+        if not session.jvm and method != "hello":
+            raise ProtocolError("The peer sent a message before its hello")
+        return envelope.write(answer(payload, session))
+
+    def _call(self, payload: bytes, session: Session) -> PageReply | ErrorReply:
+        try:
+            reservation = self._dispatcher.reserve(len(payload))
+        except SidecarBusy as error:
+            return self._dispatcher.refuse(envelope.read(payload, CallHead), error)
+        with reservation:
+            request = envelope.read(payload, CallRequest)
+            return self._dispatcher.call(request, session, reservation)
+
+
+def _reading(
+    kind: type[_Message], answer: Callable[[_Message, Session], Any]
+) -> Callable[[bytes, Session], Any]:
+    return lambda payload, session: answer(envelope.read(payload, kind), session)

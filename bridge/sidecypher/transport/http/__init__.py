@@ -1,0 +1,1 @@
+"""The sidecar over HTTP: health, calls, webhooks and OpenAPI, on loopback."""

@@ -1,0 +1,238 @@
+"""The OpenAPI document of the HTTP side, made from the catalogue."""
+
+from collections.abc import Iterable
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Final
+
+from sidecypher.protocol.catalogue import FunctionEntry, ProcedureEntry
+from sidecypher.sdk.registry import Procedure
+from sidecypher.sdk.signature.model import Parameter
+from sidecypher.transport.http._openapi_operator import OPERATOR_PATHS, answers
+from sidecypher.values.kinds import KINDS, Schema
+
+if TYPE_CHECKING:
+    # It imports pydantic, which few procedures need.
+    from sidecypher.sdk.signature.fields import Field, Shape
+
+STREAM_TYPE: Final = "application/x-ndjson"
+"""What a client accepts that wants rows line by line, as they come."""
+
+
+TYPES: Final[dict[str, Schema]] = {
+    kind.name.replace(" ", "_"): kind.schema for kind in KINDS.values()
+} | {"LIST": {"type": "array", "items": {"$ref": "#/components/schemas/ANY"}}}
+"""How each Cypher type is written, by its name without blanks."""
+
+_LIMITS: Final = {
+    "ge": "minimum",
+    "gt": "exclusiveMinimum",
+    "le": "maximum",
+    "lt": "exclusiveMaximum",
+    "multiple_of": "multipleOf",
+    "pattern": "pattern",
+}
+"""Limits of a field, as JSON Schema calls them; lengths are called after what they are of."""
+
+_LENGTHS: Final = {"STRING": "Length", "LIST": "Items", "MAP": "Properties"}
+
+_PROBLEM: Final[Schema] = {
+    "type": "object",
+    "description": "What went wrong; docs/errors.md explains each code.",
+    "properties": {
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "code": {"type": "string", "examples": ["SC-204"]},
+        "hint": {"type": "string"},
+        "retryable": {"type": "boolean"},
+        "details": {"type": "object"},
+    },
+    "required": ["title", "status", "detail", "code", "hint", "retryable", "details"],
+}
+
+
+def schema_of(kind: str, *, nullable: bool) -> Schema:
+    """Return how values of a Cypher type are written.
+
+    Example:
+        >>> schema_of("LIST<ANY>", nullable=False)
+        {'type': 'array', 'items': {'$ref': '#/components/schemas/ANY'}}
+    """
+    schema: Schema
+    if kind.startswith("LIST<"):
+        schema = {"type": "array", "items": schema_of(kind[5:-1], nullable=True)}
+    else:
+        schema = {"$ref": "#/components/schemas/" + kind.replace(" ", "_")}
+    return {"oneOf": [schema, {"type": "null"}]} if nullable and kind != "ANY" else schema
+
+
+def openapi(procedures: Iterable[Procedure]) -> Schema:
+    """Return the document: a path for each procedure and function, and those for who runs them.
+
+    Example:
+        >>> openapi([])["openapi"]
+        '3.1.0'
+    """
+    paths = {}
+    for each in sorted(procedures, key=lambda found: (found.kind, found.name)):
+        if isinstance(each.entry, ProcedureEntry):
+            paths[f"/v1/call/{each.name}"] = {"post": _call(each, each.entry)}
+        else:
+            paths[f"/v1/evaluate/{each.name}"] = {"post": _evaluate(each, each.entry)}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "sidecypher",
+            "version": version("sidecypher"),
+            "description": "Procedures over HTTP. There is no transaction: `ctx.run` fails.",
+        },
+        "security": [{"token": []}],
+        "paths": paths | OPERATOR_PATHS,
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": {**TYPES, "Problem": _PROBLEM},
+        },
+    }
+
+
+def _call(found: Procedure, entry: ProcedureEntry) -> Schema:
+    row = {
+        "type": "object",
+        "properties": {
+            column.name: schema_of(column.type, nullable=True)
+            | ({"description": column.description} if column.description else {})
+            for column in entry.columns
+        },
+        "required": [column.name for column in entry.columns],
+        "additionalProperties": False,
+    }
+    rows = {
+        "type": "object",
+        "properties": {"rows": {"type": "array", "items": row}},
+        "required": ["rows"],
+    }
+    line = {
+        "description": "One object a line, the last of which has `end` or `error`.",
+        "oneOf": [
+            {"type": "object", "properties": {"row": row}, "required": ["row"]},
+            {
+                "type": "object",
+                "properties": {
+                    "end": {"type": "object", "properties": {"rows": {"type": "integer"}}}
+                },
+                "required": ["end"],
+            },
+            {
+                "type": "object",
+                "properties": {"error": {"$ref": "#/components/schemas/Problem"}},
+                "required": ["error"],
+            },
+        ],
+    }
+    return _operation(
+        found, f"call:{entry.name}", {"application/json": rows, STREAM_TYPE: line}, entry.mode
+    )
+
+
+def _evaluate(found: Procedure, entry: FunctionEntry) -> Schema:
+    value = {
+        "type": "object",
+        "properties": {"value": schema_of(entry.result, nullable=True)},
+        "required": ["value"],
+    }
+    return _operation(found, f"evaluate:{entry.name}", {"application/json": value}, "function")
+
+
+def _operation(found: Procedure, identity: str, given: dict[str, Schema], tag: str) -> Schema:
+    entry = found.entry
+    return {
+        "operationId": identity,
+        "summary": entry.description,
+        "tags": [tag],
+        "deprecated": entry.deprecated_by is not None,
+        "parameters": [
+            {
+                "name": "timeout",
+                "in": "query",
+                "description": "Seconds the call may take.",
+                "schema": {
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                    "maximum": entry.timeout_ms / 1000,
+                },
+            }
+        ],
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": _arguments(found.signature.parameters)}},
+        },
+        "responses": answers("200", "What it gives.", given),
+    }
+
+
+def _arguments(parameters: tuple[Parameter, ...]) -> Schema:
+    schemas = {each.name: _parameter(each) for each in parameters}
+    needed = [each.name for each in parameters if each.default is None]
+    return {
+        "oneOf": [
+            {
+                "type": "object",
+                "description": "Arguments by name.",
+                "properties": schemas,
+                "required": needed,
+                "additionalProperties": False,
+            },
+            {
+                "type": "array",
+                "description": "Arguments by position.",
+                **({"prefixItems": list(schemas.values())} if schemas else {}),
+                "minItems": len(needed),
+                "maxItems": len(schemas),
+            },
+        ]
+    }
+
+
+def _parameter(parameter: Parameter) -> Schema:
+    by_null = parameter.default is not None and parameter.default.by_null
+    nullable = parameter.type.nullable or by_null
+    if parameter.shape is None:
+        return schema_of(str(parameter.type), nullable=nullable)
+    return _maps(parameter.shape, parameter.type.name, nullable=nullable)
+
+
+def _maps(shape: "Shape", kind: str, *, nullable: bool) -> Schema:
+    """Return how a MAP of options is written, or a LIST of such MAPs."""
+    schema: Schema = {
+        "type": "object",
+        "properties": {field.name: _field(field) for field in shape.fields},
+        "required": [field.name for field in shape.fields if field.default is None],
+        "additionalProperties": False,
+        **({"description": shape.description} if shape.description else {}),
+    }
+    if kind == "LIST":
+        schema = {"type": "array", "items": schema}
+    return {"oneOf": [schema, {"type": "null"}]} if nullable else schema
+
+
+def _field(field: "Field") -> Schema:
+    kind = field.type.name
+    # Null counts as absent where there is a default.
+    nullable = field.type.nullable or field.default is not None
+    if field.shape is None:
+        schema = schema_of(str(field.type), nullable=nullable)
+    else:
+        schema = _maps(field.shape, kind, nullable=nullable)
+    length = _LENGTHS.get(kind)
+    for name, limit in field.limits.items():
+        if name in _LIMITS:
+            schema[_LIMITS[name]] = limit
+        elif length is not None:
+            schema[name.removesuffix("_length") + length] = limit
+    if field.type.allowed:
+        schema["enum"] = [*field.type.allowed, *([None] if nullable else [])]
+    if field.default is not None:
+        schema["default"] = field.sent_default
+    if field.description:
+        schema["description"] = field.description
+    return schema

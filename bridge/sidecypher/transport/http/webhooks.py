@@ -1,0 +1,184 @@
+"""Webhooks over HTTP: bounds around authors' functions, which check by themselves who posts."""
+
+import asyncio
+import contextlib
+import contextvars
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import Future
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from sidecypher.calls.executors.loop import EventLoop, Job
+from sidecypher.errors import DeadlineExceeded, ProcedureFailed, RowError, SidecarStopping
+from sidecypher.sdk.resources import Resources
+from sidecypher.sdk.webhooks import (
+    PREFIX,
+    Webhook,
+    WebhookAnswer,
+    WebhookBackground,
+    WebhookContext,
+    WebhookRequest,
+)
+from sidecypher.telemetry.calls import Telemetry
+from sidecypher.transport.http._bodies import Room
+from sidecypher.transport.http.problems import HttpBusy, RequestRefused
+
+WEBHOOK_BYTES: Final = 25_000_000
+"""Longest body that is posted to a webhook; GitHub sends none that is longer."""
+
+WEBHOOK_SECONDS: Final = 10.0
+"""How long a webhook may take to answer."""
+
+BODIES_BYTES: Final = 200_000_000
+"""What all bodies may have together that come, wait, or are being answered."""
+
+MOST_WEBHOOKS: Final = 8
+"""Requests to webhooks whose body is there and that are answered at once."""
+
+PLACE_SECONDS: Final = 8.0
+"""How long a further request waits for one of them to be answered; senders give up after 10."""
+
+
+class WebhookApi:
+    """The routes under `/webhooks`.
+
+    Args:
+        webhooks: Gives those in service now, by path.
+        loop: Where they run.
+        resources: What they share with procedures.
+        telemetry: Told of what is refused.
+        stopping: Tells whether the sidecar takes nothing any more.
+        home: The sidecar's folder of state.
+    """
+
+    def __init__(
+        self,
+        webhooks: Callable[[], Mapping[str, Webhook]],
+        loop: EventLoop,
+        resources: Resources,
+        telemetry: Telemetry,
+        stopping: Callable[[], bool],
+        *,
+        home: Path,
+    ) -> None:
+        self._webhooks = webhooks
+        self._loop = loop
+        self._resources = resources
+        self._telemetry = telemetry
+        self._stopping = stopping
+        self._home = home
+        self._backgrounds: dict[Webhook, Job] = {}
+        # One event loop serves all requests, so there is nothing to lock.
+        self._places = asyncio.Semaphore(MOST_WEBHOOKS)
+        self._room = Room(BODIES_BYTES)
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        return [Route(PREFIX + "{name:path}", self._receive, methods=["POST"])]
+
+    async def _receive(self, request: Request) -> Response:
+        webhook = self._webhooks().get(request.url.path)
+        if webhook is None:
+            raise RequestRefused(
+                "The sidecar has no webhook of this path", status=HTTPStatus.NOT_FOUND
+            )
+        if self._stopping():
+            raise SidecarStopping("The sidecar stops", retryable=True)
+        answer = webhook.check(request.headers) if webhook.check is not None else None
+        # Outside of the places: a body that is held back takes none.
+        if answer is None:
+            try:
+                async with self._room.read(request, WEBHOOK_BYTES) as body, self._place():
+                    asked = WebhookRequest(self._home, self._resources, request.headers, body)
+                    answer = await self._ask(webhook, asked)
+            except HttpBusy:
+                self._telemetry.rejected("request refused", "busy")
+                raise
+        if answer.status >= HTTPStatus.BAD_REQUEST:
+            self._telemetry.rejected(
+                "request refused", "webhook", path=webhook.name, status=str(answer.status)
+            )
+        return PlainTextResponse(answer.text and answer.text + "\n", answer.status)
+
+    def run_backgrounds(self) -> None:
+        """Run what the webhooks in service do besides, and end that of those that are not any more.
+
+        They end with the event loop.
+        """
+        current = set(self._webhooks().values())
+        for gone in self._backgrounds.keys() - current:
+            self._loop.cancel(self._backgrounds.pop(gone))
+        for webhook in current - self._backgrounds.keys():
+            if webhook.background is not None:
+                self._backgrounds[webhook] = self._begin(webhook.name, webhook.background)
+
+    def _begin(self, name: str, background: WebhookBackground) -> Job:
+        context = WebhookContext(self._home, self._resources)
+
+        def tell(job: Job) -> None:
+            if isinstance(job.error, Exception):
+                # Not its text, which may hold data.
+                error = type(job.error).__name__
+                self._telemetry.log.error("webhook background failed", path=name, type=error)
+
+        return self._loop.submit(lambda: background(context), contextvars.Context(), tell)
+
+    @contextlib.asynccontextmanager
+    async def _place(self) -> AsyncIterator[None]:
+        """Hold one of the places.
+
+        Raises:
+            HttpBusy: None was free in time.
+        """
+        try:
+            async with asyncio.timeout(PLACE_SECONDS):
+                await self._places.acquire()
+        except TimeoutError:
+            raise HttpBusy(
+                "As many webhooks are being answered as may be",
+                hint="Send it again.",
+                retryable=True,
+            ) from None
+        try:
+            yield
+        finally:
+            self._places.release()
+
+    async def _ask(self, webhook: Webhook, request: WebhookRequest) -> WebhookAnswer:
+        """Have the event loop run it, which may be blocked: that must not block this one too."""
+        ended: Future[Any] = Future()
+        # From now on it cannot be cancelled, so that its end can be told whenever it comes.
+        ended.set_running_or_notify_cancel()
+
+        def tell(job: Job) -> None:
+            if job.error is None:
+                ended.set_result(job.result)
+            elif isinstance(job.error, Exception):
+                ended.set_exception(job.error)
+            else:
+                # Such as SystemExit, which here would end the server.
+                ended.set_exception(
+                    ProcedureFailed(f"The webhook `{webhook.name}` was ended before its answer")
+                )
+
+        job = self._loop.submit(lambda: webhook.body(request), contextvars.Context(), tell)
+        try:
+            async with asyncio.timeout(WEBHOOK_SECONDS):
+                answer = await asyncio.wrap_future(ended)
+        except TimeoutError:
+            self._loop.cancel(job)
+            raise DeadlineExceeded(
+                f"The webhook `{webhook.name}` did not answer within {WEBHOOK_SECONDS:.0f} s",
+                hint="Send it again.",
+            ) from None
+        if not isinstance(answer, WebhookAnswer):
+            raise RowError(
+                f"The webhook `{webhook.name}` returned a {type(answer).__name__}",
+                hint="Return a `WebhookAnswer`.",
+            )
+        return answer

@@ -1,0 +1,143 @@
+"""BOOLEAN, INTEGER, FLOAT, STRING and BYTES."""
+
+import binascii
+import math
+from typing import Any, Final
+
+from sidecypher.errors import ValueTypeError
+from sidecypher.values.annotations import INTEGER_MAX, INTEGER_MIN
+from sidecypher.values.codec.problems import not_read, not_written
+
+_NON_FINITE: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def encode_boolean(value: Any) -> Any:
+    """Write a BOOLEAN."""
+    if value is True or value is False:
+        return value
+    raise not_written(value, "BOOLEAN")
+
+
+def encode_integer(value: Any) -> Any:
+    """Write an INTEGER."""
+    if type(value) is int and INTEGER_MIN <= value <= INTEGER_MAX:
+        return value
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise not_written(value, "INTEGER")
+    return int(in_64_bits(value))
+
+
+def encode_float(value: Any) -> Any:
+    """Write a FLOAT; an `int` will do."""
+    if type(value) is float and math.isfinite(value):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise not_written(value, "FLOAT")
+    number = _as_float(value)
+    if math.isfinite(number):
+        return number
+    return {"$float": "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"}
+
+
+def encode_string(value: Any) -> Any:
+    """Write a STRING."""
+    if type(value) is str and value.isascii():
+        return value
+    if not isinstance(value, str):
+        raise not_written(value, "STRING")
+    try:
+        str.encode(value)
+    except UnicodeEncodeError:
+        raise ValueTypeError("is a string with half of a surrogate pair") from None
+    # Not `str(value)`: a member of an enumeration would give its name.
+    return str.__str__(value)
+
+
+def encode_nullable_boolean(value: Any) -> Any:
+    """Write a BOOLEAN or null."""
+    if value is None or value is True or value is False:
+        return value
+    raise not_written(value, "BOOLEAN")
+
+
+def encode_nullable_integer(value: Any) -> Any:
+    """Write an INTEGER or null."""
+    if value is None or (type(value) is int and INTEGER_MIN <= value <= INTEGER_MAX):
+        return value
+    return encode_integer(value)
+
+
+def encode_nullable_string(value: Any) -> Any:
+    """Write a STRING or null."""
+    if value is None or (type(value) is str and value.isascii()):
+        return value
+    return encode_string(value)
+
+
+def encode_bytes(value: Any) -> Any:
+    """Write BYTES."""
+    if isinstance(value, bytes | bytearray):
+        return {"$bytes": binascii.b2a_base64(value, newline=False).decode()}
+    raise not_written(value, "BYTES")
+
+
+def decode_boolean(value: Any) -> Any:
+    """Read a BOOLEAN."""
+    if value is True or value is False:
+        return value
+    raise not_read(value, "BOOLEAN")
+
+
+def decode_integer(value: Any) -> Any:
+    """Read an INTEGER."""
+    if type(value) is int:
+        return in_64_bits(value)
+    raise not_read(value, "INTEGER")
+
+
+def decode_float(value: Any) -> Any:
+    """Read a FLOAT; a JSON number without a point will do."""
+    if type(value) is float:
+        return value
+    if type(value) is int:
+        return _as_float(value)
+    if isinstance(value, dict) and len(value) == 1 and isinstance(value.get("$float"), str):
+        number = _NON_FINITE.get(value["$float"])
+        if number is not None:
+            return number
+    raise not_read(value, "FLOAT")
+
+
+def decode_string(value: Any) -> Any:
+    """Read a STRING."""
+    if type(value) is str:
+        return value
+    raise not_read(value, "STRING")
+
+
+def decode_bytes(value: Any) -> Any:
+    """Read BYTES."""
+    if isinstance(value, dict) and len(value) == 1 and isinstance(value.get("$bytes"), str):
+        try:
+            return binascii.a2b_base64(value["$bytes"], strict_mode=True)
+        except ValueError:  # `binascii.Error`, and a text that is not ASCII
+            pass
+    raise not_read(value, "BYTES")
+
+
+def in_64_bits(value: int) -> int:
+    """Return an integer that Cypher can hold.
+
+    Raises:
+        ValueTypeError: It cannot.
+    """
+    if INTEGER_MIN <= value <= INTEGER_MAX:
+        return value
+    raise ValueTypeError("is an integer outside 64 bits")
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueTypeError("is an integer too large for a FLOAT") from None

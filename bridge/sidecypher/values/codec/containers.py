@@ -1,0 +1,176 @@
+"""LIST, MAP, and ANY, which is whatever a value is.
+
+ANY looks a value's exact class up before it asks what else the value may be: most values are of
+Python's own classes, and this is the path every value of a MAP takes.
+"""
+
+from typing import Any, Final
+
+from sidecypher.errors import ValueTypeError
+from sidecypher.values.codec._scalars import encode_string, in_64_bits
+from sidecypher.values.codec._tags import looks_tagged
+from sidecypher.values.codec.problems import Coder, not_read, not_written
+
+DEEPEST: Final = 90
+"""Levels of lists and maps a value may have. JSON may have 200 on the Java side, where a map with a
+tag's look takes two of them and the envelope and a path's own arrays about ten."""
+
+# Not `list | tuple`, which would be made again at each use.
+_LISTS: Final = (list, tuple)
+
+any_encoders: Final[dict[type, Coder]] = {}
+"""The coder of each class that is neither list nor map; filled by `kinds`, which knows them all."""
+
+any_encoders_of_subclasses: Final[list[tuple[type, Coder]]] = []
+"""The same for their subclasses, in the order in which they are tried."""
+
+tag_decoders: Final[dict[str, Coder]] = {}
+"""The coder of each tag; filled by `kinds`."""
+
+
+# Writing
+
+
+def encode_any(value: Any, depth: int = 0) -> Any:
+    """Write a value of any type, null too."""
+    kind = type(value)
+    if kind is str:
+        return value if value.isascii() else encode_string(value)
+    if value is None or value is True or value is False:
+        return value
+    encode = any_encoders.get(kind)
+    if encode is not None:
+        return encode(value)
+    if kind is dict:
+        return encode_map(value, depth)
+    if kind is list or kind is tuple:
+        return _encode_list(value, depth)
+    return _encode_odd(value, depth)
+
+
+def encode_map(value: Any, depth: int = 0) -> Any:
+    """Write a MAP of values of any type."""
+    if not isinstance(value, dict):
+        raise not_written(value, "MAP")
+    if depth >= DEEPEST:
+        raise _too_deep()
+    below = depth + 1
+    return _marked(
+        {
+            key if type(key) is str and key.isascii() else encode_key(key): encode_any(item, below)
+            for key, item in value.items()
+        }
+    )
+
+
+def _encode_list(value: Any, depth: int) -> list[Any]:
+    if depth >= DEEPEST:
+        raise _too_deep()
+    below = depth + 1
+    return [encode_any(item, below) for item in value]
+
+
+def _encode_odd(value: Any, depth: int) -> Any:
+    """Write a value of a subclass."""
+    for python_type, encode in any_encoders_of_subclasses:
+        if isinstance(value, python_type):
+            return encode(value)
+    if isinstance(value, dict):
+        return encode_map(value, depth)
+    if isinstance(value, _LISTS):
+        return _encode_list(value, depth)
+    raise ValueTypeError(f"is a Python {type(value).__name__}, which has no Cypher type")
+
+
+def list_encoder(encode_item: Coder, told: str) -> Coder:
+    """Return the coder of a LIST whose items one coder writes."""
+
+    def encode(value: Any) -> Any:
+        if not isinstance(value, _LISTS):
+            raise not_written(value, told)
+        return [encode_item(item) for item in value]
+
+    return encode
+
+
+def map_encoder(encode_item: Coder) -> Coder:
+    """Return the coder of a MAP whose values one coder writes."""
+
+    def encode(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise not_written(value, "MAP")
+        return _marked({encode_key(key): encode_item(item) for key, item in value.items()})
+
+    return encode
+
+
+def encode_key(key: Any) -> Any:
+    """Write a map's key."""
+    if not isinstance(key, str):
+        raise ValueTypeError(f"is a MAP with a key that is a Python {type(key).__name__}")
+    return encode_string(key)
+
+
+def _marked(encoded: dict[str, Any]) -> dict[str, Any]:
+    return {"$map": encoded} if looks_tagged(encoded) else encoded
+
+
+def _too_deep() -> ValueTypeError:
+    return ValueTypeError(f"nests deeper than {DEEPEST} levels, or holds itself")
+
+
+# Reading
+
+
+def decode_any(value: Any) -> Any:
+    """Read a value of any type, null too."""
+    kind = type(value)
+    if kind is list:
+        return [decode_any(item) for item in value]
+    if kind is int:
+        return in_64_bits(value)
+    if kind is not dict:
+        return value
+    if not looks_tagged(value):
+        return {key: decode_any(item) for key, item in value.items()}
+    decode = tag_decoders.get(next(iter(value)))
+    if decode is None:
+        raise ValueTypeError("has a tag that this version does not know")
+    return decode(value)
+
+
+def decode_map(value: Any) -> Any:
+    """Read a MAP of values of any type."""
+    return {key: decode_any(item) for key, item in map_content(value).items()}
+
+
+def list_decoder(decode_item: Coder, told: str) -> Coder:
+    """Return the coder of a LIST whose items one coder reads."""
+
+    def decode(value: Any) -> Any:
+        if isinstance(value, list):
+            return [decode_item(item) for item in value]
+        raise not_read(value, told)
+
+    return decode
+
+
+def map_decoder(decode_item: Coder) -> Coder:
+    """Return the coder of a MAP whose values one coder reads."""
+
+    def decode(value: Any) -> Any:
+        return {key: decode_item(item) for key, item in map_content(value).items()}
+
+    return decode
+
+
+def map_content(value: Any) -> dict[str, Any]:
+    """Return the JSON values of a MAP by its keys."""
+    if not isinstance(value, dict):
+        raise not_read(value, "MAP")
+    if looks_tagged(value):
+        content = value.get("$map")
+        if not isinstance(content, dict):
+            raise not_read(value, "MAP")
+        return content
+    return value

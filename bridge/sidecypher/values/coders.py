@@ -1,0 +1,68 @@
+"""The functions that write and read values of a Cypher type."""
+
+from typing import Any, Final
+
+from sidecypher.errors import ValueTypeError
+from sidecypher.values.codec import containers
+from sidecypher.values.codec.problems import Coder
+from sidecypher.values.cypher import CypherType
+from sidecypher.values.kinds import KINDS
+
+_ANY: Final = CypherType("ANY", nullable=True)
+
+
+def encoder(kind: CypherType) -> Coder:
+    """Return the function that writes values of type `kind`.
+
+    Example:
+        >>> from datetime import date
+        >>> encoder(CypherType("DATE"))(date(2024, 2, 29))
+        {'$date': '2024-02-29'}
+    """
+    if kind.name == "LIST":
+        coder = containers.list_encoder(encoder(kind.item or _ANY), str(kind))
+    elif kind.name == "MAP" and kind.item not in {None, _ANY}:
+        coder = containers.map_encoder(encoder(kind.item or _ANY))
+    elif kind.nullable and not kind.allowed and (common := KINDS[kind.name].encode_nullable):
+        return common
+    else:
+        coder = KINDS[kind.name].encode
+    return _nullable(kind, _restricted(kind, coder))
+
+
+def decoder(kind: CypherType) -> Coder:
+    """Return the function that reads values of type `kind`.
+
+    Example:
+        >>> decoder(CypherType("LIST", CypherType("INTEGER")))([1, 2])
+        [1, 2]
+    """
+    if kind.name == "LIST":
+        coder = containers.list_decoder(decoder(kind.item or _ANY), str(kind))
+    elif kind.name == "MAP" and kind.item not in {None, _ANY}:
+        coder = containers.map_decoder(decoder(kind.item or _ANY))
+    else:
+        coder = KINDS[kind.name].decode
+    return _nullable(kind, _restricted(kind, coder))
+
+
+def _nullable(kind: CypherType, coder: Coder) -> Coder:
+    # No coder but that of ANY takes None, so only a nullable type needs a step before it.
+    if kind.name == "ANY" or not kind.nullable:
+        return coder
+    return lambda value: None if value is None else coder(value)
+
+
+def _restricted(kind: CypherType, coder: Coder) -> Coder:
+    if not kind.allowed:
+        return coder
+    allowed = frozenset(kind.allowed)
+    told = ", ".join(f"`{value}`" for value in kind.allowed)
+
+    def code(value: Any) -> Any:
+        coded = coder(value)
+        if coded not in allowed:
+            raise ValueTypeError(f"is not one of {told}")
+        return coded
+
+    return code

@@ -1,0 +1,332 @@
+"""The one table of Cypher types.
+
+Signatures, codec, OpenAPI, sample statements and the plugin's generator read it. A new type is one
+entry here and one in `Kind.java` of the plugin.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from typing import Any, Final
+
+from sidecypher.values.annotations import INTEGER_MAX, INTEGER_MIN
+from sidecypher.values.codec import _graph as graph
+from sidecypher.values.codec import _scalars as scalars
+from sidecypher.values.codec import _spatial as spatial
+from sidecypher.values.codec import _tags as tags
+from sidecypher.values.codec import containers, temporal
+from sidecypher.values.codec.problems import Coder
+from sidecypher.values.graph import Node, Path, Relationship
+from sidecypher.values.spatial import Point
+from sidecypher.values.temporal import DateTime, Duration, OpaqueTemporal, Time
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A Cypher type, all that the bridge knows of it.
+
+    Attributes:
+        name: As Cypher writes it.
+        annotations: What Python signatures say for it; values of these classes are of this type
+            where any type is allowed.
+        encode: Writes a value as JSON.
+        decode: Reads a value from JSON.
+        java: The class that generated stubs declare.
+        schema: The JSON schema of a value.
+        tag: The only key of the JSON object that stands for a value, if one does.
+        sample: An expression for sample statements; `<name>` stands for the parameter's name.
+        pattern: What a sample statement matches for a type that has no expression.
+        has_literals: Whether Neo4j reads defaults of this type.
+        encode_nullable: Writes a value or null, for types so common that a second step counts.
+        encode_any: Writes a value of one of the classes where any type is allowed, if not `encode`.
+    """
+
+    name: str
+    encode: Coder
+    decode: Coder
+    java: str
+    schema: Schema
+    annotations: tuple[Any, ...] = ()
+    tag: str = ""
+    sample: str = "'<name>'"
+    pattern: str = ""
+    has_literals: bool = False
+    encode_nullable: Coder | None = None
+    encode_any: Coder | None = None
+
+
+def _tagged(tag: str, value: Schema, text: str) -> Schema:
+    return {
+        "type": "object",
+        "description": text,
+        "properties": {tag: value},
+        "required": [tag],
+        "additionalProperties": False,
+    }
+
+
+def _text(example: str, **more: Any) -> Schema:
+    return {"type": "string", "examples": [example], **more}
+
+
+_PROPERTIES: Final[Schema] = {"$ref": "#/components/schemas/MAP"}
+_NODE: Final[Schema] = {
+    "type": "array",
+    "description": "element id, labels, properties",
+    "prefixItems": [
+        {"type": "string"},
+        {"type": "array", "items": {"type": "string"}},
+        _PROPERTIES,
+    ],
+    "minItems": 3,
+    "maxItems": 3,
+}
+_RELATIONSHIP: Final[Schema] = {
+    "type": "array",
+    "description": "element id, type, element ids of start and end, properties",
+    "prefixItems": [*({"type": "string"} for _ in range(4)), _PROPERTIES],
+    "minItems": 5,
+    "maxItems": 5,
+}
+
+# A `datetime` is a `date` as well, so ZONED DATETIME is before DATE.
+_TABLE: Final = (
+    Kind(
+        name="ANY",
+        annotations=(Any, object),
+        encode=containers.encode_any,
+        decode=containers.decode_any,
+        java="Object",
+        schema={"description": "A value of any type."},
+    ),
+    Kind(
+        name="STRING",
+        annotations=(str,),
+        encode=scalars.encode_string,
+        encode_nullable=scalars.encode_nullable_string,
+        decode=scalars.decode_string,
+        java="String",
+        schema={"type": "string"},
+        has_literals=True,
+    ),
+    Kind(
+        name="BOOLEAN",
+        annotations=(bool,),
+        encode=scalars.encode_boolean,
+        encode_nullable=scalars.encode_nullable_boolean,
+        decode=scalars.decode_boolean,
+        java="Boolean",
+        schema={"type": "boolean"},
+        sample="true",
+        has_literals=True,
+    ),
+    Kind(
+        name="INTEGER",
+        annotations=(int,),
+        encode=scalars.encode_integer,
+        encode_nullable=scalars.encode_nullable_integer,
+        decode=scalars.decode_integer,
+        java="Long",
+        schema={"type": "integer", "minimum": INTEGER_MIN, "maximum": INTEGER_MAX},
+        sample="1",
+        has_literals=True,
+    ),
+    Kind(
+        name="FLOAT",
+        annotations=(float,),
+        tag="$float",
+        encode=scalars.encode_float,
+        decode=scalars.decode_float,
+        java="Double",
+        schema={
+            "oneOf": [
+                {"type": "number"},
+                _tagged(
+                    "$float",
+                    {"enum": ["NaN", "Infinity", "-Infinity"]},
+                    "What JSON cannot write.",
+                ),
+            ]
+        },
+        sample="1.0",
+        has_literals=True,
+    ),
+    Kind(
+        name="BYTES",
+        annotations=(bytes,),
+        tag="$bytes",
+        encode=scalars.encode_bytes,
+        decode=scalars.decode_bytes,
+        java="byte[]",
+        schema=_tagged("$bytes", _text("AAEC", contentEncoding="base64"), "Bytes."),
+        sample="$<name>",  # Cypher cannot write them: drivers send them.
+    ),
+    Kind(
+        name="MAP",
+        tag="$map",
+        encode=containers.encode_map,
+        decode=containers.decode_map,
+        java="Map<String, Object>",
+        schema={
+            "type": "object",
+            "description": "A map with one key that begins with `$` is written as the value of "
+            "`$map`.",
+            "additionalProperties": {"$ref": "#/components/schemas/ANY"},
+        },
+        sample="{}",
+        has_literals=True,
+    ),
+    Kind(
+        name="ZONED DATETIME",
+        annotations=(datetime, DateTime),
+        tag="$datetime",
+        encode=temporal.encode_zoned_datetime,
+        encode_any=temporal.encode_any_datetime,
+        decode=temporal.decode_zoned_datetime,
+        java="ZonedDateTime",
+        schema=_tagged(
+            "$datetime",
+            _text("2024-02-29T10:11:12+01:00[Europe/Berlin]"),
+            "A date and time with offset, and the zone's id if it has one.",
+        ),
+        sample="datetime()",
+    ),
+    Kind(
+        name="LOCAL DATETIME",
+        tag="$localdatetime",
+        encode=temporal.encode_local_datetime,
+        decode=temporal.decode_local_datetime,
+        java="LocalDateTime",
+        schema=_tagged(
+            "$localdatetime", _text("2024-02-29T10:11:12"), "A date and time without a zone."
+        ),
+        sample="localdatetime()",
+    ),
+    Kind(
+        name="DATE",
+        annotations=(date,),
+        tag="$date",
+        encode=temporal.encode_date,
+        decode=temporal.decode_date,
+        java="LocalDate",
+        schema=_tagged("$date", _text("2024-02-29"), "A date."),
+        sample="date()",
+    ),
+    Kind(
+        name="ZONED TIME",
+        annotations=(time, Time),
+        tag="$time",
+        encode=temporal.encode_zoned_time,
+        encode_any=temporal.encode_any_time,
+        decode=temporal.decode_zoned_time,
+        java="OffsetTime",
+        schema=_tagged("$time", _text("10:11:12+01:00"), "A time with an offset."),
+        sample="time()",
+    ),
+    Kind(
+        name="LOCAL TIME",
+        tag="$localtime",
+        encode=temporal.encode_local_time,
+        decode=temporal.decode_local_time,
+        java="LocalTime",
+        schema=_tagged("$localtime", _text("10:11:12.123456789"), "A time without an offset."),
+        sample="localtime()",
+    ),
+    Kind(
+        name="DURATION",
+        annotations=(Duration,),
+        tag="$duration",
+        encode=temporal.encode_duration,
+        decode=temporal.decode_duration,
+        java="TemporalAmount",
+        schema=_tagged(
+            "$duration",
+            {"type": "array", "items": {"type": "integer"}, "minItems": 4, "maxItems": 4},
+            "Months, days, seconds, nanoseconds.",
+        ),
+        sample="duration('PT1H')",
+    ),
+    Kind(
+        name="POINT",
+        annotations=(Point,),
+        tag="$point",
+        encode=spatial.encode_point,
+        decode=spatial.decode_point,
+        java="Point",
+        schema=_tagged(
+            "$point",
+            {
+                "type": "array",
+                "prefixItems": [{"enum": [7203, 9157, 4326, 4979]}],
+                "items": {"$ref": "#/components/schemas/FLOAT"},
+                "minItems": 3,
+                "maxItems": 4,
+            },
+            "SRID, x, y, and z where the SRID has three dimensions.",
+        ),
+        sample="point({x: 0, y: 0})",
+    ),
+    Kind(
+        name="NODE",
+        annotations=(Node,),
+        tag="$node",
+        encode=graph.encode_node,
+        decode=graph.decode_node,
+        java="Node",
+        schema=_tagged("$node", _NODE, "A node."),
+        pattern="(<name>)",
+    ),
+    Kind(
+        name="RELATIONSHIP",
+        annotations=(Relationship,),
+        tag="$relationship",
+        encode=graph.encode_relationship,
+        decode=graph.decode_relationship,
+        java="Relationship",
+        schema=_tagged("$relationship", _RELATIONSHIP, "A relationship."),
+        pattern="()-[<name>]->()",
+    ),
+    Kind(
+        name="PATH",
+        annotations=(Path,),
+        tag="$path",
+        encode=graph.encode_path,
+        decode=graph.decode_path,
+        java="Path",
+        schema=_tagged(
+            "$path",
+            {
+                "type": "array",
+                "description": "Nodes, and the relationships between them.",
+                "prefixItems": [
+                    {"type": "array", "items": _NODE, "minItems": 1},
+                    {"type": "array", "items": _RELATIONSHIP},
+                ],
+                "minItems": 2,
+                "maxItems": 2,
+            },
+            "A path.",
+        ),
+        pattern="<name> = ()-->()",
+    ),
+)
+
+KINDS: Final = {kind.name: kind for kind in _TABLE}
+"""Every type but LIST, which each type has one of, by its Cypher name."""
+
+TAGS: Final = {kind.tag: kind.name for kind in _TABLE if kind.tag}
+"""The type of each tag."""
+
+# The codec cannot import the table: a NODE has properties of any type, and ANY may be a NODE.
+tags.type_of_tag.update(TAGS)
+containers.tag_decoders.update({kind.tag: kind.decode for kind in _TABLE if kind.tag})
+
+_CLASSES: Final[dict[type, Coder]] = {
+    python_class: kind.encode_any or kind.encode
+    for kind in _TABLE
+    if kind.name not in {"ANY", "BOOLEAN"}
+    for python_class in kind.annotations
+} | {bytearray: scalars.encode_bytes, OpaqueTemporal: temporal.encode_opaque}
+containers.any_encoders.update(_CLASSES)
+containers.any_encoders_of_subclasses.extend(_CLASSES.items())

@@ -1,2 +1,0 @@
-// Relationships:
-// (:Commit)-[:BELONGS_TO]->(:Repository)

@@ -1,0 +1,299 @@
+"""Queries of GitHub's GraphQL API: many things, and what a pull request closes."""
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import httpx
+import msgspec
+
+from sidecypher_procedures.github import responses
+from sidecypher_procedures.github.connection import Connection
+from sidecypher_procedures.github.errors import (
+    GithubError,
+    GraphqlRefused,
+    NotFound,
+    PermissionDenied,
+    ServerFailed,
+    TimedOut,
+    UnusableAnswer,
+)
+from sidecypher_procedures.github.graphql_documents import (
+    AS_REST,
+    AUTHOR,
+    OWNER,
+    Document,
+    document,
+    reference,
+)
+from sidecypher_procedures.github.model import Kind, Target
+from sidecypher_procedures.github.responses import Reply
+
+_OVERLOADED: Final = frozenset({httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT})
+_FORBIDDEN: Final = frozenset({"FORBIDDEN", "INSUFFICIENT_SCOPES"})
+
+
+class Overloaded(Exception):
+    """GitHub may answer when it is asked for less.
+
+    Attributes:
+        failure: Gives what it means for a thing if it does not.
+    """
+
+    def __init__(self, failure: Callable[[Target], GithubError]) -> None:
+        super().__init__()
+        self.failure = failure
+
+
+class Error(msgspec.Struct):
+    """One of the errors inside an answer; its message may quote what was asked."""
+
+    type: str | None = None
+    path: list[str | int] = []
+    extensions: dict[str, Any] = {}
+
+
+class Answer(msgspec.Struct):
+    """What GitHub gives, and what went wrong with parts of it."""
+
+    data: dict[str, Any] | None = None
+    errors: list[Error] = []
+
+
+async def query(
+    connection: Connection, document: str, variables: dict[str, Any], now: datetime
+) -> Reply:
+    """Send a document, and give the reply unless it is a limit or too much for GitHub.
+
+    Raises:
+        GithubError: There is no connection to GitHub, it failed, its answer is a limit, or it has
+            no such API.
+        Overloaded: GitHub could not answer.
+    """
+    try:
+        reply = await connection.query(document, variables)
+    except TimedOut as error:
+        raise Overloaded(_timed_out) from error
+    limit = responses.graphql_limit(reply, now)
+    if limit is not None:
+        raise limit
+    if reply.status == httpx.codes.NOT_FOUND:
+        raise GraphqlRefused("GitHub has no GraphQL API there", details={"status": reply.status})
+    if reply.status in _OVERLOADED:
+        raise Overloaded(lambda target: responses.failure(reply, target, now))
+    if httpx.codes.is_server_error(reply.status):
+        # Raised, not told of each thing: it is tried again for all of them.
+        raise responses.failure(reply, "GraphQL query", now)
+    return reply
+
+
+def read_answer(reply: Reply) -> Answer:
+    """Read a reply of status 200.
+
+    Raises:
+        GithubError: It cannot be read, or refuses the whole document.
+        Overloaded: GitHub could not answer.
+    """
+    try:
+        answer = msgspec.json.decode(reply.content, type=Answer)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        # `from None`: the original quotes the body.
+        raise UnusableAnswer("GitHub's answer to a GraphQL query has another shape") from None
+    if answer.data is None:
+        if any(error.type or error.extensions for error in answer.errors):
+            raise GraphqlRefused("GitHub refused a GraphQL query as a whole")
+        # GitHub says no more than that something went wrong when a query takes too long.
+        raise Overloaded(_timed_out)
+    return answer
+
+
+def failure(target: Target, error: Error) -> GithubError:
+    """Return what an error inside an answer means for the thing that it is about."""
+    what = f"{target.kind.value} `{target}`"
+    if error.type == "NOT_FOUND":
+        return responses.absence(NotFound, target)
+    if is_forbidden(error):
+        return PermissionDenied(f"GitHub does not let this token read the {what}")
+    return ServerFailed(f"GitHub failed inside a GraphQL query for the {what}")
+
+
+def is_forbidden(error: Error) -> bool:
+    """Tell whether what is missing is there, but not for who asks."""
+    return error.type in _FORBIDDEN
+
+
+def at(data: Any, *place: str) -> Any:
+    """Return what the keys lead to, or None."""
+    for key in place:
+        data = data.get(key) if isinstance(data, dict) else None
+    return data
+
+
+def _timed_out(target: Target) -> TimedOut:
+    return TimedOut(f"GitHub did not answer in time for `{target}`")
+
+
+Thing = dict[str, Any] | GithubError | None
+"""A thing as the REST API gives it, or why there is none; None where only the REST API can tell."""
+
+# One thing that GitHub cannot answer for is told from ninety-nine others by fifteen calls.
+_MAX_CALLS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What became of one thing that was asked for.
+
+    Attributes:
+        thing: The thing, or why there is none.
+        credential_key: Whose answer it is.
+    """
+
+    thing: Thing
+    credential_key: str
+
+
+async def fetch_all(
+    connection: Connection, targets: Sequence[Target], now: datetime
+) -> AsyncIterator[dict[Target, Found]]:
+    """Fetch things of one kind by one call; one that is too much for GitHub is halved.
+
+    No more than sixteen calls are made. What each gave is given at once, so that the caller has it
+    when a later one fails.
+
+    Args:
+        connection: Where to ask.
+        targets: What to fetch.
+        now: The time, for telling when a rate limit ends.
+
+    Raises:
+        GithubError: There is no connection to GitHub, its answer cannot be read, or is a limit.
+
+    Example:
+        >>> async for part in fetch_all(connection, targets, now):  # doctest: +SKIP
+        ...     print(part[targets[0]].thing["title"])
+        Found a bug
+    """
+    waiting = deque([tuple(targets)])
+    calls = 0
+    while waiting:
+        asked = waiting.popleft()
+        calls += 1
+        try:
+            yield await _ask(connection, asked, now)
+        except Overloaded as overloaded:
+            middle = len(asked) // 2
+            if middle and calls + len(waiting) + 2 <= _MAX_CALLS:
+                waiting += (asked[:middle], asked[middle:])
+            else:
+                asker = connection.credential_key
+                yield {target: Found(overloaded.failure(target), asker) for target in asked}
+
+
+async def _ask(
+    connection: Connection, targets: tuple[Target, ...], now: datetime
+) -> dict[Target, Found]:
+    made = document(targets)
+    reply = await query(connection, made.text, made.variables, now)
+    things: Mapping[Target, Thing]
+    if reply.status != httpx.codes.OK:
+        things = {target: responses.failure(reply, target, now) for target in targets}
+    else:
+        things = dict(_rows(made, read_answer(reply)))
+    return {target: Found(thing, reply.credential_key) for target, thing in things.items()}
+
+
+def _rows(made: Document, answer: Answer) -> Iterator[tuple[Target, Thing]]:
+    data = answer.data or {}
+    depth = max(map(len, made.places.values()))
+    errors: dict[tuple[str | int, ...], Error] = {}
+    for error in answer.errors:
+        errors.setdefault(tuple(error.path[:depth]), error)
+    for target, place in made.places.items():
+        # An error below a thing is that thing's, and one of a repository that of all in it.
+        found = errors.get(place) or errors.get(place[:1])
+        yield target, failure(target, found) if found else _thing(target, at(data, *place))
+
+
+def _thing(target: Target, node: Any) -> Thing:
+    if node is None:
+        return responses.absence(NotFound, target)
+    try:
+        if target.kind is Kind.ISSUE and node["__typename"] != "Issue":
+            return None
+        return AS_REST[target.kind](node)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return UnusableAnswer(
+            f"GitHub's GraphQL answer for the {target.kind.value} `{target}` has another shape"
+        )
+
+
+_PULL_REQUEST: Final = ("repository", "pullRequest")
+_REFERENCES: Final = (*_PULL_REQUEST, "closingIssuesReferences")
+_NODES: Final = (*_REFERENCES, "nodes")
+
+# The first hundred: GitHub links by hand no more than ten, and by a text whatever it names.
+CLOSING_REFERENCES: Final = f"""query($owner: String!, $name: String!, $number: Int!) {{
+    repository(owner: $owner, name: $name) {{ pullRequest(number: $number) {{
+        closingIssuesReferences(first: 100) {{ nodes {{
+            fullDatabaseId number createdAt
+            author {AUTHOR}
+            repository {{ databaseId name nameWithOwner createdAt updatedAt owner {OWNER} }}
+        }} }}
+    }} }}
+}}
+"""
+
+Json = dict[str, Any]
+
+
+async def closing_references(
+    connection: Connection, pull: Target, now: datetime
+) -> list[tuple[Json, Json]]:
+    """Fetch the issues that a pull request closes, each with its repository, as REST writes them.
+
+    Those that the token may not see are left out.
+
+    Args:
+        connection: Where to ask.
+        pull: The pull request.
+        now: The time, for telling when a rate limit ends.
+
+    Raises:
+        GithubError: There is no connection to GitHub, no such pull request, or no usable answer.
+
+    Example:
+        >>> [(issue, home)] = await closing_references(connection, pull, now)  # doctest: +SKIP
+        >>> home["name"], issue["number"]  # doctest: +SKIP
+        ('Hello-World', 7)
+    """
+    variables = {"owner": pull.owner, "name": pull.repo, "number": pull.number}
+    try:
+        reply = await query(connection, CLOSING_REFERENCES, variables, now)
+        if reply.status != httpx.codes.OK:
+            raise responses.failure(reply, pull, now)
+        return _references(read_answer(reply), pull)
+    except Overloaded as overloaded:
+        raise overloaded.failure(pull) from overloaded
+
+
+def _references(answer: Answer, pull: Target) -> list[tuple[Json, Json]]:
+    unseen = set()
+    for error in answer.errors:
+        if len(error.path) > len(_NODES):
+            unseen.add(error.path[len(_NODES)])
+        elif len(error.path) < len(_REFERENCES) or not is_forbidden(error):
+            raise failure(pull, error)
+    if at(answer.data, *_PULL_REQUEST) is None:
+        raise responses.absence(NotFound, pull)
+    nodes = enumerate(at(answer.data, *_NODES) or [])
+    try:
+        return [
+            reference(node) for index, node in nodes if node is not None and index not in unseen
+        ]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise UnusableAnswer(
+            f"GitHub's GraphQL answer for the {pull.kind.value} `{pull}` has another shape"
+        ) from None

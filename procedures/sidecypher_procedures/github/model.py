@@ -1,0 +1,141 @@
+"""What a request is about: kinds of things and their names, checked before any request exists."""
+
+import re
+from enum import Enum
+from functools import lru_cache
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+
+from sidecypher_procedures.github.errors import InvalidName
+
+_OWNER: Final = re.compile(r"[A-Za-z0-9_](?:-?[A-Za-z0-9_])*")
+_REPOSITORY: Final = re.compile(r"[A-Za-z0-9._-]+")
+_LONGEST_OWNER: Final = 100
+_LONGEST_NAME: Final = 100
+_REMEMBERED: Final = 256
+_LARGEST_NUMBER: Final = 2**63 - 1
+
+GHOST: Final = "ghost"
+"""The login that stands for a deleted user in the REST API; GraphQL has nobody there."""
+
+
+class Kind(Enum):
+    """The kinds of things that can be fetched; the value is what a person calls one."""
+
+    REPOSITORY = "repository"
+    ISSUE = "issue"
+    PULL_REQUEST = "pull request"
+
+
+class Extent(Enum):
+    """How much of what is in a repository is meant by its name."""
+
+    ITSELF = "itself"
+    PULL_REQUESTS = "pull requests"
+    ALL = "all"
+
+
+_SEGMENT: Final = {Kind.ISSUE: "issues", Kind.PULL_REQUEST: "pulls"}
+
+
+class Target(msgspec.Struct, frozen=True, gc=False):
+    """One repository, issue or pull request; an unsafe one cannot be built.
+
+    Attributes:
+        kind: What it is.
+        owner: Login of the user or organisation.
+        repo: Name of the repository.
+        number: Number of the issue or pull request, ``None`` for a repository.
+
+    Raises:
+        InvalidName: A part could not be one on GitHub. The part itself is not in the text.
+
+    Example:
+        >>> Target(Kind.ISSUE, "octocat", "Hello-World", 7).path
+        '/repos/octocat/Hello-World/issues/7'
+    """
+
+    kind: Kind
+    owner: str
+    repo: str
+    number: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what must never become part of a URL."""
+        _check_owner(self.owner)
+        _check_repository(self.repo)
+        if self.kind is not Kind.REPOSITORY:
+            _check_number(self.number)
+
+    def __str__(self) -> str:
+        """Give the form people write: ``owner/repo`` or ``owner/repo#7``."""
+        name = f"{self.owner}/{self.repo}"
+        return name if self.number is None else f"{name}#{self.number}"
+
+    @property
+    def path(self) -> str:
+        """The path of the REST resource below the base URL, percent-encoded."""
+        parts = ["repos", self.owner, self.repo]
+        if self.kind is not Kind.REPOSITORY:
+            parts += [_SEGMENT[self.kind], str(self.number)]
+        return "".join(f"/{quote(part, safe='')}" for part in parts)
+
+    @property
+    def key(self) -> str:
+        """What identifies it in a cache: GitHub compares names without case."""
+        if self.kind is Kind.REPOSITORY:
+            return self.home
+        return f"{self.home}/{_SEGMENT[self.kind]}/{self.number}"
+
+    @property
+    def home(self) -> str:
+        """The key of its repository."""
+        return _name_key(self.owner, self.repo)
+
+    @property
+    def pull_requests(self) -> str:
+        """What the keys of all pull requests of its repository are below of."""
+        return f"{self.home}/{_SEGMENT[Kind.PULL_REQUEST]}"
+
+
+def _check_owner(owner: object) -> None:
+    if not isinstance(owner, str) or len(owner) > _LONGEST_OWNER or not _is_owner(owner):
+        raise InvalidName(
+            "The argument `owner` cannot be a GitHub login",
+            hint="Give letters, digits, `_` and single inner `-` only, such as 'octocat'.",
+        )
+
+
+def _check_repository(repo: object) -> None:
+    if not isinstance(repo, str) or len(repo) > _LONGEST_NAME or not _is_repository(repo):
+        raise InvalidName(
+            "The repository name cannot be one on GitHub",
+            hint="Give 1 to 100 letters, digits, `.`, `_` or `-`, such as 'Hello-World'.",
+        )
+
+
+# A batch has few repositories and many numbers.
+@lru_cache(maxsize=_REMEMBERED)
+def _name_key(owner: str, repo: str) -> str:
+    return f"/repos/{owner}/{repo}".lower()
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _is_owner(owner: str) -> bool:
+    return _OWNER.fullmatch(owner) is not None
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _is_repository(repo: str) -> bool:
+    return repo not in {".", ".."} and _REPOSITORY.fullmatch(repo) is not None
+
+
+def _check_number(number: object) -> None:
+    # `True` is an int to Python, but no number of an issue.
+    if type(number) is not int or not 1 <= number <= _LARGEST_NUMBER:
+        raise InvalidName(
+            "The argument `number` cannot be the number of an issue or pull request",
+            hint="Give an INTEGER from 1 up.",
+        )

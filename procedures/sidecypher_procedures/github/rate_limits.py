@@ -1,0 +1,374 @@
+"""GitHub's rate limits: what is left of them, when they end, and when to ask again."""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Annotated, Any, Final, TypeVar
+
+import httpx
+import msgspec
+
+from sidecypher_procedures.github.cache import Clock
+from sidecypher_procedures.github.errors import GithubError, RateLimited
+
+T = TypeVar("T")
+
+REST: Final = "core"
+GRAPHQL: Final = "graphql"
+# Asking for the limits themselves; no hourly limit stops it.
+UNCOUNTED: Final = "rate_limit"
+
+TRIES: Final = 3
+_FIRST_PAUSE_SECONDS: Final = 0.25
+# GitHub's advice for a limit that does not say when it ends: a minute, then ever longer.
+_UNSTATED: Final = timedelta(minutes=1)
+# The reset may be past by our clock, and is in whole seconds by GitHub's.
+_SHORTEST: Final = timedelta(seconds=1)
+# Limits reset within an hour; anything far beyond is a header in another unit.
+_LONGEST: Final = timedelta(days=1)
+_MOST_DOUBLINGS: Final = 6
+_RESOURCE: Final = re.compile(r"[a-z_]{1,40}")
+_LIMIT_WORDS: Final = re.compile(rb"rate limit|abuse detection", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"[0-9]{1,11}")
+_GRAPHQL_TYPES: Final = frozenset({"RATE_LIMIT", "RATE_LIMITED"})
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """GitHub's word that it answers no more for now.
+
+    Attributes:
+        resource: Whose requests are used up, such as ``core``; ``None`` when all have to stop.
+        until: When it ends; a minute ahead where GitHub does not say.
+        stated: Whether GitHub said when it ends.
+    """
+
+    resource: str | None
+    until: datetime
+    stated: bool
+
+
+def read_limit(
+    resource: str, status: int, headers: httpx.Headers, content: bytes, now: datetime
+) -> Limit | None:
+    """Tell whether an answer is a limit, and which.
+
+    Args:
+        resource: What was asked, where the answer does not say: `REST` or `GRAPHQL`.
+        status: The answer's status.
+        headers: Its headers.
+        content: Its body.
+        now: The time.
+
+    Example:
+        >>> headers = httpx.Headers({"retry-after": "60"})
+        >>> read_limit(REST, 429, headers, b"", datetime(2026, 1, 1, tzinfo=UTC)).until.minute
+        1
+    """
+    if not _is_limit(resource, status, headers, content):
+        return None
+    moment = reset_at(headers, now)
+    # Only the hourly limit is counted per resource; the others are about the credential itself.
+    hourly = headers.get("x-ratelimit-remaining") == "0" and "retry-after" not in headers
+    return Limit(
+        resource=_resource(headers, resource) if hourly else None,
+        until=now + _UNSTATED if moment is None else max(moment, now),
+        stated=moment is not None,
+    )
+
+
+def used_up(what: str, until: datetime, status: int | None = None) -> RateLimited:
+    """Return the error of a request that a limit stopped.
+
+    Example:
+        >>> used_up("`o/r`", datetime(2026, 1, 1, tzinfo=UTC)).details
+        {'resetAt': '2026-01-01T00:00:00+00:00'}
+    """
+    details: dict[str, Any] = {} if status is None else {"status": status}
+    return RateLimited(
+        f"GitHub's rate limit is used up until {until.isoformat()}: nothing fetched for {what}",
+        hint="Try again later; a token in SIDECYPHER_GITHUB_TOKEN has a higher limit than none.",
+        details={**details, "resetAt": until.isoformat()},
+    )
+
+
+def reset_at(headers: httpx.Headers, now: datetime) -> datetime | None:
+    """Read when the limit ends: ``retry-after`` (seconds or a date), else ``x-ratelimit-reset``.
+
+    A header that cannot be true, such as one in milliseconds, counts as absent.
+
+    Example:
+        >>> now = datetime(2026, 1, 1, tzinfo=UTC)
+        >>> reset_at(httpx.Headers({"retry-after": "60"}), now) - now
+        datetime.timedelta(seconds=60)
+    """
+    moment = _retry_after(headers.get("retry-after", ""), now)
+    if moment is None and headers.get("x-ratelimit-remaining") == "0":
+        seconds = _integer(headers.get("x-ratelimit-reset", ""))
+        moment = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    if moment is None or moment - now > _LONGEST:
+        return None
+    return moment
+
+
+@dataclass(frozen=True, slots=True)
+class _Stop:
+    until: datetime
+    ends: float
+    repeats: int
+
+
+class Limits:
+    """What GitHub lets one credential ask; a limit met by one request stops all of its like.
+
+    Example:
+        >>> limits = Limits(Clock())
+        >>> limits.check(REST, "`o/r`")
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._stops: dict[str | None, _Stop] = {}
+
+    def check(self, resource: str, what: str) -> None:
+        """Let a request pass, or not.
+
+        Args:
+            resource: What it asks: `REST`, `GRAPHQL` or `UNCOUNTED`.
+            what: What it wants, for the text of the error.
+
+        Raises:
+            RateLimited: GitHub answers no such request for now.
+        """
+        now = self._clock.monotonic()
+        stops = [self._stops.get(each) for each in (None, resource)]
+        ends = [stop.until for stop in stops if stop is not None and stop.ends > now]
+        if ends:
+            raise used_up(what, max(ends))
+
+    def note(
+        self, resource: str, status: int, headers: httpx.Headers, content: bytes
+    ) -> datetime | None:
+        """Learn from an answer; if it is a limit, tell until when it stops requests."""
+        limit = read_limit(resource, status, headers, content, self._clock.now())
+        if limit is not None:
+            return self._stop(limit)
+        self._forget(_resource(headers, resource))
+        return None
+
+    def _stop(self, limit: Limit) -> datetime:
+        passed = self._clock.monotonic()
+        known = self._stops.get(limit.resource)
+        repeats = 0
+        if known is not None:
+            # Requests that were under way together meet the same limit, and count once.
+            repeats = known.repeats + (1 if known.ends <= passed else 0)
+        now = self._clock.now()
+        shortest = (_SHORTEST if limit.stated else _UNSTATED) * 2 ** min(repeats, _MOST_DOUBLINGS)
+        until: datetime = max(limit.until, now + shortest)
+        stop = _Stop(until, passed + (until - now).total_seconds(), repeats)
+        if known is not None and known.ends >= stop.ends:
+            return known.until
+        self._stops[limit.resource] = stop
+        return until
+
+    def _forget(self, resource: str) -> None:
+        """Forget the stops that an answer proves to be over; one may be older than the stop."""
+        for each in (None, resource):
+            stop = self._stops.get(each)
+            if stop is not None and stop.ends <= self._clock.monotonic():
+                del self._stops[each]
+
+
+async def retrying(
+    work: Callable[[], Awaitable[T]], *, wait: float, clock: Clock, tries: int = TRIES
+) -> T:
+    """Do the work again after a transient error, a few times, if the pause ends within the wait.
+
+    Args:
+        work: What asks GitHub.
+        wait: Seconds the caller has, pauses included.
+        clock: The time, and how to let it pass.
+        tries: How often to try at most.
+
+    Raises:
+        GithubError: That of the last try.
+
+    Example:
+        >>> async def work() -> str:
+        ...     return "done"
+        >>> await retrying(work, wait=1.0, clock=Clock())  # doctest: +SKIP
+        'done'
+    """
+    ends = clock.monotonic() + wait
+    for attempt in range(tries - 1):
+        try:
+            return await work()
+        except GithubError as error:
+            pause = _pause(error, attempt, clock.now())
+            if not error.transient or clock.monotonic() + pause >= ends:
+                raise
+        await clock.sleep(pause)
+    return await work()
+
+
+def _pause(error: GithubError, attempt: int, now: datetime) -> float:
+    pause: float = _FIRST_PAUSE_SECONDS * 2**attempt
+    if isinstance(error, RateLimited):
+        return max(pause, (error.reset_at - now).total_seconds())
+    return pause
+
+
+def _is_limit(resource: str, status: int, headers: httpx.Headers, content: bytes) -> bool:
+    if status == httpx.codes.OK:
+        return resource == GRAPHQL and _is_graphql_limit(content)
+    if status == httpx.codes.FORBIDDEN:
+        return (
+            "retry-after" in headers
+            or headers.get("x-ratelimit-remaining") == "0"
+            or bool(_LIMIT_WORDS.search(content))
+        )
+    return status == httpx.codes.TOO_MANY_REQUESTS
+
+
+def _is_graphql_limit(content: bytes) -> bool:
+    if b"RATE_LIMIT" not in content and not _LIMIT_WORDS.search(content):
+        return False
+    try:
+        answer = msgspec.json.decode(content, type=_GraphqlAnswer)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return False
+    return any(
+        error.type in _GRAPHQL_TYPES or "secondary rate limit" in error.message.lower()
+        for error in answer.errors or []
+    )
+
+
+class _GraphqlError(msgspec.Struct):
+    type: str = ""
+    message: str = ""
+
+
+class _GraphqlAnswer(msgspec.Struct):
+    errors: list[_GraphqlError] | None = None
+
+
+def _resource(headers: httpx.Headers, asked: str) -> str:
+    named = str(headers.get("x-ratelimit-resource", ""))
+    return named if _RESOURCE.fullmatch(named) else asked
+
+
+def _retry_after(text: str, now: datetime) -> datetime | None:
+    seconds = _integer(text)
+    if seconds is not None:
+        return now + timedelta(seconds=seconds)
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _integer(text: str) -> int | None:
+    # Eleven digits: seconds since 1970 until the year 5138, and never too large for a datetime.
+    return int(text) if _NUMBER.fullmatch(text) else None
+
+
+RESOURCES: Final = ("core", "graphql", "search")
+
+_FRESH_SECONDS: Final = 60.0
+_Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The requests of one resource in the running period.
+
+    Attributes:
+        resource: What they ask, one of `RESOURCES` or another of GitHub's.
+        limit: How many GitHub answers in one period.
+        remaining: How many it still answers.
+        used: How many it has answered.
+        reset_at: When the next period begins.
+    """
+
+    resource: str
+    limit: int
+    remaining: int
+    used: int
+    reset_at: datetime
+
+
+def told_by(headers: httpx.Headers) -> Budget | None:
+    """Read the budget that comes with an answer; GitHub Enterprise Server may tell none.
+
+    Example:
+        >>> told_by(httpx.Headers({"x-ratelimit-limit": "60"})) is None
+        True
+    """
+    names = ("limit", "remaining", "used", "reset")
+    told = {name: headers.get(f"x-ratelimit-{name}") for name in names}
+    return _budget(str(headers.get("x-ratelimit-resource", "")), told)
+
+
+def listed_in(answer: Mapping[str, Any]) -> list[Budget]:
+    """Read the budgets of ``/rate_limit``; what cannot be one is left out.
+
+    Example:
+        >>> listed_in({"resources": {"core": {"limit": 60}}})
+        []
+    """
+    resources = answer.get("resources")
+    told = resources if isinstance(resources, dict) else {}
+    budgets = [_budget(name, told.get(name)) for name in RESOURCES]
+    return [budget for budget in budgets if budget is not None]
+
+
+class Budgets:
+    """The last that GitHub told of each resource.
+
+    Example:
+        >>> Budgets(Clock()).fresh() is None
+        True
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._told: dict[str, tuple[Budget, float]] = {}
+
+    def note(self, budgets: Iterable[Budget]) -> None:
+        """Remember what GitHub tells now."""
+        now = self._clock.monotonic()
+        self._told |= {
+            budget.resource: (budget, now) for budget in budgets if budget.resource in RESOURCES
+        }
+
+    def fresh(self) -> list[Budget] | None:
+        """Give all of `RESOURCES`, unless one is unknown, a minute old or of a past period."""
+        told = [self._told[name] for name in RESOURCES if name in self._told]
+        passed, now = self._clock.monotonic(), self._clock.now()
+        if len(told) < len(RESOURCES) or any(
+            passed - at >= _FRESH_SECONDS or budget.reset_at <= now for budget, at in told
+        ):
+            return None
+        return [budget for budget, _ in told]
+
+
+class _Numbers(msgspec.Struct):
+    limit: _Count
+    remaining: _Count
+    # Eleven digits, as with limits: one in milliseconds is no time.
+    reset: Annotated[int, msgspec.Meta(ge=0, lt=10**11)]
+    used: _Count | None = None
+
+
+def _budget(resource: str, told: object) -> Budget | None:
+    try:
+        numbers = msgspec.convert(told, _Numbers, strict=False)
+    except msgspec.ValidationError:
+        return None
+    used = numbers.limit - numbers.remaining if numbers.used is None else numbers.used
+    reset_at = datetime.fromtimestamp(numbers.reset, UTC)
+    return Budget(resource, numbers.limit, numbers.remaining, used, reset_at)

@@ -1,0 +1,171 @@
+"""GitHub's responses: what a status, its headers and its body mean."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import httpx
+import msgspec
+
+from sidecypher_procedures.github.errors import (
+    BadCredentials,
+    GithubError,
+    Gone,
+    NotFound,
+    PermissionDenied,
+    RateLimited,
+    ServerFailed,
+    UnexpectedStatus,
+    UnusableAnswer,
+)
+from sidecypher_procedures.github.model import Target
+from sidecypher_procedures.github.rate_limits import GRAPHQL, REST, read_limit, used_up
+from sidecypher_procedures.github.settings import Credential
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer that is no redirect, read to its end.
+
+    Attributes:
+        status: Its status.
+        headers: Its headers.
+        content: Its body.
+        credential_key: Whose answer it is: who proved the request, not who would prove one now.
+        stops_until: When the limit ends that it is; later than it says if it is met repeatedly.
+        is_elsewhere: Whether a redirect, of now or remembered, led to it: it may have another name.
+    """
+
+    status: int
+    headers: httpx.Headers
+    content: bytes
+    credential_key: str = Credential(None).key
+    stops_until: datetime | None = None
+    is_elsewhere: bool = False
+
+
+_PERMISSIONS: Final = re.compile(r"[a-z_=;, ]{1,300}")
+_MEDIA_TYPE: Final = re.compile(r"[a-z0-9.+-]+/[a-z0-9.+-]+")
+
+MISSING: Final[Mapping[int, type[GithubError]]] = {404: NotFound, 410: Gone}
+"""The statuses that are an answer too: there is no such thing."""
+
+
+def absence(missing: type[GithubError], target: Target) -> GithubError:
+    """Return the error for what is not there, one of the values of `MISSING`.
+
+    Example:
+        >>> absence(Gone, Target(Kind.ISSUE, "octocat", "Hello-World", 7)).message  # doctest: +SKIP
+        'The issue `octocat/Hello-World#7` was deleted'
+    """
+    what = f"{target.kind.value} `{target}`"
+    if missing is Gone:
+        return Gone(f"The {what} was deleted", details={"status": 410})
+    return NotFound(f"GitHub knows no {what}", details={"status": 404})
+
+
+def failure(reply: Reply, target: Target | str, now: datetime) -> GithubError:
+    """Return the error that a status other than 200 and those of `MISSING` means.
+
+    Args:
+        reply: What GitHub answered.
+        target: What was asked for; a text for what is no thing.
+        now: The time.
+
+    Example:
+        >>> reply = Reply(502, httpx.Headers(), b"")  # doctest: +SKIP
+        >>> failure(reply, Target(Kind.REPOSITORY, "o", "r"), now).code  # doctest: +SKIP
+        'SC-508'
+    """
+    details = {"status": reply.status}
+    what = _named(target)
+    if reply.status == httpx.codes.UNAUTHORIZED:
+        return BadCredentials(f"GitHub does not accept the token for the {what}", details=details)
+    if reply.status in {httpx.codes.FORBIDDEN, httpx.codes.TOO_MANY_REQUESTS}:
+        limit = read_limit(REST, reply.status, reply.headers, reply.content, now)
+        if limit is not None:
+            return used_up(f"the {what}", reply.stops_until or limit.until, reply.status)
+        return _denied(reply, what)
+    if httpx.codes.is_server_error(reply.status):
+        return ServerFailed(
+            f"GitHub failed with status {reply.status} for the {what}", details=details
+        )
+    return UnexpectedStatus(
+        f"GitHub answered with status {reply.status} for the {what}",
+        hint="Check SIDECYPHER_GITHUB_BASE_URL and SIDECYPHER_GITHUB_API_VERSION.",
+        details=details,
+    )
+
+
+def graphql_limit(reply: Reply, now: datetime) -> RateLimited | None:
+    """Return the error of a GraphQL answer that is a limit, which may have the status 200.
+
+    Example:
+        >>> reply = Reply(200, httpx.Headers(), b'{"data": {}}')  # doctest: +SKIP
+        >>> graphql_limit(reply, now) is None  # doctest: +SKIP
+        True
+    """
+    limit = read_limit(GRAPHQL, reply.status, reply.headers, reply.content, now)
+    if limit is None:
+        return None
+    return used_up("a GraphQL query", reply.stops_until or limit.until, reply.status)
+
+
+def body(reply: Reply, target: Target | str) -> dict[str, Any]:
+    """Decode the body of a 200.
+
+    Raises:
+        UnusableAnswer: It is empty, not JSON, cut off or no object.
+    """
+    decoded, what = _decode(reply, target)
+    if not isinstance(decoded, dict):
+        raise UnusableAnswer(f"{what} is no JSON object")
+    return decoded
+
+
+def items(reply: Reply, target: Target) -> list[dict[str, Any]]:
+    """Decode the body of a 200 that is a list.
+
+    Raises:
+        UnusableAnswer: It is empty, not JSON, cut off or no list of objects.
+    """
+    decoded, what = _decode(reply, target)
+    if not isinstance(decoded, list) or not all(isinstance(item, dict) for item in decoded):
+        raise UnusableAnswer(f"{what} is no JSON list of objects")
+    return decoded
+
+
+def _decode(reply: Reply, target: Target | str) -> tuple[Any, str]:
+    """Return what a body holds, and what to call it in an error."""
+    what = f"GitHub's answer for the {_named(target)}"
+    if not reply.content:
+        raise UnusableAnswer(f"{what} is empty")
+    try:
+        return msgspec.json.decode(reply.content), what
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        # `from None`: the original quotes the body.
+        kind = _media_type(reply)
+        raise UnusableAnswer(f"{what} is not JSON but {kind}, or was cut off") from None
+
+
+def _named(target: Target | str) -> str:
+    return target if isinstance(target, str) else f"{target.kind.value} `{target}`"
+
+
+def _denied(reply: Reply, what: str) -> PermissionDenied:
+    accepted = reply.headers.get("x-accepted-github-permissions", "")
+    if not _PERMISSIONS.fullmatch(accepted):
+        return PermissionDenied(
+            f"GitHub does not let this token read the {what}", details={"status": reply.status}
+        )
+    return PermissionDenied(
+        f"GitHub does not let this token read the {what}: it wants {accepted}",
+        details={"status": reply.status, "acceptedPermissions": accepted},
+    )
+
+
+def _media_type(reply: Reply) -> str:
+    media_type = str(reply.headers.get("content-type", "")).partition(";")[0].strip().lower()
+    return media_type if _MEDIA_TYPE.fullmatch(media_type) else "unlabelled"

@@ -1,0 +1,365 @@
+"""Deliveries stored in a file of the home until they are in the graph."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import re
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from sidecypher import BoltClient, CypherError, Neo4jUnavailable, WebhookContext
+from sidecypher_procedures.github.errors import GithubError, WebhooksUnstored
+from sidecypher_procedures.github.settings import WebhookSettings
+
+FILE: Final = "webhooks.sqlite"
+
+MOST_BYTES: Final = 256 * 1024 * 1024
+"""How large the file may become; beyond it SQLite calls the disk full."""
+
+LOCK_SECONDS: Final = 5.0
+"""How long one sidecar waits for another that writes to the file: GitHub gives up after 10."""
+
+_PAGE_BYTES: Final = 4096
+_VERSION: Final = 1
+
+_TABLE: Final = """
+    CREATE TABLE delivery (
+        place INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        event TEXT NOT NULL,
+        payload BLOB NOT NULL,
+        received_at TEXT NOT NULL,
+        failures INTEGER NOT NULL DEFAULT 0,
+        failed_at REAL,
+        due REAL NOT NULL DEFAULT 0
+    ) STRICT
+"""
+
+# After the clock was set back, nothing waits for longer than it was to wait at most.
+_FIRST: Final = """
+    SELECT id, event, payload, received_at, failures, failed_at FROM delivery
+    WHERE due NOT BETWEEN :now AND :now + :longest ORDER BY place LIMIT 1
+"""
+_PUT_OFF: Final = """
+    UPDATE delivery
+    SET failures = failures + 1, failed_at = coalesce(failed_at, :now), due = :now + :pause,
+        place = iif(:pause > 0, (SELECT max(place) + 1 FROM delivery), place)
+    WHERE id = :id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What is to be written of one delivery.
+
+    Attributes:
+        id: GitHub's id of it, which it keeps when it is sent again.
+        payload: JSON, what the graph is told of it.
+        failures: How often it failed though Neo4j answered.
+        failed_at: When it first did, in seconds since 1970.
+    """
+
+    id: str
+    event: str
+    payload: bytes
+    received_at: datetime
+    failures: int = 0
+    failed_at: float | None = None
+
+
+class Spool:
+    """The file; its methods may be called on any thread.
+
+    Args:
+        file: Its path; it is made when it is missing.
+
+    Raises:
+        WebhooksUnstored: Each method does when the file cannot be read or written.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._lock = threading.Lock()
+        self._opened: sqlite3.Connection | None = None
+
+    def put(self, delivery: Delivery) -> None:
+        """Store a delivery so that it survives a power cut; one that is stored stays as it is."""
+        values = (
+            delivery.id,
+            delivery.event,
+            delivery.payload,
+            delivery.received_at.isoformat(),
+        )
+        with self._transaction() as file:
+            file.execute(
+                "INSERT INTO delivery (id, event, payload, received_at) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (id) DO NOTHING",
+                values,
+            )
+
+    def first(self, longest: float) -> Delivery | None:
+        """Return the first delivery that may be tried now, None if there is none.
+
+        Args:
+            longest: The seconds for which one is put off at most.
+        """
+        with self._transaction() as file:
+            row = file.execute(_FIRST, {"now": time.time(), "longest": longest}).fetchone()
+        if row is None:
+            return None
+        id_, event, payload, received_at, failures, failed_at = row
+        at = datetime.fromisoformat(received_at)
+        return Delivery(id_, event, payload, at, failures, failed_at)
+
+    def remove(self, delivery: Delivery) -> None:
+        """Forget a delivery: it is written, or given up."""
+        with self._transaction() as file:
+            file.execute("DELETE FROM delivery WHERE id = ?", (delivery.id,))
+
+    def put_off(self, delivery: Delivery, pause: float) -> None:
+        """Note that a delivery has failed.
+
+        Args:
+            delivery: The delivery.
+            pause: The seconds for which it goes behind all others; 0 leaves it where it is.
+        """
+        with self._transaction() as file:
+            file.execute(_PUT_OFF, {"id": delivery.id, "now": time.time(), "pause": pause})
+
+    def close(self) -> None:
+        """Close the file, which the next use opens again."""
+        with self._lock:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                if self._opened is None:
+                    self._opened = _open(self._file)
+                with self._opened:
+                    yield self._opened
+            except sqlite3.DatabaseError as error:
+                raise _unstored(str(error)) from None
+            except OSError as error:
+                raise _unstored(error.strerror or "it cannot be opened") from None
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # SQLite gives the files beside it the mode of this one. A file that is there must not be opened
+    # and closed: that would end the locks that another connection of this process has on it.
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    file = sqlite3.connect(path, timeout=LOCK_SECONDS, check_same_thread=False)
+    try:
+        file.execute("PRAGMA journal_mode = WAL")
+        file.execute("PRAGMA synchronous = FULL")
+        file.execute(f"PRAGMA max_page_count = {MOST_BYTES // _PAGE_BYTES}")
+        with file:
+            file.execute("BEGIN IMMEDIATE")
+            _prepare(file)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _prepare(file: sqlite3.Connection) -> None:
+    [version] = file.execute("PRAGMA user_version").fetchone()
+    if version > _VERSION:
+        raise _unstored("a newer version of sidecypher has written it")
+    if version == 0:
+        file.execute(_TABLE)
+        file.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+def _unstored(reason: str) -> WebhooksUnstored:
+    return WebhooksUnstored(f"Deliveries cannot be stored in `{FILE}`: {reason}")
+
+
+KEEP_SECONDS: Final = 3600.0
+"""How long a delivery is tried again though Neo4j and a sidecar have answered."""
+
+MOST_FAILURES: Final = 3
+"""How often a delivery may fail, though Neo4j answers, before the others go first."""
+
+LOOK_SECONDS: Final = 0.5
+"""How often the file is looked at for what other sidecars have stored, and the lock is tried."""
+
+LONGEST_PAUSE: Final = 30.0
+_SHORTEST_PAUSE: Final = 0.5
+_LOCK: Final = "webhooks.lock"
+
+# A sidecar that stops has ended the call, or none could begin it, or nobody knows how it ended, or
+# its time was used up.
+_AWAY: Final = re.compile(r"\[SC-(?:207|21[0-3])\]")
+
+_NOT_BEGUN: Final = re.compile(r"\[SC-21[01]\]")
+"""There is no sidecar that could begin the call, or all are busy."""
+
+# What whoever runs Neo4j can mend: there is no plugin, or the user may not call the procedure.
+_NOT_SET_UP: Final = ("Neo.ClientError.Procedure.ProcedureNotFound", "Neo.ClientError.Security.")
+
+_TOO_LATE: Final = "Neo.ClientError.Transaction.TransactionTimedOut"
+"""Neo4j's codes for a transaction that took too long begin so."""
+
+_RECEIVE: Final = "CALL github.receiveWebhook($id, $event, $payload, $receivedAt)"
+
+
+class Inbox:
+    """The file of the home as this sidecar uses it; one per sidecar."""
+
+    def __init__(self) -> None:
+        self._spool: Spool | None = None
+        self.came = asyncio.Event()
+
+    def spool(self, home: Path) -> Spool:
+        """Return the file of a home."""
+        if self._spool is None:
+            self._spool = Spool(home / FILE)
+        return self._spool
+
+    async def put(self, delivery: Delivery, home: Path) -> None:
+        """Store a delivery; when this returns, it will be written whatever happens.
+
+        Raises:
+            WebhooksUnstored: It is not stored.
+        """
+        await asyncio.to_thread(self.spool(home).put, delivery)
+        self.came.set()
+
+    def stop(self) -> None:
+        """Close the file."""
+        if self._spool is not None:
+            self._spool.close()
+
+
+async def write_all(context: WebhookContext) -> None:
+    """Write what is stored, and what will be, for as long as the sidecar runs.
+
+    Of all sidecars of a home one writes, in the order of the file: the one that has the lock, which
+    the operating system takes from a process that dies. A delivery that was written and is still
+    in the file, because a sidecar was killed in between, is known to the graph by its id.
+    """
+    while True:
+        try:
+            if context.resource(WebhookSettings).key is None:
+                return
+            with _lock(context.home):
+                await _write_as_they_come(context)
+        except BlockingIOError:
+            await asyncio.sleep(LOOK_SECONDS)
+        except (GithubError, OSError) as error:
+            reason = error.message if isinstance(error, GithubError) else error.strerror
+            context.log.error("webhooks not written", reason=reason)  # noqa: TRY400 - the same
+            await asyncio.sleep(LONGEST_PAUSE)
+
+
+@contextlib.contextmanager
+def _lock(home: Path) -> Iterator[None]:
+    """Be the one that writes; raise BlockingIOError while another one is."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(home / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(lock)
+
+
+async def _write_as_they_come(context: WebhookContext) -> None:
+    inbox = context.resource(Inbox)
+    spool = inbox.spool(context.home)
+    pause = 0.0
+    while True:
+        inbox.came.clear()
+        delivery = await asyncio.to_thread(spool.first, LONGEST_PAUSE)
+        if delivery is None:
+            await _wait(inbox.came, LOOK_SECONDS)
+            continue
+        error = await _write(delivery, context.resource(BoltClient))
+        if error is None:
+            await asyncio.to_thread(spool.remove, delivery)
+            pause = 0.0
+            continue
+        if not _may_heal(error) or (_has_answered(error) and _is_old(delivery)):
+            context.log.error("webhook given up", **_facts(delivery, error))
+            await asyncio.to_thread(spool.remove, delivery)
+            continue
+        context.log.warning("webhook waits", **_facts(delivery, error))
+        pause = min(2 * pause or _SHORTEST_PAUSE, LONGEST_PAUSE)
+        if not _has_answered(error):
+            await asyncio.sleep(pause)
+        elif delivery.failures + 1 < MOST_FAILURES:
+            await asyncio.to_thread(spool.put_off, delivery, 0.0)
+            await asyncio.sleep(pause)
+        else:
+            late = min(_SHORTEST_PAUSE * 2.0**delivery.failures, LONGEST_PAUSE)
+            await asyncio.to_thread(spool.put_off, delivery, late)
+            pause = 0.0
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+
+
+async def _write(delivery: Delivery, neo4j: BoltClient) -> Exception | None:
+    """Write it, unless the graph knows that it was written before; return why it was not."""
+    try:
+        await neo4j.run(
+            _RECEIVE,
+            id=delivery.id,
+            event=delivery.event,
+            payload=delivery.payload.decode(),
+            receivedAt=delivery.received_at,
+        )
+    # Whatever it is, the deliveries behind this one must not wait for it.
+    except Exception as error:  # noqa: BLE001
+        return error
+    return None
+
+
+def _is_old(delivery: Delivery) -> bool:
+    return delivery.failed_at is not None and time.time() - delivery.failed_at >= KEEP_SECONDS
+
+
+def _has_answered(error: Exception) -> bool:
+    """Tell whether Neo4j and a sidecar have tried: then it is the delivery's own failure."""
+    if isinstance(error, CypherError):
+        is_set_up = not error.neo4j_code.startswith(_NOT_SET_UP)
+        return is_set_up and _NOT_BEGUN.match(error.message) is None
+    return isinstance(error, Neo4jUnavailable) and "neo4jCode" in error.details
+
+
+def _may_heal(error: Exception) -> bool:
+    if isinstance(error, Neo4jUnavailable):
+        return True
+    if not isinstance(error, CypherError):
+        return False
+    return (
+        error.retryable
+        or error.neo4j_code.startswith((_TOO_LATE, *_NOT_SET_UP))
+        or _AWAY.match(error.message) is not None
+    )
+
+
+def _facts(delivery: Delivery, error: Exception) -> dict[str, str]:
+    return {"delivery": delivery.id, "webhook": delivery.event, "reason": _reason(error)}
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, CypherError):
+        return error.neo4j_code
+    return error.code if isinstance(error, Neo4jUnavailable) else type(error).__name__

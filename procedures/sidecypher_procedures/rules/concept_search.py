@@ -1,0 +1,346 @@
+"""The concepts that a request is about, and the relations that lead from them to others."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final
+
+from sidecypher import Context
+from sidecypher_procedures.rules.options import ContextInput
+from sidecypher_procedures.rules.selection import Bounds, Reach
+from sidecypher_procedures.rules.store import Concept, normal_name
+
+K: Final = 60
+"""Damps the first ranks; the value that the authors of the method found good and left unchanged.
+
+G. V. Cormack, C. L. A. Clarke, S. Buettcher: Reciprocal rank fusion outperforms Condorcet and
+individual rank learning methods, SIGIR 2009.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """Something that at least one list has.
+
+    Attributes:
+        key: What it is known by.
+        ranks: Its rank, from 1, in each list that has it, by the list's name.
+    """
+
+    key: str
+    ranks: dict[str, int]
+
+    @property
+    def score(self) -> float:
+        """The sum of 1 / (K + rank) over the lists."""
+        return sum(1 / (K + rank) for rank in self.ranks.values())
+
+
+def fuse(lists: Mapping[str, Sequence[str]]) -> list[Fused]:
+    """Merge lists by reciprocal rank fusion; equal scores are in the order of their keys.
+
+    Args:
+        lists: Keys, the best first, by the name of the list; none has a key twice.
+
+    Example:
+        >>> [each.key for each in fuse({"prompt": ["a", "b"], "chunks": ["b"]})]
+        ['b', 'a']
+    """
+    ranks: dict[str, dict[str, int]] = {}
+    for name, keys in lists.items():
+        for rank, key in enumerate(keys, start=1):
+            ranks.setdefault(key, {})[name] = rank
+    fused = [Fused(key, each) for key, each in ranks.items()]
+    return sorted(fused, key=lambda each: (-each.score, each.key))
+
+
+_CONCEPTS: Final = """
+    UNWIND $keys AS key
+    MATCH (c:Concept {key: key})
+    WHERE c.user = $user AND EXISTS {
+        MATCH (e:Extraction)-[:ASSERTED|CREATED]->(c) WHERE $known IS NULL OR e.createdAt <= $known
+    }
+    RETURN c.key AS key, c.name AS name
+"""
+
+
+def names_of(ctx: Context, keys: Iterable[str], reach: Reach) -> dict[str, str]:
+    """Return the names of those concepts that are the user's and still have an extraction."""
+    wanted = list(dict.fromkeys(keys))
+    if not wanted:
+        return {}
+    found = ctx.run(_CONCEPTS, keys=wanted, user=reach.user, known=reach.known)
+    return {each["key"]: each["name"] for each in found}
+
+
+_UNSPACED: Final = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    "\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3"  # kana, Han, Hangul
+    "\U00020000-\U0003ffff]+"
+)
+_OPENING: Final = frozenset({"Ps", "Pi", "Pf"})
+_CLOSING: Final = frozenset({"Pe", "Pi", "Pf", "Po"})
+_QUOTES: Final = frozenset("\"'`*_")
+# They end names such as `C#` and `100%`, and no sentence.
+_PART_OF_NAMES: Final = frozenset("#%&@")
+_POSSESSIVE: Final = re.compile("['\u2019]s$")
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """Parts of a text.
+
+    Attributes:
+        names: Each phrase once, in its normal form, in the order of its first place in the text.
+        cut: Whether the text has more than was looked at.
+    """
+
+    names: tuple[str, ...]
+    cut: bool
+
+
+def find_phrases(text: str, bounds: Bounds) -> Phrases:
+    """Return the parts of a text that may be names: one to some words in a row.
+
+    Of scripts that write words without spaces, and of Hangul, whose particles are joined to the
+    words, it is every run of characters up to a length.
+
+    Example:
+        >>> find_phrases("Ask Ann's bot.", Bounds(phrase_words=1)).names
+        ('ask', "ann's", 'ann', 'bot.', 'bot')
+    """
+    folded = normal_name(text[: bounds.text_characters])
+    found: dict[str, None] = {}
+    for name in _candidates(folded.split(" "), bounds):
+        if len(found) >= bounds.phrases:
+            return Phrases(tuple(found), cut=True)
+        found[name] = None
+    return Phrases(tuple(found), cut=len(text) > bounds.text_characters)
+
+
+def _candidates(words: list[str], bounds: Bounds) -> Iterator[str]:
+    for start, word in enumerate(words):
+        for length in range(1, min(bounds.phrase_words, len(words) - start) + 1):
+            yield from _spellings(" ".join(words[start : start + length]))
+        for run in _UNSPACED.findall(word):
+            yield from _runs(run, bounds.phrase_characters)
+
+
+def _spellings(phrase: str) -> Iterator[str]:
+    """Yield a phrase, without the punctuation around it, and without a possessive `'s`."""
+    trimmed = _trim(phrase)
+    yield from filter(None, (phrase, trimmed, _POSSESSIVE.sub("", trimmed)))
+
+
+def _trim(phrase: str) -> str:
+    start, end = 0, len(phrase)
+    while start < end and _is_mark(phrase[start], _OPENING):
+        start += 1
+    while end > start and _is_mark(phrase[end - 1], _CLOSING):
+        end -= 1
+    return phrase[start:end]
+
+
+def _is_mark(character: str, categories: Iterable[str]) -> bool:
+    if character in _PART_OF_NAMES:
+        return False
+    return character in _QUOTES or unicodedata.category(character) in categories
+
+
+def _runs(run: str, longest: int) -> Iterator[str]:
+    for start in range(len(run)):
+        for end in range(start + 1, min(start + longest, len(run)) + 1):
+            yield run[start:end]
+
+
+# What a chunk asserts may be anything; of what is not a concept or fact all keys are null.
+_CHUNKS: Final = """
+    UNWIND range(0, size($chunkIds) - 1) AS place
+    WITH place, $chunkIds[place] AS chunkId
+    CALL (chunkId) {
+        MATCH (e:Extraction {extractionId: chunkId})-[:ASSERTED|CREATED]->(x)
+        RETURN x LIMIT $neighbours
+        UNION ALL
+        MATCH (a:Artifact {id: chunkId})-[:MENTIONS]->(x)
+        RETURN x LIMIT $neighbours
+    }
+    WITH place, x WHERE x.user = $user
+    UNWIND [x.key, x.fromKey, x.toKey] AS key
+    WITH DISTINCT place, key WHERE key IS NOT NULL
+    ORDER BY place, key
+    WITH place, collect(key) AS keys
+    RETURN place, keys[..$most] AS keys, size(keys) > $most AS cut
+    ORDER BY place
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Concepts that a request is about.
+
+    Attributes:
+        found: The best first.
+        names: Their names by key.
+        cut: Whether there are more, or not all of the text was looked at.
+    """
+
+    found: tuple[Fused, ...]
+    names: dict[str, str]
+    cut: bool
+
+
+def find_seeds(ctx: Context, request: ContextInput, reach: Reach) -> Seeds:
+    """Find the concepts of a request, merged from all that it says."""
+    bounds = reach.bounds
+    proposed, chunks_cut = _of_chunks(ctx, request, bounds)
+    prompt = find_phrases(request.prompt, bounds)
+    artifact = find_phrases(request.artifact_text, bounds)
+    lists = {
+        "entities": list(dict.fromkeys(request.entity_ids)),
+        "prompt": _keys(request.user, prompt),
+        "artifact": _keys(request.user, artifact),
+        "chunks": proposed,
+    }
+    names = names_of(ctx, chain.from_iterable(lists.values()), reach)
+    fused = fuse({name: [key for key in keys if key in names] for name, keys in lists.items()})
+    most = min(bounds.seeds, bounds.entities)
+    cut = chunks_cut or prompt.cut or artifact.cut or len(fused) > most
+    return Seeds(tuple(fused[:most]), names, cut)
+
+
+def _keys(user: str, phrases: Phrases) -> list[str]:
+    """Return the keys of phrases; the longest first, since they say most, then the earliest."""
+    names = sorted(phrases.names, key=lambda name: -len(name))
+    return list(dict.fromkeys(Concept(user, name).key for name in names))
+
+
+def _of_chunks(ctx: Context, request: ContextInput, bounds: Bounds) -> tuple[list[str], bool]:
+    """Return the concepts of the chunks, in the order of the chunks, and whether there are more."""
+    if not request.chunk_ids:
+        return [], False
+    found = ctx.run(
+        _CHUNKS,
+        chunkIds=list(dict.fromkeys(request.chunk_ids)),
+        user=request.user,
+        neighbours=bounds.neighbours,
+        most=bounds.chunk_concepts,
+    )
+    chunks = list(found)
+    keys = dict.fromkeys(key for chunk in chunks for key in chunk["keys"])
+    return list(keys), any(chunk["cut"] for chunk in chunks)
+
+
+# To name `fromKey` in ORDER BY is what lets the index give the order.
+_FACTS: Final = """
+    UNWIND range(0, size($keys) - 1) AS place
+    WITH place, $keys[place] AS key
+    CALL (key) {
+        MATCH (f:Fact)
+        WHERE f.fromKey = key AND f.factId > '' AND f.user = $user AND EXISTS {
+            MATCH (e:Extraction)-[:ASSERTED|CREATED]->(f)
+            WHERE $known IS NULL OR e.createdAt <= $known
+        }
+        RETURN f ORDER BY f.fromKey, f.factId LIMIT $most
+        UNION
+        MATCH (f:Fact)
+        WHERE f.toKey = key AND f.factId > '' AND f.user = $user AND EXISTS {
+            MATCH (e:Extraction)-[:ASSERTED|CREATED]->(f)
+            WHERE $known IS NULL OR e.createdAt <= $known
+        }
+        RETURN f ORDER BY f.toKey, f.factId LIMIT $most
+    }
+    RETURN place, f.factId AS factId, f.type AS type, f.fromKey AS source, f.toKey AS target
+    ORDER BY place, factId
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A fact about two concepts.
+
+    Attributes:
+        fact_id: Its id.
+        source: Key of the concept where it begins.
+        type: What it is.
+        target: Key of the concept where it ends.
+    """
+
+    fact_id: str
+    source: str
+    type: str
+    target: str
+
+
+@dataclass(slots=True)
+class Neighbourhood:
+    """Concepts and the relations between them.
+
+    Attributes:
+        names: The names of the concepts by key, in the order in which they were found.
+        relations: The relations by id, in the order in which they were found.
+        cut: Whether there are more.
+    """
+
+    names: dict[str, str] = field(default_factory=dict)
+    relations: dict[str, Relation] = field(default_factory=dict)
+    cut: bool = False
+
+    def add(self, relation: Relation, names: dict[str, str], bounds: Bounds) -> None:
+        """Add a relation between concepts that are there, and these, unless that were too many.
+
+        Args:
+            relation: What to add.
+            names: The names of concepts that are not yet in here, by key.
+            bounds: How much there may be.
+        """
+        ends = (relation.source, relation.target)
+        new = {end: names[end] for end in ends if end in names and end not in self.names}
+        if relation.fact_id in self.relations or not all(
+            end in self.names or end in new for end in ends
+        ):
+            return
+        if len(self.relations) >= bounds.relations or len(self.names) + len(new) > bounds.entities:
+            self.cut = True
+            return
+        self.names |= new
+        self.relations[relation.fact_id] = relation
+
+
+def expand(ctx: Context, seeds: Seeds, reach: Reach) -> Neighbourhood:
+    """Follow relations from the seeds, in both directions, breadth first.
+
+    Args:
+        ctx: The call.
+        seeds: Where to begin.
+        reach: How far to go.
+    """
+    around = Neighbourhood({each.key: seeds.names[each.key] for each in seeds.found})
+    reached = list(around.names)
+    for hop in range(reach.bounds.hops):
+        if not reached or reach.deadline.expired():
+            break
+        before = len(around.names)
+        # The seeds are the best already, and have their own bound.
+        most = reach.bounds.frontier if hop else len(reached)
+        around.cut |= len(reached) > most
+        _hop(ctx, around, reached[:most], reach)
+        reached = list(around.names)[before:]
+    return around
+
+
+def _hop(ctx: Context, around: Neighbourhood, frontier: list[str], reach: Reach) -> None:
+    most = reach.bounds.node_relations
+    found = ctx.run(_FACTS, keys=frontier, user=reach.user, known=reach.known, most=most + 1)
+    counts = [0] * len(frontier)
+    relations = []
+    for fact in found:
+        counts[fact["place"]] += 1
+        if counts[fact["place"]] <= most:
+            relations.append(Relation(fact["factId"], fact["source"], fact["type"], fact["target"]))
+    around.cut |= any(count > most for count in counts)
+    ends = (end for each in relations for end in (each.source, each.target))
+    names = names_of(ctx, (end for end in ends if end not in around.names), reach)
+    for each in relations:
+        around.add(each, names, reach.bounds)

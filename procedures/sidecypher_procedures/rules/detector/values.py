@@ -1,0 +1,256 @@
+"""The numbers, units and denied values of a text, and intervals that can be compared."""
+
+import math
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from sidecypher_procedures.rules.detector.vocabulary import Mark, vocabulary
+
+_BEHIND = {"at most", "at least", "exactly", "about"}
+_REACH = 3
+_LOOK_BACK = 5
+_PLAIN = {"under", "below", "above", "exceeding", "beyond", "within", "exactly"}
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number, or two with what is between them.
+
+    Attributes:
+        operator: One of `quantities.OPERATORS`.
+        value: Such as `100 word` or `3 to 5 sentence`.
+        unit: The unit's name; empty when none is written.
+        number: Place of the (first) number.
+        places: All places that were read.
+    """
+
+    operator: str
+    value: str
+    unit: str
+    number: int
+    places: frozenset[int]
+
+
+def amounts(marks: Sequence[Mark], places: Sequence[int]) -> Iterator[Amount]:
+    """Read the amounts in the visible places of a text."""
+    index = 0
+    while index < len(places):
+        if marks[places[index]].entry.number:
+            amount, index = _amount(marks, places, index)
+            yield amount
+        else:
+            index += 1
+
+
+def _amount(marks: Sequence[Mark], places: Sequence[int], first: int) -> tuple[Amount, int]:
+    read = {places[first]}
+    value = marks[places[first]].entry.number
+    index, operator = first + 1, ""
+    if _text(marks, places, index) in {"to", "and"} and _number(marks, places, index + 1):
+        value += f" to {_number(marks, places, index + 1)}"
+        read |= {places[index], places[index + 1]}
+        index, operator = index + 2, "between"
+    unit = ""
+    for place in places[index : index + _REACH]:
+        entry = marks[place].entry
+        behind = next((name for name in entry.operators if name in _BEHIND), "")
+        if not unit and entry.unit:
+            unit = entry.unit
+        elif behind and not operator:
+            operator = behind
+        elif not (unit == "" and marks[place].text in {"or", "single", "wide", "full", "short"}):
+            break
+        read.add(place)
+        index += 1
+    before = _before(marks, places, first)
+    if before is not None:
+        read.add(places[before])
+        names = marks[places[before]].entry.operators
+        if not operator:
+            operator = names[0]
+    if not operator:
+        operator = _far(marks, places, read)
+    if unit:
+        value += f" {unit}"
+    return Amount(operator or "exactly", value, unit, places[first], frozenset(read)), index
+
+
+def _far(marks: Sequence[Mark], places: Sequence[int], read: set[int]) -> str:
+    """Look for an operator anywhere: "limit answers to 100 words"."""
+    for place in places:
+        if marks[place].entry.far and place not in read:
+            read.add(place)
+            return marks[place].entry.far
+    return ""
+
+
+def _before(marks: Sequence[Mark], places: Sequence[int], first: int) -> int | None:
+    for index in range(first - 1, max(-1, first - 1 - _LOOK_BACK), -1):
+        mark = marks[places[index]]
+        near = all(_small(marks[place]) for place in places[index + 1 : first])
+        if mark.entry.operators and (near or mark.text in _PLAIN or " " in mark.text):
+            return index
+        if mark.entry.number or not mark.known:
+            return None
+    return None
+
+
+def _small(mark: Mark) -> bool:
+    return mark.text in {"of", "a", "the", "be", "to", "is", "are"}
+
+
+def _text(marks: Sequence[Mark], places: Sequence[int], index: int) -> str:
+    return marks[places[index]].text if index < len(places) else ""
+
+
+def _number(marks: Sequence[Mark], places: Sequence[int], index: int) -> str:
+    return marks[places[index]].entry.number if index < len(places) else ""
+
+
+OPERATORS: Final = ("at most", "at least", "less than", "more than", "exactly", "about", "between")
+
+_ABOUT = 0.2
+_VALUE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)(?: to (\d{1,15}(?:\.\d{1,9})?))?(?: (\w+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The amounts that a rule accepts.
+
+    Attributes:
+        low: The lowest, in `unit`.
+        high: The highest, in `unit`.
+        unit: The unit that it is compared in; empty for a bare number.
+        named: The unit that was written.
+        open_low: Whether `low` itself is out.
+        open_high: Whether `high` itself is out.
+    """
+
+    low: float
+    high: float
+    unit: str = ""
+    named: str = field(default="", compare=False)
+    open_low: bool = False
+    open_high: bool = False
+
+    def apart(self, other: "Interval") -> bool:
+        """Tell whether no amount is in both."""
+        first, second = sorted((self, other), key=lambda each: (each.low, each.open_low))
+        if first.high == second.low:
+            return first.open_high or second.open_low
+        return first.high < second.low
+
+    def within(self, other: "Interval") -> bool:
+        """Tell whether all of it is in the other one."""
+        low = (self.low, self.open_low) >= (other.low, other.open_low)
+        high = (self.high, not self.open_high) <= (other.high, not other.open_high)
+        return low and high
+
+
+@lru_cache(maxsize=4096)
+def interval(operator: str, value: str) -> Interval | None:
+    """Give the interval of a rule's operator and value, or None when the value is no number.
+
+    `about` is taken as a fifth to either side, which is this project's own choice.
+
+    Args:
+        operator: One of `OPERATORS`, or empty for `exactly`.
+        value: Such as `100 word`, `50 to 100 word` or `0.2`.
+
+    Example:
+        >>> interval("at most", "2 minute").high
+        120.0
+    """
+    found = _VALUE.fullmatch(value)
+    if not found:
+        return None
+    unit = found[3] or ""
+    base, factor = vocabulary().units.get(unit, (unit, 1.0))
+    low = float(found[1]) * factor
+    high = float(found[2]) * factor if found[2] else low
+    match operator:
+        case "at most" | "less than":
+            bounds = (0.0, high)
+        case "at least" | "more than":
+            bounds = (low, math.inf)
+        case "about":
+            bounds = (low * (1 - _ABOUT), high * (1 + _ABOUT))
+        case _:
+            bounds = (low, high)
+    return Interval(
+        *bounds, base, unit, open_low=operator == "more than", open_high=operator == "less than"
+    )
+
+
+def negated(marks: Sequence[Mark], mentions: Collection[int]) -> dict[int, bool] | None:
+    """Tell for each mention whether it is negated.
+
+    Saying no twice is still no ("never, never"); a verb that says no, negated, is a yes ("do not
+    skip"). What stands behind the last mention counts for all of them ("emojis are not allowed").
+
+    Args:
+        marks: The text without its conditions.
+        mentions: Places in `marks` where a value is mentioned.
+
+    Returns:
+        Whether each is negated; None when the text says no to something unknown behind them, or
+        before another verb: "do not evr use emojis" may be one statement or two.
+    """
+    found: dict[int, bool] = {}
+    parted = _parted(marks)
+    no = content = False
+    last = max(mentions, default=-1)
+    for place, mark in enumerate(marks[: last + 1]):
+        roles = mark.entry.roles
+        if place in mentions:
+            found[place] = no
+            content = True
+        elif "neutral" in roles or "break" in roles:
+            no = content = False
+        elif roles & {"not", "less"}:
+            no, content = True, False
+        elif "avoid" in roles or place == parted:
+            no, content = not no or content, False
+        elif found and ("contrast" in roles or (mark.text == "to" and _prefers(marks[:place]))):
+            no, content = True, False
+        elif "verb" in roles:
+            if no and content and not found:
+                return None
+            no = no and not content
+        else:
+            content = content or not mark.known
+    behind = _behind(marks[last + 1 :])
+    if behind is None:
+        return None
+    return {place: no or behind for place, no in found.items()}
+
+
+def _prefers(marks: Sequence[Mark]) -> bool:
+    return any(mark.text in {"prefer", "prefers"} for mark in marks)
+
+
+def _behind(marks: Sequence[Mark]) -> bool | None:
+    no = says = False
+    for mark in marks:
+        roles = mark.entry.roles
+        if "not" in roles:
+            no = True
+        elif roles & {"avoid", "predicate"}:
+            says = True
+        elif no and not says and (not mark.known or mark.entry.values):
+            return None
+    return no != says
+
+
+def _parted(marks: Sequence[Mark]) -> int | None:
+    """Find the verb of "leave comments out", which says no although its object stands inside."""
+    verb = None
+    for place, mark in enumerate(marks):
+        if "separable" in mark.entry.roles:
+            verb = place
+        elif "particle" in mark.entry.roles and verb is not None and place > verb + 1:
+            return verb
+    return None

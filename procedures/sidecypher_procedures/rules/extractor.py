@@ -1,0 +1,554 @@
+"""Find rules, names and relations in plain text, by patterns and without a model."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, TypeVar
+
+from sidecypher_procedures.rules.detector.comparison import Marker, Reading, read_marker, read_text
+from sidecypher_procedures.rules.detector.vocabulary import ends_quoted
+
+# A run of marks is read once, from its first one: it may be as long as the text.
+_END = re.compile(
+    r"(?<![.!?\u3002\uff01\uff1f])[.!?\u3002\uff01\uff1f]++(?=[\s\"'\u201d)\]]|$)"
+    r"|[;\n]|\u3002|\uff01|\uff1f"
+)
+_ABBREVIATIONS = {
+    "dr",
+    "mr",
+    "mrs",
+    "ms",
+    "prof",
+    "st",
+    "e.g",
+    "i.e",
+    "etc",
+    "vs",
+    "no",
+    "max",
+    "min",
+}
+_LAST_WORD = re.compile(r"[\w.]{1,12}$")
+_BULLET = re.compile(r"\s*(?:[-*\u2022>#]+\s+|\d{1,3}[.)]\s+)?")
+_FENCE = "```"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One sentence, line or item of a list.
+
+    Attributes:
+        start: Its place in the whole text.
+        question: Whether it ends in a question mark.
+    """
+
+    text: str
+    start: int
+    question: bool
+
+    @property
+    def end(self) -> int:
+        """The place behind it."""
+        return self.start + len(self.text)
+
+
+def segments(text: str) -> Iterator[Segment]:
+    """Divide a text into sentences, without the code in fenced blocks.
+
+    Example:
+        >>> [(each.text, each.start) for each in segments("Use tabs. Why?")]
+        [('Use tabs', 0), ('Why', 10)]
+    """
+    for start, end in _outside_fences(text):
+        yield from _sentences(text, start, end)
+
+
+def _outside_fences(text: str) -> Iterator[tuple[int, int]]:
+    start, fenced = 0, False
+    while start <= len(text):
+        end = text.find(_FENCE, start)
+        stop = end if end >= 0 else len(text)
+        if not fenced:
+            yield start, stop
+        start, fenced = stop + len(_FENCE), not fenced
+
+
+def _sentences(text: str, start: int, stop: int) -> Iterator[Segment]:
+    for found in _END.finditer(text, start, stop):
+        if found[0] == "." and _abbreviated(text, start, found.start()):
+            continue
+        yield from _segment(text, start, found.start(), question=found[0][-1] in "?\uff1f")
+        start = found.end()
+    yield from _segment(text, start, stop, question=False)
+
+
+def _abbreviated(text: str, start: int, end: int) -> bool:
+    word = _LAST_WORD.search(text[max(start, end - 12) : end])
+    return word is not None and word[0].casefold() in _ABBREVIATIONS
+
+
+def _segment(text: str, start: int, end: int, *, question: bool) -> Iterator[Segment]:
+    bullet = _BULLET.match(text, start, end)
+    start = bullet.end() if bullet else start
+    whole = text[start:end]
+    inner = whole.rstrip(" \t\r\"'\u201d)]")
+    if ends_quoted(whole[: len(inner) + 1]):
+        inner = whole[: len(inner) + 1]
+    start += len(inner) - len(inner.lstrip(" \t\r\"'\u201c(["))
+    inner = inner.lstrip(" \t\r\"'\u201c([")
+    if inner:
+        yield Segment(inner, start, question)
+
+
+_WORD = re.compile(r"\w+(?:['\u2019]\w+)?")
+# Every repetition is bounded, and no two alternatives share more than a bounded beginning.
+_MARKED = re.compile(
+    r"`(?P<code>[^`\n]{1,60})`"
+    r"|\"(?P<quoted>[^\"\n]{1,60})\"|\u201c(?P<curly>[^\u201d\n]{1,60})\u201d"
+    r"|(?<!\w)(?P<tag>[#@][^\W\d]\w{1,38})"
+    r"|(?<![\w.])(?P<dotted>[^\W\d]\w{0,38}(?:\.[^\W\d]\w{1,38}){1,6})(?!\w)"
+    r"|\b(?P<snake>[^\W\d_]\w{0,38}_\w{1,38})\b"
+)
+# A word with an apostrophe, however long, is refused before its capitals are looked for.
+_MIXED = re.compile(r"(?=\w++\Z)(?:[^\W\d_]+[a-z0-9][A-Z]|[A-Z]\w*[a-z]\d)\w*")
+_SMALL = {"of", "de", "van", "von", "der", "da", "del", "la"}
+_NO_START = frozenset(
+    "the a an in on at for from with to and but or if when while since as i we you he she it they "
+    "this that these those my our your his her its their use write keep answer please never always "
+    "no not do don't what why how who where is are was were can could would should there here also "
+    "then so today after before maybe perhaps ask tell see call let make hello hi hey thanks meet "
+    "contact ping email add remove give show only just even both either neither all some".split()
+)
+_MAX_WORDS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A place where a name may stand.
+
+    Attributes:
+        sure: Whether it is a name by itself; one word with a capital is one only in a relation.
+    """
+
+    name: str
+    span: tuple[int, int]
+    sure: bool
+
+
+def mentions(text: str) -> list[Mention]:
+    """Give all names of a text in order, none inside another; marked ones come first.
+
+    Example:
+        >>> [each.name for each in mentions("Ada Lovelace wrote `notes.md`")]
+        ['Ada Lovelace', 'notes.md']
+    """
+    found = [*_marked(text), *_capitalised(text, list(_WORD.finditer(text)))]
+    taken: list[Mention] = []
+    end = -1
+    order = {id(each): rank for rank, each in enumerate(found)}
+    for each in sorted(found, key=lambda one: (one.span[0], order[id(one)])):
+        if each.span[0] >= end:
+            taken.append(each)
+            end = each.span[1]
+    return taken
+
+
+def _marked(text: str) -> Iterator[Mention]:
+    for found in _MARKED.finditer(text):
+        kind = str(found.lastgroup)
+        name = found[kind].strip()
+        if kind in {"quoted", "curly"} and not _looks_like_name(name):
+            continue
+        if name:
+            start = found.start(kind) + found[kind].index(name)
+            yield Mention(name, (start, start + len(name)), sure=True)
+
+
+def _looks_like_name(text: str) -> bool:
+    words = text.split()
+    return 0 < len(words) <= _MAX_WORDS and words[0][0].isupper() and text[-1].isalnum()
+
+
+def _capitalised(text: str, words: list[re.Match[str]]) -> Iterator[Mention]:
+    """Give runs of words with a capital, and single words of mixed case such as `GraphQL`."""
+    place = 0
+    while place < len(words):
+        if not _capital(words[place][0]):
+            place += 1
+            continue
+        end = _run(text, words, place)
+        while place < end and words[place][0].casefold() in _NO_START:
+            place += 1
+        if place < end:
+            span = (words[place].start(), words[end - 1].end())
+            sure = end > place + 1 or bool(_MIXED.fullmatch(words[place][0]))
+            yield Mention(text[slice(*span)], span, sure=sure)
+        place = end
+
+
+def _capital(word: str) -> bool:
+    return word[0].isupper() or bool(_MIXED.fullmatch(word))
+
+
+def _run(text: str, words: list[re.Match[str]], place: int) -> int:
+    """Give the place behind the last word of a name; small words may stand inside of it."""
+    end = ahead = place + 1
+    while ahead < min(len(words), place + _MAX_WORDS) and _close(
+        text, *words[ahead - 1 : ahead + 1]
+    ):
+        word = words[ahead][0]
+        if not (word[0].isupper() or word in _SMALL):
+            break
+        ahead += 1
+        end = ahead if word[0].isupper() else end
+    return end
+
+
+def _close(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
+    return text[one.end() : other.start()] in {" ", "-", ". "} and (
+        text[one.end() : other.start()] != ". " or one[0] in {"Dr", "Mr", "Mrs", "Ms", "St", "Prof"}
+    )
+
+
+# In this order: "is a part of" is told before "is a".
+_TYPES = {
+    "PART_OF": r"is (?:a )?part of|is a (?:component|module|member) of|belongs to",
+    "USES": r"uses?|makes? use of|is using",
+    "DEPENDS_ON": r"depends? on|relies on|rely on|requires?|needs?",
+    "WORKS_AT": r"works? (?:at|for)|is employed (?:at|by)",
+    "WRITTEN_IN": r"is (?:written|implemented|built|coded) in",
+    "BASED_ON": r"is (?:based|built) on",
+    "RUNS_ON": r"runs? on|is deployed (?:on|to)|is hosted (?:on|at)",
+    "LOCATED_IN": r"is (?:located|based|situated) in|lives? in",
+    "CREATED_BY": r"(?:is|was) (?:created|written|made|developed|built|founded|maintained) by",
+    "OWNED_BY": r"is owned by|is run by",
+    "CREATED": r"created|wrote|founded|developed|invented|designed",
+    "MANAGES": r"manages?|leads?|maintains?|owns?",
+    "REPORTS_TO": r"reports? to",
+    "EXTENDS": r"extends?|inherits? from|subclasses",
+    "IMPLEMENTS": r"implements?",
+    "CALLS": r"calls?|invokes?",
+    "IMPORTS": r"imports?",
+    "CONTAINS": r"contains?|includes?|consists of",
+    "REPLACES": r"replaces?|supersedes?",
+    "CONNECTS_TO": r"connects? to|talks? to|integrates? with",
+    "KNOWN_AS": r"is (?:also )?(?:known|called) as|is also called|stands for",
+    "IS_A": r"is an?|are|is the",
+}
+_VERB = re.compile(
+    r"(?:(?:also|now|currently|mainly|still|always|usually) )?(?:"
+    + "|".join(f"(?P<{name}>{verbs})" for name, verbs in _TYPES.items())
+    + r")\b",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(r"(?:an?|the|our|its|their)\s+", re.IGNORECASE)
+_KIND = re.compile(r"[^\W\d_][\w-]{1,30}(?: [^\W\d_][\w-]{1,30}){0,3}")
+_KIND_END = frozenset(
+    "that which who for with of in on at to from and or but by as is are was when where we".split()
+)
+_DOUBT = re.compile(
+    r"\b(?:if|whether|unless|maybe|perhaps|might|could|would|suppose|imagine|should|not|never)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Two names and what the first is to the second.
+
+    Attributes:
+        source: The name that the relation starts at.
+        type: In capitals with underscores, such as `DEPENDS_ON`.
+        target: The name that it ends at.
+        span: First place of the whole statement in the text, and the one behind it.
+    """
+
+    source: str
+    type: str
+    target: str
+    span: tuple[int, int]
+
+
+def relations(segment: Segment, found: Sequence[Mention]) -> Iterator[Relation]:
+    """Give the relations that one sentence states as a fact, from name to adjacent name.
+
+    Questions, conditions, wishes and negations state no fact.
+
+    Args:
+        segment: The sentence.
+        found: Names of the whole text, in order.
+
+    Example:
+        >>> sentence = Segment("Ada works at Acme", 0, question=False)
+        >>> names = [Mention("Ada", (0, 3), sure=False), Mention("Acme", (13, 17), sure=False)]
+        >>> [(each.source, each.type, each.target) for each in relations(sentence, names)]
+        [('Ada', 'WORKS_AT', 'Acme')]
+    """
+    if segment.question:
+        return
+    first = bisect_left(found, segment.start, key=lambda each: each.span[0])
+    for place in range(first, len(found)):
+        source = found[place]
+        if source.span[1] > segment.end:
+            break
+        relation = _from(segment, source, found, place + 1)
+        if relation and not _DOUBT.search(segment.text, 0, source.span[0] - segment.start):
+            yield relation
+
+
+def _from(
+    segment: Segment, source: Mention, found: Sequence[Mention], following: int
+) -> Relation | None:
+    text, begin = segment.text, segment.start
+    start = _behind(text, source.span[1] - begin)
+    if start is None:
+        return None
+    verb = _VERB.match(text, start)
+    if verb is None:
+        return None
+    kind = str(verb.lastgroup)
+    place = verb.end()
+    while place < len(text) and text[place] in ' `"\u201c':
+        place += 1
+    article = _ARTICLE.match(text, place)
+    if article:
+        place = article.end()
+    target = _target(segment, place, found[following : following + 2], kind)
+    if target is None or target.name.casefold() == source.name.casefold():
+        return None
+    return Relation(source.name, kind, target.name, (source.span[0], target.span[1]))
+
+
+def _behind(text: str, end: int) -> int | None:
+    """Give the place of the next word, when only a closing mark and white space come before it."""
+    place = end
+    while place < len(text) and text[place] in '`"\u201d ':
+        place += 1
+    return place if place > end and text[place - 1] == " " else None
+
+
+def _target(
+    segment: Segment, place: int, following: Sequence[Mention], kind: str
+) -> Mention | None:
+    """Give the name at a place of the sentence; what something is may be a common noun."""
+    text, begin = segment.text, segment.start
+    for mention in following:
+        start = mention.span[0] - begin
+        if start >= place and not text[place:start].strip(' `"\u201c'):
+            return mention
+    if kind != "IS_A":
+        return None
+    phrase = _KIND.match(text, place)
+    words = phrase[0].split() if phrase else []
+    end = next((i for i, word in enumerate(words) if word.casefold() in _KIND_END), len(words))
+    name = " ".join(words[:end])
+    span = (begin + place, begin + place + len(name))
+    return Mention(name, span, sure=True) if name else None
+
+
+def _any(words: str) -> str:
+    """Make a pattern of phrases that are divided by commas."""
+    return "(?:" + "|".join(words.split(", ")) + ")"
+
+
+_VERBS = _any(
+    "use, write, keep, answer, reply, respond, avoid, do not, don.?t, no, not, skip, omit, leave, "
+    "indent, call, name, add, include, make, be, set, limit, wrap, format, put, give, explain, "
+    "start, end, stick, speak, refrain, address, refer, cite, spell, capitali[sz]e, show, sound, "
+    "at most, at least, max\\w*, min\\w*, in, for, when, without, output, quote"
+)
+_POLITE = _any("please, also, and, but, then, so, ok, okay, kindly, just, only")
+_ORDER = re.compile(
+    r"(?:(?:from|starting|as of|beginning) (?:next |now |to)?\w+,? (?:on,? )?)?"
+    rf"(?:{_POLITE}[, ]+)*{_VERBS}\b",
+    re.IGNORECASE,
+)
+_LASTING = re.compile(
+    r"\b"
+    + _any(
+        "always, never, from now on, going forward, in general, by default, prefer\\w*, no longer, "
+        "any ?more, used to, stop, must, should, rule, whenever, at all times"
+    )
+    + r"\b",
+    re.IGNORECASE,
+)
+_LIKING = re.compile(
+    r"\b(?:i|we)(?:.d|.m)? (?:"
+    + _any("really, also, do not, don.t, would, no longer, still, just")
+    + " ){0,2}"
+    + _any("like, love, want, need, hate, dislike, enjoy, use")
+    + r"\b",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(r"(?:can|could|would|will) you (?:please )?", re.IGNORECASE)
+_MADE = _any(
+    "write, make, give, create, generate, draft, translate, summari[sz]e, rewrite, fix, explain, "
+    "convert, add, show, do, put"
+)
+_THING = _any("an?, the, this, that, my, these, those, it, another, one, \\d+")
+_NOW = _any("this time, just once, for now, the following, this (?:one|text|function|file|code)")
+# A wish for this one time: "write a letter", "make this formal".
+_ONCE = re.compile(rf"(?:please )?{_MADE} (?:me )?{_THING}\b(?! lot\b)|.*\b{_NOW}\b", re.IGNORECASE)
+_PARTS = re.compile(r",\s+(?:and |but )?|\s+(?:and|but)\s+|\s+[\u2013\u2014-]\s+", re.IGNORECASE)
+_WHY = re.compile(r"\s(?:because|since|so that|as it|as they)\s", re.IGNORECASE)
+
+MAX_SENTENCE: Final = 300
+_SURE, _LIKELY, _UNREAD = 0.9, 0.7, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A rule that a text states.
+
+    Attributes:
+        text: As written.
+        reading: What the detector reads in it.
+        temporal_marker: The time it speaks of; `negated` for a prohibition.
+        span: Its first place in the whole text, and the one behind it.
+        confidence: 0.9 for a lasting wish about a known slot, 0.7 for an order about one, 0.5 for a
+            lasting wish that the detector cannot read. The numbers are this project's own choice.
+    """
+
+    text: str
+    reading: Reading
+    temporal_marker: Marker
+    span: tuple[int, int]
+    confidence: float
+
+
+def statements(segment: Segment) -> Iterator[Statement]:
+    """Give the rules of one sentence; several when it has several parts that are rules.
+
+    Example:
+        >>> found = statements(Segment("Use tabs and never use emojis", 0, question=False))
+        >>> [each.text for each in found]
+        ['Use tabs', 'never use emojis']
+    """
+    if len(segment.text) > MAX_SENTENCE:
+        return
+    asked = _ASKED.match(segment.text)
+    if segment.question and not asked:
+        return
+    start = asked.end() if asked else 0
+    why = _WHY.search(segment.text, start)
+    end = why.start() if why else len(segment.text)
+    whole = _statement(segment, start, end)
+    if whole and whole.reading.slot:
+        yield whole
+        return
+    parts = [each for each in _divided(segment, start, end) if each.reading.slot]
+    if parts:
+        yield from parts
+    elif whole:
+        yield whole
+
+
+def _divided(segment: Segment, start: int, end: int) -> Iterator[Statement]:
+    for found in _PARTS.finditer(segment.text, start, end):
+        part = _statement(segment, start, found.start())
+        if part:
+            yield part
+        start = found.end()
+    part = _statement(segment, start, end)
+    if part:
+        yield part
+
+
+def _statement(segment: Segment, start: int, end: int) -> Statement | None:
+    text = segment.text[start:end].rstrip(" ,")
+    lasting = bool(_LASTING.search(text))
+    liking = bool(_LIKING.search(text))
+    if not (lasting or liking or _ORDER.match(text)):
+        return None
+    if not lasting and _ONCE.match(text):
+        return None
+    reading = read_text(text)
+    if not (reading.slot or lasting):
+        return None
+    place = segment.start + start
+    confidence = (_SURE if lasting or liking else _LIKELY) if reading.slot else _UNREAD
+    return Statement(text, reading, read_marker(text), (place, place + len(text)), confidence)
+
+
+MAX_CHARACTERS: Final = 100_000
+MAX_FOUND: Final = 500
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A name, as written where it is met first.
+
+    Attributes:
+        span: Its first place in the whole text, and the one behind it.
+    """
+
+    name: str
+    span: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What was found in one text, in the order of the text.
+
+    Attributes:
+        truncated: Whether a limit left something out: the text beyond 100,000 characters, or more
+            than 500 of one kind.
+    """
+
+    rules: tuple[Statement, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    truncated: bool = False
+
+
+def extract(text: str) -> Extracted:
+    """Read a text by patterns; it is data whatever it says, and nothing in it is followed.
+
+    Args:
+        text: Any text; what is beyond 100,000 characters is not read.
+
+    Returns:
+        Lasting preferences as rules, names, and relations between names. A wish for this one time
+        ("write a formal letter") is no rule.
+
+    Example:
+        >>> found = extract("Always use tabs. Ada Lovelace works at Acme.")
+        >>> found.rules[0].reading.value, found.relations[0].type
+        ('tabs', 'WORKS_AT')
+    """
+    kept = text[:MAX_CHARACTERS]
+    sentences = list(segments(kept))
+    names = mentions(kept)
+    rules, more_rules = _some(each for sentence in sentences for each in statements(sentence))
+    facts, more_facts = _some(each for sentence in sentences for each in relations(sentence, names))
+    ends = {name for fact in facts for name in (fact.source, fact.target)}
+    entities, more_entities = _some(_entities(names, facts, ends))
+    more = more_rules or more_facts or more_entities or len(kept) < len(text)
+    return Extracted(rules, entities, facts, truncated=more)
+
+
+def _some(found: Iterator[T]) -> tuple[tuple[T, ...], bool]:
+    """Return so many as a text may give, and whether there are more."""
+    some = tuple(islice(found, MAX_FOUND))
+    return some, next(found, None) is not None
+
+
+def _entities(
+    names: Sequence[Mention], facts: Iterable[Relation], ends: set[str]
+) -> Iterator[Entity]:
+    """Give each name once: those that are sure, and those at an end of a relation."""
+    seen: set[str] = set()
+    written = {each.name for each in names}
+    kinds = [
+        Mention(fact.target, (fact.span[1] - len(fact.target), fact.span[1]), sure=True)
+        for fact in facts
+        if fact.target not in written
+    ]
+    for each in sorted([*names, *kinds], key=lambda one: one.span):
+        if (each.sure or each.name in ends) and each.name.casefold() not in seen:
+            seen.add(each.name.casefold())
+            yield Entity(each.name, each.span)

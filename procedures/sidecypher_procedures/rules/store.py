@@ -1,0 +1,400 @@
+"""Statements that read rules out of the graph, and write extractions, concepts and facts."""
+
+import hashlib
+import json
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sidecypher import Context
+from sidecypher_procedures.names import shown_id
+from sidecypher_procedures.rules.detector.comparison import IDENTITY, Reading
+from sidecypher_procedures.rules.errors import UnknownRule
+from sidecypher_procedures.rules.model import (
+    Assertion,
+    Confirmation,
+    Contradiction,
+    Contradictions,
+    Rule,
+    Scope,
+    Source,
+)
+
+_RULE: Final = """
+    {
+        ruleId: r.ruleId, user: r.user, scope: r.scope, scopeId: r.scopeId, text: r.text,
+        slot: r.slot, object: r.object, operator: r.operator, value: r.value,
+        polarity: r.polarity, condition: r.condition,
+        assertions: [(:User)-[p:PREFERS]->(r) WHERE p.recordedAt IS NOT NULL | properties(p)],
+        confirmations: [(e:Extraction)-[c:CONFIRMED]->(r) | {
+            at: c.at, recordedAt: c.recordedAt, extractionId: e.extractionId
+        }],
+        contradictions: [(r)-[c:CONTRADICTS]-(:StyleRule) | c {
+            .*, ruleId: startNode(c).ruleId, otherId: endNode(c).ruleId
+        }]
+    } AS rule
+"""
+_OF_SCOPES: Final = f"""
+    UNWIND $scopes AS seen
+    MATCH (r:StyleRule {{user: $user, scope: seen.scope, scopeId: seen.scopeId}})
+    RETURN {_RULE}
+"""
+# The index on (user, scope, scopeId, slot, value) needs something to be said of each of the five.
+_OF_SLOT: Final = f"""
+    UNWIND $scopes AS seen
+    MATCH (r:StyleRule {{user: $user, scope: seen.scope, scopeId: seen.scopeId, slot: $slot}})
+    WHERE r.value IS NOT NULL
+    RETURN {_RULE}
+"""
+_OF_VALUE: Final = f"""
+    UNWIND $scopes AS seen
+    MATCH (r:StyleRule {{
+        user: $user, scope: seen.scope, scopeId: seen.scopeId, slot: $slot, value: $value
+    }})
+    RETURN {_RULE}
+"""
+_CONTRADICTIONS: Final = """
+    MATCH (r:StyleRule {user: $user, scope: $scope, scopeId: $scopeId})
+    MATCH (r)-[c:CONTRADICTS]->(o:StyleRule)
+    WHERE $known IS NULL OR c.createdAt <= $known
+    RETURN c {.*, ruleId: r.ruleId, otherId: o.ruleId} AS found
+    ORDER BY c.createdAt, c.key
+"""
+_BY_ID: Final = f"MATCH (r:StyleRule {{ruleId: $ruleId}}) RETURN {_RULE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Some rules and the contradictions recorded among them.
+
+    Attributes:
+        rules: The rules.
+        recorded: Every contradiction of one of them; between two of them it is there twice.
+    """
+
+    rules: tuple[Rule, ...]
+    recorded: tuple[Contradiction, ...]
+
+    def contradictions(self, known: datetime | None) -> Contradictions:
+        """Return those that were recorded by `known`, for asking about pairs."""
+        return Contradictions(self.recorded, known)
+
+
+def rules_of(ctx: Context, scopes: Sequence[Scope]) -> Shelf:
+    """Read every rule of some scopes, all of one user."""
+    return _shelf(ctx.run(_OF_SCOPES, **_where(scopes)))
+
+
+def rules_like(ctx: Context, scopes: Sequence[Scope], reading: Reading) -> Shelf:
+    """Read the rules of some scopes, all of one user, that could contradict or be the same.
+
+    These are the ones of its slot. Where the slot is unknown no detector can tell, so that these
+    are the ones that say the same.
+    """
+    if reading.slot:
+        return _shelf(ctx.run(_OF_SLOT, **_where(scopes), slot=reading.slot))
+    return _shelf(ctx.run(_OF_VALUE, **_where(scopes), slot="", value=reading.value))
+
+
+def rules_around(ctx: Context, scopes: Sequence[Scope], reading: Reading) -> Shelf:
+    """Read the rules of some scopes that may have a say in what becomes of one.
+
+    These are the ones that are like it; and all of them, if a contradiction leads further.
+    """
+    shelf = rules_like(ctx, scopes, reading)
+    here = {rule.rule_id for rule in shelf.rules}
+    ends = {end for each in shelf.recorded for end in (each.rule_id, each.other_id)}
+    return shelf if ends <= here else rules_of(ctx, scopes)
+
+
+def rule_named(ctx: Context, rule_id: str) -> Rule:
+    """Read one rule by its id.
+
+    Raises:
+        UnknownRule: No rule has this id.
+    """
+    found = rule_if_any(ctx, rule_id)
+    if found is None:
+        raise UnknownRule(f"There is no rule `{shown_id(rule_id)}`")
+    return found
+
+
+def rule_if_any(ctx: Context, rule_id: str) -> Rule | None:
+    """Read one rule by its id; None if there is no such rule."""
+    return next(iter(_shelf(ctx.run(_BY_ID, ruleId=rule_id)).rules), None)
+
+
+def recorded_in(ctx: Context, scope: Scope, known: datetime | None) -> Iterator[Contradiction]:
+    """Yield the contradictions of a scope that were recorded by `known`, the earliest first."""
+    where = {"user": scope.user, "scope": scope.kind, "scopeId": scope.id}
+    for record in ctx.run(_CONTRADICTIONS, **where, known=known):
+        yield _contradiction(record["found"])
+
+
+def stored_reading(rule: dict[str, Any]) -> Reading:
+    """Return the reading that a checked rule keeps in its properties."""
+    return Reading(text=rule["text"], **{name: rule[name] for name in IDENTITY})
+
+
+def transaction_time(ctx: Context) -> datetime:
+    """Return the time of the caller's transaction, the default `now` of everything."""
+    now: datetime = ctx.run("RETURN datetime.transaction() AS now").single()["now"]
+    return now
+
+
+def _where(scopes: Sequence[Scope]) -> dict[str, Any]:
+    return {
+        "user": scopes[0].user,
+        "scopes": [{"scope": each.kind, "scopeId": each.id} for each in scopes],
+    }
+
+
+def _shelf(records: Iterable[dict[str, Any]]) -> Shelf:
+    found = [record["rule"] for record in records]
+    # What was never stated, such as a node whose PREFERS was just deleted, is not a rule yet.
+    return Shelf(
+        rules=tuple(_rule(each) for each in found if each["assertions"]),
+        recorded=tuple(_contradiction(edge) for each in found for edge in each["contradictions"]),
+    )
+
+
+def _rule(stored: dict[str, Any]) -> Rule:
+    return Rule(
+        rule_id=stored["ruleId"],
+        scope=Scope(stored["user"], stored["scope"], stored["scopeId"]),
+        reading=stored_reading(stored),
+        text=stored["text"],
+        assertions=tuple(map(_assertion, stored["assertions"])),
+        confirmations=tuple(
+            Confirmation(each["at"], each["recordedAt"], each["extractionId"])
+            for each in stored["confirmations"]
+        ),
+    )
+
+
+def _assertion(stored: dict[str, Any]) -> Assertion:
+    return Assertion(
+        since=stored["since"],
+        expires_at=stored.get("expiresAt"),
+        marker=stored["temporalMarker"],
+        confidence=stored.get("confidence"),
+        confirmed=stored.get("confirmed", False),
+        strict=stored.get("strict", False),
+        recorded_at=stored["recordedAt"],
+        retracted_at=stored.get("retractedAt"),
+        extraction_id=stored["extractionId"],
+    )
+
+
+def _contradiction(stored: dict[str, Any]) -> Contradiction:
+    return Contradiction(
+        rule_id=stored["ruleId"],
+        other_id=stored["otherId"],
+        reason=stored["reason"],
+        created_at=stored["createdAt"],
+        extraction_id=stored["extractionId"],
+        detector=stored["detector"],
+        detector_version=stored["detectorVersion"],
+        verdict=stored["verdict"],
+        layer=stored["layer"],
+        strategy=stored["strategy"],
+    )
+
+
+_EXTRACTION: Final = """
+    MERGE (u:User {id: $user})
+    CREATE (:Extraction {
+        extractionId: $extractionId, createdAt: datetime.realtime(), method: $method,
+        model: $model, rawSnippet: $rawSnippet, sourceSpan: $sourceSpan
+    })
+"""
+# A session belongs to the user who started it, also if others speak in it.
+_SESSION: Final = """
+    MATCH (e:Extraction {extractionId: $extractionId})
+    MERGE (s:Session {id: $sessionId})
+    CREATE (e)-[:EXTRACTED_FROM]->(s)
+    WITH s WHERE NOT EXISTS { (:User)-[:STARTED]->(s) }
+    MATCH (u:User {id: $user})
+    CREATE (u)-[:STARTED]->(s)
+"""
+_ARTIFACT: Final = """
+    MATCH (e:Extraction {extractionId: $extractionId})
+    MERGE (a:Artifact {id: $artifactId})
+    CREATE (e)-[:EXTRACTED_FROM_ARTIFACT]->(a)
+    WITH a WHERE NOT EXISTS { (:User)-[:CREATED]->(a) }
+    MATCH (u:User {id: $user})
+    CREATE (u)-[:CREATED]->(a)
+"""
+_CONTAINS: Final = """
+    MATCH (s:Session {id: $sessionId}), (a:Artifact {id: $artifactId})
+    MERGE (s)-[:CONTAINS]->(a)
+"""
+
+
+def write_extraction(ctx: Context, user: str, extraction: Source) -> None:
+    """Write an extraction with the session and artifact it comes from; the user too, if new.
+
+    Args:
+        ctx: The call.
+        user: The user's id.
+        extraction: What to write; its id is new.
+    """
+    ctx.run(
+        _EXTRACTION,
+        user=user,
+        extractionId=extraction.extraction_id,
+        method=extraction.method,
+        model=extraction.model,
+        rawSnippet=extraction.raw_snippet,
+        sourceSpan=extraction.source_span,
+    )
+    places = {"sessionId": extraction.session_id, "artifactId": extraction.artifact_id}
+    common = {"user": user, "extractionId": extraction.extraction_id}
+    if extraction.session_id is not None:
+        ctx.run(_SESSION, **common, sessionId=extraction.session_id)
+    if extraction.artifact_id is not None:
+        ctx.run(_ARTIFACT, **common, artifactId=extraction.artifact_id)
+    if None not in places.values():
+        ctx.run(_CONTAINS, **places)
+
+
+# Concepts come in the order of their keys, which every writer keeps: so no two wait for each other.
+_CONCEPTS: Final = """
+    MATCH (e:Extraction {extractionId: $extractionId})
+    UNWIND $concepts AS each
+    MERGE (c:Concept {key: each.key})
+    ON CREATE SET c.user = $user, c.name = each.name, c.extractionId = $extractionId
+    CREATE (e)-[:ASSERTED]->(c)
+    FOREACH (_ IN CASE c.extractionId WHEN $extractionId THEN [1] ELSE [] END |
+        CREATE (e)-[:CREATED]->(c))
+"""
+_MENTIONS: Final = """
+    MATCH (a:Artifact {id: $artifactId})
+    UNWIND $keys AS key
+    MATCH (c:Concept {key: key})
+    MERGE (a)-[:MENTIONS]->(c)
+"""
+_FACTS: Final = """
+    MATCH (e:Extraction {extractionId: $extractionId})
+    UNWIND $facts AS each
+    MATCH (from:Concept {key: each.fromKey}), (to:Concept {key: each.toKey})
+    MERGE (f:Fact {factId: each.factId})
+    ON CREATE SET f.user = $user, f.type = each.type, f.fromKey = each.fromKey,
+        f.toKey = each.toKey, f.extractionId = $extractionId
+    CREATE (e)-[:ASSERTED]->(f)
+    FOREACH (_ IN CASE f.extractionId WHEN $extractionId THEN [1] ELSE [] END |
+        CREATE (from)-[:RELATED_TO {factId: each.factId, type: each.type}]->(to))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """Something that a user's texts are about.
+
+    Attributes:
+        user: The user's id; no two users share a concept.
+        name: What the user calls it.
+
+    Example:
+        >>> Concept("ann", "Project  Apollo").key
+        '["ann","project apollo"]'
+    """
+
+    user: str
+    name: str
+
+    @property
+    def key(self) -> str:
+        """What all spellings of it have in common, and nothing else does."""
+        return _json([self.user, normal_name(self.name)])
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A relation between two concepts of one user.
+
+    Attributes:
+        source: Where the relation begins.
+        type: What it is, such as ``DEPENDS_ON``.
+        target: Where it ends.
+    """
+
+    source: Concept
+    type: str
+    target: Concept
+
+    @property
+    def fact_id(self) -> str:
+        """Its id, the same for each user that asserts it and however often."""
+        parts = _json([self.source.key, self.type, self.target.key])
+        return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def normal_name(name: str) -> str:
+    """Return what all spellings of a name have in common: NFKC, case and spaces do not count.
+
+    It never changes, unlike the normal form of a rule's text: concepts are known by it.
+
+    Example:
+        >>> normal_name(" Node.JS\u00a0server ")
+        'node.js server'
+    """
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def write_concepts(
+    ctx: Context,
+    user: str,
+    concepts: Iterable[Concept],
+    extraction_id: str,
+    artifact_id: str | None,
+) -> list[str]:
+    """Write concepts and that an extraction asserts them; return their keys.
+
+    Args:
+        ctx: The call.
+        user: The user's id.
+        concepts: Whatever was found, also twice.
+        extraction_id: The extraction, which is written already.
+        artifact_id: The artifact that mentions them, or None.
+    """
+    found = {each.key: each.name for each in reversed(list(concepts))}
+    keys = sorted(found)
+    if keys:
+        ctx.run(
+            _CONCEPTS,
+            user=user,
+            extractionId=extraction_id,
+            concepts=[{"key": key, "name": found[key]} for key in keys],
+        )
+        if artifact_id is not None:
+            ctx.run(_MENTIONS, artifactId=artifact_id, keys=keys)
+    return keys
+
+
+def write_facts(ctx: Context, user: str, facts: Iterable[Fact], extraction_id: str) -> list[str]:
+    """Write facts between concepts that are there, asserted by an extraction; return their ids."""
+    found = {each.fact_id: each for each in facts}
+    ids = sorted(found)
+    if ids:
+        ctx.run(
+            _FACTS,
+            user=user,
+            extractionId=extraction_id,
+            facts=[
+                {
+                    "factId": each,
+                    "type": found[each].type,
+                    "fromKey": found[each].source.key,
+                    "toKey": found[each].target.key,
+                }
+                for each in ids
+            ],
+        )
+    return ids
+
+
+def _json(parts: list[str]) -> str:
+    return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))

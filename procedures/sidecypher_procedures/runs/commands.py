@@ -1,0 +1,57 @@
+"""The command `sidecypher runs`."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from sidecypher.cli.packages import Config, Home, run_cypher
+from sidecypher_procedures.runs.drawing import draw_svg, print_timeline, read_timeline
+from sidecypher_procedures.runs.errors import UnknownRun
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="markdown")
+
+
+@app.callback()
+def _runs() -> None:
+    """Show runs of workflows."""
+
+
+@app.command()
+def show(
+    run: Annotated[str, typer.Argument(help="Draw the run with this id.")],
+    svg: Annotated[
+        typer.FileTextWrite | None,
+        typer.Option(
+            "--svg",
+            help="Write a picture to this SVG file.",
+            encoding="utf-8",
+            lazy=True,
+        ),
+    ] = None,
+    home: Home = None,
+    config: Config = None,
+) -> None:
+    """Draw the events of a run with its branches as lanes.
+
+    They come from the first to the last, with branches as lanes; see the
+    [example](runs.md#runstimeline). Each event is told in words as well: its place in the run, the
+    time since the first event, type, tool and state, the places of what it follows unless that is
+    the event before it, and in brackets the time since these. In a terminal the lines are cut at
+    its width, and lanes that have no room are drawn as one; in a file they are whole. A terminal
+    that has no `│` and `●` gets `|` and `*`. The description in the picture has the same words. It
+    talks to the embedded Neo4j, or to the one that `SIDECYPHER_NEO4J_URI` names.
+
+    ```sh
+    sidecypher runs show triage-7
+    sidecypher runs show triage-7 --svg triage-7.svg
+    ```
+    """
+    found = run_cypher("CALL runs.get($run)", {"run": run}, home=home, config=config)
+    if not found:
+        raise UnknownRun(f"There is no run `{run}`")
+    rows = run_cypher("CALL runs.timeline($run)", {"run": run}, home=home, config=config)
+    timeline = read_timeline(found[0]["run"], rows)
+    if svg is not None:
+        svg.write(draw_svg(timeline))
+    print_timeline(Console(), timeline)

@@ -1,0 +1,139 @@
+"""What was said in a run, and what tools were called with and returned."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from sidecypher import Context, EncodedRow, Row, SidecypherError
+from sidecypher_procedures.runs.event import decoded
+from sidecypher_procedures.runs.options import CallsOptions, ConversationOptions
+from sidecypher_procedures.runs.queries import extent_of, found_in
+from sidecypher_procedures.runs.rows import MessageRow, ToolCallRow
+
+_MESSAGES: Final = """
+    MATCH (e:Event:Message)
+    WHERE e.runId = $runId AND e.seq > $after AND e.seq <= $upTo
+    AND e.role IN $roles AND e.deletedAt IS NULL
+    WITH e ORDER BY e.runId, e.seq LIMIT $limit
+    RETURN e {.seq, .role, .toolName, .metadata} AS message,
+        coalesce(e.content, head([(e)-[:HAS_PAYLOAD]->(p) | p.content])) AS content
+"""
+
+
+def conversation_of(
+    ctx: Context, run_id: str, options: ConversationOptions
+) -> Iterator[MessageRow]:
+    """Give the messages of a run in their order, without those that were deleted."""
+    found = found_in(ctx, run_id, _MESSAGES, options.cursor, options.most, roles=options.wanted)
+    for record in found:
+        message = record["message"]
+        yield MessageRow(
+            seq=message["seq"],
+            role=message["role"],
+            content=record["content"],
+            tool_name=message["toolName"],
+            metadata=decoded(message["metadata"]),
+        )
+
+
+_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+
+# One instant in two zones is two values, one less than the other: the index finds both, and what it
+# finds is compared in one zone. These conditions are behind WITH, where no plan can begin at them.
+_BETWEEN: Final = """
+    c.toolName = $toolName AND c.id IS NOT NULL
+    AND c.createdAt > $after - duration({nanoseconds: 1})
+    AND c.createdAt < datetime($before) + duration({nanoseconds: 1})
+"""
+# A call that a fork shares may have been answered in the other run only: here it was not.
+_IS_OF_RUN: Final = """($runId IS NULL OR any(
+        each IN $parts WHERE e.runId = each.runId AND e.seq > each.after AND e.seq <= each.upTo
+    ))"""
+_WANTED: Final = f"""
+    WITH c, datetime({{datetime: c.createdAt, timezone: 'Z'}}) AS at,
+        CASE
+            WHEN c.runId <> $runId AND EXISTS {{ (c)-[:HAS_RESULT]->() }}
+            AND NOT EXISTS {{ MATCH (c)-[:HAS_RESULT]->(e:ToolResult) WHERE {_IS_OF_RUN} }}
+            THEN 'initiated'
+            ELSE coalesce(c.status, 'initiated')
+        END AS status
+    WHERE at > datetime({{datetime: $after, timezone: 'Z'}})
+    AND (c.id < $beforeId OR at < datetime($before))
+    AND ($status IS NULL OR status = $status)
+    AND c.deletedAt IS NULL
+"""
+# A call may be answered more than once: the latest answer counts.
+_TELL: Final = f"""
+    RETURN c {{.id, .runId, .toolName, .createdAt}} AS call, status,
+        toString(datetime({{datetime: c.createdAt, timezone: 'Z'}})) + ' ' + c.id AS cursor,
+        coalesce(c.content, head([(c)-[:HAS_PAYLOAD]->(p) | p.content])) AS args,
+        head(COLLECT {{
+            MATCH (c)-[:HAS_RESULT]->(e:ToolResult)
+            WHERE e.deletedAt IS NULL AND {_IS_OF_RUN}
+            RETURN e {{
+                .id, isError: coalesce(e.isError, false),
+                content: coalesce(e.content, head([(e)-[:HAS_PAYLOAD]->(p) | p.content]))
+            }} ORDER BY e.seq DESC LIMIT 1
+        }}) AS result
+"""
+_ALL: Final = f"""
+    MATCH (c:ToolCall) WHERE {_BETWEEN} {_WANTED}
+    WITH c, status ORDER BY c.toolName DESC, c.createdAt DESC, c.id DESC LIMIT $limit
+    {_TELL}
+"""
+_OF_RUN: Final = f"""
+    UNWIND $parts AS part
+    CALL (part) {{
+        MATCH (c:ToolCall)
+        WHERE c.runId = part.runId AND c.seq > part.after AND c.seq <= part.upTo AND {_BETWEEN}
+        RETURN c
+    }}
+    {_WANTED}
+    WITH c, status ORDER BY c.createdAt DESC, c.id DESC LIMIT $limit
+    {_TELL}
+"""
+
+
+def calls_of(ctx: Context, tool_name: str, options: CallsOptions) -> Iterator[ToolCallRow]:
+    """Give the calls of a tool, newest first, without those that were deleted."""
+    run_id = options.run_id
+    wanted = {
+        "toolName": tool_name,
+        "runId": run_id,
+        "parts": [] if run_id is None else extent_of(ctx, run_id).parts,
+        "status": options.status or None,
+        "after": options.created_after or _EARLIEST,
+        **options.place,
+    }
+    # The result is not kept, so that one page of it is in memory at a time.
+    for record in ctx.run(_ALL if run_id is None else _OF_RUN, **wanted):
+        yield _row(record)
+
+
+def _row(record: Mapping[str, Any]) -> ToolCallRow:
+    call, result = record["call"], record["result"] or {}
+    return ToolCallRow(
+        id=call["id"],
+        run_id=call["runId"],
+        tool_name=call["toolName"],
+        args=_carried(decoded(record["args"])),
+        status=record["status"],
+        result_id=result.get("id"),
+        content=result.get("content"),
+        is_error=result.get("isError"),
+        created_at=call["createdAt"],
+        cursor=record["cursor"],
+    )
+
+
+class _Arguments(Row):
+    args: dict[str, Any] | None
+
+
+def _carried(args: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return arguments unless they have what JSON has and Cypher has not, such as huge integers."""
+    try:
+        EncodedRow.of(_Arguments(args=args))
+    except SidecypherError:
+        return None
+    return args

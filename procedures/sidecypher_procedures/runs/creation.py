@@ -1,0 +1,171 @@
+"""Begin a run, or fork it: both runs share the beginning and go on by themselves."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from uuid import uuid4
+
+from sidecypher import Context
+from sidecypher_procedures.names import LONGEST_NAME, is_id, shown_id
+from sidecypher_procedures.runs.attachments import (
+    COMMIT,
+    DELIVERY,
+    ISSUE,
+    REPOSITORY,
+    USER,
+    Target,
+    tie,
+)
+from sidecypher_procedures.runs.errors import InvalidArgument, RunTaken, UnknownEvent
+from sidecypher_procedures.runs.lock import Lock, Part, lock, unknown_run
+from sidecypher_procedures.runs.model import canonical
+from sidecypher_procedures.runs.options import ForkOptions, RunOptions
+from sidecypher_procedures.runs.rows import Forked
+
+_CREATE: Final = """
+    MERGE (r:WorkflowRun {id: $id})
+    ON CREATE SET r += $properties, r.createdAt = datetime.transaction(),
+        r.touchedAt = datetime.realtime(), r.isNew = true
+    WITH r, r.isNew IS NOT NULL AS created
+    REMOVE r.isNew
+    RETURN created, r.type AS type, r.state AS state
+"""
+
+
+def create_run(ctx: Context, run_id: str, type_name: str, options: RunOptions) -> bool:
+    """Write a run, unless it is there already; tell whether it was new.
+
+    Args:
+        ctx: The call.
+        run_id: Its id.
+        type_name: What kind of workflow it is; any text.
+        options: What else its caller wants of it, besides the id.
+
+    Raises:
+        RunTaken: The id belongs to a run of another type.
+        UnknownReference: What it is based on, or the delivery that triggered it, is not there.
+        UnknownOnGithub: GitHub does not have what it is to be based on.
+    """
+    properties = {
+        "type": type_name,
+        "workflowType": type_name,
+        "state": "pending",
+        "status": "pending",
+        "lastSeq": 0,
+        "postToGithub": options.post_to_github,
+        "metadata": None if options.metadata is None else canonical(options.metadata),
+    }
+    found = ctx.run(_CREATE, id=run_id, properties=properties).single()
+    if not found["created"]:
+        if found["type"] != type_name:
+            raise RunTaken(f"The id `{shown_id(run_id)}` belongs to a run of another type")
+        return False
+    ties = [each for target in _targets(options) for each in target.find(ctx).ties]
+    if ties:
+        tie(ctx, run_id, ties)
+    return True
+
+
+def run_type(name: str) -> str:
+    """Return the type of a run without the space around it.
+
+    Raises:
+        InvalidArgument: No type can have this name.
+    """
+    if not is_id(name.strip()):
+        raise InvalidArgument(
+            f"The run has a `type` of {len(name.strip())} characters",
+            hint=f"Give the name of a workflow, of at most {LONGEST_NAME}.",
+        )
+    return name.strip()
+
+
+def _targets(options: RunOptions) -> Iterator[Target]:
+    basis = options.based_on
+    wanted = (
+        (ISSUE, basis.issue),
+        (REPOSITORY, basis.repository),
+        (COMMIT, basis.commit),
+        (USER, options.initiated_by),
+        (DELIVERY, options.triggered_by),
+    )
+    return (Target(kind, thing) for kind, thing in wanted if thing is not None)
+
+
+_TYPE: Final = "MATCH (r:WorkflowRun {id: $runId}) RETURN r.type AS type"
+# The times of a fork are its own. What it shares is only told, so its length does not matter.
+_SHARE: Final = """
+    MATCH (fork:WorkflowRun {id: $id}), (origin:WorkflowRun {id: $origin}),
+        (first:Event {runId: $lineage[0], seq: 1}), (last:Event {runId: $lineage[-1], seq: $seq})
+    SET fork.lineage = $lineage, fork.lineageSeqs = $lineageSeqs,
+        fork.lastSeq = $seq, fork.lastEventId = last.id,
+        fork.state = last.runState, fork.status = last.runState, fork.result = last.runResult,
+        fork.startedAt = CASE WHEN last.runState <> 'pending' THEN fork.createdAt END,
+        fork.completedAt = CASE
+            WHEN last.runState IN ['completed', 'error'] THEN fork.createdAt
+        END,
+        fork.touchedAt = CASE
+            WHEN origin.touchedAt > fork.touchedAt THEN origin.touchedAt ELSE fork.touchedAt
+        END
+    CREATE (fork)-[:FORKED_FROM {seq: $seq}]->(origin), (fork)-[:STARTS_WITH]->(first)
+    RETURN fork.id AS id
+"""
+_IS_SHARED: Final = """
+    MATCH (:WorkflowRun {id: $id})-[f:FORKED_FROM {seq: $seq}]->(:WorkflowRun {id: $origin})
+    RETURN f.seq AS seq
+"""
+
+
+def fork_run(ctx: Context, origin: str, seq: int, options: ForkOptions) -> Forked:
+    """Begin a run that shares the events of another one up to a place, or find it.
+
+    Args:
+        ctx: The call.
+        origin: The run whose events are shared.
+        seq: The place of the last event that is shared.
+        options: What its caller wants of the fork.
+
+    Raises:
+        UnknownRun: No run has this id.
+        UnknownEvent: The run has no event at this place.
+        RunTaken: The id belongs to a run that is not this fork.
+        UnknownReference: What the options refer to is not there.
+    """
+    found = ctx.run(_TYPE, runId=origin)
+    if not len(found):
+        raise unknown_run(origin)
+    run_id = options.id or str(uuid4())
+    # First, since GitHub may be asked what it is based on: no call could append meanwhile.
+    is_new = create_run(ctx, run_id, options.type or found.single()["type"], options)
+    held = lock(ctx, origin)
+    shared = {"id": run_id, "origin": origin, "seq": seq}
+    if not 1 <= seq <= held.last_seq:
+        raise UnknownEvent(
+            f"The run `{shown_id(origin)}` has no event at {seq}",
+            hint=f"Its latest event is at {held.last_seq}.",
+        )
+    if is_new:
+        _share(ctx, held, shared)
+    elif not len(ctx.run(_IS_SHARED, **shared)):
+        raise RunTaken(f"The id `{shown_id(run_id)}` belongs to a run that is not this fork")
+    return Forked(id=run_id, forked_from=origin, seq=seq)
+
+
+def _share(ctx: Context, held: Lock, shared: Mapping[str, Any]) -> None:
+    parts = list(_shared(held, shared["seq"]))
+    done = ctx.run(
+        _SHARE,
+        **shared,
+        lineage=[part["runId"] for part in parts],
+        lineageSeqs=[part["upTo"] for part in parts],
+    )
+    if not len(done):
+        raise UnknownEvent(
+            f"The run `{shown_id(held.run_id)}` lacks its first event, or that at {shared['seq']}",
+            hint="`runs.verify` tells what is wrong with it.",
+        )
+
+
+def _shared(held: Lock, seq: int) -> Iterator[Part]:
+    for part in held.parts:
+        if part["after"] < seq:
+            yield {**part, "upTo": min(part["upTo"], seq)}

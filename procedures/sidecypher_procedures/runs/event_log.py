@@ -1,0 +1,380 @@
+"""Append events to a run: one writer at a time, each event once, with the next number."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from operator import itemgetter
+from typing import Any, Final, LiteralString
+
+from sidecypher import Context, DateTime
+from sidecypher_procedures.names import shown_id
+from sidecypher_procedures.runs.errors import (
+    EventTaken,
+    SequenceConflict,
+    TooManyParents,
+    UnknownParent,
+    UnknownReference,
+)
+from sidecypher_procedures.runs.event import Event
+from sidecypher_procedures.runs.lock import Known, Lock, known_as, lock
+from sidecypher_procedures.runs.model import FINAL, Standing, chained, sha256
+from sidecypher_procedures.runs.options import MOST_IDS
+
+INLINE_BYTES: Final = 8 * 1024
+"""A longer text is kept once for all events that have it, in its own node."""
+
+_WRITE: Final = """
+    MATCH (r:WorkflowRun {id: $runId})
+    SET r += $run
+    WITH r
+    UNWIND $events AS event
+    CREATE (e:Event)-[:PART_OF]->(r)
+    SET e = event.properties, e:$(event.labels)
+    WITH e, event
+    UNWIND event.parentIds AS parentId
+    MATCH (p:Event {id: parentId})
+    CREATE (p)-[:NEXT]->(e)
+"""
+_BEGIN: Final = """
+    MATCH (r:WorkflowRun {id: $runId}), (e:Event {id: $id})
+    CREATE (r)-[:STARTS_WITH]->(e)
+"""
+_KEEP: Final = """
+    UNWIND $payloads AS payload
+    MATCH (e:Event {id: payload.id})
+    MERGE (p:Payload {sha256: payload.sha256}) SET p.content = payload.content
+    CREATE (e)-[:HAS_PAYLOAD]->(p)
+"""
+_LEAVES: Final = """
+    UNWIND $parts AS part
+    MATCH (e:Event)
+    WHERE e.runId = part.runId AND e.seq > part.after AND e.seq <= part.upTo
+    AND NOT EXISTS {
+        MATCH (e)-[:NEXT]->(n:Event)
+        WHERE any(other IN $parts WHERE n.runId = other.runId AND n.seq <= other.upTo)
+    }
+    RETURN e {.id, .runId, .seq, .contentDigest, .digest} AS event ORDER BY e.seq
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """An event that is in its run.
+
+    Attributes:
+        event: The event as it was given.
+        known: It as the graph has it.
+        standing: How the run stands after it.
+        duplicate: Whether it was there before.
+        parents: What it follows.
+    """
+
+    event: Event
+    known: Known
+    standing: Standing
+    duplicate: bool
+    parents: tuple[Known, ...] = ()
+
+
+def append(
+    ctx: Context, run_id: str, events: Sequence[Event], expected_seq: int | None = None
+) -> list[Appended]:
+    """Append events to a run under one lock; an event that is there already is left as it is.
+
+    Args:
+        ctx: The call.
+        run_id: The run.
+        events: The events, in order.
+        expected_seq: The place of the run's latest event as the caller knows it; None is any.
+
+    Raises:
+        UnknownRun: No run has this id.
+        EventTaken: An id belongs to an event of other content, or of another run.
+        SequenceConflict: The run's latest event is at another place.
+        UnknownParent: A parent is not an event of this run.
+        IllegalState: The run cannot go to the state that an event tells.
+    """
+    named = {name for event in events for name in (event.id, *(event.parent_ids or ()))}
+    held = lock(ctx, run_id, sorted(named))
+    done = list(_Appending(ctx, held, expected_seq).place(events))
+    new = [each for each in done if not each.duplicate]
+    if new:
+        _write(ctx, held, new)
+    return done
+
+
+class _Appending:
+    """Gives events their places, one after the other; nothing is written."""
+
+    def __init__(self, ctx: Context, held: Lock, expected_seq: int | None) -> None:
+        self._ctx = ctx
+        self._held = held
+        self._expected = expected_seq
+        self._events = dict(held.events)
+        self._seq = held.last_seq
+        self._new: list[Known] = []
+        self._standing = held.standing
+        self._followed: set[str] = set()
+        self._leaves: list[Known] | None = None
+
+    def place(self, events: Sequence[Event]) -> Iterator[Appended]:
+        for event in events:
+            known = self._events.get(event.id)
+            yield self._again(event, known) if known else self._next(event)
+
+    def _again(self, event: Event, known: Known) -> Appended:
+        if not self._held.holds(known):
+            raise EventTaken(f"The id `{shown_id(event.id)}` belongs to an event of another run")
+        if known.content_digest != event.content_digest:
+            raise EventTaken(f"The id `{shown_id(event.id)}` belongs to an event of other content")
+        return Appended(event, known, self._standing, duplicate=True)
+
+    def _next(self, event: Event) -> Appended:
+        if self._expected not in {None, self._held.last_seq}:
+            raise SequenceConflict(
+                f"The latest event of the run is at {self._held.last_seq}, not {self._expected}"
+            )
+        parents = self._parents(event)
+        self._standing = self._standing.after(event.type.storage, event.state)
+        self._seq += 1
+        content_digest = event.content_digest
+        known = Known(
+            id=event.id,
+            run_id=self._held.run_id,
+            seq=self._seq,
+            content_digest=content_digest,
+            digest=chained(content_digest, self._seq, (parent.digest for parent in parents)),
+        )
+        self._events[event.id] = known
+        self._new.append(known)
+        self._followed.update(parent.id for parent in parents)
+        return Appended(event, known, self._standing, duplicate=False, parents=parents)
+
+    def _parents(self, event: Event) -> tuple[Known, ...]:
+        if event.join:
+            return self._joined()
+        if event.parent_ids is not None:
+            return tuple(self._parent(name) for name in event.parent_ids)
+        if self._new:
+            return (self._new[-1],)
+        return () if self._held.last_id is None else (self._parent(self._held.last_id),)
+
+    def _parent(self, name: str) -> Known:
+        parent = self._events.get(name)
+        if parent is None:
+            raise UnknownParent(f"There is no event `{shown_id(name)}` that could be a parent")
+        if not self._held.holds(parent):
+            raise UnknownParent(f"The event `{shown_id(name)}` belongs to another run")
+        return parent
+
+    def _joined(self) -> tuple[Known, ...]:
+        leaves = tuple(self._open_leaves())
+        if len(leaves) > MOST_IDS:
+            raise TooManyParents(
+                f"The event joins {len(leaves)} others",
+                hint=f"At most {MOST_IDS} can be joined.",
+            )
+        return leaves
+
+    def _open_leaves(self) -> Iterator[Known]:
+        if self._leaves is None:
+            found = self._ctx.run(_LEAVES, parts=self._held.parts)
+            self._leaves = [known_as(record["event"]) for record in found]
+        for leaf in (*self._leaves, *self._new):
+            if leaf.id not in self._followed:
+                yield leaf
+
+
+def _write(ctx: Context, held: Lock, new: Sequence[Appended]) -> None:
+    payloads = {
+        each.known.id: _payload(each.event.content)
+        for each in new
+        if each.event.content is not None and _is_long(each.event.content)
+    }
+    ctx.run(
+        _WRITE,
+        runId=held.run_id,
+        run=_run_properties(held, new),
+        events=[
+            {
+                "properties": _properties(each, _after(held.now, place)) | _text(each, payloads),
+                "labels": list(each.event.type.labels),
+                "parentIds": [parent.id for parent in each.parents],
+            }
+            for place, each in enumerate(new)
+        ],
+    )
+    if held.last_seq == 0:
+        ctx.run(_BEGIN, runId=held.run_id, id=new[0].known.id)
+    if payloads:
+        kept = [{"id": name, **payload} for name, payload in payloads.items()]
+        # In one order, so that no two writers of the same texts wait for each other.
+        ctx.run(_KEEP, payloads=sorted(kept, key=itemgetter("sha256")))
+    link(ctx, held, [each.event for each in new])
+
+
+def _is_long(content: str) -> bool:
+    return len(content.encode("utf-8", "surrogatepass")) > INLINE_BYTES
+
+
+def _payload(content: str) -> dict[str, str]:
+    return {"sha256": sha256(content), "content": content}
+
+
+def _text(each: Appended, payloads: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return what an event has of its text: itself, or where it is kept."""
+    payload = payloads.get(each.known.id)
+    if payload is not None:
+        return {"payloadSha256": payload["sha256"]}
+    return {} if each.event.content is None else {"content": each.event.content}
+
+
+def _run_properties(held: Lock, new: Sequence[Appended]) -> dict[str, Any]:
+    last = new[-1]
+    properties: dict[str, Any] = {
+        "lastSeq": last.known.seq,
+        "lastEventId": last.known.id,
+        "touchedAt": _after(held.now, len(new) - 1),
+        "state": last.standing.state,
+        "status": last.standing.state,
+        "result": last.standing.result,
+    }
+    if not held.started and any(each.standing.state == "running" for each in new):
+        properties["startedAt"] = held.now
+    changes = [each.standing for each in new if each.standing != held.standing]
+    if changes:
+        properties["completedAt"] = held.now if last.standing.state in FINAL else None
+    return properties
+
+
+def _after(moment: datetime, nanoseconds: int) -> DateTime:
+    """Return a time so much later: each event of a batch has its own."""
+    whole, extra = divmod(getattr(moment, "nanosecond", 0) % 1000 + nanoseconds, 1000)
+    return DateTime.of(moment + timedelta(microseconds=whole), extra)
+
+
+def _properties(each: Appended, now: datetime) -> dict[str, Any]:
+    event, known = each.event, each.known
+    created_at = event.created_at or now
+    properties = {
+        **event.stored,
+        "id": known.id,
+        "runId": known.run_id,
+        "seq": known.seq,
+        "createdAt": created_at,
+        "given": event.given or None,
+        "contentDigest": known.content_digest,
+        "digest": known.digest,
+        "runState": each.standing.state,
+        "runResult": each.standing.result,
+    }
+    if event.type.role is not None:
+        properties |= {"role": event.type.role, "timestamp": created_at}
+    return properties
+
+
+# Each gives the ids that it has found; an agent is always found.
+_LINK: Final[dict[str, LiteralString]] = {
+    "EXECUTED_BY": """
+        UNWIND $links AS link
+        MATCH (e:Event {id: link.from})
+        MERGE (a:AIAgent {id: link.to})
+        CREATE (e)-[:EXECUTED_BY]->(a)
+        RETURN a.id AS id
+    """,
+    "RESPONDS_TO": """
+        UNWIND $links AS link
+        MATCH (e:Event {id: link.from}), (m:Message {id: link.to})
+        CREATE (e)-[:RESPONDS_TO]->(m)
+        RETURN m.id AS id
+    """,
+    "REFERENCES": """
+        UNWIND $links AS link
+        MATCH (e:Event {id: link.from}), (i:Issue {id: link.to})
+        CREATE (e)-[:REFERENCES]->(i)
+        RETURN i.id AS id
+    """,
+    "SUGGESTS_EDIT_TO": """
+        UNWIND $links AS link
+        MATCH (e:Event {id: link.from}), (p:Plan {id: link.to})
+        CREATE (e)-[:SUGGESTS_EDIT_TO]->(p)
+        RETURN p.id AS id
+    """,
+}
+_TARGET: Final = {
+    "RESPONDS_TO": "message",
+    "REFERENCES": "issue",
+    "SUGGESTS_EDIT_TO": "plan",
+}
+# The latest call of an id is the one that is answered: ids of calls repeat in long runs. A call of
+# another run, which this one was forked from, is not this run's to change.
+_ANSWER: Final = """
+    UNWIND $answers AS answer
+    MATCH (result:Event {id: answer.from})
+    CALL (answer, result) {
+        MATCH (call:ToolCall)
+        WHERE call.runId = $runId AND call.toolCallId = answer.to AND call.seq < result.seq
+        RETURN call ORDER BY call.runId DESC, call.toolCallId DESC, call.seq DESC LIMIT 1
+    }
+    CREATE (call)-[:HAS_RESULT]->(result), (result)-[:RESULT_OF]->(call)
+    SET call.status = CASE WHEN result.isError THEN 'failed' ELSE 'completed' END
+"""
+
+
+def link(ctx: Context, held: Lock, events: Sequence[Event]) -> None:
+    """Write what new events refer to.
+
+    Raises:
+        UnknownReference: Something that they refer to is not there.
+    """
+    for kind, statement in _LINK.items():
+        links = [
+            {"from": event.id, "to": target}
+            for event in events
+            for target in event.links.get(kind, ())
+        ]
+        if links:
+            # In one order, so that no two writers of the same ones wait for each other.
+            links.sort(key=itemgetter("to"))
+            found = {record["id"] for record in ctx.run(statement, links=links)}
+            _check(kind, [link["to"] for link in links], found)
+    answers = [
+        {"from": event.id, "to": event.tool_call_id}
+        for event in events
+        if event.type.storage == "toolCallResult" and event.tool_call_id
+    ]
+    if answers:
+        ctx.run(_ANSWER, answers=answers, runId=held.run_id)
+
+
+def _check(kind: str, wanted: Sequence[str], found: set[str]) -> None:
+    missing = next((name for name in wanted if name not in found), None)
+    if missing is not None:
+        raise UnknownReference(
+            f"There is no {_TARGET[kind]} `{shown_id(missing)}` that the event could refer to",
+            hint="Write it first, or leave the reference out.",
+        )
+
+
+# A writer of the same text sets it, under the same lock: the second one sees what the first did.
+# The node stays, since that writer may have found it already.
+_RELEASE: Final = """
+    UNWIND $payloads AS sha256
+    MATCH (p:Payload {sha256: sha256})
+    SET p.content = p.content
+    WITH p WHERE NOT EXISTS { (p)<-[:HAS_PAYLOAD]-() }
+    REMOVE p.content
+"""
+
+
+def release(ctx: Context, payloads: Iterable[str]) -> None:
+    """Erase those of the texts that no event has any more.
+
+    Args:
+        ctx: The call.
+        payloads: Their SHA-256.
+    """
+    names = sorted(set(payloads))
+    if names:
+        # In one order, so that no two writers of the same texts wait for each other.
+        ctx.run(_RELEASE, payloads=names)

@@ -1,0 +1,141 @@
+"""Whether the history of a run is as it was written, and how the text of an event is deleted."""
+
+from datetime import datetime
+from typing import Any, Final
+
+from sidecypher import Context
+from sidecypher_procedures.names import shown_id
+from sidecypher_procedures.runs.errors import UnknownEvent
+from sidecypher_procedures.runs.event import content_digest
+from sidecypher_procedures.runs.event_log import release
+from sidecypher_procedures.runs.lock import lock
+from sidecypher_procedures.runs.model import chained, sha256
+from sidecypher_procedures.runs.queries import extent_of
+from sidecypher_procedures.runs.rows import Deleted, Verified
+
+_EVENTS: Final = """
+    MATCH (e:Event)
+    WHERE e.runId = $runId AND e.seq > $after AND e.seq <= $upTo
+    WITH e ORDER BY e.runId, e.seq
+    RETURN properties(e) AS event, [(p)-[:NEXT]->(e) | p.id] AS parentIds,
+        CASE WHEN e.payloadSha256 IS NOT NULL
+            THEN [(e)-[:HAS_PAYLOAD]->(p) | p.content][0]
+        END AS payload
+"""
+_TEXTS: Final = ("id", "type", "digest", "contentDigest")
+
+
+def verify_run(ctx: Context, run_id: str) -> Verified | None:
+    """Compute every digest of a run again, and compare; None if there is no such run."""
+    extent = extent_of(ctx, run_id)
+    if not extent.parts:
+        return None
+    digests: dict[str, str] = {}
+    seq = 0
+    for part in extent.parts:
+        for record in ctx.run(_EVENTS, **part):
+            seq += 1
+            event = record["event"]
+            reason = _fault(event, seq, record["parentIds"], record["payload"], digests)
+            if reason is not None:
+                return _bad(run_id, seq, reason)
+            digests[event["id"]] = event["digest"]
+    # Others may append meanwhile: then the run has gone on to where its events end, or further.
+    if not extent.last_seq <= seq <= extent_of(ctx, run_id).last_seq:
+        return _bad(run_id, seq + 1, f"the run says that it has {extent.last_seq} events")
+    return Verified(id=run_id, ok=True, first_bad_seq=None, reason=None)
+
+
+def is_whole(ctx: Context, run_id: str) -> bool:
+    """Return whether a run is there and its history is as it was written."""
+    found = verify_run(ctx, run_id)
+    return found is not None and found.ok
+
+
+def _bad(run_id: str, seq: int, reason: str) -> Verified:
+    return Verified(id=run_id, ok=False, first_bad_seq=seq, reason=reason)
+
+
+def _fault(
+    event: dict[str, Any],
+    seq: int,
+    parents: list[str],
+    payload: str | None,
+    digests: dict[str, str],
+) -> str | None:
+    if not all(isinstance(event.get(name), str) for name in _TEXTS):
+        return "it lacks what every event has"
+    if event["seq"] != seq:
+        return "an event is missing before it"
+    if any(parent not in digests for parent in parents):
+        return "it follows an event that is not before it in this run"
+    if seq > 1 and not parents:
+        return "it follows no event"
+    if event["digest"] != chained(event["contentDigest"], seq, (digests[p] for p in parents)):
+        return "its digest does not fit its place and its parents"
+    if "deletedAt" in event:
+        return None
+    content = event.get("content") if payload is None else payload
+    if not isinstance(payload, str | None) or (
+        event.get("payloadSha256") not in {None, sha256(payload or "")}
+    ):
+        return "its payload is not what was written"
+    given = event.get("given", [])
+    created_at = event.get("createdAt")
+    if not (isinstance(given, list) and isinstance(created_at, datetime)):
+        return "its content is not what was written"
+    try:
+        found = content_digest(
+            event,
+            content,
+            created_at if "createdAt" in given else None,
+            tuple(parents) if "parentIds" in given else None,
+        )
+    except (TypeError, ValueError):
+        # No caller can give a text that is a date, or a time without zone.
+        return "its content is not what was written"
+    return None if found == event["contentDigest"] else "its content is not what was written"
+
+
+_PLACE: Final = """
+    MATCH (e:Event {id: $id}) WHERE e.runId IS NOT NULL AND e.seq IS NOT NULL
+    RETURN e.runId AS runId, e.seq AS seq
+"""
+# What stays is listed, so that nothing else does. The status of a plan is a step of its life, that
+# of a call came with its content.
+_ERASE: Final = """
+    MATCH (e:Event {id: $id}) WHERE e.deletedAt IS NULL
+    WITH e, e.payloadSha256 AS payload
+    SET e = e {
+        .id, .runId, .seq, .type, .role, .createdAt, .timestamp, .given, .contentDigest, .digest,
+        .runState, .runResult, deletedAt: $now,
+        .version, .originalVersion, .editedAt, .editedBy, .parentId, .updatedAt,
+        status: CASE WHEN e:Plan THEN e.status END
+    }
+    WITH e, payload
+    CALL (e) {
+        MATCH (e)-[l:EXECUTED_BY|RESPONDS_TO|REFERENCES|SUGGESTS_EDIT_TO|COMMENTS_ON]->()
+        DELETE l
+    }
+    CALL (e) { MATCH (e)-[l:HAS_RESULT|RESULT_OF]-() DELETE l }
+    CALL (e) { MATCH (e)-[l:HAS_PAYLOAD]->() DELETE l }
+    CALL (e) { MATCH (e)<-[l:EDITS|REVIEWS|APPROVES|REJECTS]-() REMOVE l.message }
+    RETURN payload
+"""
+
+
+def delete_event(ctx: Context, event_id: str) -> Deleted:
+    """Erase what an event says, and what it refers to, unless that was done before.
+
+    Raises:
+        UnknownEvent: No event of a run has this id.
+        UnknownRun: Its run is not there.
+    """
+    found = ctx.run(_PLACE, id=event_id)
+    if not len(found):
+        raise UnknownEvent(f"There is no event `{shown_id(event_id)}` of a run")
+    place = found.single()
+    held = lock(ctx, place["runId"])
+    erased = [record["payload"] for record in ctx.run(_ERASE, id=event_id, now=held.now)]
+    release(ctx, [payload for payload in erased if payload is not None])
+    return Deleted(id=event_id, seq=place["seq"], run_id=place["runId"], deleted=bool(erased))

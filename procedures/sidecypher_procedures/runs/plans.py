@@ -1,0 +1,434 @@
+"""Plans: their versions, and what users decide and say about them, under the lock of the run."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from sidecypher import Context
+from sidecypher_procedures.names import shown_id
+from sidecypher_procedures.runs.errors import (
+    EventTaken,
+    InvalidArgument,
+    PlanSuperseded,
+    UnknownPlan,
+    UnknownReference,
+)
+from sidecypher_procedures.runs.event import Event
+from sidecypher_procedures.runs.event_log import append
+from sidecypher_procedures.runs.lock import NOW, lock
+from sidecypher_procedures.runs.model import Status, after, event_type
+from sidecypher_procedures.runs.options import CommentInput, PlanInput, RevisionInput
+from sidecypher_procedures.runs.rows import ActionRow, CommentRow, PlanRow
+
+# The lock is that of `lock`: what is read after the SET cannot change any more. What plain
+# Cypher has written may lack status and version.
+_HOLD: Final = f"""
+    MATCH (p:Plan {{id: $planId}})
+    MATCH (r:WorkflowRun {{id: p.runId}})
+    SET r.lock = true
+    WITH p, r, {NOW} AS now
+    RETURN r.id AS runId, now, p.deletedAt IS NOT NULL AS deleted,
+        coalesce(p.status, 'draft') AS status, coalesce(p.version, 1) AS version,
+        [(n:Plan)-[:PREVIOUS_VERSION]->(p) | n.id] AS nextIds,
+        [(u:User)-[a:REVIEWS|APPROVES|REJECTS|EDITS]->(p) | [type(a), u.id, a.message]] AS actions,
+        [(p)-[:IMPLEMENTS]->(i:Issue) | i.id] AS issues
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPlan:
+    """A version of a plan that this transaction has to itself until it ends.
+
+    Attributes:
+        id: Its id.
+        run_id: The run that it was written to.
+        status: Its status.
+        version: Its number, from 1.
+        deleted: Whether its content was deleted.
+        next_id: The id of the version after it, None when it is the latest.
+        actions: Who has done what and said what: types of relationships, ids of users, messages.
+        issues: Ids of the issues that it implements.
+        now: The time at which the lock was had, later than the run was touched before.
+    """
+
+    id: str
+    run_id: str
+    status: Status
+    version: int
+    deleted: bool
+    next_id: str | None
+    actions: set[tuple[str, str, str]]
+    issues: list[str]
+    now: datetime
+
+    def check_latest(self) -> None:
+        """Check that no version comes after this one.
+
+        Raises:
+            PlanSuperseded: One does.
+        """
+        if self.next_id is not None:
+            raise PlanSuperseded(
+                f"The plan `{shown_id(self.id)}` has a newer version",
+                hint=f"The version after it is `{shown_id(self.next_id)}`.",
+            )
+
+    def has(self, action: str, user: str, message: str) -> bool:
+        """Tell whether a user has done this and said so; without a message, whatever was said."""
+        return any(done[:2] == (action, user) and message in {"", done[2]} for done in self.actions)
+
+    def row(self, status: Status | None = None) -> PlanRow:
+        """Return what procedures tell of it, with another status than it had if one is given."""
+        return PlanRow(
+            id=self.id,
+            status=status or self.status,
+            version=self.version,
+            run_id=self.run_id,
+        )
+
+
+def hold(ctx: Context, plan_id: str) -> HeldPlan:
+    """Lock the run of a plan until the transaction ends, and read the plan.
+
+    Raises:
+        UnknownPlan: No plan of a run has this id, or it was deleted.
+    """
+    found = find(ctx, plan_id)
+    if found is None:
+        raise UnknownPlan(f"There is no plan `{shown_id(plan_id)}` of a run")
+    if found.deleted:
+        raise UnknownPlan(f"The plan `{shown_id(plan_id)}` was deleted")
+    return found
+
+
+def find(ctx: Context, plan_id: str) -> HeldPlan | None:
+    """Do the same, without an error for a plan that is not there or was deleted."""
+    found = ctx.run(_HOLD, planId=plan_id)
+    if not len(found):
+        return None
+    record = found.single()
+    return HeldPlan(
+        id=plan_id,
+        run_id=record["runId"],
+        status=record["status"],
+        version=record["version"],
+        deleted=record["deleted"],
+        next_id=next(iter(record["nextIds"]), None),
+        actions={(action, user, message or "") for action, user, message in record["actions"]},
+        issues=record["issues"],
+        now=record["now"],
+    )
+
+
+_MARK: Final = """
+    MATCH (p:Message {id: $id})
+    SET p:Plan, p += $properties, p.updatedAt = datetime.realtime()
+"""
+# Of several messages that a plan follows the latest one counts.
+_GENERATE: Final = """
+    MATCH (m:Message) WHERE m.id IN $sources
+    WITH m ORDER BY m.seq DESC LIMIT 1
+    MATCH (p:Plan {id: $id})
+    CREATE (m)-[:GENERATED_PLAN]->(p)
+    RETURN m.id AS id
+"""
+_SUCCEED: Final = """
+    MATCH (p:Plan {id: $id}), (old:Plan {id: $oldId})
+    MERGE (u:User {id: $user})
+    CREATE (p)-[:PREVIOUS_VERSION]->(old),
+        (u)-[:EDITS {timestamp: $now, message: $message, version: p.version}]->(p)
+"""
+_IMPLEMENT: Final = """
+    UNWIND $issues AS id
+    MATCH (p:Plan {id: $id}), (i:Issue {id: id})
+    CREATE (p)-[:IMPLEMENTS]->(i)
+    RETURN i.id AS id
+"""
+
+
+def create_version(ctx: Context, run_id: str, plan: PlanInput) -> PlanRow:
+    """Append a plan to a run; one that is there already is left as it is.
+
+    Raises:
+        UnknownRun: No run has this id.
+        EventTaken: The id belongs to another event, or to a later version of a plan.
+        UnknownParent: A parent is not an event of this run.
+        UnknownReference: A message of this run or an issue that it names is not there.
+    """
+    event = plan.event
+    _check_source(ctx, run_id, plan.generated_by)
+    [done] = append(ctx, run_id, [event])
+    if done.duplicate:
+        return _first_version(ctx, event)
+    row = PlanRow(id=event.id, status=plan.status, version=1, run_id=run_id)
+    _mark(ctx, row, {"originalVersion": True})
+    if plan.generated_by is None:
+        _generate(ctx, row, [parent.id for parent in done.parents])
+    else:
+        _generate_by(ctx, row, plan.generated_by)
+    _implement(ctx, row, plan.implements)
+    return row
+
+
+def revise(ctx: Context, plan_id: str, user: str, revision: RevisionInput) -> PlanRow:
+    """Append a new version of a plan to its run; one that is there already is left as it is.
+
+    Raises:
+        UnknownPlan: No plan of a run has this id.
+        PlanSuperseded: It has a newer version.
+        IllegalStatus: It is implemented.
+        EventTaken: The id belongs to another event, or to a version of another user or message.
+        UnknownParent: A parent is not an event of the plan's run.
+        UnknownReference: A message of the run or an issue that it names is not there.
+    """
+    old, event = hold(ctx, plan_id), revision.event
+    if old.next_id == event.id:
+        append(ctx, old.run_id, [event])
+        new = hold(ctx, event.id)
+        if ("EDITS", user, revision.message) not in new.actions:
+            raise _taken(event)
+        return new.row()
+    old.check_latest()
+    status = after("revise", old.status)
+    _check_source(ctx, old.run_id, revision.generated_by)
+    [done] = append(ctx, old.run_id, [event])
+    if done.duplicate:
+        raise _taken(event)
+    row = PlanRow(id=event.id, status=status, version=old.version + 1, run_id=old.run_id)
+    _mark(ctx, row, _edited(old, user, revision))
+    _succeed(ctx, row, old, user, revision)
+    if revision.generated_by is not None:
+        _generate_by(ctx, row, revision.generated_by)
+    _implement(ctx, row, old.issues if revision.implements is None else revision.implements)
+    return row
+
+
+def _edited(old: HeldPlan, user: str, revision: RevisionInput) -> dict[str, Any]:
+    return {
+        "originalVersion": False,
+        "editedAt": old.now,
+        "editedBy": user,
+        "editMessage": revision.message or None,
+        "parentId": old.id,
+    }
+
+
+def _check_source(ctx: Context, run_id: str, source: str | None) -> None:
+    """Check that what a plan is said to have come of is of its run."""
+    if source is None:
+        return
+    held = lock(ctx, run_id, [source])
+    known = held.events.get(source)
+    if known is None or not held.holds(known):
+        raise _no_message(source)
+
+
+def _first_version(ctx: Context, event: Event) -> PlanRow:
+    found = find(ctx, event.id)
+    if found is None or found.version != 1:
+        raise _taken(event)
+    return found.row()
+
+
+def _mark(ctx: Context, row: PlanRow, properties: dict[str, Any]) -> None:
+    properties = properties | {"status": row.status, "version": row.version}
+    ctx.run(_MARK, id=row.id, properties=properties)
+
+
+def _generate(ctx: Context, row: PlanRow, sources: Sequence[str]) -> bool:
+    return bool(len(ctx.run(_GENERATE, id=row.id, sources=list(sources))))
+
+
+def _generate_by(ctx: Context, row: PlanRow, source: str) -> None:
+    if not _generate(ctx, row, [source]):
+        raise _no_message(source)
+
+
+def _implement(ctx: Context, row: PlanRow, issues: Sequence[str]) -> None:
+    if not issues:
+        return
+    # In one order, so that no two writers of the same ones wait for each other.
+    wanted = sorted(issues)
+    found = {record["id"] for record in ctx.run(_IMPLEMENT, id=row.id, issues=wanted)}
+    missing = next((name for name in wanted if name not in found), None)
+    if missing is not None:
+        raise UnknownReference(
+            f"There is no issue `{shown_id(missing)}` that the plan could implement",
+            hint="Write it first, as `github.mergeIssue` does, or leave it out.",
+        )
+
+
+def _succeed(ctx: Context, row: PlanRow, old: HeldPlan, user: str, revision: RevisionInput) -> None:
+    ctx.run(
+        _SUCCEED,
+        id=row.id,
+        oldId=old.id,
+        user=user,
+        now=old.now,
+        message=revision.message or None,
+    )
+
+
+def _taken(event: Event) -> EventTaken:
+    return EventTaken(f"The id `{shown_id(event.id)}` belongs to another event")
+
+
+def _no_message(source: str) -> UnknownReference:
+    return UnknownReference(
+        f"There is no message `{shown_id(source)}` of the run that the plan could come of",
+        hint="Give the id of a message that `runs.events` lists for the run, or leave it out.",
+    )
+
+
+Decision = Literal["review", "approve", "reject"]
+
+_RELATIONSHIP: Final[dict[Decision, str]] = {
+    "review": "REVIEWS",
+    "approve": "APPROVES",
+    "reject": "REJECTS",
+}
+_DECIDE: Final = """
+    MATCH (p:Plan {id: $planId})
+    MERGE (u:User {id: $user})
+    CREATE (u)-[:$($relationship) {timestamp: $now, message: $message, version: $version}]->(p)
+    SET p.status = $status, p.updatedAt = $now
+    WITH p MATCH (r:WorkflowRun {id: p.runId}) SET r.touchedAt = $now
+"""
+_IMPLEMENTED: Final = """
+    MATCH (p:Plan {id: $planId})
+    SET p.status = $status, p.updatedAt = $now
+    WITH p MATCH (r:WorkflowRun {id: p.runId}) SET r.touchedAt = $now
+"""
+_RESULT: Final = """
+    MATCH (p:Plan {id: $planId}), (pr:PullRequest {id: $pullRequest})
+    MERGE (p)-[:RESULTS_IN]->(pr)
+    RETURN pr.id AS id
+"""
+
+
+def decide(ctx: Context, decision: Decision, plan_id: str, user: str, message: str) -> PlanRow:
+    """Write what a user decides about a plan; the same by the same user again changes nothing.
+
+    With another message it is not the same: it is written as well, or refused.
+
+    Raises:
+        UnknownPlan: No plan of a run has this id.
+        PlanSuperseded: It has a newer version.
+        IllegalStatus: This cannot be decided about a plan of its status.
+    """
+    plan = hold(ctx, plan_id)
+    relationship = _RELATIONSHIP[decision]
+    if plan.has(relationship, user, message):
+        return plan.row()
+    plan.check_latest()
+    status = after(decision, plan.status)
+    ctx.run(
+        _DECIDE,
+        planId=plan_id,
+        user=user,
+        relationship=relationship,
+        now=plan.now,
+        message=message or None,
+        version=plan.version,
+        status=status,
+    )
+    return plan.row(status)
+
+
+def implement(ctx: Context, plan_id: str, pull_request: str | None) -> PlanRow:
+    """Write that a plan was implemented, and by which pull request if one is given.
+
+    Raises:
+        UnknownPlan: No plan of a run has this id.
+        PlanSuperseded: It has a newer version.
+        IllegalStatus: It is not approved.
+        UnknownReference: The pull request is not there.
+    """
+    plan = hold(ctx, plan_id)
+    plan.check_latest()
+    status = after("implement", plan.status)
+    if status != plan.status:
+        ctx.run(_IMPLEMENTED, planId=plan_id, status=status, now=plan.now)
+    if pull_request is not None and not len(
+        ctx.run(_RESULT, planId=plan_id, pullRequest=pull_request)
+    ):
+        raise UnknownReference(
+            f"There is no pull request `{shown_id(pull_request)}`",
+            hint="Write it first, as `github.mergePullRequest` does, or leave it out.",
+        )
+    return plan.row(status)
+
+
+_COMMENT: Final = """
+    MATCH (c:Event {id: $id}), (p:Plan {id: $planId})
+    CREATE (c)-[:COMMENTS_ON]->(p)
+"""
+# What was deleted says no more what it was about.
+_COMMENTED: Final = """
+    MATCH (c:Event {id: $id})
+    WHERE c.deletedAt IS NOT NULL OR EXISTS { (c)-[:COMMENTS_ON]->(:Plan {id: $planId}) }
+    RETURN c.id AS id
+"""
+
+
+def append_comment(ctx: Context, plan_id: str, user: str, comment: CommentInput) -> CommentRow:
+    """Append a comment on a plan to the plan's run; one that is there is left as it is.
+
+    Args:
+        ctx: The call.
+        plan_id: The plan.
+        user: The id of who says it.
+        comment: The MAP that its caller gave.
+
+    Raises:
+        InvalidArgument: The metadata of the comment have another user.
+        UnknownPlan: No plan of a run has this id.
+        EventTaken: The id belongs to another event.
+        UnknownParent: A parent is not an event of the plan's run.
+        UnknownReference: What it refers to is not there.
+    """
+    metadata = {**(comment.metadata or {}), "userId": user}
+    if (comment.metadata or {}).get("userId", user) != user:
+        raise InvalidArgument(
+            "The comment has another `userId` in its `metadata`", hint="Leave it out."
+        )
+    event = comment.to_event(
+        event_type("reviewComment"),
+        comment.content,
+        plan_id if comment.suggests_edit else None,
+        metadata=metadata,
+    )
+    plan = hold(ctx, plan_id)
+    [done] = append(ctx, plan.run_id, [event])
+    if not done.duplicate:
+        ctx.run(_COMMENT, id=event.id, planId=plan_id)
+    elif not len(ctx.run(_COMMENTED, id=event.id, planId=plan_id)):
+        raise EventTaken(
+            f"The id `{shown_id(event.id)}` belongs to an event that does not comment on this plan"
+        )
+    return CommentRow(
+        id=event.id,
+        plan_id=plan_id,
+        status=plan.status,
+        version=plan.version,
+        run_id=plan.run_id,
+    )
+
+
+# Versions are one chain. Without DISTINCT each step along it would look at all before it.
+_HISTORY: Final = """
+    MATCH (p:Plan {id: $planId})
+    MATCH (p)-[:PREVIOUS_VERSION*0..]-(v:Plan)
+    WITH DISTINCT v
+    MATCH (u:User)-[a:REVIEWS|APPROVES|REJECTS|EDITS]->(v)
+    RETURN type(a) AS action, u.id AS user_id, a.timestamp AS created_at, a.message AS message,
+        coalesce(v.version, 1) AS version
+    ORDER BY created_at, version, action, user_id
+"""
+
+
+def history_of(ctx: Context, plan_id: str) -> Iterator[ActionRow]:
+    """Give what users did with any version of a plan, in order of time."""
+    for record in ctx.run(_HISTORY, planId=plan_id):
+        yield ActionRow(**dict(record))

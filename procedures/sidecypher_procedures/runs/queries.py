@@ -1,0 +1,173 @@
+"""Reading runs and their events; nothing is written."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, LiteralString
+
+from sidecypher import Context
+from sidecypher_procedures.runs.event import decoded, links_as_given
+from sidecypher_procedures.runs.lock import Part, parts_of
+from sidecypher_procedures.runs.model import Naming, event_type, stored_type, to_application
+from sidecypher_procedures.runs.options import EventsOptions
+from sidecypher_procedures.runs.rows import EventRow, StateRow
+
+# Of a plan its latest version is what somebody waits for.
+AWAITED: Final = """EXISTS {
+        MATCH (p:Plan)
+        WHERE p.runId = r.id AND p.status = 'pending_review' AND p.deletedAt IS NULL
+        AND NOT EXISTS { (:Plan)-[:PREVIOUS_VERSION]->(p) }
+    }"""
+"""Whether a plan of the run `r` awaits its review."""
+
+# A run that was not touched for long has timed out, unless it waits for a user. Runs of plain
+# Cypher may lack what this namespace writes, and say `failed`.
+WITH_STATE: Final = f"""
+    WITH r, coalesce(r.state, r.status, 'pending') AS state
+    WITH r,
+        CASE
+            WHEN state = 'failed' THEN 'error'
+            WHEN state IN ['pending', 'running']
+            AND r.touchedAt < datetime() - duration({{seconds: $timeout}})
+            AND NOT {AWAITED} THEN 'timedOut'
+            ELSE state
+        END AS state
+"""
+"""Gives the state of a run `r` its column `state`."""
+
+_STATE: Final = f"""
+    MATCH (r:WorkflowRun) WHERE r.id IN $ids
+    {WITH_STATE}
+    RETURN r.id AS id, coalesce(r.lastSeq, 0) AS lastSeq, state
+"""
+_RUN: Final = _STATE + ", properties(r) AS run"
+_LINEAGE: Final = """
+    MATCH (r:WorkflowRun {id: $id})
+    RETURN r.lineage AS lineage, r.lineageSeqs AS seqs, coalesce(r.lastSeq, 0) AS lastSeq
+"""
+TELL: Final = """
+    RETURN properties(e) AS event, [(p)-[:NEXT]->(e) | p.id] AS parentIds,
+        [
+            (e)-[l:EXECUTED_BY|RESPONDS_TO|REFERENCES|SUGGESTS_EDIT_TO]->(t) | [type(l), t.id]
+        ] AS links,
+        CASE WHEN e.payloadSha256 IS NOT NULL
+            THEN [(e)-[:HAS_PAYLOAD]->(p) | p.content][0]
+        END AS payload
+"""
+"""Gives what `event_row` reads of an event `e`."""
+
+_EVENTS: Final = f"""
+    MATCH (e:Event)
+    WHERE e.runId = $runId AND e.seq > $after AND e.seq <= $upTo
+    AND ($types IS NULL OR e.type IN $types) AND e.deletedAt IS NULL
+    WITH e ORDER BY e.runId, e.seq LIMIT $limit
+    {TELL}
+"""
+_INTERNAL: Final = frozenset({"lock", "lastEventId", "lineage", "lineageSeqs"})
+
+
+def states_of(ctx: Context, ids: list[str], timeout: int) -> dict[str, StateRow]:
+    """Give the states of those of the runs that exist."""
+    return {
+        record["id"]: StateRow(id=record["id"], state=record["state"], last_seq=record["lastSeq"])
+        for record in ctx.run(_STATE, ids=ids, timeout=timeout)
+    }
+
+
+def run_named(ctx: Context, run_id: str, timeout: int) -> dict[str, Any] | None:
+    """Return the properties of a run, its metadata as a MAP; None if there is no such run."""
+    record = next(iter(ctx.run(_RUN, ids=[run_id], timeout=timeout)), None)
+    if record is None:
+        return None
+    run: dict[str, Any] = {
+        name: value for name, value in record["run"].items() if name not in _INTERNAL
+    }
+    state = record["state"]
+    return run | {"state": state, "status": state, "metadata": decoded(run.get("metadata"))}
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Where the events of a run are.
+
+    Attributes:
+        parts: Those it shares with other runs, then its own.
+        last_seq: The place of its latest event, 0 without one.
+    """
+
+    parts: list[Part]
+    last_seq: int
+
+
+def extent_of(ctx: Context, run_id: str) -> Extent:
+    """Return where the events of a run are; no parts if there is no such run."""
+    record = next(iter(ctx.run(_LINEAGE, id=run_id)), None)
+    if record is None:
+        return Extent([], 0)
+    return Extent(parts_of(run_id, record["lineage"], record["seqs"]), record["lastSeq"])
+
+
+def events_of(ctx: Context, run_id: str, options: EventsOptions) -> Iterator[EventRow]:
+    """Give the events of a run in their order, without those that were deleted."""
+    types = options.types and [event_type(name).storage for name in options.types]
+    for record in found_in(ctx, run_id, _EVENTS, options.cursor, options.most, types=types):
+        yield event_row(record, options.naming)
+
+
+def found_in(
+    ctx: Context, run_id: str, statement: LiteralString, after: int, limit: int, **params: Any
+) -> Iterator[Mapping[str, Any]]:
+    """Give what a statement finds of each part of a run, in the order of its events.
+
+    Args:
+        ctx: The call.
+        run_id: The run.
+        statement: Finds events of `$runId` above `$after` and up to `$upTo`, at most `$limit`.
+        after: Only events behind this place.
+        limit: So many at most.
+        params: Further parameters of the statement.
+    """
+    left = limit
+    # One statement for each part: over several the index would give no order.
+    for part in extent_of(ctx, run_id).parts:
+        if part["upTo"] <= after or not left:
+            continue
+        bounds = {**part, "after": max(after, part["after"]), "limit": left}
+        for record in ctx.run(statement, **bounds, **params):
+            left -= 1
+            yield record
+
+
+def event_row(record: Mapping[str, Any], naming: Naming) -> EventRow:
+    """Give an event in the words of its caller, from what `TELL` gives of it."""
+    properties, parents = record["event"], record["parentIds"]
+    event = event_of(properties, record["payload"], parents, record["links"])
+    if naming == "application":
+        event = to_application(event)
+    return EventRow(
+        seq=properties["seq"],
+        id=properties["id"],
+        type=event["type"],
+        event=event,
+        parent_ids=parents,
+        created_at=properties["createdAt"],
+    )
+
+
+def event_of(
+    properties: Mapping[str, Any],
+    payload: str | None,
+    parents: list[str],
+    links: list[tuple[str, str]],
+) -> dict[str, Any]:
+    """Give an event as `runs.append` takes it, in the words of the graph."""
+    kind = stored_type(properties["type"])
+    event = {"id": properties["id"], "type": kind.storage, "createdAt": properties["createdAt"]}
+    if kind.body is not None:
+        event[kind.body] = payload if payload is not None else properties.get("content")
+    for name in kind.further:
+        event[name] = properties.get(name)
+    if parents:
+        event["parentIds"] = parents
+    if "metadata" in properties:
+        event["metadata"] = decoded(properties["metadata"])
+    return event | links_as_given(links)

@@ -1,0 +1,233 @@
+"""The shape of a run: which event follows which, with label, lane and time."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from heapq import heappop, heappush
+from itertools import count, islice
+from typing import Any, Final
+
+from sidecypher import Context
+from sidecypher_procedures.runs.model import Naming, stored_type
+from sidecypher_procedures.runs.options import ALL_ROWS, PathOptions, TreeOptions
+from sidecypher_procedures.runs.queries import TELL, event_row, found_in
+from sidecypher_procedures.runs.rows import EventRow, TimelineRow
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an event is drawn.
+
+    Attributes:
+        lane: Its lane, from 0 on the left.
+        parent_lanes: The lane in which it is reached from each of its parents, in their order.
+    """
+
+    lane: int
+    parent_lanes: tuple[int, ...]
+
+
+def children_of(parents: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the children of each event, in the order of the run.
+
+    Args:
+        parents: The parents of each event, which are before it.
+    """
+    children: dict[str, list[str]] = {name: [] for name in parents}
+    for name, above in parents.items():
+        for parent in above:
+            children[parent].append(name)
+    return children
+
+
+def lanes_of(
+    parents: Mapping[str, Sequence[str]], children: Mapping[str, Sequence[str]]
+) -> dict[str, Place]:
+    """Give each event a lane, so that no line passes through an event that it does not end at.
+
+    The first child of an event goes on in its lane, each other one has the leftmost lane that is
+    free. An event of several parents is in the leftmost of the lanes that lead to it.
+
+    Args:
+        parents: The parents of each event, which are before it.
+        children: The children of each event, all in the order of the run.
+
+    Example:
+        >>> parents = {"a": "", "b": "a", "c": "a", "d": "bc"}
+        >>> [place.lane for place in lanes_of(parents, children_of(parents)).values()]
+        [0, 0, 1, 0]
+    """
+    leading: dict[str, dict[str, int]] = {name: {} for name in parents}
+    free = _FreeLanes()
+    places = {}
+    for name, above in parents.items():
+        reached = leading.pop(name)
+        lane = min(reached.values()) if reached else free.take()
+        free.give(other for other in reached.values() if other != lane)
+        places[name] = Place(lane, tuple(reached[parent] for parent in above))
+        for index, child in enumerate(children[name]):
+            leading[child][name] = free.take() if index else lane
+        if not children[name]:
+            free.give([lane])
+    return places
+
+
+class _FreeLanes:
+    """Lanes that nothing is in."""
+
+    def __init__(self) -> None:
+        self._given: list[int] = []
+        self._count = count()
+
+    def take(self) -> int:
+        """Return the leftmost one."""
+        return heappop(self._given) if self._given else next(self._count)
+
+    def give(self, lanes: Iterable[int]) -> None:
+        """Take back what is free again."""
+        for lane in lanes:
+            heappush(self._given, lane)
+
+
+_SHAPE: Final = """
+    MATCH (e:Event)
+    WHERE e.runId = $runId AND e.seq > $after AND e.seq <= $upTo
+    WITH e ORDER BY e.runId, e.seq
+    RETURN e {.id, .seq, .type, .toolName, .state, .isError, .createdAt, .deletedAt} AS event,
+        [(p)-[:NEXT]->(e) | p.id] AS parentIds
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An event among those it follows and those that follow it, all in the order of the run.
+
+    Attributes:
+        event: What the graph says of it, without its content.
+        parent_ids: The events it follows.
+        child_ids: The events that follow it.
+        lane: Its lane, from 0.
+        parent_lanes: The lane that leads here from each of its parents.
+    """
+
+    event: Mapping[str, Any]
+    parent_ids: list[str]
+    child_ids: list[str]
+    lane: int
+    parent_lanes: list[int]
+
+
+def shape_of(ctx: Context, run_id: str) -> list[Node]:
+    """Give all events of a run, those that were deleted included, in their order."""
+    found = list(found_in(ctx, run_id, _SHAPE, after=0, limit=ALL_ROWS))
+    seqs = {record["event"]["id"]: record["event"]["seq"] for record in found}
+    parents = {
+        record["event"]["id"]: _before(record["event"]["seq"], record["parentIds"], seqs)
+        for record in found
+    }
+    children = children_of(parents)
+    places = lanes_of(parents, children)
+    return [
+        Node(
+            event=record["event"],
+            parent_ids=parents[name],
+            child_ids=children[name],
+            lane=places[name].lane,
+            parent_lanes=list(places[name].parent_lanes),
+        )
+        for record in found
+        for name in [record["event"]["id"]]
+    ]
+
+
+def part_of(nodes: Iterable[Node], page: TreeOptions | PathOptions) -> Iterator[Node]:
+    """Return the events of a page of a run."""
+    return islice((node for node in nodes if node.event["seq"] > page.cursor), page.limit)
+
+
+def _before(seq: int, parent_ids: list[str], seqs: Mapping[str, int]) -> list[str]:
+    """Return the parents that are before a place of this run; plain Cypher may write others."""
+    known = {name for name in parent_ids if seqs.get(name, seq) < seq}
+    return sorted(known, key=seqs.__getitem__)
+
+
+LONGEST_TOOL: Final = 40
+"""Characters of a tool's name in a label."""
+
+
+def timeline_of(ctx: Context, run_id: str, options: PathOptions) -> Iterator[TimelineRow]:
+    """Give the events of a run as a picture shows them.
+
+    Lanes are those of the whole run, whatever part of it is wanted.
+    """
+    nodes = shape_of(ctx, run_id)
+    times = {node.event["id"]: _instant(node.event["createdAt"]) for node in nodes}
+    for node in part_of(nodes, options):
+        event = node.event
+        kind = _type_name(event["type"], options.naming)
+        at = times[event["id"]]
+        yield TimelineRow(
+            seq=event["seq"],
+            id=event["id"],
+            type=kind,
+            label=label_of(kind, event),
+            lane=node.lane,
+            parent_ids=node.parent_ids,
+            parent_lanes=node.parent_lanes,
+            created_at=at,
+            duration_ms=_milliseconds(at, [times[name] for name in node.parent_ids]),
+        )
+
+
+def label_of(type_name: str, event: Mapping[str, Any]) -> str:
+    """Return what a picture says of an event: nothing of its content.
+
+    Example:
+        >>> label_of("toolCallResult", {"toolName": "search", "isError": True})
+        'toolCallResult search failed'
+    """
+    if event.get("deletedAt") is not None:
+        return f"{type_name} deleted"
+    words = [type_name, _shown(event.get("toolName")), event.get("state")]
+    if event.get("isError") is True:
+        words.append("failed")
+    return " ".join(word for word in words if word)
+
+
+def _shown(name: str | None) -> str:
+    """Return the name of a tool on one line, and not too long: it is the caller's own."""
+    text = "".join(each if each.isprintable() else "?" for each in name or "")
+    return text if len(text) <= LONGEST_TOOL else f"{text[: LONGEST_TOOL - 3]}..."
+
+
+def _type_name(storage: str, naming: Naming) -> str:
+    return stored_type(storage).application if naming == "application" else storage
+
+
+def _instant(value: object) -> datetime | None:
+    """Return when an event was, None where plain Cypher has written something else."""
+    return value if isinstance(value, datetime) and value.tzinfo is not None else None
+
+
+def _milliseconds(at: datetime | None, before: list[datetime | None]) -> int | None:
+    """Return how long after the latest of its parents an event was; never less than nothing."""
+    known = [each for each in before if each is not None]
+    if at is None or not known:
+        return None
+    return max(0, (at - max(known)) // timedelta(milliseconds=1))
+
+
+# Each ancestor once, however many ways lead to it: DISTINCT lets the search forget the paths.
+_ANCESTORS: Final = f"""
+    MATCH (last:Event {{id: $id}})<-[:NEXT*0..]-(e:Event)
+    WITH DISTINCT e
+    WHERE e.deletedAt IS NULL AND e.seq > $after
+    WITH e ORDER BY e.seq LIMIT $limit
+    {TELL}
+"""
+
+
+def path_to(ctx: Context, event_id: str, options: PathOptions) -> Iterator[EventRow]:
+    """Give an event with all it comes after, in their order, without those that were deleted."""
+    for record in ctx.run(_ANCESTORS, id=event_id, after=options.cursor, limit=options.most):
+        yield event_row(record, options.naming)

@@ -1,0 +1,147 @@
+"""Write docs/schema.svg, a card for each label with its keys, indexes and relationships.
+
+All of it is read from the files of the migrations: constraints and indexes from their statements,
+relationships from comments such as ``// (:Issue)-[:BELONGS_TO]->(:Repository)``.
+
+Example:
+    >>> [card.label for card in read_cards()][:2]
+    ['Repository', 'Issue']
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from sidecypher_schema.catalog import Declared, declared
+from sidecypher_schema.scripts import shipped_scripts
+
+_PAGE: Final = Path(__file__).parents[1] / "docs/schema.svg"
+_WIDTH: Final = 330
+_GAP: Final = 14
+_LINE: Final = 18
+_HEAD: Final = 26
+_TOP: Final = 96
+_STYLE: Final = """
+  svg { font: 12px system-ui, sans-serif; }
+  .ground { fill: #ffffff; } .card { fill: #f6f8fa; stroke: #d0d7de; }
+  .text { fill: #1f2328; } .soft { fill: #57606a; } .key { fill: #0a5fb4; }
+  @media (prefers-color-scheme: dark) {
+    .ground { fill: #0d1117; } .card { fill: #161b22; stroke: #30363d; }
+    .text { fill: #e6edf3; } .soft { fill: #9198a1; } .key { fill: #79b8ff; }
+  }
+"""
+_RELATIONSHIP: Final = re.compile(
+    r"// \(:(?P<start>\w+)\)-\[:(?P<type>\w+)\]->\(:(?P<end>\w+(?:\|\w+)*)\)"
+)
+
+
+@dataclass(slots=True)
+class Card:
+    """What a label has.
+
+    Attributes:
+        label: The label.
+        area: The migration that it comes first in, in words.
+        keys: Properties, or lists of them, that are unique.
+        indexes: Properties, or lists of them, that are looked up.
+        relationships: Types and labels of relationships that begin here.
+    """
+
+    label: str
+    area: str
+    keys: list[str] = field(default_factory=list)
+    indexes: list[str] = field(default_factory=list)
+    relationships: list[str] = field(default_factory=list)
+
+    @property
+    def height(self) -> int:
+        """Height of the card, in pixels."""
+        lines = len(self.keys) + len(self.indexes) + len(self.relationships)
+        return _HEAD + _LINE * lines + 8
+
+
+def read_cards() -> list[Card]:
+    """Return the cards of all labels, in the order of the files."""
+    cards: dict[str, Card] = {}
+    indexes: dict[str, list[str]] = {}
+    scripts = shipped_scripts().migrations
+    for each in declared(scripts):
+        text = _properties(each)
+        for label in each.item.labels:
+            if "()-[" in each.statement.text:
+                indexes.setdefault(label, []).append(text)
+                continue
+            card = cards.setdefault(label, Card(label, each.script.description))
+            (card.keys if each.item.kind == "constraint" else card.indexes).append(text)
+    for script in scripts:
+        for start, kind, end in _relationships(script.source):
+            card = cards.setdefault(start, Card(start, script.description))
+            known = f", index: {', '.join(indexes[kind])}" if kind in indexes else ""
+            card.relationships.append(f"{kind} → {end.replace('|', ' or ')}{known}")
+            for label in end.split("|"):
+                cards.setdefault(label, Card(label, script.description))
+    return list(cards.values())
+
+
+def _properties(declared: Declared) -> str:
+    text = ", ".join(declared.item.properties)
+    return f"{text} (full text)" if declared.item.type == "FULLTEXT" else text
+
+
+def _relationships(source: str) -> Iterator[tuple[str, str, str]]:
+    file = files("sidecypher_schema") / "migrations" / source
+    for found in _RELATIONSHIP.finditer(file.read_text(encoding="utf-8")):
+        yield found["start"], found["type"], found["end"]
+
+
+def draw(cards: Iterable[Card]) -> str:
+    """Return the picture, as SVG: a column for each area."""
+    columns: dict[str, list[Card]] = {}
+    for card in cards:
+        columns.setdefault(card.area, []).append(card)
+    heights = [sum(card.height + _GAP for card in column) for column in columns.values()]
+    width, height = _GAP + (_WIDTH + _GAP) * len(columns), _TOP + max(heights) + _GAP
+    title = "Labels of the graph, their keys and relationships"
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
+        f"<title>{title}</title><style>{_STYLE}</style>",
+        f'<rect class="ground" width="{width}" height="{height}" rx="6"/>',
+        f'<text class="text" x="{_GAP}" y="30" font-size="16" font-weight="600">{title}</text>',
+        _text("soft", _GAP, 52, "⚿ unique   ⌕ index   → relationship from this label"),
+    ]
+    for number, (area, column) in enumerate(columns.items()):
+        left, top = _GAP + (_WIDTH + _GAP) * number, _TOP
+        lines.append(_text("soft", left, top - 12, area))
+        for card in column:
+            lines += _card(card, left, top)
+            top += card.height + _GAP
+    return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def _card(card: Card, left: int, top: int) -> Iterator[str]:
+    yield (
+        f'<rect class="card" x="{left}" y="{top}" width="{_WIDTH}" height="{card.height}" rx="5"/>'
+    )
+    yield (
+        f'<text class="text" x="{left + 10}" y="{top + 18}" font-weight="600">'
+        f"{escape(card.label)}</text>"
+    )
+    rows = [
+        *(("key", f"⚿ {text}") for text in card.keys),
+        *(("soft", f"⌕ {text}") for text in card.indexes),
+        *(("text", text) for text in card.relationships),
+    ]
+    for number, (kind, text) in enumerate(rows):
+        yield _text(kind, left + 10, top + _HEAD + 12 + _LINE * number, text)
+
+
+def _text(kind: str, left: int, top: int, text: str) -> str:
+    return f'<text class="{kind}" x="{left}" y="{top}">{escape(text)}</text>'
+
+
+if __name__ == "__main__":
+    _PAGE.write_text(draw(read_cards()), encoding="utf-8")
