@@ -21,12 +21,16 @@ SECRET = "hunter2-payload"
 
 
 @pytest.fixture
-def logs(monkeypatch):
+def logs(capsys):
     """Structured logs as the sidecar writes them; calling it gives the lines so far."""
-    written = io.StringIO()
-    monkeypatch.setattr("sys.stderr", written)
+    lines = []
+
+    def read():
+        lines.extend(map(json.loads, capsys.readouterr().err.splitlines()))
+        return lines
+
     configure_logging("DEBUG", "json")
-    yield lambda: [json.loads(line) for line in written.getvalue().splitlines()]
+    yield read
     structlog.reset_defaults()
 
 
@@ -212,6 +216,21 @@ def test_a_body_logs_under_its_call(logs):
         "call-1", "kg.a", "asked", 2,
     )  # fmt: skip
     assert line["timestamp"].endswith("Z")
+
+
+def test_lines_go_to_the_standard_error_of_now(monkeypatch):
+    """A test runner closes one `sys.stderr` and opens the next: lines follow, and none raises."""
+    closed, current = io.StringIO(), io.StringIO()
+    monkeypatch.setattr("sys.stderr", closed)
+    configure_logging("INFO", "json")
+    closed.close()
+    logger().info("lost")
+
+    monkeypatch.setattr("sys.stderr", current)
+    logger().info("kept")
+    structlog.reset_defaults()
+
+    assert [json.loads(line)["event"] for line in current.getvalue().splitlines()] == ["kept"]
 
 
 def test_lines_below_the_level_are_left_out(capsys):
