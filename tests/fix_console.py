@@ -64,9 +64,15 @@ class Shown:
         """Call as a plugin does; return the reply, which may tell an error."""
         entry = self._found(name).entry
         request = CallRequest(
-            f"shown-{next(_ids)}", name, entry.signature, list(arguments), 60_000, "READ",
-            "people", user,
-        )  # fmt: skip
+            id=f"shown-{next(_ids)}",
+            name=name,
+            database="people",
+            user=user,
+            signature=entry.signature,
+            args=list(arguments),
+            remaining_ms=60_000,
+            mode="READ",
+        )
         return self._send("call", request)
 
     def page_of(self, reply, session=None):

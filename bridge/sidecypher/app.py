@@ -285,7 +285,7 @@ class Sidecar:
             ):
                 try:
                     work()
-                # Else no lease would expire any more; such as when there is no room for a thread.
+                # Leases must keep expiring even if one task fails, for example for lack of threads.
                 except Exception as error:  # noqa: BLE001
                     log_unexpected(error, work=work.__name__)
 
@@ -305,7 +305,7 @@ class Sidecar:
             time.sleep(LEAVE_SECONDS)
         self._await_calls(seconds)
         self._dispatcher.cancel_all()
-        # What was cancelled still gets its answer.
+        # Cancelled calls still send their answer.
         self._await_calls(ANSWER_SECONDS)
         self._py4j.stop()
         self._workers.stop()
@@ -354,7 +354,7 @@ def serve(settings: Settings) -> None:
     # A dump of its memory would hold tokens and passwords.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sidecar = Sidecar(settings)
-    # What is loaded stays: a large batch would have it searched for garbage again each time.
+    # Freeze loaded objects: otherwise each collection during a batch scans them again.
     gc.collect()
     gc.freeze()
     with Wakeup() as wakeup:

@@ -292,7 +292,7 @@ class ReloadFailed(SidecypherError):
     """A sidecar did not load its procedures again."""
 
     code = "SC-611"
-    default_hint = "`sidecypher status` tells whether it runs, its log what happened."
+    default_hint = "Run `sidecypher status` and read its log."
 
 
 class RecordingError(SidecypherError):

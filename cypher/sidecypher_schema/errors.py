@@ -1,20 +1,4 @@
-"""The errors of schema and migrations, and what each of them means.
-
-::
-
-    SidecypherError
-    └── SchemaError          SC-700   base of the errors below
-        ├── BadScript        SC-701   a script cannot be read as statements
-        ├── BadScriptName    SC-702   a file's name gives no version, or one that another file has
-        ├── StatementFailed  SC-705   Neo4j refused a statement of a script
-        ├── LockHeld         SC-706   another run is under way
-        ├── LockLost         SC-707   this run took too long, and another one has begun
-        ├── ChainMismatch    SC-708   the files are not those that were applied
-        ├── TriggerRefused   SC-709   a trigger would make every write fail
-        ├── TriggerNotSeen   SC-710   a trigger was installed and Neo4j does not show it
-        ├── CleanRefused     SC-711   the removal of schema was not confirmed
-        └── GraphUnavailable SC-712   Neo4j cannot be reached, or refuses what a run itself needs
-"""
+"""The errors of schema and migrations."""
 
 from sidecypher import SidecypherError
 
@@ -63,7 +47,7 @@ class ChainMismatch(SchemaError):
     """The files are not those that were applied; nothing was run."""
 
     code = "SC-708"
-    default_hint = "`sidecypher migrate validate` tells all differences."
+    default_hint = "`sidecypher migrate validate` lists all differences."
 
 
 class TriggerRefused(SchemaError):

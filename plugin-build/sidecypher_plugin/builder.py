@@ -17,16 +17,6 @@ from sidecypher_plugin.errors import CoreJarMissing, PluginBuildError
 from sidecypher_plugin.generator import render
 from sidecypher_plugin.jar import read_core, write_jar
 
-__all__ = [
-    "CORE_JAR",
-    "BuildInputs",
-    "BuiltPlugin",
-    "build",
-    "is_current",
-    "read_catalogue",
-    "read_inputs",
-]
-
 CORE_JAR: Final = Path(__file__).with_name("core.jar")
 """Where `make core` puts the Java core."""
 

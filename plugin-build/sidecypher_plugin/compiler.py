@@ -10,8 +10,6 @@ from typing import Final
 
 from sidecypher_plugin.errors import CompilerMissing, PluginBuildError
 
-__all__ = ["Compiler", "eclipse", "javac"]
-
 _RELEASE: Final = 17
 _STACK: Final = "-Xss16m"
 """Compilers recurse once for each of many columns."""
@@ -53,7 +51,7 @@ class Compiler:
         version = self.version_pattern.search(answer)
         if version is None:
             raise CompilerMissing(
-                f"The program that should be `{self.name}` does not tell a version"
+                f"The program that should be `{self.name}` does not report a version"
             )
         return f"{self.name} {version[1]}"
 

@@ -1,17 +1,6 @@
-"""What can go wrong between a catalogue and its plugin jar.
-
-::
-
-    SidecypherError
-    └── PluginBuildError    SC-401   the plugin was not built; an older one stays as it was
-        ├── UnfitProcedure  SC-402   an entry of the catalogue has a name that Java cannot have
-        ├── CoreJarMissing  SC-403   the Java core was not built yet
-        └── CompilerMissing SC-404   the Java compiler cannot be run
-"""
+"""What can go wrong between a catalogue and its plugin jar."""
 
 from sidecypher.errors import SidecypherError
-
-__all__ = ["CompilerMissing", "CoreJarMissing", "PluginBuildError", "UnfitProcedure"]
 
 
 class PluginBuildError(SidecypherError):
@@ -41,6 +30,6 @@ class CompilerMissing(PluginBuildError):
 
     code = "SC-404"
     default_hint = (
-        "`sidecypher doctor` tells which compiler is taken. Repair that JDK, or let JAVA_HOME or "
-        "the PATH lead to another one, 17 or newer."
+        "`sidecypher doctor` shows which compiler is used. Repair that JDK, or point JAVA_HOME or "
+        "the PATH to another one, 17 or newer."
     )

@@ -12,8 +12,6 @@ from sidecypher_plugin.errors import UnfitProcedure
 from sidecypher_plugin.java import expression
 from sidecypher_plugin.stubs import Stub, function_stub, procedure_stub
 
-__all__ = ["render"]
-
 _FOLDER: Final = "io/sidecypher/generated"
 _TEMPLATE: Final = "namespace.java.j2"
 _IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

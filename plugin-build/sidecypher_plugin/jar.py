@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Final
 
-__all__ = ["read_core", "write_jar"]
-
 _MANIFEST: Final = "META-INF/MANIFEST.MF"
 _MANIFEST_TEXT: Final = b"Manifest-Version: 1.0\r\nCreated-By: sidecypher\r\n\r\n"
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)

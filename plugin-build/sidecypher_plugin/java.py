@@ -6,15 +6,6 @@ from typing import Final
 
 from sidecypher.values.kinds import KINDS
 
-__all__ = [
-    "MAX_TEXT_BYTES",
-    "annotation",
-    "cut",
-    "expression",
-    "java_type",
-    "string_literal",
-]
-
 MAX_TEXT_BYTES: Final = 60_000
 """A class file holds texts of up to 65 535 bytes of modified UTF-8; the rest is margin."""
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from sidecypher.protocol.catalogue import ColumnEntry, FunctionEntry, ParameterEntry, ProcedureEntry
 from sidecypher_plugin.java import annotation, expression, java_type
 
-__all__ = ["Row", "Stub", "function_stub", "procedure_stub"]
-
 
 @dataclass(frozen=True, slots=True)
 class Row:

@@ -231,7 +231,7 @@ def test_the_sidecar_survives_every_failure(rows):
         ("test.nothing", [], "SC-203", "no procedure `test.nothing`"),
         ("test.echo", [], "SC-204", "without its argument `value`"),
         ("test.echo", ["a", "b"], "SC-204", "takes 1 arguments and was given 2"),
-        ("test.echo", [1], "SC-204", "`value` of `test.echo` is a INTEGER where STRING"),
+        ("test.echo", [1], "SC-204", "`value` of `test.echo` is an INTEGER where STRING"),
         ("test.echo", [None], "SC-204", "is null where STRING"),
         ("test.count", [1.5], "SC-204", "is a FLOAT where INTEGER"),
         ("test.count", [True], "SC-204", "is a BOOLEAN where INTEGER"),

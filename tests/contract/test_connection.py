@@ -912,7 +912,14 @@ def test_a_peer_that_vanishes_in_a_callback_cancels_the_call(stand, tls, line, s
     caller = line()
     message = envelope.write(
         envelope.CallRequest(
-            "vanish", name, stand.signatures[name], [], 30_000, "READ", "neo4j", "ann"
+            id="vanish",
+            name=name,
+            database="neo4j",
+            user="ann",
+            signature=stand.signatures[name],
+            args=[],
+            remaining_ms=30_000,
+            mode="READ",
         )
     )
     send(caller.socket, request(b"call", message))
@@ -943,10 +950,16 @@ def test_an_answer_to_a_callback_that_is_none_fails_the_call(stand, line, state,
     caller = line()
     message = envelope.write(
         envelope.CallRequest(
-            "garbage", "fault.callback", stand.signatures["fault.callback"], [], 30_000, "READ",
-            "neo4j", "ann",
+            id="garbage",
+            name="fault.callback",
+            database="neo4j",
+            user="ann",
+            signature=stand.signatures["fault.callback"],
+            args=[],
+            remaining_ms=30_000,
+            mode="READ",
         )
-    )  # fmt: skip
+    )
     send(caller.socket, request(b"call", message))
     for _ in range(5):
         caller.reader.readline()

@@ -341,7 +341,9 @@ def test_a_stream_that_nobody_reads_expires(stand, state, own, name):
 
     wait_until(lambda: dispatcher.expire() or state.ended.is_set())
 
-    with pytest.raises(CallError, match=f"more rows of `{name}` within 0.01 s") as caught:
+    with pytest.raises(
+        CallError, match=f"more rows of `{name}` were asked for within 0.01 s"
+    ) as caught:
         next(stream)
     assert caught.value.code == "SC-221"
     assert dispatcher.open_calls == 0
@@ -358,6 +360,61 @@ def test_a_stream_within_its_lease_stays(stand, state, own):
     assert open_call(dispatcher, "ending.stream").state == "waiting"
     stream.close()
     assert state.ended.is_set()
+
+
+def test_a_lease_begins_again_with_each_page(stand, own):
+    """A stream that is read page by page may be older than its lease."""
+    dispatcher, client = own(stand, lease_seconds=60.0)
+    stream = client.rows("ending.stream")
+    next(stream)
+    [call] = dispatcher._calls
+    call.begun -= 61.0
+
+    dispatcher.expire()
+
+    assert open_call(dispatcher, "ending.stream").state == "waiting"
+    stream.close()
+
+
+@pytest.mark.parametrize("name", ["ending.stream", "ending.streamAsync"])
+def test_a_call_that_is_cancelled_with_its_page_is_not_left_open(stand, own, name):
+    """A cancel after a page was checked ends the call at once: nobody asks for the next page."""
+    dispatcher, client = own(stand)
+    size = dispatcher._size
+
+    def size_and_cancel(call, rows):
+        counted = size(call, rows)
+        cancel(dispatcher, name)
+        return counted
+
+    dispatcher._size = size_and_cancel
+
+    stream = client.rows(name)
+
+    next(stream)
+
+    assert dispatcher.open_calls == 0
+    wait_until(lambda: dispatcher.serving_calls == 0)
+
+
+def test_a_cancel_before_an_async_body_is_submitted_ends_it(
+    stand, state, own, background, monkeypatch
+):
+    """A cancel that comes before the event loop has the body ends it at once."""
+    monkeypatch.setattr("sidecypher.calls.executors._async.CLEANUP_SECONDS", 600.0)
+    dispatcher, client = own(stand)
+    submit = stand.loop.submit
+
+    def cancel_and_submit(*arguments):
+        cancel(dispatcher, "ending.cleanUpAsync")
+        return submit(*arguments)
+
+    monkeypatch.setattr(stand.loop, "submit", cancel_and_submit)
+    answer = background(lambda: list(client.rows("ending.cleanUpAsync", "quick")))
+
+    with pytest.raises(CallError, match="was cancelled"):
+        answer.result(10)
+    wait_until(lambda: dispatcher.stuck == 0)
 
 
 def test_a_body_that_is_served_has_no_lease(stand, state, served):

@@ -59,6 +59,14 @@ def test_a_result_that_breaks_in_a_later_page_dooms_the_call(rows, name, argumen
     assert caught.value.code == "SC-206"
 
 
+def test_an_error_in_place_of_that_of_a_statement_is_not_told(rows):
+    """The transaction is lost, whatever a body raises: the caller learns why."""
+    with pytest.raises(CallError, match="Invalid input") as caught:
+        rows("result.replaced")
+
+    assert caught.value.code == "SC-206"
+
+
 def test_an_open_result_goes_on_across_pages_of_the_procedure(client, transaction):
     """A generator's open result is read on while later pages of its rows are served."""
     stream = client.rows("result.stream", 100, 10)

@@ -529,7 +529,7 @@ def test_without_workers_such_calls_are_refused(ask, tmp_path, pool):
     """With no processes at all the caller is told which setting to change."""
     pool(_VERSION + '    return Text(value="here")')
 
-    with pytest.raises(CallError, match="there are none") as caught:
+    with pytest.raises(CallError, match="no worker process runs") as caught:
         ask(ProcessWorkers([tmp_path], 0), tmp_path)
 
     assert caught.value.code == "SC-220"

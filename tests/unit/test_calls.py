@@ -16,6 +16,7 @@ import pytest
 from fix_waiting import wait_until
 
 from sidecypher import Context, Row, procedure
+from sidecypher.calls._open_calls import OpenCalls
 from sidecypher.calls.dispatcher import Dispatcher, Session
 from sidecypher.calls.executors.loop import EventLoop
 from sidecypher.errors import (
@@ -25,6 +26,7 @@ from sidecypher.errors import (
     CypherError,
     DeadlineExceeded,
     ProtocolError,
+    SidecarBusy,
 )
 from sidecypher.host.limits import Limits
 from sidecypher.protocol import envelope
@@ -627,3 +629,18 @@ def test_a_blocked_loop_is_silent_until_it_goes_on():
 
     assert job.error is None
     loop.stop()
+
+
+def test_arguments_beyond_the_memory_are_refused_for_now():
+    """A call whose arguments have no room is refused as busy, and has room when others are over."""
+    calls = OpenCalls(lease_seconds=1, argument_bytes=200_000)
+    reservation = calls.reserve(150_000)
+
+    with pytest.raises(SidecarBusy) as caught:
+        calls.reserve(100_000)
+
+    assert caught.value.message == "The sidecar works on as many bytes of arguments as it may"
+    assert caught.value.hint == "Call again later, with less at once."
+    assert caught.value.retryable
+    reservation.release()
+    calls.reserve(100_000)

@@ -168,7 +168,7 @@ def test_a_misspelt_command_or_option_is_told_what_was_meant(run, arguments, mea
     code, _, err = run(*arguments)
 
     assert code == 2
-    assert f"\nhint: Did you mean `{meant}`? `sidecypher " in err
+    assert f"\nhint: Did you mean `{meant}`? Run `sidecypher " in err
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_what_is_not_understood_is_told_as_any_other_error(run, arguments, messa
     assert (code, out, more) == (2, "", [])
     assert error.startswith(f"error: {message}")
     assert error.endswith(" [SC-616]")
-    assert hint == f"hint: `sidecypher{command} --help` tells more."
+    assert hint == f"hint: Run `sidecypher{command} --help` for details."
 
 
 @pytest.mark.parametrize(("no_color", "is_red"), [("", True), ("1", False)])
@@ -204,7 +204,7 @@ def test_an_error_is_red_on_a_terminal_only_where_colours_are_wanted(no_color, i
             [sys.executable, "-m", "sidecypher", "fly"], stderr=of_command, env=environ, check=False
         )
         told = b""
-        while b"tells more" not in told:
+        while b"for details" not in told:
             told += os.read(terminal, 10_000)
     finally:
         os.close(of_command)

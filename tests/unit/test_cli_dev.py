@@ -38,7 +38,7 @@ class Server:
 
     def restart(self, *_):
         if self.is_broken:
-            raise ServerFailed("`neo4j` is not back again")
+            raise ServerFailed("`neo4j` did not come back")
         self.restarts += 1
 
     def stop(self, _home):
@@ -132,4 +132,4 @@ def test_the_demo_leaves_what_somebody_else_has_started(server, run, monkeypatch
     code, _, err = run("demo")
 
     assert (code, server.stopped) == (1, 0)
-    assert "wants a home where nothing runs" in err
+    assert "needs a home where nothing is running" in err

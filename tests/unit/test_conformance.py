@@ -82,8 +82,9 @@ def echo(kind):
 
 @pytest.mark.parametrize("case", REFUSED_WIRE, ids=str)
 def test_wrong_json_is_an_error_of_its_argument(case):
-    """The caller of a procedure is told which argument is wrong."""
-    with pytest.raises(ArgumentError, match=r"^The argument `value` of `kg\.echo` (is|has) "):
+    """The caller of a procedure is told which argument, and which of its items, is wrong."""
+    where = r"^The argument `value(\[\d+\])*` of `kg\.echo` (is|has) "
+    with pytest.raises(ArgumentError, match=where):
         echo(case.kind).arguments([as_json(case.wire)])
 
 

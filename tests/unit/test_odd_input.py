@@ -110,6 +110,18 @@ def test_a_row_that_holds_itself_names_its_column():
     assert "`value`" in caught.value.message
 
 
+@pytest.mark.parametrize("around", [lambda inner: [inner], lambda inner: {"a": inner}])
+def test_a_value_nests_ninety_levels_deep(around):
+    """Ninety lists or maps in each other are written, and one more is refused."""
+    value = 1
+    for _ in range(90):
+        value = around(value)
+
+    assert encoder(CypherType("ANY"))(value) == value
+    with pytest.raises(ValueTypeError, match="nests deeper than 90 levels"):
+        encoder(CypherType("ANY"))(around(value))
+
+
 @pytest.mark.parametrize("kind", ["INTEGER", "ANY"])
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**30])
 def test_integers_outside_64_bits_are_not_read(kind, value):

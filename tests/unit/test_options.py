@@ -60,6 +60,12 @@ class Event(Freshness):
     local: LocalDateTime | None = None
     node: Node | None = None
     value: Any = None
+    parent_ids: list[int] = []
+    grid: list[list[int]] = []
+    ways: list[Literal["up", "down"]] = []
+    order: Literal["", "ascending"] = ""
+    code: Annotated[str, Field(min_length=2, max_length=2)] = "de"
+    sender: str | Author = "me"
     start: int = 0
     end: int | None = None
 
@@ -191,7 +197,7 @@ def test_fields_hold_cypher_values(environment):
 NOTE = {"type": "note"}
 
 WRONG = [
-    (5, "`event` of `test.event` is a INTEGER where MAP is expected", "Its signature is"),
+    (5, "`event` of `test.event` is an INTEGER where MAP is expected", "Its signature is"),
     (None, "`event` of `test.event` is null where MAP is expected", "Its signature is"),
     ({}, "`event.type` of `test.event` is missing", "`type` is STRING, a length of at least 1"),
     (
@@ -216,14 +222,42 @@ WRONG = [
     ),
     ({"type": ""}, "`event.type` of `test.event` must have at least 1 character", ""),
     ({**NOTE, "author": {}}, "`event.author.name` of `test.event` is missing", "`name` is"),
-    ({**NOTE, "author": {"name": 1}}, "`event.author.name` of `test.event` is a INTEGER", ""),
-    ({**NOTE, "author": 4711}, "`event.author` of `test.event` is a INTEGER where MAP", "`auth"),
+    ({**NOTE, "author": {"name": 1}}, "`event.author.name` of `test.event` is an INTEGER", ""),
+    ({**NOTE, "author": 4711}, "`event.author` of `test.event` is an INTEGER where MAP", "`auth"),
     (
         {**NOTE, "authors": [{"name": "a"}, {"nam": "4711"}]},
         "`event.authors[1]` of `test.event` has no field `nam`",
         "Did you mean `name`? Its fields: `name`, `born`.",
     ),
     ({**NOTE, "authors": [{"name": "a"}] * 3}, "`event.authors` of `test.event` must have", ""),
+    (
+        {**NOTE, "api": "Graph_QL"},
+        "`event.api` of `test.event` is not one of `auto`, `rest`, `graphql`",
+        "Did you mean `graphql`? `api` is STRING, one of `auto`, `rest`, `graphql`",
+    ),
+    (
+        {**NOTE, "parentIds": [1, 2, "4711"]},
+        "`event.parentIds[2]` of `test.event` is a STRING where INTEGER is expected",
+        "`parentIds` is LIST<INTEGER>, default [].",
+    ),
+    ({**NOTE, "parentIds": [1, None]}, "`event.parentIds[1]` of `test.event` is null where", ""),
+    ({**NOTE, "grid": [[1], [2, "4711"]]}, "`event.grid[1][1]` of `test.event` is a STRING", ""),
+    (
+        {**NOTE, "ways": ["up", "dwn"]},
+        "`event.ways[1]` of `test.event` is not one of `up`, `down`",
+        "Did you mean `down`? `ways` is LIST<STRING>",
+    ),
+    (
+        {**NOTE, "order": "4711"},
+        "`event.order` of `test.event` is not one of `''`, `ascending`",
+        "`order` is STRING, one of `''`, `ascending`, default ''.",
+    ),
+    ({**NOTE, "code": "4711"}, "`event.code` of", "`code` is STRING, a length of 2, default 'de'."),
+    (
+        {**NOTE, "sender": 4711},
+        "`event.sender` of `test.event` is an INTEGER where STRING or MAP is expected",
+        "`sender` is STRING or MAP, default 'me'.",
+    ),
     ({**NOTE, "authors": {}}, "`event.authors` of `test.event` is a MAP where LIST<MAP>", ""),
     ({**NOTE, "counts": {"4711": "a"}}, "`event.counts` of `test.event` is a STRING where", ""),
     ({"type": "secret"}, "`event.type` of `test.event` cannot be used: the type is kept", ""),
@@ -249,7 +283,7 @@ def test_options_may_be_a_text_instead(environment):
     assert environment.call("test.author", {"name": "Bo"}) == [{"seen": {"author": "Bo"}}]
     assert (entry(author).type, entry(author).nullable) == ("ANY", False)
     for value, message in (
-        (5, "`author` of `test.author` is a INTEGER where STRING or MAP is expected"),
+        (5, "`author` of `test.author` is an INTEGER where STRING or MAP is expected"),
         ({"nam": "Bo"}, "`author` of `test.author` has no field `nam`"),
         ({}, "`author.name` of `test.author` is missing"),
     ):
@@ -275,7 +309,7 @@ def test_an_error_in_a_list_names_the_item(environment):
     """The path of a field begins with the item's number."""
     with pytest.raises(CallError, match=r"`events\[1\]\.type` of `test.events` is missing"):
         environment.call("test.events", [NOTE, {}])
-    with pytest.raises(CallError, match=r"`events\[0\]` of `test.events` is a INTEGER"):
+    with pytest.raises(CallError, match=r"`events\[0\]` of `test.events` is an INTEGER"):
         environment.call("test.events", [1])
 
 
@@ -286,6 +320,24 @@ def test_a_validator_may_raise_what_a_body_may(environment):
     assert caught.value.code == "kg.type"
     with pytest.raises(CallError, match="KeyError"):
         environment.call("test.event", {"type": "broken"})
+
+
+@procedure("test.paint")
+def paint(colour: Literal["red", "green"], numbers: list[int]) -> Seen:
+    return Seen(seen={"colour": colour, "numbers": numbers})
+
+
+def test_an_argument_that_is_no_map_has_the_same_errors():
+    """A Literal names the nearest value, a list the item."""
+    with ProcedureEnvironment(paint) as environment:
+        with pytest.raises(CallError, match=r"`colour` of `test\.paint` is not one of") as caught:
+            environment.call("test.paint", "gren", [])
+        assert caught.value.hint == "Did you mean `green`?"
+        with pytest.raises(
+            CallError, match=r"`numbers\[1\]` of `test.paint` is a STRING"
+        ) as caught:
+            environment.call("test.paint", "red", [1, "2"])
+        assert caught.value.hint.startswith("Its signature is test.paint(")
 
 
 def test_a_batch_reads_the_options_of_each_row(environment):

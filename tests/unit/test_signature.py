@@ -176,6 +176,8 @@ def test_another_annotation_is_refused_with_the_list_of_types(annotation):
     assert "parameter `value`" in parameter.message
     assert "column `One.value`" in column.message
     assert parameter.hint.startswith("Use bool, int, float, str, bytes")
+    for name in ("time", "LocalTime", "datetime", "LocalDateTime", "Path", "Any"):
+        assert f" {name}, " in parameter.hint
 
 
 LITERALS = [

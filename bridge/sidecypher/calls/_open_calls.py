@@ -74,7 +74,7 @@ class OpenCalls:
             if size > self._bytes_left:
                 raise SidecarBusy(
                     "The sidecar works on as many bytes of arguments as it may",
-                    hint="Execution again later, with less at once.",
+                    hint="Call again later, with less at once.",
                     retryable=True,
                 )
             self._bytes_left -= size

@@ -30,23 +30,6 @@ from sidecypher.host.limits import Limits
 from sidecypher.host.threads import SpareThreads
 from sidecypher.protocol import envelope
 from sidecypher.protocol.deadline import Deadline
-from sidecypher.protocol.envelope import (
-    CallBack,
-    CallHead,
-    CallRequest,
-    CancelRequest,
-    CloseRequest,
-    Done,
-    ErrorBody,
-    ErrorReply,
-    FailuresRequest,
-    Hello,
-    HelloReply,
-    Noted,
-    PageReply,
-    PageRequest,
-    Refused,
-)
 from sidecypher.sdk.call import cancelled, deadline_exceeded, procedure_failed
 from sidecypher.sdk.interruption import CallInterrupted
 from sidecypher.sdk.registry import Procedure, Registry
@@ -55,10 +38,10 @@ from sidecypher.sdk.signature.model import ReturnKind
 from sidecypher.telemetry import tracing
 from sidecypher.telemetry.calls import Telemetry, log_unexpected
 
-_FRAME_BYTES: Final = len(envelope.write(PageReply("", [], more=False)))
+_FRAME_BYTES: Final = len(envelope.write(envelope.PageReply("", [], more=False)))
 """What a page has in addition to its rows, the commas between them, and the call's id."""
 
-_REFUSED: Final[dict[type[SidecypherError], Refused]] = {
+_REFUSED: Final[dict[type[SidecypherError], envelope.Refused]] = {
     SidecarStopping: "stopping",
     SidecarBusy: "busy",
 }
@@ -76,7 +59,7 @@ class Session:
         is_surplus: Whether the sidecar has as many connections for calls as it takes.
     """
 
-    call_back: CallBack
+    call_back: envelope.CallBack
     jvm: str = ""
     is_control: bool = False
     is_surplus: bool = False
@@ -99,16 +82,7 @@ class Dispatcher:
         *,
         workers: ProcessWorkers | None = None,
     ) -> None:
-        """Serve a registry.
-
-        Args:
-            registry: The procedures and functions.
-            loop: Where async bodies run.
-            resources: What bodies share.
-            telemetry: Logs, counts and traces calls.
-            limits: What is accepted.
-            workers: Where bodies of `executor="process"` run; without them, on threads.
-        """
+        """Serve a registry; without `workers`, bodies of `executor="process"` run on threads."""
         self.registry = registry
         self._workers = workers
         self.generation: Final = secrets.token_hex(16)
@@ -148,7 +122,7 @@ class Dispatcher:
         """End calls that are idle or overdue for too long; to be called several times a second."""
         self._calls.expire()
 
-    def hello(self, hello: Hello, session: Session) -> HelloReply:
+    def hello(self, hello: envelope.Hello, session: Session) -> envelope.HelloReply:
         """Begin a session, or refuse it."""
         if hello.v != envelope.VERSION:
             self._telemetry.rejected("connection refused", "another version")
@@ -156,7 +130,7 @@ class Dispatcher:
                 f"The plugin speaks version {hello.v} of the protocol, "
                 f"the sidecar version {envelope.VERSION}"
             )
-            return HelloReply(envelope.VERSION, error=ErrorBody.of(mismatch))
+            return envelope.HelloReply(envelope.VERSION, error=envelope.ErrorBody.of(mismatch))
         if session.is_surplus and hello.role == "call":
             self._telemetry.rejected("connection refused", "too many connections")
             error = CallError(
@@ -164,13 +138,15 @@ class Dispatcher:
                 code="SC-211",
                 retryable=True,
             )
-            return HelloReply(envelope.VERSION, busy=True, error=ErrorBody.of(error))
+            return envelope.HelloReply(
+                envelope.VERSION, busy=True, error=envelope.ErrorBody.of(error)
+            )
         session.jvm = hello.jvm
         session.is_control = hello.role == "control"
         if session.is_control:
             self._controls[session.jvm] = session
             self._telemetry.connected(same=hello.catalogue == self.registry.catalogue.hash)
-        return HelloReply(
+        return envelope.HelloReply(
             envelope.VERSION,
             sidecar=self.generation,
             catalogue=self.registry.catalogue.hash,
@@ -189,15 +165,12 @@ class Dispatcher:
         return self._calls.reserve(size)
 
     def call(
-        self, request: CallRequest, session: Session, reservation: Reservation | None = None
-    ) -> PageReply | ErrorReply:
-        """Begin a call and produce its first page.
-
-        Args:
-            request: The call.
-            session: The connection it came over.
-            reservation: Memory for its arguments, which the call keeps until it ends.
-        """
+        self,
+        request: envelope.CallRequest,
+        session: Session,
+        reservation: Reservation | None = None,
+    ) -> envelope.CallReply:
+        """Begin a call, which keeps `reservation` until it ends, and produce its first page."""
         deadline = Deadline.after(request.remaining_ms / 1000)
         try:
             call = self._admit(request, session, reservation or Reservation())
@@ -205,12 +178,16 @@ class Dispatcher:
             return self.refuse(request, error)
         return self._serve(call, session, deadline, call.reservation.size)
 
-    def refuse(self, request: CallRequest | CallHead, error: SidecypherError) -> ErrorReply:
+    def refuse(self, request: envelope.CallHead, error: SidecypherError) -> envelope.ErrorReply:
         """Count a call that is not begun, and return the answer to it."""
         self._telemetry.refused(request, error)
-        return ErrorReply(request.id, ErrorBody.of(error), _REFUSED.get(type(error), ""))
+        return envelope.ErrorReply(
+            request.id, envelope.ErrorBody.of(error), _REFUSED.get(type(error), "")
+        )
 
-    def _admit(self, request: CallRequest, session: Session, reservation: Reservation) -> Execution:
+    def _admit(
+        self, request: envelope.CallRequest, session: Session, reservation: Reservation
+    ) -> Execution:
         registry = self.registry
         found = registry.get(request.name, request.kind)
         if self._stopping is not None:
@@ -228,7 +205,7 @@ class Dispatcher:
             log_unexpected(error, procedure=found.name, call=request.id)
             raise procedure_failed(found.name, error, request.id) from None
         # Not the call itself: the two would refer to each other.
-        facts = CallHead(request.id, procedure.name, request.database, request.user)
+        facts = envelope.CallHead(request.id, procedure.name, request.database, request.user)
         observed = self._telemetry.call(facts, request.kind, request.traceparent)
         with tracing.current(observed.span):
             call = self._execution(request, procedure, arguments)
@@ -243,7 +220,7 @@ class Dispatcher:
         return call
 
     def _execution(
-        self, request: CallRequest, procedure: Procedure, arguments: list[Any]
+        self, request: envelope.CallRequest, procedure: Procedure, arguments: list[Any]
     ) -> Execution:
         resources = self._resources
         is_stream = procedure.signature.returns is ReturnKind.ITERATOR
@@ -256,21 +233,21 @@ class Dispatcher:
             return StreamExecution(self._threads.run, request, procedure, arguments, resources)
         return ThreadExecution(request, procedure, arguments, resources)
 
-    def page(self, request: PageRequest, session: Session) -> PageReply | ErrorReply:
+    def page(self, request: envelope.PageRequest, session: Session) -> envelope.CallReply:
         """Produce the next page of an open call."""
         try:
             call = self._calls.find(request.id, session.jvm)
         except SidecypherError as error:
-            return ErrorReply(request.id, ErrorBody.of(error))
+            return envelope.ErrorReply(request.id, envelope.ErrorBody.of(error))
         return self._serve(call, session, Deadline.after(request.remaining_ms / 1000))
 
     def _serve(
         self, call: Execution, session: Session, deadline: Deadline, received: int = 0
-    ) -> PageReply | ErrorReply:
+    ) -> envelope.CallReply:
         """Produce one page on the current thread."""
         if not call.lock.acquire(blocking=False):
             if call.is_cancelled:
-                return ErrorReply(call.call_id, ErrorBody.of(call.reason))
+                return envelope.ErrorReply(call.call_id, envelope.ErrorBody.of(call.reason))
             raise ProtocolError("The peer asked for two pages of one call at a time")
         begun = time.perf_counter()
         deadline = deadline.at_most(call.seconds_left)
@@ -299,7 +276,7 @@ class Dispatcher:
         elif call.is_cancelled:
             # Cancelled after the page was made: its caller will not ask for the next one.
             self._calls.cancel(call, call.reason)
-        return PageReply(call.call_id, list(map(msgspec.Raw, rows)), more)
+        return envelope.PageReply(call.call_id, list(map(msgspec.Raw, rows)), more)
 
     def _fill(self, call: Execution, page: Page) -> bool:
         """Have the body add rows; keep an error that comes after some of them for the next page."""
@@ -316,7 +293,7 @@ class Dispatcher:
                 raise
             call.check()
             # An error that was raised keeps its frames and all their values, so a copy is stored.
-            call.broken = ErrorBody.of(self._known(call, error)).error()
+            call.broken = envelope.ErrorBody.of(self._known(call, error)).error()
             return True
 
     def _size(self, call: Execution, rows: list[bytes]) -> int:
@@ -332,12 +309,12 @@ class Dispatcher:
             )
         return size
 
-    def _failed(self, call: Execution, error: BaseException, seconds: float) -> ErrorReply:
+    def _failed(self, call: Execution, error: BaseException, seconds: float) -> envelope.ErrorReply:
         self._calls.remove(call)
         known = self._known(call, error)
         call.observed.failed(known, seconds)
         self._calls.clean_up(call)
-        return ErrorReply(call.call_id, ErrorBody.of(known))
+        return envelope.ErrorReply(call.call_id, envelope.ErrorBody.of(known))
 
     def _known(self, call: Execution, error: BaseException) -> SidecypherError:
         """Return the error Cypher may see; of an unexpected one it is only the type."""
@@ -350,21 +327,21 @@ class Dispatcher:
         call.observed.unexpected(error)
         return procedure_failed(call.name, error, call.call_id)
 
-    def close(self, request: CloseRequest, session: Session) -> Done:
+    def close(self, request: envelope.CloseRequest, session: Session) -> envelope.Done:
         """End a call whose caller wants no more rows; return when its body has cleaned up."""
         with contextlib.suppress(CallError):
             self._calls.close_stream(self._calls.find(request.id, session.jvm))
-        return Done(request.id)
+        return envelope.Done(request.id)
 
-    def cancel(self, request: CancelRequest, session: Session) -> Done:
+    def cancel(self, request: envelope.CancelRequest, session: Session) -> envelope.Done:
         """End a call for its own caller, which asks for no further page; wait for nothing."""
         with contextlib.suppress(CallError):
             call = self._calls.find(request.id, session.jvm)
             late = request.reason == "deadline"
             self._calls.cancel(call, deadline_exceeded(call.name) if late else cancelled(call.name))
-        return Done(request.id)
+        return envelope.Done(request.id)
 
-    def failures(self, request: FailuresRequest, session: Session) -> Noted:
+    def failures(self, request: envelope.FailuresRequest, session: Session) -> envelope.Noted:
         """Take note of the calls that a plugin has ended by itself.
 
         Raises:
@@ -373,7 +350,7 @@ class Dispatcher:
         if not session.is_control:
             raise ProtocolError("The peer sent its failures over a connection for calls")
         self._telemetry.plugin_failures.tell(session, session.jvm, request.failures)
-        return Noted()
+        return envelope.Noted()
 
     def disconnected(self, session: Session) -> None:
         """Cancel the calls of a JVM whose control connection has ended, and forget its failures."""

@@ -124,7 +124,7 @@ def _told_as_others() -> Iterator[None]:
     try:
         yield
     except _UsageError as error:
-        # It has none where the help was shown instead.
+        # The message is empty if help was shown.
         if not error.format_message():
             raise
         raise not_understood(error) from None

@@ -22,8 +22,8 @@ def config(
 ) -> None:
     """Show every setting with its value and origin.
 
-    `from` is `default`, `file`, `environment` or `option`; each beats those before it. Passwords
-    are never shown. Variables that the plugin or procedures read are listed with their names alone.
+    `from` is `default`, `file`, `environment` or `option`; each overrides those before it.
+    Passwords are never shown. Variables that the plugin or procedures read are listed by name only.
 
     | member | meaning |
     |---|---|

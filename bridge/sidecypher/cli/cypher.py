@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
@@ -20,10 +20,7 @@ from sidecypher.host.address import Address
 from sidecypher.host.settings import load_settings
 from sidecypher.host.terminal import visible
 from sidecypher.sdk.bolt import BoltClient
-from sidecypher.values.coders import encoder
-from sidecypher.values.cypher import CypherType
-
-_encode: Final = encoder(CypherType("ANY", nullable=True))
+from sidecypher.values.coders import encode_any
 
 
 class Format(StrEnum):
@@ -51,10 +48,10 @@ def cypher(
 ) -> None:
     """Run a Cypher statement and print its rows.
 
-    The value of a parameter is JSON if it parses as JSON, else a string. The statement has a
-    transaction of its own and 60 seconds. It runs in the embedded Neo4j, or in the one that
-    `SIDECYPHER_NEO4J_URI` names. In JSON and CSV, values that JSON does not have are written as
-    [over HTTP](http.md#the-answer).
+    The value of a parameter is JSON if it parses as JSON, else a string. The statement
+    runs in its own transaction, with a limit of 60 seconds. It runs in the embedded Neo4j, or in
+    the one that `SIDECYPHER_NEO4J_URI` names. In JSON and CSV, values that JSON lacks have the form
+    that [calls over HTTP](http.md#the-answer) use.
 
     ```sh
     sidecypher cypher 'MATCH (n:Issue) WHERE n.number = $n RETURN n.title' -P n=1
@@ -65,7 +62,7 @@ def cypher(
     values = dict(_parameter(each) for each in parameters or ())
     rows = rows_of(statement, values, home=home, config=config)
     if output is Format.JSON:
-        show_json([_encode(row) for row in rows])
+        show_json([encode_any(row) for row in rows])
     elif not rows:
         notes.print("No rows.")
     elif output is Format.CSV:
@@ -113,7 +110,7 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 def _text(value: Any) -> str:
     """Return a value for a cell: a text as it is, a date or time without its tag, else JSON."""
-    plain = _encode(value)
+    plain = encode_any(value)
     if isinstance(plain, dict) and len(plain) == 1:
         [(name, tagged)] = plain.items()
         plain = tagged if name.startswith("$") and isinstance(tagged, str) else plain

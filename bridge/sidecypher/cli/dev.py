@@ -35,14 +35,13 @@ def dev(
 ) -> None:
     """Run Neo4j and reload procedures on each save.
 
-    It starts what `up` starts and prints where everything is: Neo4j Browser, Bolt, the console of
-    the sidecar, the user with the file of the password, the logs, and a sample call to paste. Each
-    time a file is saved it prints what has changed. After a new procedure or a changed signature it
-    builds the plugin and restarts Neo4j, which takes some seconds. Ctrl-C ends it, and stops what
-    it has started.
+    Starts what `up` starts and prints the addresses of Neo4j Browser, Bolt and the console, the
+    user, the password file, the logs, and a sample call to paste. When you save a file, it prints
+    the changes. After a new procedure or a changed signature it builds the plugin and restarts
+    Neo4j, which takes some seconds. Ctrl-C stops everything that it started.
 
-    A home that is up already is used as it is, and stays up; its sidecars must have the same
-    folders, and a changed signature is told only.
+    If the home is already running, `dev` uses it and leaves it running. Its sidecars must load the
+    same folders, and a changed signature is only reported.
 
     ```sh
     sidecypher dev --procedures my
@@ -115,7 +114,7 @@ class _Session:
         except SidecypherError as error:
             notes.print(f"{error.message}. It loads what is saved when it starts.", markup=False)
             if self._is_ours:
-                # Nobody will tell what has changed, so that the plugin itself is looked at.
+                # No sidecar reports the changes, so compare the plugin itself.
                 self._renew_plugin(is_stale=True)
             return
         if saved is not None or changes:

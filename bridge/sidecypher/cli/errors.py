@@ -1,14 +1,4 @@
-"""The errors of the command line itself.
-
-::
-
-    SidecypherError
-    ├── ProjectRefused  SC-612   `init` cannot write a project here, or not of this name
-    ├── NoPytest        SC-613   `test` needs pytest, which is not installed
-    ├── StorageFailed   SC-614   a file cannot be read or written: no room, or no right
-    ├── UnknownProcess  SC-615   no process of this name has written a log
-    └── NotUnderstood   SC-616   there is no such command or option, or it takes no such value
-"""
+"""The errors of the command line itself."""
 
 import errno
 import re
@@ -52,7 +42,7 @@ class NotUnderstood(SidecypherError):
 _ELSEWHERE: Final = "`--home` names a home elsewhere."
 _NO_ROOM: Final = f"Make room on that disk, or use another one: {_ELSEWHERE}"
 _NO_RIGHT: Final = f"Give yourself the right, or use another folder: {_ELSEWHERE}"
-_NO_FOLDER: Final = "Correct the path: `sidecypher config` tells all of them."
+_NO_FOLDER: Final = "Correct the path: `sidecypher config` lists all paths."
 _HINTS: Final = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _NO_ROOM),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _NO_RIGHT),
@@ -91,7 +81,7 @@ def not_understood(error: Any) -> NotUnderstood:
     text = _QUOTED.sub(r"`\1`", error.format_message())
     meant = _MEANT.search(text)
     message = text[: meant.start()] if meant else text.rstrip(".")
-    way_out = f"`{error.ctx.command_path if error.ctx else 'sidecypher'} --help` tells more."
+    way_out = f"Run `{error.ctx.command_path if error.ctx else 'sidecypher'} --help` for details."
     if meant:
         nearest = " or ".join(f"`{name}`" for name in re.findall(r"[\w-]+", meant[1] or meant[2]))
         way_out = f"Did you mean {nearest}? {way_out}"

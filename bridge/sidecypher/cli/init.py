@@ -40,9 +40,9 @@ def init(
 ) -> None:
     """Write a project with one procedure and its test.
 
-    It is made in a new folder of that name: a package with a typed procedure, a test that needs no
-    server, the [settings](settings.md), a `pyproject.toml`, and a `compose.yml` for
-    containers. A folder that has files is left as it is.
+    Creates a folder with that name: a package with a typed procedure, a test that needs no server,
+    the [settings](settings.md), a `pyproject.toml`, and a `compose.yml` for containers. Never
+    overwrites a folder with files.
 
     ```sh
     sidecypher init people

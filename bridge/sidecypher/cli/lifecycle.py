@@ -34,9 +34,9 @@ def up(
 ) -> None:
     """Start Neo4j and the sidecar in the background.
 
-    It fetches the jars that are missing, loads the procedures, builds the plugin unless the one
-    that is there fits, and returns when Neo4j and the sidecar answer. Then it prints what `status`
-    prints. An installation that is up already is left as it is.
+    Downloads missing jars, loads the procedures, and builds the plugin if the existing one is
+    outdated. When Neo4j and the sidecar answer, it prints what `status` prints. Changes nothing if
+    the installation is already running.
 
     ```sh
     sidecypher up
@@ -118,7 +118,7 @@ def _environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, st
         file.unlink(missing_ok=True)
         return given
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Whoever reads it takes one newline off its end, which must not be the password's own.
+    # Readers strip one final newline; it must not be the password's.
     write_private(file, password.get_secret_value().encode() + b"\n")
     return {**given, "SIDECYPHER_NEO4J_PASSWORD_FILE": str(file)}
 

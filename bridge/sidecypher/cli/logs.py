@@ -41,8 +41,8 @@ def logs(
 ) -> None:
     """Show the log lines of all processes.
 
-    The last lines of all processes are shown in the order of their times, each after the name of
-    its process and as it was written. Errors of calls name the id for `--call`. The
+    Prints the last lines of all processes in order of time, each after the name of its process.
+    Errors of calls name the id for `--call`. The
     [files](operations.md#logs) are in `logs` of the home.
 
     ```sh

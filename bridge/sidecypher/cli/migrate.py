@@ -11,28 +11,11 @@ from typing import Annotated, Any
 import neo4j
 import typer
 
+import sidecypher_schema as schema
 from sidecypher.cli.lifecycle import bolt_address
 from sidecypher.cli.options import AsJson, Config, Home
 from sidecypher.cli.output import notes, show_json, show_next, show_table, show_text
 from sidecypher.host.settings import load_settings
-from sidecypher_schema import (
-    CleanRefused,
-    Graph,
-    Migrated,
-    Plan,
-    Script,
-    Scripts,
-    Statement,
-    clean,
-    connect,
-    find_drift,
-    make_plan,
-    overview,
-    own_scripts,
-    repair,
-    shipped_scripts,
-)
-from sidecypher_schema import migrate as run_migrations
 
 Folder = Annotated[
     Path | None,
@@ -58,10 +41,10 @@ def _apply(
 ) -> None:
     """Apply constraints, indexes and triggers from files.
 
-    Without a verb it applies the migrations that are pending and installs the triggers;
-    [migrations.md](migrations.md) tells what that is. Before each statement it prints file, number
-    and first line. When all is done, nothing is written. It talks to the embedded Neo4j, or to the
-    one that `SIDECYPHER_NEO4J_URI` names; so do its verbs. Their options stand behind the verb.
+    Without a verb it applies pending [migrations](migrations.md) and installs triggers. Before each
+    statement it prints the file, the number and the first line. If nothing is pending, it writes
+    nothing. It uses the embedded Neo4j, or the one that `SIDECYPHER_NEO4J_URI` names; so do its
+    verbs. Put options after the verb.
 
     ```sh
     sidecypher migrate
@@ -73,7 +56,7 @@ def _apply(
         return
     scripts = _scripts(folder)
     with _driver(home, config) as driver:
-        done = run_migrations(driver, scripts, wait=wait, tell=_tell)
+        done = schema.migrate(driver, scripts, wait=wait, tell=_tell)
     if as_json:
         show_json(_facts_of_run(done))
     else:
@@ -87,14 +70,14 @@ def info(
 ) -> None:
     """List migrations and triggers with their state.
 
-    They are applied, pending or changed. Nothing is written.
+    The state is applied, pending or changed. Writes nothing.
 
     ```sh
     sidecypher migrate info
     ```
     """
     with _graph(home, config) as graph:
-        rows = [asdict(row) for row in overview(graph, _scripts(folder))]
+        rows = [asdict(row) for row in schema.overview(graph, _scripts(folder))]
     if as_json:
         show_json(rows)
     else:
@@ -111,7 +94,7 @@ def dry_run(
 ) -> None:
     """Print the statements that a run would execute.
 
-    Nothing is written.
+    Writes nothing.
 
     ```sh
     sidecypher migrate dry-run
@@ -119,7 +102,7 @@ def dry_run(
     """
     scripts = _scripts(folder)
     with _graph(home, config) as graph:
-        plan = make_plan(graph, scripts)
+        plan = schema.make_plan(graph, scripts)
     if as_json:
         show_json(_facts_of_plan(plan))
     else:
@@ -132,14 +115,14 @@ def validate(
 ) -> None:
     """Show how the graph differs from the files.
 
-    The exit code is 1 when it does. Nothing is written.
+    The exit code is 1 if it does. Writes nothing.
 
     ```sh
     sidecypher migrate validate --json
     ```
     """
     with _graph(home, config) as graph:
-        rows = [asdict(each) for each in find_drift(graph, _scripts(folder))]
+        rows = [asdict(each) for each in schema.find_drift(graph, _scripts(folder))]
     if as_json:
         show_json(rows)
     elif rows:
@@ -160,8 +143,8 @@ def repair_command(
 ) -> None:
     """Adopt changed files without running a script.
 
-    Changed scripts are accepted, and what is missing is made again; see
-    [drift](migrations.md#drift).
+    Accepts changed scripts and creates missing schema again, as [drift](migrations.md#drift)
+    explains.
 
     ```sh
     sidecypher migrate repair
@@ -169,7 +152,7 @@ def repair_command(
     """
     scripts = _scripts(folder)
     with _driver(home, config) as driver:
-        facts = asdict(repair(driver, scripts, wait=wait))
+        facts = asdict(schema.repair(driver, scripts, wait=wait))
     _show_facts(facts, as_json=as_json, nothing="There was nothing to repair.")
 
 
@@ -184,8 +167,8 @@ def clean_command(
 ) -> None:
     """Remove the migrated schema and its history.
 
-    Removes the chain, and constraints, indexes and triggers that the files have made. Your nodes
-    and relationships stay. It asks first; without a terminal only `--yes` removes anything.
+    Removes the history, and the constraints, indexes and triggers that the files created. Your
+    nodes and relationships stay. It asks first; without a terminal it needs `--yes`.
 
     ```sh
     sidecypher migrate clean --yes
@@ -195,7 +178,7 @@ def clean_command(
     if not yes:
         _ask(scripts)
     with _driver(home, config) as driver:
-        facts = asdict(clean(driver, scripts, wait=wait))
+        facts = asdict(schema.clean(driver, scripts, wait=wait))
     _show_facts(facts, as_json=as_json, nothing="There was nothing to remove.")
 
 
@@ -206,47 +189,47 @@ def _refuse_options_before(context: typer.Context) -> None:
         raise typer.BadParameter(f"Options stand behind the verb `{context.invoked_subcommand}`")
 
 
-def _scripts(folder: Path | None) -> Scripts:
+def _scripts(folder: Path | None) -> schema.Scripts:
     """Return the scripts that ship, or those of a folder."""
-    return shipped_scripts() if folder is None else own_scripts(folder)
+    return schema.shipped_scripts() if folder is None else schema.own_scripts(folder)
 
 
 @contextmanager
 def _driver(home: Path | None, config: Path | None) -> Iterator[neo4j.Driver]:
     address = bolt_address(load_settings({"home": home}, config=config))
-    # What the driver tries again, such as after a deadlock of two runs, concerns nobody.
+    # Silence the driver's log of retries, for example after deadlocks.
     logging.getLogger("neo4j").addHandler(logging.NullHandler())
     with address.driver() as driver:
         yield driver
 
 
 @contextmanager
-def _graph(home: Path | None, config: Path | None) -> Iterator[Graph]:
+def _graph(home: Path | None, config: Path | None) -> Iterator[schema.Graph]:
     with _driver(home, config) as driver:
-        yield connect(driver)
+        yield schema.connect(driver)
 
 
-def _ask(scripts: Scripts) -> None:
+def _ask(scripts: schema.Scripts) -> None:
     """Ask whoever sits before the terminal.
 
     Raises:
         CleanRefused: Nobody does, or the answer is no.
     """
     if not sys.stdin.isatty():
-        raise CleanRefused("There is no terminal to ask in whether schema is to be removed")
+        raise schema.CleanRefused("Cannot ask for confirmation: there is no terminal")
     question = f"Remove the schema of the scripts of `{scripts.target}`, and their triggers?"
     if not typer.confirm(question, err=True):
-        raise CleanRefused("Nothing was removed", hint="")
+        raise schema.CleanRefused("Nothing was removed", hint="")
 
 
-def _tell(script: Script, statement: Statement) -> None:
+def _tell(script: schema.Script, statement: schema.Statement) -> None:
     number = script.statements.index(statement) + 1
     first = statement.text.splitlines()[0]
     line = f"{script.source} {number}/{len(script.statements)}  {first}"
     notes.print(line, markup=False, soft_wrap=True)
 
 
-def _facts_of_run(done: Migrated) -> dict[str, Any]:
+def _facts_of_run(done: schema.Migrated) -> dict[str, Any]:
     return {
         "applied": [
             {"version": script.version, "source": script.source, "seconds": round(seconds, 3)}
@@ -258,7 +241,7 @@ def _facts_of_run(done: Migrated) -> dict[str, Any]:
     }
 
 
-def _show_run(done: Migrated) -> None:
+def _show_run(done: schema.Migrated) -> None:
     for script, seconds in done.applied:
         show_text(f"applied {script.source} in {seconds:.1f} s")
     for name in done.triggers:
@@ -270,7 +253,7 @@ def _show_run(done: Migrated) -> None:
         show_text("There was nothing to do.")
 
 
-def _facts_of_plan(plan: Plan) -> dict[str, Any]:
+def _facts_of_plan(plan: schema.Plan) -> dict[str, Any]:
     return {
         "scripts": [
             {
@@ -289,7 +272,7 @@ def _facts_of_plan(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _show_plan(plan: Plan) -> None:
+def _show_plan(plan: schema.Plan) -> None:
     for script in plan.scripts:
         for each in script.statements:
             where = f", database {each.database}" if each.database else ""

@@ -7,7 +7,7 @@ import typer
 
 Home = Annotated[
     Path | None,
-    typer.Option("--home", help="Use this data directory; each is an installation."),
+    typer.Option("--home", help="Use this data directory (home)."),
 ]
 Procedures = Annotated[
     list[Path] | None,

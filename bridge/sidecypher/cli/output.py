@@ -39,7 +39,7 @@ def results_alone() -> Iterator[None]:
     A module may do that when it is imported, and standard output is for the results of a command.
     """
     if sys.stdout is None:
-        # It is closed, and its descriptor may be that of another file by now.
+        # Standard output is closed; descriptor 1 may be another file.
         yield
         return
     sys.stdout.flush()
@@ -124,6 +124,6 @@ def download_bar(title: str) -> Iterator[OnBytes]:
     try:
         yield on_bytes
     finally:
-        # It would end a line also where it has drawn none.
+        # `stop` prints a newline even if nothing was drawn.
         if task is not None:
             progress.stop()

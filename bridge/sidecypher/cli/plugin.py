@@ -23,7 +23,7 @@ def _group() -> None:
 def build(
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write the jar here instead of into the home."),
+        typer.Option("--output", "-o", help="Write the jar to this path."),
     ] = None,
     home: Home = None,
     procedures: Procedures = None,
@@ -61,4 +61,4 @@ def build(
     if output is None:
         show_next("sidecypher restart", "lets Neo4j load it")
     else:
-        show_next("sidecypher up", "tries it here; for another Neo4j copy it to its `plugins`")
+        show_next("sidecypher up", "runs it here; for another Neo4j copy it to its `plugins`")

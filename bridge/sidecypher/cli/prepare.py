@@ -118,7 +118,7 @@ def install_plugin(
     installation = fetch_jars(settings) if starts else fetch_api_jars(settings)
     if destination is None:
         destination = plugin_jar(settings)
-        # Who can write into one of these has code run in Neo4j.
+        # Write access to these folders means running code in Neo4j.
         for folder in (settings.home, settings.home / "neo4j", destination.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     else:

@@ -15,7 +15,7 @@ from sidecypher.sdk.samples import sample_call
 
 def procedures(
     name: Annotated[
-        str | None, typer.Argument(help="List only names that begin so, such as `github`.")
+        str | None, typer.Argument(help="List only names with this prefix, such as `github`.")
     ] = None,
     procedures: Procedures = None,
     config: Config = None,
@@ -23,9 +23,9 @@ def procedures(
 ) -> None:
     """List procedures and functions with a sample call.
 
-    These are the procedures and functions of the installed packages and of your own folders, as a
-    sidecar that starts now would offer them; nothing needs to be up. What a sidecar that runs has
-    loaded is told by [`sidecypher.procedures`](sidecypher.md#sidecypherprocedures).
+    Lists the procedures and functions of installed packages and of your own folders. Neo4j need not
+    be running. To list what a running sidecar has loaded, call
+    [`sidecypher.procedures`](sidecypher.md#sidecypherprocedures).
 
     | member | meaning |
     |---|---|
@@ -33,7 +33,7 @@ def procedures(
     | `kind` | `procedure` or `function` |
     | `mode` | `READ`, `WRITE` or `SCHEMA`; null for a function |
     | `signature` | parameters and columns |
-    | `description` | first paragraph of its docstring |
+    | `description` | first line of its docstring |
     | `options` | each field of a MAP of options: its `name` with the path, and its `meaning` |
     | `sample` | a statement that calls it |
 

@@ -26,8 +26,8 @@ _NEEDS_PLUGIN: Final = frozenset({"added", "signature changed", "removed"})
 def reload(home: Home = None, config: Config = None, as_json: AsJson = False) -> None:
     """Load changed procedures in every running sidecar.
 
-    Calls go on meanwhile, and end on the code they began with. It prints what
-    [`sidecypher.reload`](sidecypher.md#sidecypherreload) yields.
+    Running calls finish on the code they began with. Prints what
+    [`sidecypher.reload`](sidecypher.md#sidecypherreload) returns.
 
     ```sh
     sidecypher reload

@@ -14,14 +14,14 @@ def serve(
     procedures: Procedures = None,
     config: Config = None,
     port: Annotated[
-        int | None, typer.Option(help="Listen for the plugin on this port; 0 takes a free one.")
+        int | None, typer.Option(help="Listen for the plugin on this port; 0 picks a free one.")
     ] = None,
     http_port: Annotated[
         int | None,
-        typer.Option(help="Serve HTTP on this port; 0 takes a free one."),
+        typer.Option(help="Serve HTTP on this port; 0 picks a free one."),
     ] = None,
     log_level: Annotated[
-        str | None, typer.Option(help="Log from `DEBUG`, `INFO`, `WARNING` or `ERROR` on.")
+        str | None, typer.Option(help="Set the level: `DEBUG`, `INFO`, `WARNING` or `ERROR`.")
     ] = None,
     log_format: Annotated[
         str | None, typer.Option(help="Write logs as `json` or `console`.")

@@ -64,7 +64,7 @@ def _sidecar(settings: Settings, number: int) -> ProcessSpec:
 
     def answers(pid: int) -> bool:
         found = announced(pid)
-        # What cannot be asked is not killed for that.
+        # A process without an address is not killed for silence.
         return found is None or is_live(found)
 
     return ProcessSpec(

@@ -17,9 +17,8 @@ from sidecypher_plugin.builder import CORE_JAR
 def version(procedures: Procedures = None, config: Config = None, as_json: AsJson = False) -> None:
     """Show the versions of sidecypher and its parts.
 
-    Two installations fit together when `core` and `catalogue` are the same: the hash of the Java
-    core that plugins are made with, and the hash of the signatures of all procedures that are
-    found.
+    Two installations fit together if `core` and `catalogue` are the same: the hash of the Java core
+    in plugins, and the hash of the signatures of all procedures.
 
     | member | meaning |
     |---|---|

@@ -37,9 +37,6 @@ class Address:
     def driver(self, **options: Any) -> "neo4j.Driver":
         """Return a driver; it connects when it is used.
 
-        Args:
-            options: More of what `neo4j.GraphDatabase.driver` takes.
-
         Raises:
             OSError: The certificate cannot be read.
 

@@ -91,10 +91,6 @@ def _check_owner(path: Path) -> None:
 def run_folder_lock(folder: Path, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """Keep other sidecars from changing what all of one run folder share.
 
-    Args:
-        folder: The run folder.
-        seconds: How long to wait for another sidecar.
-
     Raises:
         RunFolderError: Another process holds the lock for longer.
     """

@@ -50,9 +50,6 @@ def _take(descriptor: int) -> bool:
 def is_locked(path: Path) -> bool:
     """Tell whether some process holds the lock; others may ask at the same time.
 
-    Args:
-        path: The file that would be locked.
-
     Example:
         >>> is_locked(Path("/tmp/no such file"))
         False

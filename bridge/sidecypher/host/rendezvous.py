@@ -82,7 +82,7 @@ class Membership:
             fits = found is not None and found.fingerprint == fingerprint
             others = _living(folder, found) if found is not None and fits else []
             if not others:
-                # It names no running sidecar. On a full disk its room is what the new one needs.
+                # The file lists no running sidecar. On a full disk its space is needed.
                 (folder / FILE).unlink(missing_ok=True)
             _write(folder, Rendezvous(fingerprint, [*others, own]))
 

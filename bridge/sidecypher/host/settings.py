@@ -16,7 +16,7 @@ from platformdirs import user_cache_path, user_data_path
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from sidecypher.errors import SettingsError
-from sidecypher.host._urls import problem_of_mirror, problem_of_server
+from sidecypher.host._urls import problem_of
 from sidecypher.host.limits import Limits
 
 PREFIX: Final = "SIDECYPHER_"
@@ -52,6 +52,8 @@ PLUGIN_VARIABLES: Final = frozenset(
 _NEAR: Final = 0.85
 _MISTYPED: Final = 2
 """How alike, and how different in length, a misspelt name and the right one are."""
+
+_NEO4J_SCHEMES: Final = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 
@@ -152,12 +154,12 @@ class Settings(BaseModel):
     @field_validator("neo4j_uri", mode="after")
     @classmethod
     def _is_server(cls, value: str) -> str:
-        return _checked(value, problem_of_server(value))
+        return _checked(value, problem_of(value, _NEO4J_SCHEMES, is_mirror=False))
 
     @field_validator("maven_url", mode="after")
     @classmethod
     def _is_mirror(cls, value: str) -> str:
-        return _checked(value, problem_of_mirror(value))
+        return _checked(value, problem_of(value, ("http", "https"), is_mirror=True))
 
     @property
     def run_folder(self) -> Path:
@@ -175,7 +177,7 @@ class Settings(BaseModel):
         It reads no settings file, whatever one says by then. The password is not among them, nor is
         the address of the mirror, which may hold another: a child fetches nothing.
         """
-        # All that was given, also where it equals a default: it may have beaten a variable.
+        # Pass explicit values even if they equal a default: they may override a variable.
         values = {
             name: value
             for name, value in self.model_dump(exclude_unset=True).items()
@@ -363,7 +365,7 @@ def _secret(variable: str, path: Path) -> SecretStr:
 
 
 def _checked(value: str, problem: str | None) -> str:
-    if problem is not None:
+    if value and problem is not None:
         raise ValueError(problem)
     return value
 

@@ -64,7 +64,7 @@ class SpareThreads:
         while True:
             work = tasks.get()
             work()
-            # What it holds must not stay until there is other work.
+            # Release the task before waiting for the next one.
             del work
             if len(self._idle) >= _MOST_IDLE:
                 return

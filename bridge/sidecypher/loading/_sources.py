@@ -113,7 +113,7 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self._path = path
-        # Its own name for each folder: a user's `json.py` shadows nothing.
+        # A unique package name per folder: a user's `json.py` shadows nothing.
         digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
         self._family = f"sidecypher_folder_{digest}_"
         # And for each load: what runs may still import from its own generation, and an import that

@@ -83,11 +83,7 @@ class AsMaps(Procedure):
         return cls(target.body, target.signature, target.entry, target.executor, target=target)
 
     def encode_row(self, row: object) -> list[Any]:
-        """Return the row as a map of its columns.
-
-        Raises:
-            RowError: As the procedure itself does.
-        """
+        """Return the row as a map of its columns."""
         names = (column.name for column in self.signature.columns)
         return [dict(zip(names, self.target.encode_row(row), strict=True))]
 

@@ -22,13 +22,7 @@ _COLUMNS: Final = read_columns(RunningCall)
 
 
 class OperatorApi:
-    """The routes under `/v1/calls`, and `/v1/modules`; each request has to show the token.
-
-    Args:
-        inspector: Knows what is loaded, and who has the calls.
-        token: What a client must show.
-        telemetry: Told of what is refused; knows which calls failed.
-    """
+    """The routes under `/v1/calls`, and `/v1/modules`; each request has to show the token."""
 
     def __init__(self, inspector: Inspector, *, token: bytes, telemetry: Telemetry) -> None:
         self._inspector = inspector

@@ -24,10 +24,6 @@ class Inspector:
     """Answers the procedures of `sidecypher.operations.procedures`; the sidecar provides it.
 
     Args:
-        dispatcher: Who serves the calls.
-        loop: Where async methods of shared objects run.
-        resources: The shared objects.
-        folders: Folders of procedures.
         loaded: What was loaded of them at the start.
         checks: What must hold for calls to be served, by name.
         on_reload: Called with what is loaded now, after each reload.

@@ -17,18 +17,7 @@ from sidecypher.calls.executors.pool import ProcessWorkers
 from sidecypher.calls.reservation import Reservation
 from sidecypher.errors import RecordingError
 from sidecypher.host.credentials import write_private
-from sidecypher.protocol.envelope import (
-    CallBack,
-    CallRequest,
-    CursorRequest,
-    ErrorBody,
-    ErrorReply,
-    PageReply,
-    PageRequest,
-    RunReply,
-    RunRequest,
-    write,
-)
+from sidecypher.protocol import envelope
 from sidecypher.telemetry.calls import logger
 
 MOST_BYTES: Final = 64 * 1024 * 1024
@@ -64,7 +53,7 @@ class Recording(msgspec.Struct, frozen=True):
     args: list[Any]
     database: str
     user: str
-    error: ErrorBody
+    error: envelope.ErrorBody
     exchanges: list[Exchange]
 
     @classmethod
@@ -88,18 +77,18 @@ class Recording(msgspec.Struct, frozen=True):
 class _Heard:
     """What has been said in a call so far."""
 
-    request: CallRequest
+    request: envelope.CallRequest
     exchanges: list[Exchange] = field(default_factory=list)
     size: int = 0
 
     def between(self, session: Session) -> Session:
         """Return the session with its callbacks overheard."""
-        call_back: CallBack = session.call_back
+        call_back: envelope.CallBack = session.call_back
 
-        def overheard(method: str, request: RunRequest | CursorRequest) -> RunReply:
+        def overheard(method: str, request: envelope.CallBackRequest) -> envelope.RunReply:
             reply = call_back(method, request)
             # As JSON, whose size is known, and which takes the least memory until the call ends.
-            asked, answered = write(request), write(reply)
+            asked, answered = envelope.write(request), envelope.write(reply)
             self.size += len(asked) + len(answered)
             if self.size <= MOST_BYTES:
                 self.exchanges.append(Exchange(method, msgspec.Raw(asked), msgspec.Raw(answered)))
@@ -120,21 +109,24 @@ class RecordingDispatcher(Dispatcher):
         self._heard: dict[str, _Heard] = {}
 
     def call(
-        self, request: CallRequest, session: Session, reservation: Reservation | None = None
-    ) -> PageReply | ErrorReply:
+        self,
+        request: envelope.CallRequest,
+        session: Session,
+        reservation: Reservation | None = None,
+    ) -> envelope.CallReply:
         """Begin a call as `Dispatcher.call` does, and record it if it fails."""
         heard = _Heard(request)
         return self._recorded(heard, super().call(request, heard.between(session), reservation))
 
-    def page(self, request: PageRequest, session: Session) -> PageReply | ErrorReply:
+    def page(self, request: envelope.PageRequest, session: Session) -> envelope.CallReply:
         """Produce a page as `Dispatcher.page` does, and record its call if it fails."""
         heard = self._heard.pop(request.id, None)
         if heard is None:
             return super().page(request, session)
         return self._recorded(heard, super().page(request, heard.between(session)))
 
-    def _recorded(self, heard: _Heard, reply: PageReply | ErrorReply) -> PageReply | ErrorReply:
-        if isinstance(reply, ErrorReply):
+    def _recorded(self, heard: _Heard, reply: envelope.CallReply) -> envelope.CallReply:
+        if isinstance(reply, envelope.ErrorReply):
             self._write(heard, reply.error)
         elif reply.more:
             self._heard[reply.id] = heard
@@ -145,7 +137,7 @@ class RecordingDispatcher(Dispatcher):
         for call_id in [each for each in self._heard if each not in self._calls]:
             del self._heard[call_id]
 
-    def _write(self, heard: _Heard, error: ErrorBody) -> None:
+    def _write(self, heard: _Heard, error: envelope.ErrorBody) -> None:
         request = heard.request
         if heard.size > MOST_BYTES or len(list(self._folder.glob("*.json"))) >= MOST_FILES:
             logger().warning("call not recorded", call=request.id, reason="too large or too many")

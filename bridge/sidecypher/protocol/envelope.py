@@ -34,7 +34,21 @@ class Hello(msgspec.Struct, frozen=True):
     catalogue: str
 
 
-class CallRequest(msgspec.Struct, frozen=True):
+class CallHead(msgspec.Struct, frozen=True):
+    """What a call is named by in logs and traces: a `CallRequest` without what it asks for."""
+
+    id: str
+    name: str
+    database: str
+    user: str
+
+    @property
+    def call_id(self) -> str:
+        """The call's identifier, as logs and traces name it."""
+        return self.id
+
+
+class CallRequest(CallHead, frozen=True):
     """Start a call and answer with its first page.
 
     Attributes:
@@ -44,35 +58,12 @@ class CallRequest(msgspec.Struct, frozen=True):
         traceparent: W3C trace context of the caller, or empty.
     """
 
-    id: str
-    name: str
     signature: str
     args: list[Any]
     remaining_ms: Milliseconds
     mode: str
-    database: str
-    user: str
     kind: Literal["procedure", "function"] = "procedure"
     traceparent: str = ""
-
-    @property
-    def call_id(self) -> str:
-        """The call's identifier, as logs and traces name it."""
-        return self.id
-
-
-class CallHead(msgspec.Struct, frozen=True):
-    """What a `CallRequest` says but for its arguments, which are not read."""
-
-    id: str
-    name: str
-    database: str
-    user: str
-
-    @property
-    def call_id(self) -> str:
-        """The call's identifier, as logs name it."""
-        return self.id
 
 
 class PageRequest(msgspec.Struct, frozen=True):
@@ -193,6 +184,10 @@ class ErrorReply(msgspec.Struct, frozen=True, omit_defaults=True):
     refused: Refused = ""
 
 
+CallReply = PageReply | ErrorReply
+"""Answer to `CallRequest` and `PageRequest`."""
+
+
 class Done(msgspec.Struct, frozen=True):
     """Answer to `CloseRequest` and `CancelRequest`."""
 
@@ -239,7 +234,9 @@ class RunReply(msgspec.Struct, frozen=True):
     error: RunError | None = None
 
 
-CallBack = Callable[[str, RunRequest | CursorRequest], RunReply]
+CallBackRequest = RunRequest | CursorRequest
+
+CallBack = Callable[[str, CallBackRequest], RunReply]
 """Sends `run`, `next` or `discard` to the caller's thread and returns the answer."""
 
 _Message = TypeVar("_Message", bound=msgspec.Struct)

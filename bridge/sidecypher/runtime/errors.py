@@ -1,19 +1,4 @@
-"""The errors of the embedded runtime: Java, jars, ports and processes.
-
-::
-
-    SidecypherError
-    └── RuntimeFailure
-        ├── JavaNotFound    SC-301   no Java on this machine
-        ├── WrongJava       SC-302   Java is there, but no version that this lane runs on
-        ├── DownloadFailed  SC-303   a jar cannot be fetched
-        ├── CorruptJar      SC-304   what the mirror sends is not what the lock file names
-        ├── PortInUse       SC-305   another program listens on a port that was asked for
-        ├── ServerFailed    SC-306   a process ended, or was not ready in time
-        ├── AlreadyRunning  SC-307   another supervisor holds this home
-        ├── PluginRefused   SC-308   Neo4j does not start with a plugin, or does not offer all of it
-        └── NotRunning      SC-310   a command needs a Neo4j that runs
-"""
+"""The errors of the embedded runtime: Java, jars, ports and processes."""
 
 from sidecypher.errors import SidecypherError
 

@@ -11,7 +11,6 @@ class Installation:
     """The verified jars of one lane in the cache.
 
     Attributes:
-        lock: The lane.
         folder: The cache folder, shared by all homes and lanes.
     """
 

@@ -48,8 +48,6 @@ class Lock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         lane: Name of the lane, such as ``lts``.
-        neo4j: Version of Neo4j.
-        main_class: The class whose `main` starts the server.
         java: Major versions of Java that the lane runs on, best first.
         flags: What this lane's JVM wants in addition to what every lane's gets.
         settings: What this lane's `neo4j.conf` has in addition to what every lane's has.

@@ -59,8 +59,6 @@ class Neo4jServer:
 
     Attributes:
         home: The sidecypher home, absolute, that its graph, logs and password live in.
-        installation: Its jars.
-        java: The Java it runs on.
         ports: Where it listens, on the loopback address only.
         environ: Variables of which a harmless few are passed on; secrets never are.
         short_lived: Whether its JVM compiles quickly instead of well.
@@ -204,7 +202,7 @@ class Neo4jServer:
             str(self.java.executable),
             *_JVM_FLAGS,
             *(_SHORT_LIVED if self.short_lived else ()),
-            # It holds part of the memory; by default it is left in the current folder.
+            # Crash files contain memory; by default the JVM writes them to the current folder.
             f"-XX:ErrorFile={self.log_file.parent / 'neo4j-crash.txt'}",
             *self.installation.lock.flags,
             f"@{self._class_path_file}",
@@ -233,8 +231,8 @@ class Neo4jServer:
             "server.default_listen_address": LOOPBACK,
             "server.bolt.listen_address": bolt,
             "server.bolt.advertised_address": bolt,
-            # What takes the port while Neo4j is down cannot show its certificate. Browsers
-            # and tools that do not know it connect without TLS.
+            # A process that takes the port lacks the certificate. OPTIONAL, because browsers do
+            # not know the certificate.
             "server.bolt.tls_level": "OPTIONAL",
             "dbms.ssl.policy.bolt.enabled": "true",
             "dbms.ssl.policy.bolt.base_directory": "certificates",

@@ -16,14 +16,14 @@ from sidecypher.errors import (
     ProcedureFailed,
 )
 from sidecypher.protocol.deadline import Deadline
-from sidecypher.protocol.envelope import CallBack, CursorRequest, RunReply, RunRequest
+from sidecypher.protocol.envelope import CallBack, CallBackRequest, RunReply
 from sidecypher.sdk.interruption import InterruptibleSection
 from sidecypher.sdk.work import WorkItem
 
 _NO_TIME: Final = Deadline(0.0)
 
 
-def no_transaction(_method: str, _request: RunRequest | CursorRequest) -> RunReply:
+def no_transaction(_method: str, _request: CallBackRequest) -> RunReply:
     """Refuse `ctx.run` where the transport has no transaction.
 
     Raises:
@@ -35,7 +35,7 @@ def no_transaction(_method: str, _request: RunRequest | CursorRequest) -> RunRep
     )
 
 
-def no_transaction_in_function(_method: str, _request: RunRequest | CursorRequest) -> RunReply:
+def no_transaction_in_function(_method: str, _request: CallBackRequest) -> RunReply:
     """Refuse `ctx.run` in a function: Cypher calls it for values, not in its own transaction.
 
     Raises:
@@ -47,7 +47,7 @@ def no_transaction_in_function(_method: str, _request: RunRequest | CursorReques
     )
 
 
-def no_transaction_in_worker(_method: str, _request: RunRequest | CursorRequest) -> RunReply:
+def no_transaction_in_worker(_method: str, _request: CallBackRequest) -> RunReply:
     """Refuse `ctx.run` in a worker process, which has no part in the caller's transaction.
 
     Raises:
@@ -165,7 +165,7 @@ class Call:
         # Lists of calls cannot show other numbers, such as those of numpy.
         self.done, self.total = float(done), None if total is None else float(total)
 
-    def call_back(self, method: str, request: RunRequest | CursorRequest) -> RunReply:
+    def call_back(self, method: str, request: CallBackRequest) -> RunReply:
         """Send one callback from the thread that serves the call; return its reply.
 
         The function of a stream waits until that thread has done so.
@@ -189,13 +189,13 @@ class Call:
         finally:
             self.section.enter()
 
-    def _send_elsewhere(self, method: str, request: RunRequest | CursorRequest) -> RunReply:
+    def _send_elsewhere(self, method: str, request: CallBackRequest) -> RunReply:
         item = WorkItem(partial(self._send, method, request))
         self.hand(item)
         reply: RunReply = item.result.result()
         return reply
 
-    def _send(self, method: str, request: RunRequest | CursorRequest) -> RunReply:
+    def _send(self, method: str, request: CallBackRequest) -> RunReply:
         if self._serving is None:
             raise self.outside()
         return self._serving[1](method, request)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any, Final, LiteralString, TypeVar
+from typing import Any, LiteralString, TypeVar
 
 from structlog.typing import FilteringBoundLogger
 
@@ -14,11 +14,9 @@ from sidecypher.sdk.resources import Resources
 from sidecypher.sdk.results import Result, Statements
 from sidecypher.sdk.work import WorkItem
 from sidecypher.telemetry.calls import call_logger
-from sidecypher.values.coders import encoder
-from sidecypher.values.cypher import CypherType
+from sidecypher.values.coders import encode_any
 
 _Resource = TypeVar("_Resource")
-_encode_any: Final = encoder(CypherType("ANY", nullable=True))
 
 
 class Context:
@@ -35,7 +33,7 @@ class Context:
         self._resources = resources
         self._is_async = is_async
         # Made by the first `run`: most bodies have none.
-        self._callments: Statements | None = None
+        self._statements: Statements | None = None
 
     @cached_property
     def log(self) -> FilteringBoundLogger:
@@ -105,11 +103,11 @@ class Context:
         """
         self._call.check()
         encoded = _encode_parameters(params)
-        if self._callments is None:
-            self._callments = Statements(self._call)
+        if self._statements is None:
+            self._statements = Statements(self._call)
         if self._is_async:
-            return Result.later(partial(self._callments.run, cypher, encoded), self._hand)
-        return Result(*self._callments.run(cypher, encoded))
+            return Result.later(partial(self._statements.run, cypher, encoded), self._hand)
+        return Result(*self._statements.run(cypher, encoded))
 
     async def _hand(self, work: Callable[[], Any]) -> Any:
         """Have the serving thread, which pumps requests while it waits, do `work`."""
@@ -135,7 +133,7 @@ def _encode_parameters(params: dict[str, Any]) -> dict[str, Any]:
     encoded = {}
     for name, value in params.items():
         try:
-            encoded[name] = _encode_any(value)
+            encoded[name] = encode_any(value)
         except ValueTypeError as error:
             raise ValueTypeError(f"The parameter `{name}` of `ctx.run` {error.message}") from None
     return encoded

@@ -74,27 +74,7 @@ def procedure(
         ... def greet(name: str) -> Greeting:
         ...     return Greeting(text=f"Hello {name}")
     """
-    _require_name(name, "procedure")
-
-    def decorate(body: _Body) -> _Body:
-        described = describe(
-            body,
-            name,
-            mode,
-            timeout,
-            availability=availability,
-            executor=executor,
-            batch=batch,
-            deprecated_by=deprecated_by,
-            admin=admin,
-            eager=eager,
-            unknown=unknown,
-        )
-        setattr(body, MARK, described)
-        note(described)
-        return body
-
-    return decorate
+    return _decorate(procedure, describe, locals())
 
 
 def function(
@@ -125,30 +105,26 @@ def function(
         ... def slug(title: str) -> str:
         ...     return "-".join(title.lower().split())
     """
-    _require_name(name, "function")
+    return _decorate(function, describe_function, locals())
+
+
+def _decorate(
+    decorator: Callable[..., Any], describe: Callable[..., Procedure], arguments: dict[str, Any]
+) -> Callable[[_Body], _Body]:
+    """Return what attaches a `Procedure` to a body; `arguments` is all the decorator was given."""
+    if not isinstance(arguments["name"], str):
+        raise SignatureError(
+            f"`@{decorator.__name__}` was used without a name",
+            hint=f'Write `@{decorator.__name__}("kg.score")`, say.',
+        )
 
     def decorate(body: _Body) -> _Body:
-        described = describe_function(
-            body,
-            name,
-            timeout,
-            availability=availability,
-            deprecated_by=deprecated_by,
-            unknown=unknown,
-        )
+        described = describe(body, **arguments)
         setattr(body, MARK, described)
         note(described)
         return body
 
     return decorate
-
-
-def _require_name(name: object, decorator: str) -> None:
-    if not isinstance(name, str):
-        raise SignatureError(
-            f"`@{decorator}` was used without a name",
-            hint=f'Write `@{decorator}("kg.score")`, say.',
-        )
 
 
 def describe(

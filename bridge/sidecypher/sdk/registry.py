@@ -37,7 +37,6 @@ class Procedure:
     """One Python function that Cypher can call, as a procedure or as a function.
 
     Attributes:
-        body: The author's function.
         entry: What the catalogue says about it.
         executor: Where the body runs: on the thread that serves the call, on the event loop, or in
             a worker process.

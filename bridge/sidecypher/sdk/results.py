@@ -9,21 +9,18 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
 from functools import partial
 from itertools import islice
-from typing import Any, Final
+from typing import Any
 
 from sidecypher.errors import ArgumentError, ContextExpired, CypherError
-from sidecypher.protocol.envelope import CursorRequest, RunRequest
+from sidecypher.protocol.envelope import CallBackRequest, CursorRequest, RunRequest
 from sidecypher.sdk.call import Call
-from sidecypher.values.coders import decoder
-from sidecypher.values.cypher import CypherType
+from sidecypher.values.coders import decode_any
 
 Record = dict[str, Any]
 """One record of a statement: values by column name."""
 
 Hand = Callable[[Callable[[], Any]], Coroutine[Any, Any, Any]]
 """Runs a function on the thread that serves the call, and waits for it on the event loop."""
-
-_decode_any: Final = decoder(CypherType("ANY", nullable=True))
 
 
 class _Page:
@@ -101,7 +98,7 @@ class Statements:
         Raises:
             CypherError: It failed; the call is doomed.
         """
-        # Else a statement could change what an earlier one has not read yet.
+        # Otherwise a statement could change rows that an earlier one has yet to read.
         if self._open:
             self._settle()
         self._count += 1
@@ -132,14 +129,14 @@ class Statements:
                 del self._open[number]
                 self._ask("discard", CursorRequest(self._call.call_id, number))
 
-    def _ask(self, method: str, message: RunRequest | CursorRequest) -> tuple[list[Record], bool]:
+    def _ask(self, method: str, message: CallBackRequest) -> tuple[list[Record], bool]:
         reply = self._call.call_back(method, message)
         if reply.error is not None:
             failure = CypherError(reply.error.message, neo4j_code=reply.error.code)
             self._call.failure = self._call.failure or failure
             raise self._call.failure
         columns = reply.columns
-        records = [dict(zip(columns, map(_decode_any, row), strict=True)) for row in reply.rows]
+        records = [dict(zip(columns, map(decode_any, row), strict=True)) for row in reply.rows]
         return records, reply.more
 
 

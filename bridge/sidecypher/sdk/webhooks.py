@@ -84,7 +84,6 @@ class Webhook:
 
     Attributes:
         name: The path.
-        body: The author's function.
         check: Refuses a request by its headers.
         background: Runs for as long as the webhook is in service.
     """

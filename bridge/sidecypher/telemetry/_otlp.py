@@ -23,9 +23,6 @@ class SpanExport:
     """Sends spans that have ended, in batches and from its own thread: no call waits for it.
 
     Bodies that make spans by OpenTelemetry's API make them here too.
-
-    Attributes:
-        tracer: Makes the spans of calls.
     """
 
     def __init__(self) -> None:

@@ -19,10 +19,10 @@ from structlog.typing import EventDict, FilteringBoundLogger
 
 from sidecypher.errors import SidecypherError, UnknownProcedure, sendable
 from sidecypher.host.terminal import visible
+from sidecypher.protocol.envelope import CallHead
 from sidecypher.telemetry import tracing
 from sidecypher.telemetry.failed_calls import FailedCall, FailedCalls
 from sidecypher.telemetry.metrics import CallMetrics, PluginFailures, Series
-from sidecypher.telemetry.tracing import CallFacts
 
 LogFormat = Literal["json", "console"]
 Rejection = Literal["connection refused", "connection closed", "request refused"]
@@ -134,7 +134,7 @@ class Observation:
     __slots__ = ("_facts", "_is_over", "_series", "_telemetry", "rows", "seconds", "span")
 
     def __init__(
-        self, telemetry: "Telemetry", series: Series, facts: CallFacts, span: Span | None
+        self, telemetry: "Telemetry", series: Series, facts: CallHead, span: Span | None
     ) -> None:
         self.rows = 0
         self.seconds = 0.0
@@ -219,11 +219,7 @@ class Telemetry:
     """Counts, logs and traces calls.
 
     Attributes:
-        metrics: What `/metrics` shows.
         plugin_failures: What plugins tell of calls that did not get here.
-        calls: The numbers of all calls.
-        failed_calls: Which calls failed of late.
-        log: Where all of it is logged.
         is_debug: Whether calls that went well are logged.
     """
 
@@ -308,7 +304,7 @@ class Telemetry:
             )
         return untold if is_told else None
 
-    def call(self, facts: CallFacts, kind: str, traceparent: str = "") -> Observation:
+    def call(self, facts: CallHead, kind: str, traceparent: str = "") -> Observation:
         """Begin to observe a call that was admitted.
 
         Args:
@@ -321,7 +317,7 @@ class Telemetry:
             span = tracing.start(self._tracer, facts, kind, traceparent)
         return Observation(self, self.calls.series(facts.name), facts, span)
 
-    def refused(self, facts: CallFacts, error: SidecypherError) -> None:
+    def refused(self, facts: CallHead, error: SidecypherError) -> None:
         """Count a call that was not started; an unknown name is not its own label."""
         known = "unknown" if isinstance(error, UnknownProcedure) else facts.name
         series = self.calls.series(known)
@@ -331,7 +327,7 @@ class Telemetry:
         self.remember(facts, known, error)
 
     def remember(
-        self, facts: CallFacts, name: str, error: SidecypherError, seconds: float = 0.0
+        self, facts: CallHead, name: str, error: SidecypherError, seconds: float = 0.0
     ) -> None:
         """Keep a call among those that failed of late."""
         code = sendable(error.code)[:_CODE_LENGTH]

@@ -17,10 +17,7 @@ class FailedCall:
     Attributes:
         call_id: Its identifier, the same in both logs.
         name: Cypher name of what was called, `unknown` where there is no such thing.
-        code: The error's code.
-        user: Who called.
         seconds: How long it took in Python.
-        at: When it ended.
     """
 
     call_id: str

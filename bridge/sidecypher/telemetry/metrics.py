@@ -9,14 +9,13 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Final, Protocol, Self
+from typing import Final, Self
 
-from prometheus_client.core import (
-    CounterMetricFamily,
-    HistogramMetricFamily,
-)
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
+
+from sidecypher.protocol.envelope import Failures
 
 BUCKET_SECONDS: Final = (0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
 """Upper bounds of the buckets of all histograms of seconds."""
@@ -179,26 +178,6 @@ class CallMetrics(Collector):
                 for attribute, family in counters.items():
                     family.add_metric((name,), getattr(series, attribute))
         yield from (calls, taken, queued, *counters.values())
-
-
-class Failures(Protocol):
-    """How many calls of a kind a plugin has ended by itself."""
-
-    @property
-    def procedure(self) -> str:
-        """Cypher name of the procedure or function."""
-
-    @property
-    def code(self) -> str:
-        """The error's code, or `OFF`."""
-
-    @property
-    def result(self) -> str:
-        """What the callers got: `error` or `nothing`."""
-
-    @property
-    def count(self) -> int:
-        """How many, since the JVM started."""
 
 
 class PluginFailures(Collector):

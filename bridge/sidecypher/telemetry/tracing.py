@@ -2,44 +2,19 @@
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Final, Protocol
+from typing import Final
 
 from opentelemetry import context, trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from sidecypher.protocol.envelope import CallHead
+
 _propagator: Final = TraceContextTextMapPropagator()
 
 
-class CallFacts(Protocol):
-    """What a call is named by in logs and traces."""
-
-    @property
-    def call_id(self) -> str:
-        """The call's identifier, the same in both logs."""
-
-    @property
-    def name(self) -> str:
-        """Cypher name of the procedure or function, one of the registry."""
-
-    @property
-    def database(self) -> str:
-        """Name of the caller's database."""
-
-    @property
-    def user(self) -> str:
-        """Name of the Neo4j user who calls."""
-
-
-def start(tracer: Tracer, facts: CallFacts, kind: str, traceparent: str) -> Span:
-    """Begin the span of a call.
-
-    Args:
-        tracer: Who makes it.
-        facts: Names the call.
-        kind: `procedure` or `function`.
-        traceparent: The caller's span, as W3C Trace Context writes it, or empty.
-    """
+def start(tracer: Tracer, facts: CallHead, kind: str, traceparent: str) -> Span:
+    """Begin the span of a call, the child of `traceparent` (W3C Trace Context) if there is one."""
     return tracer.start_span(
         facts.name,
         _propagator.extract({"traceparent": traceparent}, context.Context()),

@@ -3,6 +3,8 @@
 `ProcedureEnvironment` runs procedures as the sidecar does; `ExpectedStatements` stands in for the
 graph behind `ctx.run`; `replay` runs one recorded call again. pytest itself loads the plugin
 `sidecypher.testing.pytest_plugin`; it has fixtures for all of it and for an embedded Neo4j.
+
+Enters: what authors of procedures import in their tests. The project's own helpers are in `tests`.
 """
 
 from importlib import import_module

@@ -15,7 +15,13 @@ from sidecypher.errors import CypherError, ProtocolError
 from sidecypher.host.credentials import load_credentials
 from sidecypher.host.limits import Limits
 from sidecypher.loading.loader import load
-from sidecypher.protocol.envelope import CallBack, CursorRequest, RunError, RunReply, RunRequest
+from sidecypher.protocol.envelope import (
+    CallBack,
+    CallBackRequest,
+    CursorRequest,
+    RunError,
+    RunReply,
+)
 from sidecypher.sdk.batch.variants import with_batches
 from sidecypher.sdk.call import no_transaction
 from sidecypher.sdk.registry import Kind, Registry, procedures_in
@@ -25,8 +31,7 @@ from sidecypher.telemetry.calls import Telemetry, configure_logging
 from sidecypher.testing.wire import Line, answering, client_context
 from sidecypher.transport.memory import Client, Send, memory
 from sidecypher.transport.py4j import Py4JServer
-from sidecypher.values.coders import decoder, encoder
-from sidecypher.values.cypher import CypherType
+from sidecypher.values.coders import decode_map, encode_any
 
 Run = Callable[[str, Mapping[str, Any]], list[Record]]
 """Stands in for the caller's transaction: takes a statement and parameters, gives records."""
@@ -140,19 +145,16 @@ def _registry(bodies: Iterable[Callable[..., Any]], folders: list[Path]) -> Regi
 
 
 def _answer_with(run: Run) -> CallBack:
-    encode = encoder(CypherType("ANY", nullable=True))
-    decode = decoder(CypherType("MAP"))
-
-    def answer(_method: str, request: RunRequest | CursorRequest) -> RunReply:
+    def answer(_method: str, request: CallBackRequest) -> RunReply:
         if isinstance(request, CursorRequest):
             # Each answer is one page, so only an earlier cursor could ask for another.
             raise ProtocolError("A result of this environment has no further page")
         try:
-            records = run(request.cypher, decode(request.params))
+            records = run(request.cypher, decode_map(request.params))
         except CypherError as error:
             return RunReply(error=RunError(error.neo4j_code, error.message))
         columns = list(records[0]) if records else []
-        rows = [[encode(record[column]) for column in columns] for record in records]
+        rows = [[encode_any(record[column]) for column in columns] for record in records]
         return RunReply(columns, rows)
 
     return answer

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from sidecypher.errors import CypherError
 from sidecypher.operations.recording import Exchange, Recording
@@ -11,10 +11,7 @@ from sidecypher.protocol.envelope import CursorRequest, RunError, RunReply, RunR
 from sidecypher.sdk.results import Record
 from sidecypher.testing.environment import ProcedureEnvironment
 from sidecypher.testing.statements import UnexpectedStatement
-from sidecypher.values.coders import decoder
-from sidecypher.values.cypher import CypherType
-
-_decode: Final = decoder(CypherType("ANY", nullable=True))
+from sidecypher.values.coders import decode_any
 
 
 def replay(recording: Path, *bodies: Callable[..., Any], folders: Iterable[Path] = ()) -> Any:
@@ -47,7 +44,7 @@ def replay(recording: Path, *bodies: Callable[..., Any], folders: Iterable[Path]
     with ProcedureEnvironment(*bodies, folders=folders, run=answers) as environment:
         try:
             call = environment.value if recorded.kind == "function" else environment.call
-            return call(recorded.name, *map(_decode, recorded.args))
+            return call(recorded.name, *map(decode_any, recorded.args))
         finally:
             answers.raise_unexpected()
 
@@ -65,7 +62,7 @@ class _Statement:
         """Add a page."""
         self.failure = self.failure or reply.error
         self.records += [
-            dict(zip(reply.columns, map(_decode, row), strict=True)) for row in reply.rows
+            dict(zip(reply.columns, map(decode_any, row), strict=True)) for row in reply.rows
         ]
 
 
@@ -75,7 +72,7 @@ def _statements(exchanges: Iterable[Exchange]) -> Iterator[_Statement]:
     for exchange in exchanges:
         if exchange.method == "run":
             asked = read(bytes(exchange.request), RunRequest)
-            params = {name: _decode(value) for name, value in asked.params.items()}
+            params = {name: decode_any(value) for name, value in asked.params.items()}
             found[asked.cursor] = _Statement(asked.cypher, params)
         cursor = read(bytes(exchange.request), CursorRequest).cursor
         found[cursor].add(read(bytes(exchange.reply), RunReply))

@@ -8,19 +8,6 @@ from typing import Final
 
 from sidecypher.errors import ProtocolError
 from sidecypher.protocol import envelope
-from sidecypher.protocol.envelope import (
-    CallBack,
-    CallRequest,
-    CloseRequest,
-    CursorRequest,
-    Done,
-    ErrorReply,
-    Hello,
-    HelloReply,
-    PageReply,
-    PageRequest,
-    RunRequest,
-)
 from sidecypher.transport.memory import Reply, Request, Send
 from sidecypher.transport.py4j import escape, unescape
 
@@ -32,11 +19,13 @@ Answer = Callable[[str, bytes], bytes]
 """Answers a callback: takes its method and its envelope, returns the envelope of the reply."""
 
 
-def answering(call_back: CallBack) -> Answer:
+def answering(call_back: envelope.CallBack) -> Answer:
     """Return what answers the callbacks of a `Line` as `call_back` does."""
 
     def answer(method: str, request: bytes) -> bytes:
-        kind: type[RunRequest | CursorRequest] = RunRequest if method == "run" else CursorRequest
+        kind: type[envelope.CallBackRequest] = (
+            envelope.RunRequest if method == "run" else envelope.CursorRequest
+        )
         return envelope.write(call_back(method, envelope.read(request, kind)))
 
     return answer
@@ -48,14 +37,14 @@ def asking(send: Callable[[str, bytes], bytes]) -> Send:
     def ask(request: Request) -> Reply:
         payload = envelope.write(request)
         match request:
-            case Hello():
-                return envelope.read(send("hello", payload), HelloReply)
-            case CallRequest():
+            case envelope.Hello():
+                return envelope.read(send("hello", payload), envelope.HelloReply)
+            case envelope.CallRequest():
                 return _page(send("call", payload))
-            case PageRequest():
+            case envelope.PageRequest():
                 return _page(send("page", payload))
-            case CloseRequest():
-                return envelope.read(send("close", payload), Done)
+            case envelope.CloseRequest():
+                return envelope.read(send("close", payload), envelope.Done)
 
     return ask
 
@@ -122,8 +111,8 @@ class Line:
             self.socket.close()
 
 
-def _page(payload: bytes) -> PageReply | ErrorReply:
+def _page(payload: bytes) -> envelope.CallReply:
     try:
-        return envelope.read(payload, PageReply)
+        return envelope.read(payload, envelope.PageReply)
     except ProtocolError:
-        return envelope.read(payload, ErrorReply)
+        return envelope.read(payload, envelope.ErrorReply)

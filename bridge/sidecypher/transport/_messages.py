@@ -8,50 +8,27 @@ import msgspec
 from sidecypher.calls.dispatcher import Dispatcher, Session
 from sidecypher.errors import ProtocolError, SidecarBusy
 from sidecypher.protocol import envelope
-from sidecypher.protocol.envelope import (
-    CallHead,
-    CallRequest,
-    CancelRequest,
-    CloseRequest,
-    ErrorReply,
-    FailuresRequest,
-    Hello,
-    PageReply,
-    PageRequest,
-)
 
 _Message = TypeVar("_Message", bound=msgspec.Struct)
 _Answer = Callable[[bytes, Session], msgspec.Struct]
 
 
 class Messages:
-    """Answers messages that come as JSON.
-
-    Args:
-        dispatcher: Who answers them.
-    """
+    """Answers messages that come as JSON."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
         self._methods: Final[dict[str, _Answer]] = {
-            "hello": _reading(Hello, dispatcher.hello),
+            "hello": _reading(envelope.Hello, dispatcher.hello),
             "call": self._call,
-            "page": _reading(PageRequest, dispatcher.page),
-            "close": _reading(CloseRequest, dispatcher.close),
-            "cancel": _reading(CancelRequest, dispatcher.cancel),
-            "failures": _reading(FailuresRequest, dispatcher.failures),
+            "page": _reading(envelope.PageRequest, dispatcher.page),
+            "close": _reading(envelope.CloseRequest, dispatcher.close),
+            "cancel": _reading(envelope.CancelRequest, dispatcher.cancel),
+            "failures": _reading(envelope.FailuresRequest, dispatcher.failures),
         }
 
     def answer(self, method: str, payload: bytes, session: Session) -> bytes:
-        """Answer one message.
-
-        Args:
-            method: `hello`, `call`, `page`, `close`, `cancel` or `failures`.
-            payload: The request's envelope.
-            session: The connection it came over.
-
-        Returns:
-            The reply's envelope; an error of the call is in it.
+        """Return the reply's envelope to a request's; an error of the call is in it.
 
         Raises:
             ProtocolError: The peer does not speak the protocol; close the connection.
@@ -64,13 +41,13 @@ class Messages:
             raise ProtocolError("The peer sent a message before its hello")
         return envelope.write(answer(payload, session))
 
-    def _call(self, payload: bytes, session: Session) -> PageReply | ErrorReply:
+    def _call(self, payload: bytes, session: Session) -> envelope.CallReply:
         try:
             reservation = self._dispatcher.reserve(len(payload))
         except SidecarBusy as error:
-            return self._dispatcher.refuse(envelope.read(payload, CallHead), error)
+            return self._dispatcher.refuse(envelope.read(payload, envelope.CallHead), error)
         with reservation:
-            request = envelope.read(payload, CallRequest)
+            request = envelope.read(payload, envelope.CallRequest)
             return self._dispatcher.call(request, session, reservation)
 
 

@@ -9,28 +9,14 @@ import msgspec
 from sidecypher.calls.dispatcher import Dispatcher, Session
 from sidecypher.errors import ProtocolError
 from sidecypher.protocol import envelope
-from sidecypher.protocol.envelope import (
-    CallBack,
-    CallRequest,
-    CloseRequest,
-    Done,
-    ErrorReply,
-    Hello,
-    HelloReply,
-    PageReply,
-    PageRequest,
-)
 from sidecypher.sdk.call import no_transaction
 from sidecypher.sdk.registry import Kind
-from sidecypher.values.coders import decoder, encoder
-from sidecypher.values.cypher import CypherType
+from sidecypher.values.coders import decode_any, encode_any
 
-_encode: Final = encoder(CypherType("ANY", nullable=True))
-_decode: Final = decoder(CypherType("ANY", nullable=True))
 _ids: Final = itertools.count(1)
 
-Request = Hello | CallRequest | PageRequest | CloseRequest
-Reply = HelloReply | PageReply | ErrorReply | Done
+Request = envelope.Hello | envelope.CallRequest | envelope.PageRequest | envelope.CloseRequest
+Reply = envelope.HelloReply | envelope.CallReply | envelope.Done
 Send = Callable[[Request], Reply]
 """Sends a request to a sidecar and returns the reply."""
 
@@ -62,7 +48,7 @@ class Client:
         self._signatures = signatures
         self._functions = functions or {}
         self._remaining_ms = round(timeout * 1000)
-        send(Hello(envelope.VERSION, "client", "call", ""))
+        send(envelope.Hello(envelope.VERSION, "client", "call", ""))
 
     def rows(self, name: str, *arguments: Any) -> Iterator[list[Any]]:
         """Call a procedure and yield its rows, page by page; closing the iterator closes the call.
@@ -78,12 +64,12 @@ class Client:
             while is_open:
                 # A call whose page fails is over.
                 is_open = False
-                page = self._page(PageRequest(request.id, self._remaining_ms))
+                page = self._page(envelope.PageRequest(request.id, self._remaining_ms))
                 is_open = page.more
                 yield from _rows(page)
         finally:
             if is_open:
-                self._send(CloseRequest(request.id))
+                self._send(envelope.CloseRequest(request.id))
 
     def value(self, name: str, *arguments: Any) -> Any:
         """Call a function and return its value.
@@ -96,46 +82,41 @@ class Client:
 
     def _request(
         self, kind: Kind, name: str, signatures: Mapping[str, str], arguments: tuple[Any, ...]
-    ) -> CallRequest:
-        return CallRequest(
+    ) -> envelope.CallRequest:
+        return envelope.CallRequest(
             id=f"client-{next(_ids)}",
             kind=kind,
             name=name,
             signature=signatures.get(name, ""),
-            args=[_encode(argument) for argument in arguments],
+            args=[encode_any(argument) for argument in arguments],
             remaining_ms=self._remaining_ms,
             mode="READ",
             database="neo4j",
             user="neo4j",
         )
 
-    def _page(self, request: CallRequest | PageRequest) -> PageReply:
+    def _page(self, request: envelope.CallRequest | envelope.PageRequest) -> envelope.PageReply:
         reply = self._send(request)
         match reply:
-            case PageReply():
+            case envelope.PageReply():
                 return reply
-            case ErrorReply():
+            case envelope.ErrorReply():
                 raise reply.error.error()
         raise ProtocolError(f"The sidecar sent a {type(reply).__name__} instead of a page")
 
 
-def memory(dispatcher: Dispatcher, call_back: CallBack = no_transaction) -> Send:
-    """Return a way to send requests to a dispatcher in this process.
-
-    Args:
-        dispatcher: Who answers.
-        call_back: What stands in for the caller's transaction.
-    """
+def memory(dispatcher: Dispatcher, call_back: envelope.CallBack = no_transaction) -> Send:
+    """Return a way to send requests to a dispatcher in this process."""
     session = Session(call_back)
     answers: dict[type, Callable[[Any, Session], Reply]] = {
-        Hello: dispatcher.hello,
-        CallRequest: dispatcher.call,
-        PageRequest: dispatcher.page,
-        CloseRequest: dispatcher.close,
+        envelope.Hello: dispatcher.hello,
+        envelope.CallRequest: dispatcher.call,
+        envelope.PageRequest: dispatcher.page,
+        envelope.CloseRequest: dispatcher.close,
     }
     return lambda request: answers[type(request)](request, session)
 
 
-def _rows(page: PageReply) -> Iterator[list[Any]]:
+def _rows(page: envelope.PageReply) -> Iterator[list[Any]]:
     for row in page.rows:
-        yield [_decode(value) for value in msgspec.json.decode(row)]
+        yield [decode_any(value) for value in msgspec.json.decode(row)]

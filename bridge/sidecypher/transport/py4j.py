@@ -29,7 +29,7 @@ from sidecypher.errors import CallCancelled, ListenError, MessageTooLarge, Proto
 from sidecypher.host.limits import Limits
 from sidecypher.protocol import envelope
 from sidecypher.protocol.deadline import Deadline
-from sidecypher.protocol.envelope import CursorRequest, RunReply, RunRequest
+from sidecypher.protocol.envelope import CallBackRequest, RunReply
 from sidecypher.telemetry.calls import Telemetry, logger
 from sidecypher.transport._messages import Messages
 
@@ -241,7 +241,7 @@ class Connection:
             reply = self._messages.answer(method, payload, self._session)
             self._send(_REPLY + escape(reply) + b"\n")
             if not self._session.jvm:
-                # Its hello was refused, which it has been told: there is nothing more to say.
+                # The hello was refused and answered; close.
                 return
             if not is_known:
                 # Only the handshake is bounded; an idle connection belongs to the pool.
@@ -267,7 +267,7 @@ class Connection:
         if sent < len(message):
             self._socket.sendall(memoryview(message)[sent:])
 
-    def _call_back(self, method: str, message: RunRequest | CursorRequest) -> RunReply:
+    def _call_back(self, method: str, message: CallBackRequest) -> RunReply:
         """Send a callback to the JVM and return its answer."""
         request = envelope.write(message)
         if len(request) > self._limits.message_bytes:

@@ -4,11 +4,20 @@ from typing import Any, Final
 
 from sidecypher.errors import ValueTypeError
 from sidecypher.values.codec import containers
-from sidecypher.values.codec.problems import Coder
+from sidecypher.values.codec.problems import Coder, guess
 from sidecypher.values.cypher import CypherType
 from sidecypher.values.kinds import KINDS
 
 _ANY: Final = CypherType("ANY", nullable=True)
+
+decode_any: Final = containers.decode_any
+"""Reads a value of any type, null too."""
+
+encode_any: Final = containers.encode_any
+"""Writes a value of any type, null too."""
+
+decode_map: Final = containers.decode_map
+"""Reads a MAP of values of any type."""
 
 
 def encoder(kind: CypherType) -> Coder:
@@ -57,12 +66,12 @@ def _restricted(kind: CypherType, coder: Coder) -> Coder:
     if not kind.allowed:
         return coder
     allowed = frozenset(kind.allowed)
-    told = ", ".join(f"`{value}`" for value in kind.allowed)
 
     def code(value: Any) -> Any:
         coded = coder(value)
         if coded not in allowed:
-            raise ValueTypeError(f"is not one of {told}")
+            hint = guess(coded, map(str, kind.allowed)) if isinstance(coded, str) else ""
+            raise ValueTypeError(f"is not one of {kind.choices}", hint=hint)
         return coded
 
     return code

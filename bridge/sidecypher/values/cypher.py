@@ -23,6 +23,11 @@ class CypherType:
     nullable: bool = False
     allowed: tuple[str | int, ...] = ()
 
+    @property
+    def choices(self) -> str:
+        """The allowed values as texts for people show them, such as `` `a`, `b` ``."""
+        return ", ".join(f"`{value}`" if value != "" else "`''`" for value in self.allowed)
+
     def __str__(self) -> str:
         """Return the type as Cypher writes it, such as `LIST<STRING>`."""
         if self.name == "LIST" and self.item is not None:

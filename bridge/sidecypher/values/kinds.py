@@ -1,7 +1,8 @@
 """The one table of Cypher types.
 
 Signatures, codec, OpenAPI, sample statements and the plugin's generator read it. A new type is one
-entry here and one in `Kind.java` of the plugin.
+entry here and one in `Kind.java` of the plugin. `BoltClient` refuses values of a type until
+`sdk/_driver_values.py` knows the driver's class for it.
 """
 
 from dataclasses import dataclass
@@ -30,10 +31,8 @@ class Kind:
         name: As Cypher writes it.
         annotations: What Python signatures say for it; values of these classes are of this type
             where any type is allowed.
-        encode: Writes a value as JSON.
-        decode: Reads a value from JSON.
-        java: The class that generated stubs declare.
-        schema: The JSON schema of a value.
+        written: What hints call its annotation, if not by the name of the first class.
+        java: The class that generated stubs declare, with its package.
         tag: The only key of the JSON object that stands for a value, if one does.
         sample: An expression for sample statements; `<name>` stands for the parameter's name.
         pattern: What a sample statement matches for a type that has no expression.
@@ -48,6 +47,7 @@ class Kind:
     java: str
     schema: Schema
     annotations: tuple[Any, ...] = ()
+    written: str = ""
     tag: str = ""
     sample: str = "'<name>'"
     pattern: str = ""
@@ -93,24 +93,6 @@ _RELATIONSHIP: Final[Schema] = {
 # A `datetime` is a `date` as well, so ZONED DATETIME is before DATE.
 _TABLE: Final = (
     Kind(
-        name="ANY",
-        annotations=(Any, object),
-        encode=containers.encode_any,
-        decode=containers.decode_any,
-        java="Object",
-        schema={"description": "A value of any type."},
-    ),
-    Kind(
-        name="STRING",
-        annotations=(str,),
-        encode=scalars.encode_string,
-        encode_nullable=scalars.encode_nullable_string,
-        decode=scalars.decode_string,
-        java="String",
-        schema={"type": "string"},
-        has_literals=True,
-    ),
-    Kind(
         name="BOOLEAN",
         annotations=(bool,),
         encode=scalars.encode_boolean,
@@ -153,6 +135,16 @@ _TABLE: Final = (
         has_literals=True,
     ),
     Kind(
+        name="STRING",
+        annotations=(str,),
+        encode=scalars.encode_string,
+        encode_nullable=scalars.encode_nullable_string,
+        decode=scalars.decode_string,
+        java="String",
+        schema={"type": "string"},
+        has_literals=True,
+    ),
+    Kind(
         name="BYTES",
         annotations=(bytes,),
         tag="$bytes",
@@ -167,7 +159,7 @@ _TABLE: Final = (
         tag="$map",
         encode=containers.encode_map,
         decode=containers.decode_map,
-        java="Map<String, Object>",
+        java="java.util.Map<String, Object>",
         schema={
             "type": "object",
             "description": "A map with one key that begins with `$` is written as the value of "
@@ -184,7 +176,7 @@ _TABLE: Final = (
         encode=temporal.encode_zoned_datetime,
         encode_any=temporal.encode_any_datetime,
         decode=temporal.decode_zoned_datetime,
-        java="ZonedDateTime",
+        java="java.time.ZonedDateTime",
         schema=_tagged(
             "$datetime",
             _text("2024-02-29T10:11:12+01:00[Europe/Berlin]"),
@@ -194,10 +186,11 @@ _TABLE: Final = (
     ),
     Kind(
         name="LOCAL DATETIME",
+        written="LocalDateTime",
         tag="$localdatetime",
         encode=temporal.encode_local_datetime,
         decode=temporal.decode_local_datetime,
-        java="LocalDateTime",
+        java="java.time.LocalDateTime",
         schema=_tagged(
             "$localdatetime", _text("2024-02-29T10:11:12"), "A date and time without a zone."
         ),
@@ -209,7 +202,7 @@ _TABLE: Final = (
         tag="$date",
         encode=temporal.encode_date,
         decode=temporal.decode_date,
-        java="LocalDate",
+        java="java.time.LocalDate",
         schema=_tagged("$date", _text("2024-02-29"), "A date."),
         sample="date()",
     ),
@@ -220,16 +213,17 @@ _TABLE: Final = (
         encode=temporal.encode_zoned_time,
         encode_any=temporal.encode_any_time,
         decode=temporal.decode_zoned_time,
-        java="OffsetTime",
+        java="java.time.OffsetTime",
         schema=_tagged("$time", _text("10:11:12+01:00"), "A time with an offset."),
         sample="time()",
     ),
     Kind(
         name="LOCAL TIME",
+        written="LocalTime",
         tag="$localtime",
         encode=temporal.encode_local_time,
         decode=temporal.decode_local_time,
-        java="LocalTime",
+        java="java.time.LocalTime",
         schema=_tagged("$localtime", _text("10:11:12.123456789"), "A time without an offset."),
         sample="localtime()",
     ),
@@ -239,7 +233,7 @@ _TABLE: Final = (
         tag="$duration",
         encode=temporal.encode_duration,
         decode=temporal.decode_duration,
-        java="TemporalAmount",
+        java="java.time.temporal.TemporalAmount",
         schema=_tagged(
             "$duration",
             {"type": "array", "items": {"type": "integer"}, "minItems": 4, "maxItems": 4},
@@ -253,7 +247,7 @@ _TABLE: Final = (
         tag="$point",
         encode=spatial.encode_point,
         decode=spatial.decode_point,
-        java="Point",
+        java="org.neo4j.graphdb.spatial.Point",
         schema=_tagged(
             "$point",
             {
@@ -273,7 +267,7 @@ _TABLE: Final = (
         tag="$node",
         encode=graph.encode_node,
         decode=graph.decode_node,
-        java="Node",
+        java="org.neo4j.graphdb.Node",
         schema=_tagged("$node", _NODE, "A node."),
         pattern="(<name>)",
     ),
@@ -283,7 +277,7 @@ _TABLE: Final = (
         tag="$relationship",
         encode=graph.encode_relationship,
         decode=graph.decode_relationship,
-        java="Relationship",
+        java="org.neo4j.graphdb.Relationship",
         schema=_tagged("$relationship", _RELATIONSHIP, "A relationship."),
         pattern="()-[<name>]->()",
     ),
@@ -293,7 +287,7 @@ _TABLE: Final = (
         tag="$path",
         encode=graph.encode_path,
         decode=graph.decode_path,
-        java="Path",
+        java="org.neo4j.graphdb.Path",
         schema=_tagged(
             "$path",
             {
@@ -309,6 +303,14 @@ _TABLE: Final = (
             "A path.",
         ),
         pattern="<name> = ()-->()",
+    ),
+    Kind(
+        name="ANY",
+        annotations=(Any, object),
+        encode=containers.encode_any,
+        decode=containers.decode_any,
+        java="Object",
+        schema={"description": "A value of any type."},
     ),
 )
 

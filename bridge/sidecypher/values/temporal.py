@@ -204,9 +204,6 @@ class FixedZone(tzinfo):
 
     Such a value is the right instant and keeps its zone's id, but follows no clock changes.
 
-    Attributes:
-        key: The zone's id.
-
     Example:
         >>> datetime(1900, 1, 1, tzinfo=FixedZone("Moon/Base", timedelta(hours=1))).isoformat()
         '1900-01-01T00:00:00+01:00'

@@ -355,7 +355,7 @@ CALL apoc.cypher.doIt("
   WITH collect(rule) AS rules
   WHERE size(rules) > 0
   // By its name in a text: a CALL that is part of a statement fails it once the plugin is gone.
-  CALL apoc.cypher.doIt('CALL rules.record($nodes) YIELD ruleId RETURN ruleId', {nodes: rules})
+  CALL apoc.cypher.doIt('CALL rules.record($nodes) YIELD id RETURN id', {nodes: rules})
   YIELD value
   RETURN value
 ", {

@@ -69,6 +69,16 @@ class _Mark:
     """Something in a record that can be watched, as a dict cannot."""
 
 
+@procedure("result.replaced")
+def replaced(ctx: Context) -> Number:
+    """Raise another error than that of a statement."""
+    try:
+        ctx.run("FAIL")
+    except Exception:  # noqa: BLE001
+        raise ValueError from None
+    return Number(value=0)
+
+
 @procedure("result.kept")
 def kept(ctx: Context, to: int, page: int) -> Number:
     """Return how many records at most are alive at a time."""

@@ -6,7 +6,7 @@ Run `python tests/golden/plugin/regenerate.py`, then read the difference before 
 from pathlib import Path
 
 from sidecypher.protocol.catalogue import Catalogue
-from sidecypher_plugin import render
+from sidecypher_plugin.generator import render
 
 
 def main() -> None:

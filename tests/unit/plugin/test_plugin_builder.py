@@ -1,5 +1,6 @@
 """Jars built by the real compiler from the real core, and what is left when a build fails."""
 
+import os
 import re
 import zipfile
 from collections.abc import Callable
@@ -15,19 +16,17 @@ from sidecypher.protocol.catalogue import (
     ParameterEntry,
     ProcedureEntry,
 )
-from sidecypher_plugin import (
+from sidecypher_plugin.builder import (
     BuiltPlugin,
-    CompilerMissing,
-    CoreJarMissing,
-    PluginBuildError,
+    _install,
     build,
     is_current,
-    javac,
     read_catalogue,
     read_inputs,
-    render,
 )
-from sidecypher_plugin.compiler import Compiler
+from sidecypher_plugin.compiler import Compiler, javac
+from sidecypher_plugin.errors import CompilerMissing, CoreJarMissing, PluginBuildError
+from sidecypher_plugin.generator import render
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "plugin"
 Make = Callable[..., ProcedureEntry]
@@ -341,7 +340,7 @@ def test_what_is_no_compiler_is_refused(
     plugin: Build, catalogue: Catalogue, tmp_path: Path, answer: str
 ) -> None:
     """A program that does not answer as the compiler does is refused."""
-    with pytest.raises(CompilerMissing, match="does not tell a version"):
+    with pytest.raises(CompilerMissing, match="does not report a version"):
         plugin(catalogue, tmp_path / "a.jar", compiler=fake_javac(tmp_path, answer))
 
 
@@ -359,6 +358,26 @@ def test_an_empty_catalogue_is_refused(plugin: Build, tmp_path: Path) -> None:
     """A plugin without procedures is a mistake."""
     with pytest.raises(PluginBuildError, match="no procedure"):
         plugin(Catalogue.build([]), tmp_path / "a.jar")
+
+
+def test_a_jar_is_durable_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a loss of power Neo4j finds a whole jar, or the one from before."""
+    synced, fsync, replace = [], os.fsync, Path.replace
+
+    def noted(handle: int) -> None:
+        synced.append(os.fstat(handle).st_ino)
+        fsync(handle)
+
+    def checked(part: Path, target: Path) -> Path:
+        assert part.stat().st_ino in synced
+        return replace(part, target)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(Path, "replace", checked)
+
+    _install({"a": b"b"}, tmp_path / "plugin.jar")
 
 
 def test_an_unwritable_place_is_named(plugin: Build, catalogue: Catalogue, tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from sidecypher.protocol.catalogue import (
     ParameterEntry,
     ProcedureEntry,
 )
-from sidecypher_plugin import UnfitProcedure, render
+from sidecypher_plugin.errors import UnfitProcedure
+from sidecypher_plugin.generator import render
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "plugin"
 Make = Callable[..., ProcedureEntry]

@@ -10,10 +10,10 @@ from sidecypher.calls.executors._waiting import WaitingExecution
 from sidecypher.calls.executors.loop import CLEANUP_SECONDS, STOP_SECONDS, EventLoop, Job
 from sidecypher.errors import CallError
 from sidecypher.protocol.deadline import Deadline
+from sidecypher.protocol.envelope import CallHead
 from sidecypher.sdk.registry import Procedure
 from sidecypher.sdk.resources import Resources
 from sidecypher.sdk.signature.model import ReturnKind
-from sidecypher.telemetry.tracing import CallFacts
 
 
 class AsyncExecution(WaitingExecution[Job]):
@@ -22,7 +22,7 @@ class AsyncExecution(WaitingExecution[Job]):
     def __init__(
         self,
         loop: EventLoop,
-        facts: CallFacts,
+        facts: CallHead,
         procedure: Procedure,
         arguments: list[Any],
         resources: Resources,

@@ -40,7 +40,7 @@ class Worker:
                 theirs.fileno(),
                 os.getpid(),
             ]
-            # Its own group: Ctrl-C does not reach it, and what it has started ends with it.
+            # A separate process group, which Ctrl-C does not reach and which is killed as a whole.
             self._process = subprocess.Popen(
                 [sys.executable, *map(str, command)],
                 pass_fds=[theirs.fileno()],

@@ -35,14 +35,7 @@ class ProcessExecution(WaitingExecution[Pull]):
         request: CallRequest,
         procedure: Procedure,
     ) -> None:
-        """Make ready to run a call.
-
-        Args:
-            workers: Who runs it.
-            run: How to get a thread for a stream; None if it is not a stream.
-            request: The call as it came; the worker reads the arguments itself.
-            procedure: What runs.
-        """
+        """Make ready to run a call; `run` gets a thread for a stream, and is None for all else."""
         super().__init__(request, procedure)
         self._workers = workers
         self._run = run

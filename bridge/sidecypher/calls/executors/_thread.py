@@ -17,12 +17,12 @@ from sidecypher.calls.executors.execution import Execution
 from sidecypher.calls.executors.loop import CLEANUP_SECONDS
 from sidecypher.errors import RowError
 from sidecypher.protocol.deadline import Deadline
+from sidecypher.protocol.envelope import CallHead
 from sidecypher.sdk.interruption import InterruptibleSection
 from sidecypher.sdk.registry import Procedure
 from sidecypher.sdk.resources import Resources
 from sidecypher.sdk.signature.model import ReturnKind
 from sidecypher.telemetry.calls import log_unexpected
-from sidecypher.telemetry.tracing import CallFacts
 
 
 class _Body:
@@ -73,7 +73,7 @@ class ThreadExecution(Execution):
     is_still_running = False
 
     def __init__(
-        self, facts: CallFacts, procedure: Procedure, arguments: list[Any], resources: Resources
+        self, facts: CallHead, procedure: Procedure, arguments: list[Any], resources: Resources
     ) -> None:
         super().__init__(facts, procedure)
         self._body = _Body(self, arguments, resources)
@@ -97,7 +97,7 @@ class StreamExecution(WaitingExecution[Pull]):
     def __init__(
         self,
         run: RunOnThread,
-        facts: CallFacts,
+        facts: CallHead,
         procedure: Procedure,
         arguments: list[Any],
         resources: Resources,

@@ -9,10 +9,10 @@ from sidecypher.calls.executors._pages import Page
 from sidecypher.calls.executors.execution import Execution
 from sidecypher.calls.executors.loop import STOP_SECONDS
 from sidecypher.protocol.deadline import Deadline
+from sidecypher.protocol.envelope import CallHead
 from sidecypher.sdk.call import cancelled, deadline_exceeded
 from sidecypher.sdk.registry import Procedure
 from sidecypher.sdk.work import WorkItem
-from sidecypher.telemetry.tracing import CallFacts
 
 
 class Work(Protocol):
@@ -46,7 +46,7 @@ class WaitingExecution(Execution, Generic[_Work]):
 
     inbox: SimpleQueue[Any]
 
-    def __init__(self, facts: CallFacts, procedure: Procedure) -> None:
+    def __init__(self, facts: CallHead, procedure: Procedure) -> None:
         super().__init__(facts, procedure)
         self.inbox = SimpleQueue()
         self._work: _Work | None = None

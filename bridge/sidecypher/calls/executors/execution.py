@@ -9,13 +9,12 @@ from typing import Annotated, Any, Final
 from sidecypher.calls.executors._pages import Page
 from sidecypher.calls.reservation import Reservation
 from sidecypher.errors import CallError
-from sidecypher.protocol.envelope import CallBack
+from sidecypher.protocol.envelope import CallBack, CallHead
 from sidecypher.sdk.call import Call, no_transaction_in_function, no_transaction_in_worker
 from sidecypher.sdk.context import Context
 from sidecypher.sdk.registry import Procedure
 from sidecypher.sdk.resources import Resources
 from sidecypher.telemetry.calls import Observation
-from sidecypher.telemetry.tracing import CallFacts
 from sidecypher.values.annotations import Description
 from sidecypher.values.rows import Row
 
@@ -41,11 +40,8 @@ class Execution(Call, ABC):
     """A call whose function has been started, or is about to be.
 
     Attributes:
-        procedure: The function and how its rows are encoded.
-        observed: Its log lines, metrics and span.
         jvm: Who called.
         refusal: What answers `ctx.run` if the function has no part in the caller's transaction.
-        reservation: Memory of its arguments.
         begun: When it began, on the monotonic clock.
         rested: When its latest page was ready.
         seconds_left: Of its procedure's timeout, if its caller keeps to another one.
@@ -56,7 +52,7 @@ class Execution(Call, ABC):
 
     observed: Observation
 
-    def __init__(self, facts: CallFacts, procedure: Procedure) -> None:
+    def __init__(self, facts: CallHead, procedure: Procedure) -> None:
         super().__init__(facts.call_id, procedure.name, facts.database, facts.user)
         self.procedure: Final = procedure
         self.jvm = ""

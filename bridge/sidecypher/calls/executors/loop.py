@@ -76,7 +76,7 @@ class Job:
     def _end(self, error: BaseException | None) -> None:
         self.error = error
         self.is_done = True
-        # It refers to the call, which refers to this job.
+        # `start` refers to the call, which refers to this job.
         del self.start
         self.notify(self)
 

@@ -133,13 +133,6 @@ class ProcessWorkers:
     def run(self, name: str, task: Task, lease: Lease, deadline: Deadline, add: AddRows) -> Outcome:
         """Have a worker run a task; return its last outcome.
 
-        Args:
-            name: The procedure, for errors.
-            task: What to run.
-            lease: By which the call can be cancelled.
-            deadline: When the worker is killed.
-            add: Given the rows as they come.
-
         Raises:
             WorkerLost: It died, or no worker process runs.
             CallCancelled: By the lease.

@@ -35,7 +35,7 @@ from sidecypher.errors import CatalogueMismatch, MessageTooLarge, SidecypherErro
 from sidecypher.loading.loader import load
 from sidecypher.protocol import envelope
 from sidecypher.protocol.deadline import Deadline
-from sidecypher.protocol.envelope import ErrorBody
+from sidecypher.protocol.envelope import CallHead, ErrorBody
 from sidecypher.sdk.call import no_transaction_in_worker, procedure_failed
 from sidecypher.sdk.registry import Procedure, Registry
 from sidecypher.sdk.resources import Resources
@@ -138,8 +138,9 @@ class TaskRunner:
         return found.resolve(task.args, self._registry)
 
     def _send_rows(self, task: Task, procedure: Procedure, arguments: list[Any]) -> None:
+        head = CallHead(task.call_id, task.name, task.database, task.user)
         with tracing.continued(task.traceparent):
-            call = ThreadExecution(task, procedure, arguments, self.resources)
+            call = ThreadExecution(head, procedure, arguments, self.resources)
         call.serve(no_transaction_in_worker, Deadline.after(task.seconds))
         bytes_left, more = self._message_bytes, True
         try:
@@ -193,12 +194,7 @@ def _address_space() -> int:
 
 
 def serve(connection: Connection, end: Callable[[int], None] = os._exit) -> None:
-    """Answer tasks until the sidecar hangs up.
-
-    Args:
-        connection: The way to the sidecar.
-        end: Ends the process at once.
-    """
+    """Answer tasks until the sidecar hangs up."""
     setup = envelope.read(connection.recv_bytes(), Setup)
     configure_logging(setup.log_level, setup.log_format)
     spans = export_spans() if setup.traces else None

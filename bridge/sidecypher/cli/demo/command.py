@@ -27,15 +27,14 @@ def demo(
 ) -> None:
     """Run queries on a sample graph and GitHub data.
 
-    It starts Neo4j and the sidecar, merges a repository, an issue and a pull request into a graph,
-    and runs three queries with data from GitHub. Everything in the home is stopped at the end,
-    unless `--keep` leaves it up; then the graph also gets what `sidecypher migrate` makes.
-    `make demo` runs it in a home of its own, `.demo` in the clone, unless `SIDECYPHER_HOME` is set;
-    `make demo KEEP=1` adds `--keep`.
+    Starts Neo4j and the sidecar, merges a repository, an issue and a pull request into a graph, and
+    runs three queries with data from GitHub. Then it stops everything in the home. With `--keep` it
+    leaves the home running and applies the migrations. `make demo` uses its own home, `.demo` in
+    the clone, unless `SIDECYPHER_HOME` is set. `make demo KEEP=1` adds `--keep`.
 
-    It uses the live GitHub API when that answers within 3 seconds and has calls left. Otherwise a
-    process beside the sidecar serves samples that sidecypher brings: invented ones, in the shape of
-    GitHub's answers. One line says which of the two it does.
+    If the GitHub API answers within 3 seconds and has calls left, the demo uses it. Otherwise a
+    process next to the sidecar serves invented samples in the shape of GitHub's answers. One line
+    says which of the two it uses.
 
     ```sh
     sidecypher demo --home /tmp/demo --keep
@@ -49,7 +48,7 @@ def demo(
     notes.print(source.told)
     started = False
     try:
-        # Its own start tells as much of the plugin as that of a throw-away server before it.
+        # No check in a temporary Neo4j: this start tests the plugin as well.
         environ = {**os.environ, **source.environ}
         options = source.options if keep else (*source.options, "--short-lived")
         started = bring_up(settings, check=False, environ=environ, options=options)
@@ -73,12 +72,12 @@ def demo(
         show_text(f"Log in as {USER}; the password is in {password_file}")
         show_text(f"Stop it with: {sys.argv[0]} down --home {settings.home}")
     else:
-        show_text("Everything is stopped again; `--keep` leaves it up (`make demo KEEP=1`).")
+        show_text("Everything is stopped again; `--keep` leaves it running (`make demo KEEP=1`).")
 
 
 def _taken() -> AlreadyRunning:
     return AlreadyRunning(
-        "The demo wants a home where nothing runs",
+        "The demo needs a home where nothing is running",
         hint="Name another one with `--home`, or run `sidecypher down` on this one.",
     )
 

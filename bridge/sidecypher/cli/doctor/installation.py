@@ -221,7 +221,7 @@ def look_at_clock(subject: Subject) -> Finding:
     before = datetime.now(UTC)
     told = graph.run("RETURN datetime.realtime().epochMillis AS now")[0]["now"] / 1000
     after = datetime.now(UTC)
-    # What the question took is no difference of the clocks.
+    # The query's own duration is not clock skew.
     ahead = max(before.timestamp() - told, min(0.0, after.timestamp() - told))
     if abs(ahead) > _CLOCK_SECONDS:
         way = "ahead of" if ahead > 0 else "behind"

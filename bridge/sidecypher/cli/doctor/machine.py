@@ -45,7 +45,7 @@ def look_at_java(subject: Subject) -> Finding:
     if taken[lane.lane] is None:
         wanted = " or ".join(map(str, lane.java))
         there = ", ".join(map(_shown, subject.javas)) or "none"
-        # Whoever has a Neo4j of their own needs none.
+        # Java is optional if `neo4j_uri` names another Neo4j.
         state = Finding.warn if subject.settings.neo4j_uri else Finding.error
         return state(
             f"the lane `{lane.lane}` needs Java {wanted}; found: {there}", way_to_java(lane.java)

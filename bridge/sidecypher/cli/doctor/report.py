@@ -86,13 +86,7 @@ def _loaded(point: EntryPoint) -> tuple[Check, ...]:
 def examine(
     checks: Iterable[Check], subject: Subject, seconds: float = CHECK_SECONDS
 ) -> Iterator[tuple[Check, Finding]]:
-    """Yield each check with what it has found.
-
-    Args:
-        checks: What to look at, in this order.
-        subject: Where.
-        seconds: How long each of them may take.
-    """
+    """Yield each check with what it has found; each may take `seconds`."""
     for check in checks:
         yield check, _outcome(check, subject, seconds)
 
@@ -111,7 +105,7 @@ def _outcome(check: Check, subject: Subject, seconds: float) -> Finding:
         case SidecypherError():
             return Finding.error(f"{failed.message} [{failed.code}]", failed.hint)
         case _:
-            # Its text may hold anything.
+            # The error's text may contain secrets.
             return Finding.error(
                 f"the check itself failed: {type(failed).__name__}", "Report it as a bug, please."
             )

@@ -33,9 +33,7 @@ class Subject(CheckContext):
 
     Attributes:
         settings: What is set, without what is wrong.
-        environ: Variables of this command.
         wrong: What is wrong with the settings.
-        javas: The Javas of this machine.
     """
 
     def __init__(

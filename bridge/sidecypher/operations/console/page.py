@@ -44,10 +44,7 @@ class Console:
     """The page, with its style and its script.
 
     Args:
-        inspector: Knows what is loaded.
-        telemetry: Knows what was counted.
         checks: What must hold for calls to be served, by name; they must not block.
-        sidecars: Gives all sidecars of the run folder.
     """
 
     def __init__(

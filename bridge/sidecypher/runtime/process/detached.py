@@ -69,7 +69,7 @@ def launch_supervisor(
         )
         _end(home, supervisor)
         raise _failed(what, log_tail(log_file, mark))
-    # It outlives this program: a code keeps Popen from warning about that.
+    # The supervisor outlives this program; an exit code stops Popen's warning.
     supervisor.returncode = 0
     return state
 

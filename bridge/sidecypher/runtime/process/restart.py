@@ -40,7 +40,7 @@ def restart_process(home: Path, name: str, *, timeout: float = READY_SECONDS) ->
         if now.restarts > before.restarts and now.status == "ready":
             return
         time.sleep(_POLL)
-    raise ServerFailed(f"`{name}` is not back again", hint="`sidecypher logs` tells why.")
+    raise ServerFailed(f"`{name}` did not come back", hint="Run `sidecypher logs`.")
 
 
 def _running(home: Path, name: str) -> ProcessState | None:

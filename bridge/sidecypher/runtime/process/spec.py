@@ -113,7 +113,7 @@ def endings_held_back() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-    # What is ignored, or not handled by Python, raises nothing here.
+    # Ignored or native handlers raise nothing here.
     handled = [number for number in _ENDINGS if callable(signal.getsignal(number))]
     handlers = {n: signal.signal(n, lambda number, _frame: came.append(number)) for n in handled}
     try:

@@ -19,11 +19,8 @@ class ProcessState(msgspec.Struct, frozen=True):
     """One process of a home.
 
     Attributes:
-        name: Its name in the list of processes.
         pid: Process id; 0 while it waits for its restart.
         create_time: When it started, seconds since 1970; tells it from a later namesake.
-        status: What it is doing.
-        restarts: How often it was started again.
         stop_grace: Seconds it has to end by itself.
         stops_last: Whether it is stopped only when all others have ended.
     """

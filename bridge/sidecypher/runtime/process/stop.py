@@ -14,9 +14,6 @@ def stop(home: Path) -> bool:
 
     The supervisor is killed when it takes longer than the graces of its processes allow.
 
-    Args:
-        home: The home.
-
     Returns:
         Whether anything was running.
 

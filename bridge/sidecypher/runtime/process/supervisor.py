@@ -29,7 +29,6 @@ class Supervisor:
         plan: Gives the processes, each of which is started at once. It is called with the home
             locked and the orphans of a killed supervisor gone, so it may choose ports and write
             settings.
-        backoff: How long to wait before restarts.
 
     Example:
         >>> Supervisor(home, lambda: [server.process(restart=True)]).run()  # doctest: +SKIP

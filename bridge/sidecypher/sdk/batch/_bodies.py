@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Final
 
 from sidecypher.errors import RowError
-from sidecypher.sdk.batch._rows import ROW_ERRORS, BatchRows, Call, Encoded
+from sidecypher.sdk.batch._rows import ROW_ERRORS, BatchRows, Encoded
+from sidecypher.sdk.context import Context
 from sidecypher.sdk.signature.model import ReturnKind
 
 CONCURRENT_CALLS: Final = 16
@@ -34,7 +35,7 @@ def batch_body(rows: BatchRows) -> Callable[..., Any]:
 def _in_order(rows: BatchRows) -> Callable[..., Any]:
     """Return the batch of a plain body that gives many rows."""
 
-    def body(context: Call, sent: list[Any]) -> Iterator[Encoded]:
+    def body(context: Context, sent: list[Any]) -> Iterator[Encoded]:
         run = rows.body_with(context)
         for index, values in enumerate(sent):
             if not index % _CHECK_EVERY:
@@ -55,7 +56,7 @@ def _singly(rows: BatchRows) -> Callable[..., Any]:
     base, tail, may_lack = rows.base, rows.tail, rows.may_lack
     decode, encode = base.arguments, base.encode_row
 
-    def body(context: Call, sent: list[Any]) -> Iterator[Encoded]:
+    def body(context: Context, sent: list[Any]) -> Iterator[Encoded]:
         run = rows.body_with(context)
         for index, values in enumerate(sent):
             if not index % _CHECK_EVERY:
@@ -77,7 +78,7 @@ def _concurrent(rows: BatchRows) -> Callable[..., Any]:
     workers = CONCURRENT_CALLS if rows.is_read else 1
     streams = rows.base.signature.returns is ReturnKind.ITERATOR
 
-    async def body(context: Call, sent: list[Any]) -> AsyncIterator[Encoded]:
+    async def body(context: Context, sent: list[Any]) -> AsyncIterator[Encoded]:
         run = rows.body_with(context)
 
         async def call(index: int) -> list[Encoded]:
@@ -114,7 +115,7 @@ def _chunks(length: int) -> Iterator[range]:
 def _own(rows: BatchRows, own: Callable[..., Any]) -> Callable[..., Any]:
     """Return the batch that an author wrote as a plain function."""
 
-    def body(context: Call, sent: list[Any]) -> Iterator[Encoded]:
+    def body(context: Context, sent: list[Any]) -> Iterator[Encoded]:
         taken = _Taken(rows, context, sent)
         entries = own(context, taken.arguments) if taken.arguments else []
         yield from taken.rows_of(entries)
@@ -125,7 +126,7 @@ def _own(rows: BatchRows, own: Callable[..., Any]) -> Callable[..., Any]:
 def _own_async(rows: BatchRows, own: Callable[..., Any]) -> Callable[..., Any]:
     """Return the batch that an author wrote as an async function."""
 
-    async def body(context: Call, sent: list[Any]) -> AsyncIterator[Encoded]:
+    async def body(context: Context, sent: list[Any]) -> AsyncIterator[Encoded]:
         taken = _Taken(rows, context, sent)
         entries = await own(context, taken.arguments) if taken.arguments else []
         for row in taken.rows_of(entries):
@@ -135,13 +136,9 @@ def _own_async(rows: BatchRows, own: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Taken:
-    """The rows that an author's own batch gets: those whose arguments fit.
+    """The rows that an author's own batch gets: those whose arguments fit."""
 
-    Attributes:
-        arguments: Their arguments.
-    """
-
-    def __init__(self, rows: BatchRows, context: Call, sent: list[Any]) -> None:
+    def __init__(self, rows: BatchRows, context: Context, sent: list[Any]) -> None:
         self._rows = rows
         self._context = context
         self._refused: dict[int, Encoded] = {}

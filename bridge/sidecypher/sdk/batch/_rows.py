@@ -4,10 +4,11 @@ import copy
 import functools
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from sidecypher.errors import ArgumentError, CallError, ProcedureError, RowError, ValueTypeError
 from sidecypher.protocol.envelope import ErrorBody
+from sidecypher.sdk.context import Context
 from sidecypher.sdk.registry import Procedure
 from sidecypher.sdk.signature.model import Column, ReturnKind
 from sidecypher.values.cypher import CypherType
@@ -29,18 +30,10 @@ _MANY: Final[dict[ReturnKind, tuple[type, str]]] = {
 }
 
 
-class Call(Protocol):
-    """What a batch needs of its context."""
-
-    def check(self) -> None:
-        """Raise if the caller has gone, or if a statement has failed."""
-
-
 class BatchRows:
     """Makes the rows of a batch from what the calls of one procedure give.
 
     Attributes:
-        columns: The batch's columns.
         tail: What follows the procedure's own values in a row without an error.
         is_read: Whether a row's error is told in its row; else it ends the call.
         is_many: Whether a call may have many rows.
@@ -76,7 +69,7 @@ class BatchRows:
             hint=f"Give a list of lists; each is for {self.base.usage()}.",
         )
 
-    def body_with(self, context: Call) -> Callable[..., Any]:
+    def body_with(self, context: Context) -> Callable[..., Any]:
         """Return the procedure's body, with the context for its first argument if it takes one."""
         if self.base.signature.takes_context:
             return functools.partial(self.base.body, context)
@@ -134,7 +127,7 @@ class BatchRows:
         elif not self.is_many:
             yield self.nothing(index)
 
-    def of_error(self, context: Call, index: int, error: CallError) -> Encoded:
+    def of_error(self, context: Context, index: int, error: CallError) -> Encoded:
         """Return the row that tells the error of a call.
 
         Raises:

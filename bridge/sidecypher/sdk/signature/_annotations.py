@@ -13,6 +13,12 @@ _NAMES: Final[dict[object, str]] = {
     annotation: kind.name for kind in KINDS.values() for annotation in kind.annotations
 }
 
+_WRITTEN: Final = ", ".join(
+    kind.written or kind.annotations[0].__name__
+    for kind in KINDS.values()
+    if kind.written or kind.annotations
+)
+
 VALUE_CLASSES: Final = frozenset({*_NAMES, OpaqueTemporal})
 """Classes of values, some of them dataclasses, that are never rows."""
 
@@ -58,9 +64,7 @@ def cypher_type(annotation: Any) -> CypherType:
         return CypherType("MAP", cypher_type(arguments[1] if arguments else Any))
     raise NoTypeError(
         "a type that is not a Cypher type",
-        hint="Use bool, int, float, str, bytes, date, time, LocalTime, datetime, LocalDateTime, "
-        "Duration, Point, Node, Relationship, Path, list[T], dict[str, T], a Literal, Any, or one "
-        "of these with `| None`.",
+        hint=f"Use {_WRITTEN}, list[T], dict[str, T], a Literal, or one of these with `| None`.",
     )
 
 

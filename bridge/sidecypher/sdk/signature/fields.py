@@ -4,7 +4,6 @@ Each value is read by the coder of its Cypher type, as an argument is. Pydantic 
 and runs the author's validators. Its own texts of wrong types would name Python's types.
 """
 
-import difflib
 import re
 import types as pytypes
 import typing
@@ -23,7 +22,7 @@ from sidecypher.sdk.signature._defaults import literal
 from sidecypher.sdk.signature.names import camel_case
 from sidecypher.values.annotations import Description
 from sidecypher.values.codec.containers import map_content
-from sidecypher.values.codec.problems import Coder, not_read
+from sidecypher.values.codec.problems import Coder, PartError, guess, not_read
 from sidecypher.values.coders import decoder, encoder
 from sidecypher.values.cypher import CypherType
 
@@ -101,22 +100,8 @@ class Options(BaseModel):
             ) from None
 
 
-class FieldError(ValueTypeError):
-    """A value inside a MAP does not fit.
-
-    Attributes:
-        path: Where it is inside the argument, such as `.maxAge` or `[3].type`.
-    """
-
-    def __init__(self, message: str, *, path: str = "", hint: str = "") -> None:
-        super().__init__(message, hint=hint)
-        self.path = path
-
-    @classmethod
-    def within(cls, path: str, error: ValueTypeError, hint: str = "") -> Self:
-        """Return the error of a value from that of a part of it."""
-        inner = error.path if isinstance(error, FieldError) else ""
-        return cls(error.message, path=path + inner, hint=error.hint or hint)
+class FieldError(PartError):
+    """A field of a MAP is unknown, missing, or has a value that does not fit; the hint says all."""
 
 
 class FieldRefusedError(Exception):
@@ -162,11 +147,11 @@ class Field:
     @property
     def allowed(self) -> str:
         """What may be given: its type, its limits, and its default."""
-        values = [f"`{value}`" for value in self.type.allowed]
+        is_text_or_map = self.shape is not None and self.type.name == "ANY"
         parts = [
-            str(self.type),
-            *([f"one of {', '.join(values)}"] if values else []),
-            *(_LIMITS[name].format(limit) for name, limit in self.limits.items()),
+            "STRING or MAP" if is_text_or_map else str(self.type),
+            *([f"one of {self.type.choices}"] if self.type.allowed else []),
+            *_limits(self.limits),
             "required" if self.default is None else f"default {self.default}",
         ]
         return ", ".join(parts)
@@ -227,8 +212,11 @@ class Shape:
                 continue
             try:
                 given[attribute] = decode(item)
+            except FieldError as error:
+                raise FieldError.within(f".{name}", error, error.hint or self._hint(name)) from None
             except ValueTypeError as error:
-                raise FieldError.within(f".{name}", error, self._hint(name)) from None
+                hint = f"{error.hint} {self._hint(name)}".lstrip()
+                raise FieldError.within(f".{name}", error, hint) from None
         try:
             return self.model.model_validate(given)
         except ValidationError as error:
@@ -284,11 +272,9 @@ class Shape:
 
     def _unknown(self, name: str) -> FieldError:
         shown = f"`{name}`" if _SHOWABLE.fullmatch(name) else "of one of its names"
-        lowered = {known.lower(): known for known in self._readers}
-        near = difflib.get_close_matches(name.lower().replace("_", ""), lowered, n=1)
-        guess = f"Did you mean `{lowered[near[0]]}`? " if near else ""
         known = ", ".join(f"`{each}`" for each in self._readers)
-        return FieldError(f"has no field {shown}", hint=f"{guess}Its fields: {known}.")
+        hint = f"{guess(name, self._readers)} Its fields: {known}.".lstrip()
+        return FieldError(f"has no field {shown}", path="", hint=hint)
 
     def _hint(self, name: str) -> str:
         meaning = next(field.meaning for field in self.fields if field.name == name)
@@ -297,7 +283,7 @@ class Shape:
     def _refusal(self, problem: ErrorDetails) -> FieldError:
         text = problem["msg"]
         if not problem["loc"]:
-            return FieldError(_told(problem["type"], text))
+            return FieldError(_told(problem["type"], text), path="")
         attribute, *inner = problem["loc"]
         name = self._names[str(attribute)]
         path = "".join(map(_step, (name, *inner)))
@@ -394,6 +380,17 @@ def _field(
         shape=shape,
     )
     return field, decoder(kind) if shape is None else shape.reader(kind)
+
+
+def _limits(limits: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts of limits; equal bounds of a length are one."""
+    length = limits.get("min_length")
+    is_exact = length is not None and length == limits.get("max_length")
+    if is_exact:
+        yield f"a length of {length}"
+    for name, limit in limits.items():
+        if not (is_exact and name in {"min_length", "max_length"}):
+            yield _LIMITS[name].format(limit)
 
 
 def _flat(notes: tuple[object, ...]) -> Iterator[object]:

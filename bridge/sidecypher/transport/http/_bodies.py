@@ -112,12 +112,6 @@ async def read_body(
 ) -> bytes:
     """Return the body, but read no more than `limit` bytes.
 
-    Args:
-        request: Whose body it is.
-        limit: Most bytes it may have.
-        hint: What to do about a body that is too large.
-        coming: What is told of its progress.
-
     Raises:
         RequestRefused: It is too large, or did not come in time.
     """

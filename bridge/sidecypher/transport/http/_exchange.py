@@ -21,15 +21,6 @@ from sidecypher.calls.executors.loop import STOP_SECONDS
 from sidecypher.errors import MessageTooLarge, SidecarBusy, SidecypherError
 from sidecypher.host.threads import in_thread
 from sidecypher.protocol import envelope
-from sidecypher.protocol.envelope import (
-    CallHead,
-    CallRequest,
-    CancelRequest,
-    CloseRequest,
-    ErrorReply,
-    PageReply,
-    PageRequest,
-)
 from sidecypher.sdk.call import deadline_exceeded, no_transaction
 from sidecypher.sdk.registry import Procedure
 from sidecypher.transport.http._openapi import STREAM_TYPE
@@ -73,10 +64,10 @@ class HttpCall:
         try:
             reservation = self._dispatcher.reserve(len(body))
         except SidecarBusy as error:
-            self._dispatcher.refuse(CallHead(self._id, self.procedure.name, "", ""), error)
+            self._dispatcher.refuse(envelope.CallHead(self._id, self.procedure.name, "", ""), error)
             raise
         with reservation:
-            request = CallRequest(
+            request = envelope.CallRequest(
                 id=self._id,
                 name=self.procedure.name,
                 signature=self.procedure.entry.signature,
@@ -96,20 +87,20 @@ class HttpCall:
         Raises:
             SidecypherError: What the client is to be told.
         """
-        request = PageRequest(self._id, _milliseconds(seconds))
+        request = envelope.PageRequest(self._id, _milliseconds(seconds))
         return self._rows(self._dispatcher.page(request, self._session))
 
     def close(self) -> None:
         """End the call between two pages."""
-        self._dispatcher.close(CloseRequest(self._id), self._session)
+        self._dispatcher.close(envelope.CloseRequest(self._id), self._session)
 
     def cancel(self, *, late: bool) -> None:
         """Stop the call while a page is made; this alone does not block."""
-        request = CancelRequest(self._id, "deadline" if late else "terminated")
+        request = envelope.CancelRequest(self._id, "deadline" if late else "terminated")
         self._dispatcher.cancel(request, self._session)
 
-    def _rows(self, reply: PageReply | ErrorReply) -> Rows:
-        if isinstance(reply, ErrorReply):
+    def _rows(self, reply: envelope.CallReply) -> Rows:
+        if isinstance(reply, envelope.ErrorReply):
             raise reply.error.error()
         return [self._row(_values(row)) for row in reply.rows], reply.more
 
@@ -152,8 +143,6 @@ class Exchange:
     """Answers one request on the server's loop.
 
     Args:
-        call: The call.
-        send: Takes the answer.
         timeout: Seconds the call may spend in Python.
         stall_seconds: How long the client may leave what is sent unread.
         limit: Bytes of an answer in one piece.

@@ -28,10 +28,7 @@ class HttpApi:
     """The routes under `/v1`, and `/openapi.json`.
 
     Args:
-        dispatcher: Who answers calls.
-        token: What a client must show.
         limits: How large a request, or an answer in one piece, may be.
-        telemetry: Told of what is refused.
         calls: Calls that may be under way at once.
         stall_seconds: How long a client may leave rows unread.
     """

@@ -15,12 +15,7 @@ Check = Callable[[], str | None]
 
 
 def health_routes(checks: Mapping[str, Check], metrics: CollectorRegistry) -> list[Route]:
-    """Return the routes.
-
-    Args:
-        checks: What must hold for calls to be served, by name.
-        metrics: What `/metrics` shows.
-    """
+    """Return the routes."""
 
     async def live(_request: Request) -> Response:
         return PlainTextResponse("ok\n")

@@ -40,11 +40,7 @@ class OriginRefused(SidecypherError):
 
 
 class RequestRefused(SidecypherError):
-    """A request over HTTP is not one that the sidecar understands.
-
-    Attributes:
-        status: The HTTP status that says so.
-    """
+    """A request over HTTP is not one that the sidecar understands."""
 
     code = "SC-653"
 

@@ -83,7 +83,7 @@ class HttpServer:
             log_config=None,
             log_level="critical",
             access_log=False,
-            # Else a header says which connection is busy, and a wrong one is aborted.
+            # Otherwise X-Forwarded-For would select the connection to abort.
             proxy_headers=False,
             timeout_graceful_shutdown=1,
         )

@@ -10,12 +10,7 @@ from sidecypher.transport.http.problems import TokenRefused
 
 
 class TokenCheck:
-    """Compares what requests show with the token.
-
-    Args:
-        token: What a client must show.
-        telemetry: Told of what is refused.
-    """
+    """Compares what requests show with the token."""
 
     def __init__(self, token: bytes, telemetry: Telemetry) -> None:
         self._token: Final = token

@@ -49,9 +49,6 @@ class WebhookApi:
 
     Args:
         webhooks: Gives those in service now, by path.
-        loop: Where they run.
-        resources: What they share with procedures.
-        telemetry: Told of what is refused.
         stopping: Tells whether the sidecar takes nothing any more.
         home: The sidecar's folder of state.
     """

@@ -4,12 +4,13 @@ ANY looks a value's exact class up before it asks what else the value may be: mo
 Python's own classes, and this is the path every value of a MAP takes.
 """
 
+from operator import length_hint
 from typing import Any, Final
 
 from sidecypher.errors import ValueTypeError
 from sidecypher.values.codec._scalars import encode_string, in_64_bits
 from sidecypher.values.codec._tags import looks_tagged
-from sidecypher.values.codec.problems import Coder, not_read, not_written
+from sidecypher.values.codec.problems import Coder, PartError, not_read, not_written
 
 DEEPEST: Final = 90
 """Levels of lists and maps a value may have. JSON may have 200 on the Java side, where a map with a
@@ -148,9 +149,13 @@ def list_decoder(decode_item: Coder, told: str) -> Coder:
     """Return the coder of a LIST whose items one coder reads."""
 
     def decode(value: Any) -> Any:
-        if isinstance(value, list):
-            return [decode_item(item) for item in value]
-        raise not_read(value, told)
+        if not isinstance(value, list):
+            raise not_read(value, told)
+        items = iter(value)
+        try:
+            return [decode_item(item) for item in items]
+        except ValueTypeError as error:
+            raise PartError.within(f"[{len(value) - length_hint(items) - 1}]", error) from None
 
     return decode
 

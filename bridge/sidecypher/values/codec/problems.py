@@ -1,7 +1,7 @@
 """What is wrong with a value, told without the value."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Self
 
 from sidecypher.errors import ValueTypeError
 from sidecypher.values.codec._tags import looks_tagged, type_of_tag
@@ -17,6 +17,24 @@ _JSON_TYPES: Final[dict[type, str]] = {
     list: "LIST",
     dict: "MAP",
 }
+
+
+class PartError(ValueTypeError):
+    """A part of a value does not fit.
+
+    Attributes:
+        path: Where it is inside the value, such as `.maxAge` or `[3].type`.
+    """
+
+    def __init__(self, message: str, *, path: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.path = path
+
+    @classmethod
+    def within(cls, path: str, error: ValueTypeError, hint: str = "") -> Self:
+        """Return the error of a value from that of a part of it."""
+        inner = error.path if isinstance(error, PartError) else ""
+        return cls(error.message, path=path + inner, hint=hint or error.hint)
 
 
 def not_written(value: object, wanted: object) -> ValueTypeError:
@@ -35,4 +53,19 @@ def not_read(value: object, wanted: object) -> ValueTypeError:
         told = type_of_tag.get(next(iter(value)), "value")
     if told == str(wanted):
         return ValueTypeError(f"is a malformed {wanted}")
-    return ValueTypeError(f"is a {told} where {wanted} is expected")
+    article = "an" if told == "INTEGER" else "a"
+    return ValueTypeError(f"is {article} {told} where {wanted} is expected")
+
+
+def guess(given: str, known: Iterable[str]) -> str:
+    """Return a question for the nearest of the known words, empty if none is near.
+
+    Example:
+        >>> guess("max_ages", ["maxAge", "api"])
+        'Did you mean `maxAge`?'
+    """
+    import difflib  # noqa: PLC0415 - only errors need it
+
+    lowered = {word.lower(): word for word in known}
+    near = difflib.get_close_matches(given.lower().replace("_", ""), lowered, n=1)
+    return f"Did you mean `{lowered[near[0]]}`?" if near else ""

@@ -86,7 +86,7 @@ def encode_zoned_datetime(value: Any) -> Any:
     if not isinstance(value, datetime):
         return {"$datetime": _opaque_text(value, "ZONED DATETIME")}
     if type(value) is datetime and value.tzinfo is UTC:
-        # What most of them are, in a sixth of the time that the rest of this takes.
+        # Fast path for UTC, six times as fast.
         text = value.isoformat()[:-_UTC_LENGTH]
         return {"$datetime": f"{text.rstrip('0') if value.microsecond else text}Z"}
     offset = value.utcoffset()

@@ -2,19 +2,8 @@ package io.sidecypher.generated;
 
 import io.sidecypher.core.PythonNamespace;
 import io.sidecypher.core.PythonProcedure;
-import java.time.LocalDate;
-import java.time.LocalDateTime;
-import java.time.LocalTime;
-import java.time.OffsetTime;
-import java.time.ZonedDateTime;
-import java.time.temporal.TemporalAmount;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Stream;
-import org.neo4j.graphdb.Node;
-import org.neo4j.graphdb.Path;
-import org.neo4j.graphdb.Relationship;
-import org.neo4j.graphdb.spatial.Point;
 import org.neo4j.procedure.Admin;
 import org.neo4j.procedure.Description;
 import org.neo4j.procedure.Mode;
@@ -49,15 +38,15 @@ public final class KgSimilar_1 extends PythonNamespace {
     public record Row0(
             Long index,
             @Description("0..1, cosine") Double score,
-            Node other,
-            Map<String, Object> error) {
+            org.neo4j.graphdb.Node other,
+            java.util.Map<String, Object> error) {
         @SuppressWarnings({"cast", "unchecked"})
         Row0(Object[] row) {
             this(
                     (Long) row[0],
                     (Double) row[1],
-                    (Node) row[2],
-                    (Map<String, Object>) row[3]);
+                    (org.neo4j.graphdb.Node) row[2],
+                    (java.util.Map<String, Object>) row[3]);
         }
     }
 }

@@ -2,19 +2,8 @@ package io.sidecypher.generated;
 
 import io.sidecypher.core.PythonNamespace;
 import io.sidecypher.core.PythonProcedure;
-import java.time.LocalDate;
-import java.time.LocalDateTime;
-import java.time.LocalTime;
-import java.time.OffsetTime;
-import java.time.ZonedDateTime;
-import java.time.temporal.TemporalAmount;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Stream;
-import org.neo4j.graphdb.Node;
-import org.neo4j.graphdb.Path;
-import org.neo4j.graphdb.Relationship;
-import org.neo4j.graphdb.spatial.Point;
 import org.neo4j.procedure.Admin;
 import org.neo4j.procedure.Description;
 import org.neo4j.procedure.Mode;
@@ -107,18 +96,18 @@ public final class Kg_0 extends PythonNamespace {
     @Procedure(name = "kg.similar", mode = Mode.READ)
     @Description("Nodes most like this one.")
     public Stream<Row3> p3(
-            @Name("node") Node a0) {
+            @Name("node") org.neo4j.graphdb.Node a0) {
         return call(P3, Row3::new, a0);
     }
 
     public record Row3(
             @Description("0..1, cosine") Double score,
-            Node other) {
+            org.neo4j.graphdb.Node other) {
         @SuppressWarnings({"cast", "unchecked"})
         Row3(Object[] row) {
             this(
                     (Double) row[0],
-                    (Node) row[1]);
+                    (org.neo4j.graphdb.Node) row[1]);
         }
     }
 
@@ -169,13 +158,13 @@ public final class Kg_0 extends PythonNamespace {
     @Description("Every type that github.json and types.json lack.")
     public Stream<Row4> p4(
             @Name("p0") byte[] a0,
-            @Name("p1") LocalTime a1,
-            @Name("p2") OffsetTime a2,
-            @Name("p3") TemporalAmount a3,
-            @Name("p4") Point a4,
-            @Name("p5") Node a5,
-            @Name("p6") Relationship a6,
-            @Name("p7") Path a7,
+            @Name("p1") java.time.LocalTime a1,
+            @Name("p2") java.time.OffsetTime a2,
+            @Name("p3") java.time.temporal.TemporalAmount a3,
+            @Name("p4") org.neo4j.graphdb.spatial.Point a4,
+            @Name("p5") org.neo4j.graphdb.Node a5,
+            @Name("p6") org.neo4j.graphdb.Relationship a6,
+            @Name("p7") org.neo4j.graphdb.Path a7,
             @Name(value = "n0", defaultValue = "null") Object a8,
             @Name(value = "n1", defaultValue = "null") Object a9,
             @Name(value = "n2", defaultValue = "null") Object a10,
@@ -184,46 +173,46 @@ public final class Kg_0 extends PythonNamespace {
             @Name(value = "n5", defaultValue = "null") Object a13,
             @Name(value = "n6", defaultValue = "null") Object a14,
             @Name(value = "n7", defaultValue = "null") Object a15,
-            @Name(value = "many", defaultValue = "[]") List<Node> a16) {
+            @Name(value = "many", defaultValue = "[]") List<org.neo4j.graphdb.Node> a16) {
         return call(P4, Row4::new, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16);
     }
 
     public record Row4(
             byte[] c0,
-            LocalTime c1,
-            OffsetTime c2,
-            TemporalAmount c3,
-            Point c4,
-            Node c5,
-            Relationship c6,
-            Path c7,
+            java.time.LocalTime c1,
+            java.time.OffsetTime c2,
+            java.time.temporal.TemporalAmount c3,
+            org.neo4j.graphdb.spatial.Point c4,
+            org.neo4j.graphdb.Node c5,
+            org.neo4j.graphdb.Relationship c6,
+            org.neo4j.graphdb.Path c7,
             List<byte[]> l0,
-            List<LocalTime> l1,
-            List<OffsetTime> l2,
-            List<TemporalAmount> l3,
-            List<Point> l4,
-            List<Node> l5,
-            List<Relationship> l6,
-            List<Path> l7) {
+            List<java.time.LocalTime> l1,
+            List<java.time.OffsetTime> l2,
+            List<java.time.temporal.TemporalAmount> l3,
+            List<org.neo4j.graphdb.spatial.Point> l4,
+            List<org.neo4j.graphdb.Node> l5,
+            List<org.neo4j.graphdb.Relationship> l6,
+            List<org.neo4j.graphdb.Path> l7) {
         @SuppressWarnings({"cast", "unchecked"})
         Row4(Object[] row) {
             this(
                     (byte[]) row[0],
-                    (LocalTime) row[1],
-                    (OffsetTime) row[2],
-                    (TemporalAmount) row[3],
-                    (Point) row[4],
-                    (Node) row[5],
-                    (Relationship) row[6],
-                    (Path) row[7],
+                    (java.time.LocalTime) row[1],
+                    (java.time.OffsetTime) row[2],
+                    (java.time.temporal.TemporalAmount) row[3],
+                    (org.neo4j.graphdb.spatial.Point) row[4],
+                    (org.neo4j.graphdb.Node) row[5],
+                    (org.neo4j.graphdb.Relationship) row[6],
+                    (org.neo4j.graphdb.Path) row[7],
                     (List<byte[]>) row[8],
-                    (List<LocalTime>) row[9],
-                    (List<OffsetTime>) row[10],
-                    (List<TemporalAmount>) row[11],
-                    (List<Point>) row[12],
-                    (List<Node>) row[13],
-                    (List<Relationship>) row[14],
-                    (List<Path>) row[15]);
+                    (List<java.time.LocalTime>) row[9],
+                    (List<java.time.OffsetTime>) row[10],
+                    (List<java.time.temporal.TemporalAmount>) row[11],
+                    (List<org.neo4j.graphdb.spatial.Point>) row[12],
+                    (List<org.neo4j.graphdb.Node>) row[13],
+                    (List<org.neo4j.graphdb.Relationship>) row[14],
+                    (List<org.neo4j.graphdb.Path>) row[15]);
         }
     }
 
@@ -287,8 +276,8 @@ public final class Kg_0 extends PythonNamespace {
     @Description("")
     @Deprecated
     @SuppressWarnings({"cast", "unchecked"})
-    public List<List<Map<String, Object>>> f2() {
-        return (List<List<Map<String, Object>>>) evaluate(F2);
+    public List<List<java.util.Map<String, Object>>> f2() {
+        return (List<List<java.util.Map<String, Object>>>) evaluate(F2);
     }
 
     private static final PythonProcedure F3 = describeF3();
@@ -333,8 +322,8 @@ public final class Kg_0 extends PythonNamespace {
     @Description("How alike two nodes are.")
     @SuppressWarnings({"cast", "unchecked"})
     public Double f4(
-            @Name("one") Node a0,
-            @Name("other") Node a1) {
+            @Name("one") org.neo4j.graphdb.Node a0,
+            @Name("other") org.neo4j.graphdb.Node a1) {
         return (Double) evaluate(F4, a0, a1);
     }
 }

@@ -2,19 +2,8 @@ package io.sidecypher.generated;
 
 import io.sidecypher.core.PythonNamespace;
 import io.sidecypher.core.PythonProcedure;
-import java.time.LocalDate;
-import java.time.LocalDateTime;
-import java.time.LocalTime;
-import java.time.OffsetTime;
-import java.time.ZonedDateTime;
-import java.time.temporal.TemporalAmount;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Stream;
-import org.neo4j.graphdb.Node;
-import org.neo4j.graphdb.Path;
-import org.neo4j.graphdb.Relationship;
-import org.neo4j.graphdb.spatial.Point;
 import org.neo4j.procedure.Admin;
 import org.neo4j.procedure.Description;
 import org.neo4j.procedure.Mode;
@@ -48,7 +37,7 @@ public final class Github_0 extends PythonNamespace {
             @Name("owner") String a0,
             @Name("repo") String a1,
             @Name("number") Long a2,
-            @Name(value = "options", defaultValue = "{}") Map<String, Object> a3) {
+            @Name(value = "options", defaultValue = "{}") java.util.Map<String, Object> a3) {
         return call(P0, Row0::new, a0, a1, a2, a3);
     }
 
@@ -56,14 +45,14 @@ public final class Github_0 extends PythonNamespace {
             Long number,
             @Description("Its first line.") String title,
             List<String> labels,
-            ZonedDateTime createdAt) {
+            java.time.ZonedDateTime createdAt) {
         @SuppressWarnings({"cast", "unchecked"})
         Row0(Object[] row) {
             this(
                     (Long) row[0],
                     (String) row[1],
                     (List<String>) row[2],
-                    (ZonedDateTime) row[3]);
+                    (java.time.ZonedDateTime) row[3]);
         }
     }
 

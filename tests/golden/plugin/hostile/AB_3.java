@@ -2,19 +2,8 @@ package io.sidecypher.generated;
 
 import io.sidecypher.core.PythonNamespace;
 import io.sidecypher.core.PythonProcedure;
-import java.time.LocalDate;
-import java.time.LocalDateTime;
-import java.time.LocalTime;
-import java.time.OffsetTime;
-import java.time.ZonedDateTime;
-import java.time.temporal.TemporalAmount;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Stream;
-import org.neo4j.graphdb.Node;
-import org.neo4j.graphdb.Path;
-import org.neo4j.graphdb.Relationship;
-import org.neo4j.graphdb.spatial.Point;
 import org.neo4j.procedure.Admin;
 import org.neo4j.procedure.Description;
 import org.neo4j.procedure.Mode;
@@ -42,11 +31,11 @@ public final class AB_3 extends PythonNamespace {
     }
 
     public record Row0(
-            Map<String, Object> value) {
+            java.util.Map<String, Object> value) {
         @SuppressWarnings({"cast", "unchecked"})
         Row0(Object[] row) {
             this(
-                    (Map<String, Object>) row[0]);
+                    (java.util.Map<String, Object>) row[0]);
         }
     }
 }

@@ -2,19 +2,8 @@ package io.sidecypher.generated;
 
 import io.sidecypher.core.PythonNamespace;
 import io.sidecypher.core.PythonProcedure;
-import java.time.LocalDate;
-import java.time.LocalDateTime;
-import java.time.LocalTime;
-import java.time.OffsetTime;
-import java.time.ZonedDateTime;
-import java.time.temporal.TemporalAmount;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Stream;
-import org.neo4j.graphdb.Node;
-import org.neo4j.graphdb.Path;
-import org.neo4j.graphdb.Relationship;
-import org.neo4j.graphdb.spatial.Point;
 import org.neo4j.procedure.Admin;
 import org.neo4j.procedure.Description;
 import org.neo4j.procedure.Mode;
@@ -50,7 +39,7 @@ public final class Types_0 extends PythonNamespace {
             @Name(value = "integer", defaultValue = "-1") Long a1,
             @Name(value = "float", defaultValue = "1e+16") Double a2,
             @Name(value = "string", defaultValue = "null") String a3,
-            @Name(value = "map", defaultValue = "{a: [1, 'x']}") Map<String, Object> a4,
+            @Name(value = "map", defaultValue = "{a: [1, 'x']}") java.util.Map<String, Object> a4,
             @Name(value = "list", defaultValue = "[1, 2]") List<Long> a5,
             @Name(value = "date", defaultValue = "null") Object a6,
             @Name(value = "maybe", defaultValue = "null") Object a7) {
@@ -107,14 +96,14 @@ public final class Types_0 extends PythonNamespace {
             @Name("p1") Long a1,
             @Name("p2") Double a2,
             @Name("p3") String a3,
-            @Name("p4") Map<String, Object> a4,
-            @Name("p5") LocalDate a5,
-            @Name("p6") LocalDateTime a6,
-            @Name("p7") ZonedDateTime a7,
+            @Name("p4") java.util.Map<String, Object> a4,
+            @Name("p5") java.time.LocalDate a5,
+            @Name("p6") java.time.LocalDateTime a6,
+            @Name("p7") java.time.ZonedDateTime a7,
             @Name("p8") Object a8,
             @Name("p9") List<Object> a9,
-            @Name("p10") List<LocalDate> a10,
-            @Name("p11") List<List<Map<String, Object>>> a11) {
+            @Name("p10") List<java.time.LocalDate> a10,
+            @Name("p11") List<List<java.util.Map<String, Object>>> a11) {
         return call(P1, Row1::new, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11);
     }
 
@@ -123,14 +112,14 @@ public final class Types_0 extends PythonNamespace {
             Long c1,
             Double c2,
             String c3,
-            Map<String, Object> c4,
-            LocalDate c5,
-            LocalDateTime c6,
-            ZonedDateTime c7,
+            java.util.Map<String, Object> c4,
+            java.time.LocalDate c5,
+            java.time.LocalDateTime c6,
+            java.time.ZonedDateTime c7,
             Object c8,
             List<Object> c9,
-            List<LocalDate> c10,
-            List<List<Map<String, Object>>> c11) {
+            List<java.time.LocalDate> c10,
+            List<List<java.util.Map<String, Object>>> c11) {
         @SuppressWarnings({"cast", "unchecked"})
         Row1(Object[] row) {
             this(
@@ -138,14 +127,14 @@ public final class Types_0 extends PythonNamespace {
                     (Long) row[1],
                     (Double) row[2],
                     (String) row[3],
-                    (Map<String, Object>) row[4],
-                    (LocalDate) row[5],
-                    (LocalDateTime) row[6],
-                    (ZonedDateTime) row[7],
+                    (java.util.Map<String, Object>) row[4],
+                    (java.time.LocalDate) row[5],
+                    (java.time.LocalDateTime) row[6],
+                    (java.time.ZonedDateTime) row[7],
                     (Object) row[8],
                     (List<Object>) row[9],
-                    (List<LocalDate>) row[10],
-                    (List<List<Map<String, Object>>>) row[11]);
+                    (List<java.time.LocalDate>) row[10],
+                    (List<List<java.util.Map<String, Object>>>) row[11]);
         }
     }
 }

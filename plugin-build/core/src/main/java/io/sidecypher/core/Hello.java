@@ -32,7 +32,7 @@ final class Hello {
         Map<String, Object> members = members(reply);
         if (!Long.valueOf(Requests.VERSION).equals(members.get("v"))) {
             throw refused("the sidecar does not speak version " + Requests.VERSION + " of the protocol, which this"
-                    + " plugin speaks; build the plugin anew with the sidecar's `sidecypher` and restart Neo4j");
+                    + " plugin speaks; build the plugin again with the sidecar's `sidecypher` and restart Neo4j");
         }
         if (Boolean.TRUE.equals(members.get("busy"))) {
             throw new WireFailure(WireFailure.Kind.BUSY, "the sidecar has as many connections as it takes");
