@@ -135,7 +135,7 @@ def _writes(driver: neo4j.Driver, scale: Scale) -> Samples:
     taken: dict[str, list[float]] = {"bare_write": [], "rule_write": []}
     with driver.session() as session:
         for _ in range(scale.writes):
-            scope = {"user": "writer", "scope": "project", "scopeId": f"w{next(_numbers)}"}
+            scope = {"userId": "writer", "scope": "project", "scopeId": f"w{next(_numbers)}"}
             session.run(_ADD, rule={**scope, "text": "formal tone"}).consume()
             rule = {**scope, "text": "casual tone"}
             taken["rule_write"].append(_seconds(lambda rule=rule: session.run(_ADD, rule=rule)))
@@ -154,7 +154,7 @@ def _clients(driver: neo4j.Driver, scale: Scale) -> Samples:
 
 def _add_rules(session: neo4j.Session) -> Iterator[None]:
     """State rules that contradict each other, in a scope of one's own."""
-    scope = {"user": "clients", "scope": "project", "scopeId": f"c{next(_numbers)}"}
+    scope = {"userId": "clients", "scope": "project", "scopeId": f"c{next(_numbers)}"}
     for text in itertools.cycle(("formal tone", "casual tone")):
         rule = {**scope, "text": text}
         session.execute_write(lambda tx, rule=rule: tx.run(_ADD, rule=rule).consume())
@@ -162,14 +162,14 @@ def _add_rules(session: neo4j.Session) -> Iterator[None]:
 
 
 def _reads(driver: neo4j.Driver, scale: Scale) -> Samples:
-    query = "CALL rules.active('reader', 'project', 'p0') YIELD ruleId RETURN count(*)"
+    query = "CALL rules.active('reader', 'project', 'p0') YIELD id RETURN count(*)"
     with driver.session() as session:
         taken = [_seconds(lambda: session.run(query)) for _ in range(scale.reads)]
     return {"active": median(taken)}
 
 
 def _contexts(driver: neo4j.Driver, scale: Scale) -> Samples:
-    query = "CALL rules.context({user: 'facts', prompt: $prompt}) YIELD graphContext RETURN 1"
+    query = "CALL rules.context({userId: 'facts', prompt: $prompt}) YIELD graphContext RETURN 1"
     with driver.session() as session:
         taken = [
             _seconds(
@@ -220,7 +220,7 @@ def _load_rules(driver: neo4j.Driver, scale: Scale) -> None:
                 {"text": f"mention topic {number}", "scope": "project", "scopeId": f"p{project}"}
                 for number in range(100)
             ]
-            given = {"user": "reader", "rules": rules, "extraction": _LLM}
+            given = {"userId": "reader", "rules": rules, "extraction": _LLM}
             session.run(_REMEMBER, input=given).consume()
 
 
@@ -237,7 +237,7 @@ def _load_facts(driver: neo4j.Driver, scale: Scale) -> None:
                 }
                 for number in range(start, start + 500)
             ]
-            given = {"user": "facts", "relations": relations, "extraction": _LLM}
+            given = {"userId": "facts", "relations": relations, "extraction": _LLM}
             session.run(_REMEMBER, input=given).consume()
 
 

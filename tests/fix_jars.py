@@ -10,7 +10,8 @@ from sidecypher.runtime.download import fetch
 from sidecypher.runtime.errors import RuntimeFailure
 from sidecypher.runtime.java import Javas
 from sidecypher.runtime.lockfile import load_compiler_lock, load_lock
-from sidecypher_plugin import CORE_JAR, compiler
+from sidecypher_plugin import compiler
+from sidecypher_plugin.builder import CORE_JAR
 
 
 def pytest_configure():

@@ -1,9 +1,9 @@
 // What a user wants: two rules that contradict each other, and which one holds.
-CALL rules.add({user: 'ann', text: 'formal tone'}, {method: 'rule', rawSnippet: 'Formal, please.'})
+CALL rules.add({userId: 'ann', text: 'formal tone'}, {method: 'rule', rawSnippet: 'Formal, please.'})
 YIELD status, reason
 RETURN status, reason;
 
-CALL rules.add({user: 'ann', text: 'casual tone'}, {method: 'rule', rawSnippet: 'You may relax.'})
+CALL rules.add({userId: 'ann', text: 'casual tone'}, {method: 'rule', rawSnippet: 'You may relax.'})
 YIELD status, reason, contradicts
 RETURN status, reason, size(contradicts) AS contradicts;
 

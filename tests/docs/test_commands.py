@@ -29,7 +29,7 @@ from sidecypher.cli.main import app
 from sidecypher.host.settings import Settings, load_settings
 from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.rules.client.model import ClientSettings
-from sidecypher_procedures.rules.procedures import RulesSettings
+from sidecypher_procedures.rules.settings import RulesSettings
 from sidecypher_procedures.runs.settings import RunsSettings
 
 APP = typer.main.get_command(app)

@@ -9,7 +9,7 @@ from fix_catalogues import HOSTILE, catalogues, jvm_sized, with_text
 from hypothesis import example, given, settings
 
 from sidecypher.protocol.catalogue import Catalogue
-from sidecypher_plugin import render
+from sidecypher_plugin.generator import render
 
 READER = Path(__file__).with_name("ReadBack.java")
 

@@ -10,7 +10,7 @@ from jinja2 import nodes
 
 import sidecypher_plugin
 from sidecypher.protocol.catalogue import Catalogue
-from sidecypher_plugin import render
+from sidecypher_plugin.generator import render
 from sidecypher_plugin.java import string_literal
 
 TEMPLATES = sorted((Path(sidecypher_plugin.__file__).parent / "templates").iterdir())

@@ -15,7 +15,7 @@ from sidecypher.protocol.catalogue import (
     ParameterEntry,
     ProcedureEntry,
 )
-from sidecypher_plugin import render
+from sidecypher_plugin.generator import render
 
 
 @example("kg.score\n")

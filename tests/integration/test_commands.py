@@ -302,7 +302,7 @@ def test_the_demo_refuses_a_home_where_something_runs(server):
     done = server.command("demo")
 
     assert done.returncode == 1
-    assert "wants a home where nothing runs" in done.stderr
+    assert "needs a home where nothing is running" in done.stderr
     assert read_state(server.home).alive
 
 

@@ -20,6 +20,15 @@ TYPED = """
 """For LIST and MAP, which Cypher does not compare when there is null or NaN in them."""
 
 
+@pytest.fixture(scope="module")
+def session(server, driver):
+    """One session for all cases: each undoes what it writes, so the graph stays empty."""
+    server.await_sidecar()
+    with driver.session() as session:
+        session.run("MATCH (n) DETACH DELETE n").consume()
+        yield session
+
+
 def typed(case):
     """Return the procedure that takes a value of the case's type."""
     return "test.typed" + "".join(map(str.capitalize, re.findall(r"\w+", case.type)))

@@ -98,7 +98,7 @@ def test_a_sample_shows_what_it_is_for(shell, session, sample):
 
 def test_an_error_is_told_with_its_code(shell):
     """What a procedure or a trigger refuses ends the shell with 1, with code and reason."""
-    refused = shell(statements="CALL rules.add({user: 'ann'}, {method: 'rule'});")
+    refused = shell(statements="CALL rules.add({userId: 'ann'}, {method: 'rule'});")
     vetoed = shell(statements="CREATE (:StyleRule {ruleId: 'mine', user: 'eve', text: 'x'});")
 
     assert (refused.returncode, vetoed.returncode) == (1, 1)

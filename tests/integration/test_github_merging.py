@@ -387,13 +387,14 @@ def test_a_deleted_user_made_nothing(session, world, merge):
     assert session.run("MATCH ()-[r:CREATED_BY]->() RETURN count(r) AS n").single()["n"] == 0
 
 
-@pytest.mark.parametrize("options", [{}, {"onError": "skip"}])
 @pytest.mark.parametrize("what", ["Issue", "PullRequest"])
-def test_what_is_missing_is_not_merged(session, world, merge, what, options):
-    """A 404 gives no row and writes nothing."""
+def test_what_is_missing_is_not_merged(session, world, merge, what):
+    """A 404 is an error, or no row with onError 'skip', and writes nothing."""
     world.repository()
 
-    assert merge(what, 7, **options) == []
+    with pytest.raises(ClientError, match=r"SC-503.*GitHub knows no"):
+        merge(what, 7)
+    assert merge(what, 7, onError="skip") == []
     assert everything(session) == ([], [])
 
 

@@ -55,7 +55,7 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path, environ, installation):
 
     done = up({**environ, "SIDECYPHER_HOME": str(tmp_path / "file/home")})
 
-    assert_one_error(done, "[SC-614]", "`sidecypher config` tells all of them")
+    assert_one_error(done, "[SC-614]", "`sidecypher config` lists all paths")
     assert str(tmp_path) not in done.stderr
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from sidecypher.protocol.catalogue import Catalogue
 from sidecypher.runtime._throwaway import running, throwaway_server
-from sidecypher_plugin import build
+from sidecypher_plugin.builder import build
 
 ALL = Path(__file__).parents[1] / "golden" / "plugin" / "all.json"
 """A namespace with every kind of procedure and function that a catalogue can hold."""

@@ -6,7 +6,7 @@ from sidecypher import Context, Node, Row, procedure
 
 
 class Recorded(Row):
-    rule_id: str
+    id: str
 
 
 @procedure("test.record", mode="WRITE", availability="OPTIONAL")
@@ -14,4 +14,4 @@ def record(ctx: Context, nodes: list[Node]) -> Iterator[Recorded]:
     """Mark rules as checked."""
     statement = "UNWIND $nodes AS rule SET rule.checkedRev = 0 RETURN rule.ruleId AS ruleId"
     for found in ctx.run(statement, nodes=nodes):
-        yield Recorded(rule_id=found["ruleId"])
+        yield Recorded(id=found["ruleId"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sidecypher import DateTime
 from sidecypher_procedures.runs.model import EVENT_TYPES, canonical, chained, to_application
 from sidecypher_procedures.runs.options import EventInput
-from sidecypher_procedures.runs.queries import event_of
+from sidecypher_procedures.runs.store import event_of
 
 texts = st.none() | st.text()
 json_values = st.recursive(

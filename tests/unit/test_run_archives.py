@@ -1,12 +1,15 @@
 """Archives of runs, where a server would be of no help."""
 
 import os
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from sidecypher import Context, procedure
 from sidecypher.errors import CallError
 from sidecypher.testing import ProcedureEnvironment
+from sidecypher_procedures.runs import archives as archiving
 from sidecypher_procedures.runs.archive_format import (
     FORMAT,
     Head,
@@ -15,7 +18,12 @@ from sidecypher_procedures.runs.archive_format import (
     sealed,
 )
 from sidecypher_procedures.runs.archive_graph import write_lines
-from sidecypher_procedures.runs.errors import ArchiveDamaged, ArchiveUnavailable, UnknownReference
+from sidecypher_procedures.runs.errors import (
+    ArchiveDamaged,
+    ArchiveUnavailable,
+    SequenceConflict,
+    UnknownReference,
+)
 
 HEAD = Head(format=FORMAT, run_id="r1", created_at=None)
 
@@ -39,6 +47,35 @@ def test_every_folder_that_is_made_has_a_durable_name(archives, tmp_path, monkey
 
     above = [tmp_path, tmp_path / "all", archives.folder, archives.folder / "neo4j"]
     assert {each.stat().st_ino for each in above} <= set(synced)
+
+
+def test_a_file_is_durable_before_it_has_its_name(archives, monkeypatch):
+    """After a loss of power an archive is whole or not there."""
+    synced, fsync, replace = [], os.fsync, Path.replace
+
+    def noted(handle):
+        synced.append(os.fstat(handle).st_ino)
+        fsync(handle)
+
+    def checked(part, target):
+        assert part.stat().st_ino in synced
+        return replace(part, target)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(Path, "replace", checked)
+
+    archives.write(sealed([HEAD]))
+
+
+def test_what_is_attached_after_the_file_is_written_is_not_deleted(tmp_path, monkeypatch):
+    """The deletion counts other relationships than the file has: the call fails."""
+    found = {"lock_ended": None, "_noted": None, "is_whole": True, "remove": (0, 1)}
+    found["lines_of"] = sealed([HEAD])
+    for name, answer in found.items():
+        monkeypatch.setattr(archiving, name, lambda *_, answer=answer: answer)
+
+    with pytest.raises(SequenceConflict, match="attached to the run `r1` meanwhile"):
+        archiving.archive_run(SimpleNamespace(database="neo4j"), tmp_path, "r1")
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b'{"node":[[],{}]}\n'])

@@ -5,9 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import httpx
 import jwt
@@ -24,8 +23,9 @@ from sidecypher_procedures.github.errors import (
     ServerFailed,
     UnusableAnswer,
 )
-from sidecypher_procedures.github.rate_limits import used_up
+from sidecypher_procedures.github.rate_limits import read_date, used_up
 from sidecypher_procedures.github.responses import Reply
+from sidecypher_procedures.github.rows import Credentials
 from sidecypher_procedures.github.settings import (
     PREFIX,
     App,
@@ -40,42 +40,16 @@ _EXPIRES_FORMAT: Final = "%Y-%m-%d %H:%M:%S %z"
 _SCOPE: Final = re.compile(r"[a-z_:.]{1,40}")
 
 
-@dataclass(frozen=True, slots=True)
-class CredentialStatus:
-    """Who asks, as GitHub sees it.
-
-    Attributes:
-        source: Variable that says who asks; None where nobody proves it.
-        accepted: Whether GitHub answers who asks so.
-        scopes: What a classic token may do; None where GitHub tells none.
-        expires_at: When the token ends; None where GitHub tells no end.
-        clock_offset: Seconds that our clock is ahead of GitHub's; None where GitHub tells no time.
-    """
-
-    source: str | None
-    accepted: bool
-    scopes: list[str] | None = None
-    expires_at: datetime | None = None
-    clock_offset: float | None = None
-
-
-def read_credential_status(
-    source: str | None, headers: httpx.Headers, now: datetime
-) -> CredentialStatus:
-    """Read what the headers of an answer say of who asked.
-
-    Args:
-        source: Variable that says who asks.
-        headers: Those of an answer that is no refusal.
-        now: The time.
+def read_credentials(source: str | None, headers: httpx.Headers, now: datetime) -> Credentials:
+    """Read what the headers of an answer that is no refusal say of who asked.
 
     Example:
         >>> headers = httpx.Headers({"x-oauth-scopes": "repo, gist"})
-        >>> read_credential_status("GITHUB_TOKEN", headers, datetime.now(UTC)).scopes
+        >>> read_credentials("GITHUB_TOKEN", headers, datetime.now(UTC)).scopes
         ['repo', 'gist']
     """
-    return CredentialStatus(
-        source,
+    return Credentials(
+        source=source,
         accepted=True,
         scopes=_scopes(headers),
         expires_at=_expires_at(headers),
@@ -100,11 +74,9 @@ def _expires_at(headers: httpx.Headers) -> datetime | None:
 
 
 def _clock_offset(headers: httpx.Headers, now: datetime) -> float | None:
-    try:
-        moment = parsedate_to_datetime(headers.get("date", ""))
-    except ValueError:
-        return None
-    return (now - moment).total_seconds() if moment.tzinfo is not None else None
+    """Return the seconds that our clock is ahead of GitHub's; None where GitHub tells no time."""
+    theirs = read_date(headers.get("date", ""))
+    return None if theirs is None else (now - theirs).total_seconds()
 
 
 REFUSED_SECONDS: Final = 10.0
@@ -117,49 +89,19 @@ _AHEAD: Final = timedelta(minutes=9)
 _RENEWED_BEFORE: Final = timedelta(minutes=5)
 # An installation token that is refused so soon is not to blame; a new one would be refused too.
 _TRUSTED: Final = timedelta(minutes=1)
-_SKEW: Final = timedelta(seconds=60)
-
-
-class Authentication(Protocol):
-    """Proves to GitHub who asks."""
-
-    @property
-    def key(self) -> str:
-        """Tell whose answers they are, without showing a secret."""
-
-    async def credential(self) -> Credential:
-        """Give what the next request proves itself by.
-
-        Raises:
-            GithubError: There is none to be had.
-        """
-
-    async def replacement(self, refused: Credential) -> Credential | None:
-        """Give another credential than the one that GitHub has refused, if there is one.
-
-        Raises:
-            GithubError: There should be one, and it cannot be had.
-        """
-
+_SKEW_SECONDS: Final = 60.0
 
 Post = Callable[[str, httpx.URL, Mapping[str, str]], Awaitable[Reply]]
 """Sends a POST without a body: what it is about, its URL, and the headers that prove who asks."""
 
 
-def authentication(settings: GithubSettings, clock: Clock, post: Post) -> Authentication:
-    """Give the one that the settings want.
-
-    Args:
-        settings: Where to find tokens and keys.
-        clock: The time.
-        post: How an App asks for its tokens.
+def authentication(
+    settings: GithubSettings, clock: Clock, post: Post
+) -> "TokenAuthentication | AppAuthentication":
+    """Return the one that the settings want.
 
     Raises:
         GithubSettingsError: A file cannot be read, or holds no token or key.
-
-    Example:
-        >>> authentication(settings, Clock(), post).key  # doctest: +SKIP
-        'anonymous'
     """
     app = settings.app()
     if app is None:
@@ -218,7 +160,11 @@ class AppAuthentication:
         return f"installation {self._app.installation}"
 
     async def credential(self) -> Credential:
-        """Give the installation's token, a new one if its hour is nearly over."""
+        """Give the installation's token, a new one if its hour is nearly over.
+
+        Raises:
+            GithubError: There is none to be had.
+        """
         token, now = self._token, self._clock.now()
         if token is not None and token.expires_at - now > _RENEWED_BEFORE:
             return token.credential
@@ -230,7 +176,11 @@ class AppAuthentication:
             return token.credential
 
     async def replacement(self, refused: Credential) -> Credential | None:
-        """Give a new token, unless it is the App itself that GitHub refuses."""
+        """Give a new token, unless it is the App itself that GitHub refuses.
+
+        Raises:
+            GithubError: There should be one, and it cannot be had.
+        """
         token = self._token
         if token is not None and token.credential == refused:
             if self._clock.now() - token.taken_at < _TRUSTED:
@@ -288,9 +238,9 @@ def _refusal(reply: Reply, now: datetime) -> GithubError:
     if httpx.codes.is_server_error(reply.status):
         text = f"GitHub failed with status {reply.status} for {_WHAT}"
         return ServerFailed(text, details=details)
-    skew = _skew(reply.headers, now)
-    if reply.status == httpx.codes.UNAUTHORIZED and abs(skew) > _SKEW:
-        seconds = round(skew.total_seconds())
+    skew = _clock_offset(reply.headers, now) or 0.0
+    if reply.status == httpx.codes.UNAUTHORIZED and abs(skew) > _SKEW_SECONDS:
+        seconds = round(skew)
         return AppRefused(
             "GitHub does not accept the App's signature, as the clock of this machine is "
             f"{abs(seconds)} seconds {'ahead' if seconds > 0 else 'behind'}",
@@ -306,15 +256,6 @@ _REFUSALS: Final = {
     403: f"{_REFUSED}: it may be suspended",
     404: "GitHub knows no such installation of the App",
 }
-
-
-def _skew(headers: httpx.Headers, now: datetime) -> timedelta:
-    """Return how far our clock is ahead of GitHub's."""
-    try:
-        theirs = parsedate_to_datetime(headers.get("date", ""))
-    except ValueError:
-        return timedelta()
-    return now - (theirs if theirs.tzinfo is not None else theirs.replace(tzinfo=UTC))
 
 
 def _read_key(file: Path) -> RSAPrivateKey:

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from cachetools import TTLCache
@@ -59,25 +59,6 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         return now - self.checked_at < min(max_age, self.lifetime)
 
 
-class Store(Protocol):
-    """Where entries are kept."""
-
-    def get(self, key: Key) -> Entry | None:
-        """Give the entry, fresh or not."""
-
-    def put(self, key: Key, entry: Entry) -> None:
-        """Keep the entry in place of the one it has, if there is room for it."""
-
-    def drop(self, path: str) -> int:
-        """Forget what each credential has at a path, and return how many entries that were."""
-
-    def below(self, path: str) -> set[str]:
-        """Return the paths of all entries at a path and below it."""
-
-    def path_of(self, credential: str, node: str) -> str | None:
-        """Return the path of the credential's entry with an node."""
-
-
 class MemoryStore:
     """Entries in memory, the least recently used dropped when their sizes exceed a bound.
 
@@ -105,7 +86,7 @@ class MemoryStore:
         return entry
 
     def put(self, key: Key, entry: Entry) -> None:
-        """Keep the entry, unless it alone is larger than the whole store."""
+        """Keep the entry in place of the one it has, unless it is larger than the whole store."""
         self._remove(key)
         if entry.size > self._max_bytes:
             return
@@ -129,7 +110,7 @@ class MemoryStore:
         }
 
     def path_of(self, credential: str, node: str) -> str | None:
-        """Return the path of the credential's entry with an node."""
+        """Return the path of the credential's entry with a node id."""
         return self._paths.get((credential, node))
 
     def _remove(self, key: Key) -> bool:
@@ -153,13 +134,7 @@ _INVALIDATED_WHOLE: Final = (4, 5)
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The two kinds of time: one that only grows, in seconds, and the one people read.
-
-    Attributes:
-        monotonic: The first.
-        now: The second.
-        sleep: Lets seconds pass.
-    """
+    """The two kinds of time: one that only grows, in seconds, and the one people read."""
 
     monotonic: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -179,7 +154,7 @@ class EntityCache:
         True
     """
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: MemoryStore, clock: Clock) -> None:
         self._store = store
         # An old name may be given to another entity, so that none is believed for ever.
         self._names: TTLCache[str, str] = TTLCache(_MAX_NAMES, _NAME_SECONDS, clock.monotonic)
@@ -200,14 +175,7 @@ class EntityCache:
         )
 
     def put(self, credential: str, asked: str, entry: Entry, since: int) -> None:
-        """Keep what was fetched, unless it was invalidated meanwhile.
-
-        Args:
-            credential: Whose answer it is.
-            asked: The path that was asked for.
-            entry: The answer.
-            since: The generation when the request began.
-        """
+        """Keep what was fetched, unless it was invalidated since the generation `since`."""
         path = entry.path or asked
         if max(self.invalidated(path), self.invalidated(asked)) > since:
             return
@@ -233,9 +201,7 @@ class EntityCache:
     def invalidate(self, asked: str, *, below: bool = False) -> int:
         """Drop what all credentials have at a path, and return how many entries that were.
 
-        Args:
-            asked: The path, of any name that the entity was found under.
-            below: Whether to drop what is below the path too.
+        The path may be of any name that the entity was found under.
         """
         self.generation += 1
         paths = {asked, self.path(asked)}

@@ -2,8 +2,8 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import fields, replace
 from datetime import datetime
 from functools import partial
@@ -13,8 +13,8 @@ import httpx
 import msgspec
 
 from sidecypher import EncodedRow, SidecypherError
-from sidecypher_procedures.github import responses
-from sidecypher_procedures.github.auth import CredentialStatus, read_credential_status
+from sidecypher_procedures.github import errors, responses
+from sidecypher_procedures.github.auth import read_credentials
 from sidecypher_procedures.github.cache import Clock, EntityCache, Entry, MemoryStore, SingleFlight
 from sidecypher_procedures.github.connection import Connection
 from sidecypher_procedures.github.entities import (
@@ -24,22 +24,13 @@ from sidecypher_procedures.github.entities import (
     place,
     read_identity,
 )
-from sidecypher_procedures.github.errors import (
-    CredentialRevoked,
-    GithubError,
-    InvalidOption,
-    NotFound,
-    RateLimited,
-    TimedOut,
-    UnusableAnswer,
-)
 from sidecypher_procedures.github.graphql import Found, closing_references, fetch_all
 from sidecypher_procedures.github.graphql_documents import LARGEST_NUMBER
 from sidecypher_procedures.github.model import Extent, Kind, Target
 from sidecypher_procedures.github.options import Api
-from sidecypher_procedures.github.rate_limits import TRIES, Budget, listed_in, retrying, used_up
+from sidecypher_procedures.github.rate_limits import TRIES, listed_in, retrying, used_up
 from sidecypher_procedures.github.responses import Reply
-from sidecypher_procedures.github.rows import ROWS
+from sidecypher_procedures.github.rows import ROWS, Credentials, RateLimit
 from sidecypher_procedures.github.settings import GithubSettings
 
 # GitHub computes `mergeable` after it was first asked for, within seconds.
@@ -53,12 +44,7 @@ _Work = Callable[[], Coroutine[Any, Any, Entry]]
 
 
 class Snapshot(msgspec.Struct, frozen=True, gc=False):
-    """An entity as GitHub last gave it.
-
-    Attributes:
-        row: An `Issue`, a `PullRequest` or a `Repository`.
-        identity: What its columns do not have; None if the answer did not have it either.
-    """
+    """An entity as GitHub last gave it; the identity is None if the answer did not have it."""
 
     row: EncodedRow[Any]
     identity: Identity | None = None
@@ -73,12 +59,7 @@ class Snapshot(msgspec.Struct, frozen=True, gc=False):
 class GithubClient:
     """Fetches repositories, issues and pull requests; one per sidecar, used from one event loop.
 
-    Example:
-        >>> client = GithubClient()  # doctest: +SKIP
-        >>> target = Target(Kind.ISSUE, "octocat", "Hello-World", 7)  # doctest: +SKIP
-        >>> issue = await client.get(target)  # doctest: +SKIP
-        >>> issue.fields["title"]  # doctest: +SKIP
-        'Found a bug'
+    What waits for GitHub has an argument `wait`, the seconds to wait at most.
     """
 
     def __init__(self, settings: GithubSettings | None = None, clock: Clock | None = None) -> None:
@@ -107,19 +88,15 @@ class GithubClient:
     async def get(
         self, target: Target, *, max_age: float = 60.0, wait: float = 30.0, api: Api = "auto"
     ) -> Snapshot:
-        """Give the target, from memory if it is not older than `max_age`.
+        """Give the target, from memory if it is not older than `max_age` seconds.
 
-        Args:
-            target: What to give.
-            max_age: Accepted age in seconds; 0 always asks GitHub, with the ETag at hand.
-            wait: Seconds to wait for GitHub.
-            api: Which API to ask; ``auto`` is REST for one target.
+        The age 0 always asks GitHub, with the ETag at hand. The API ``auto`` is REST.
 
         Raises:
             GithubError: GitHub gave no answer that can be used, and there is none to fall back on.
         """
         (result,) = await self.get_many([target], max_age=max_age, wait=wait, api=api)
-        if isinstance(result, GithubError):
+        if isinstance(result, errors.GithubError):
             raise result
         return result
 
@@ -130,28 +107,24 @@ class GithubClient:
         max_age: float = 60.0,
         wait: float = 30.0,
         api: Api = "auto",
-    ) -> list[Snapshot | GithubError]:
+    ) -> list[Snapshot | errors.GithubError]:
         """Give many targets of one kind in their order, or what went wrong with each.
 
-        Args:
-            targets: What to give; equal ones are fetched once.
-            max_age: Accepted age in seconds, as for one.
-            wait: Seconds to wait for GitHub, all together.
-            api: Which API to ask. ``auto`` is GraphQL, a hundred by one call, for more than twenty
-                that are not in memory, if there is a token.
+        Equal ones are fetched once. The API ``auto`` is GraphQL, a hundred by one call, for more
+        than twenty that are not in memory, if there is a token.
 
         Raises:
             InvalidOption: GraphQL is wanted, but there is no token.
         """
         if api == "graphql" and not self.has_token:
-            raise InvalidOption(
+            raise errors.InvalidOption(
                 "The option `api` cannot be 'graphql': GitHub's GraphQL API needs a token",
                 hint="Set SIDECYPHER_GITHUB_TOKEN, or give 'auto' or 'rest'.",
             )
         wanted = list(targets)
         asker = self._credential_key
         now = self._clock.monotonic()
-        found: list[Snapshot | GithubError | None] = []
+        found: list[Snapshot | errors.GithubError | None] = []
         for target in wanted:
             entry = self._cache.get(asker, target.key)
             fresh = entry is not None and entry.is_fresh(max_age, now)
@@ -165,19 +138,12 @@ class GithubClient:
 
         The page may be a 404 or 410.
 
-        Args:
-            target: What is listed; its path has the query.
-            wait: Seconds to wait for GitHub.
-
         Raises:
             GithubError: There is no page, or the next one is outside of the base URL.
         """
         fetch = partial(self._fetch_page, target)
-        try:
-            async with asyncio.timeout(wait):
-                reply = await retrying(fetch, wait=wait, clock=self._clock)
-        except TimeoutError as error:
-            raise TimedOut(f"GitHub did not answer in time for `{target}`") from error
+        async with _within(wait, f"`{target}`"):
+            reply = await retrying(fetch, wait=wait, clock=self._clock)
         return reply, self._connection.next_page(target, reply)
 
     async def closing(self, pull: Target, *, wait: float = 30.0) -> list[tuple[Snapshot, Snapshot]]:
@@ -185,19 +151,12 @@ class GithubClient:
 
         They are not kept, and have the columns that a merge needs.
 
-        Args:
-            pull: The pull request.
-            wait: Seconds to wait for GitHub.
-
         Raises:
             GithubError: There is no such pull request, or GitHub's GraphQL API cannot be asked.
         """
         fetch = partial(closing_references, self._connection, pull, self._clock.now())
-        try:
-            async with asyncio.timeout(wait):
-                found = await retrying(fetch, wait=wait, clock=self._clock)
-        except TimeoutError as error:
-            raise TimedOut(f"GitHub did not answer in time for `{pull}`") from error
+        async with _within(wait, f"`{pull}`"):
+            found = await retrying(fetch, wait=wait, clock=self._clock)
         return [
             (self._fetched(Kind.ISSUE, issue, pull), self._fetched(Kind.REPOSITORY, home, pull))
             for issue, home in found
@@ -219,16 +178,8 @@ class GithubClient:
         """Drop what is in memory of a repository and all in it, or of one number in it.
 
         What is being fetched now is given to who waits for it, and not kept. Where the name had
-        moved to is forgotten too: it may be another's by now.
-
-        Args:
-            owner: Whose repository it is.
-            repo: Its name.
-            number: That of an issue or pull request; None means the repository.
-            extent: What in the repository to drop too.
-
-        Returns:
-            How many entries were dropped.
+        moved to is forgotten too: it may be another's by now. Returns how many entries were
+        dropped.
 
         Raises:
             InvalidName: A name or the number cannot be one.
@@ -254,7 +205,7 @@ class GithubClient:
 
     async def _fetch_many(
         self, cold: list[Target], wait: float, api: Api
-    ) -> dict[Target, Snapshot | GithubError]:
+    ) -> dict[Target, Snapshot | errors.GithubError]:
         by_query = api == "graphql" or (
             api == "auto" and self.has_token and len(cold) > _MOST_BY_REST
         )
@@ -274,13 +225,10 @@ class GithubClient:
                 works[target] = partial(self._fetch_by_query, target, together, since, wait)
         return works
 
-    async def budgets(self, *, wait: float = 30.0) -> list[Budget]:
+    async def budgets(self, *, wait: float = 30.0) -> list[RateLimit]:
         """Give how many requests are left of each resource; none where there are no limits.
 
         No call is made when GitHub told all of them within a minute.
-
-        Args:
-            wait: Seconds to wait for GitHub.
 
         Raises:
             GithubError: GitHub gave no answer that can be used.
@@ -288,34 +236,29 @@ class GithubClient:
         fresh = self._connection.budgets.fresh()
         if fresh is not None:
             return fresh
-        try:
-            async with asyncio.timeout(wait):
-                return await retrying(self._ask_for_budgets, wait=wait, clock=self._clock)
-        except TimeoutError as error:
-            raise TimedOut("GitHub did not answer in time for the rate limit") from error
+        async with _within(wait, "the rate limit"):
+            return await retrying(self._ask_for_budgets, wait=wait, clock=self._clock)
 
-    async def credential_status(self, *, wait: float = 30.0) -> CredentialStatus:
+    async def credentials(self, *, wait: float = 30.0) -> Credentials:
         """Tell who asks GitHub, and what GitHub says of that.
-
-        Args:
-            wait: Seconds to wait for GitHub.
 
         Raises:
             GithubError: GitHub gave no answer that can be used.
         """
         source = self._settings.source
+        refused = Credentials(
+            source=source, accepted=False, scopes=None, expires_at=None, clock_offset=None
+        )
         try:
-            async with asyncio.timeout(wait):
+            async with _within(wait, "the rate limit"):
                 reply = await self._connection.rate_limit()
-        except CredentialRevoked:
-            return CredentialStatus(source, accepted=False)
-        except TimeoutError as error:
-            raise TimedOut("GitHub did not answer in time for the rate limit") from error
+        except errors.CredentialRevoked:
+            return refused
         if reply.status == httpx.codes.UNAUTHORIZED:
-            return CredentialStatus(source, accepted=False)
+            return refused
         if reply.status not in {httpx.codes.OK, httpx.codes.NOT_FOUND}:
             raise responses.failure(reply, "rate limit", self._clock.now())
-        return read_credential_status(source, reply.headers, self._clock.now())
+        return read_credentials(source, reply.headers, self._clock.now())
 
     async def _fetch_page(self, target: Target) -> Reply:
         reply = await self._connection.get(target, self._unless_invalidated(target))
@@ -323,7 +266,7 @@ class GithubClient:
             raise responses.failure(reply, target, self._clock.now())
         return reply
 
-    async def _ask_for_budgets(self) -> list[Budget]:
+    async def _ask_for_budgets(self) -> list[RateLimit]:
         reply = await self._connection.rate_limit()
         if reply.status == httpx.codes.NOT_FOUND:
             return []
@@ -335,7 +278,7 @@ class GithubClient:
 
     async def _refresh(
         self, target: Target, query: _Work | None, wait: float
-    ) -> Snapshot | GithubError:
+    ) -> Snapshot | errors.GithubError:
         """Fetch once for all who want the same, by the query or else by REST."""
         work = query or partial(self._fetch, target)
         # Nobody has to wait for a limit to end who can be given something now, and a query tries
@@ -346,16 +289,13 @@ class GithubClient:
         flight = (self._credential_key, path, self._cache.invalidated(path))
         fetch = partial(self._flights.run, flight, work)
         try:
-            async with asyncio.timeout(wait):
+            async with _within(wait, f"`{target}`"):
                 entry = await retrying(fetch, wait=wait, clock=self._clock, tries=tries)
                 return _settled(entry, target)
-        except TimeoutError:
-            error: GithubError = TimedOut(f"GitHub did not answer in time for `{target}`")
-        except GithubError as raised:
-            error = raised
-        known = self._fallback(target)
-        if known is None or known.row is None or not error.transient:
-            return error
+        except errors.GithubError as error:
+            known = self._fallback(target)
+            if known is None or known.row is None or not error.transient:
+                return error
         return Snapshot(_changed(known.row, stale=True), known.identity)
 
     def _fallback(self, target: Target) -> Entry | None:
@@ -391,11 +331,11 @@ class GithubClient:
         found, asker = answers[target].thing, answers[target].credential_key
         if found is None:
             return await self._fetch(target)
-        if isinstance(found, NotFound):
-            entry = self._absent(NotFound)
-        elif isinstance(found, RateLimited):
+        if isinstance(found, errors.NotFound):
+            entry = self._absent(errors.NotFound)
+        elif isinstance(found, errors.RateLimited):
             raise used_up(f"`{target}`", found.reset_at, found.details.get("status")) from found
-        elif isinstance(found, GithubError):
+        elif isinstance(found, errors.GithubError):
             raise found
         else:
             entry = self._present(found, target)
@@ -407,7 +347,7 @@ class GithubClient:
         found: dict[Target, Found] = {}
         try:
             await retrying(partial(self._ask, targets, found), wait=wait, clock=self._clock)
-        except GithubError as error:
+        except errors.GithubError as error:
             left = Found(error, self._credential_key)
             found |= {target: left for target in targets if target not in found}
         return found
@@ -430,7 +370,7 @@ class GithubClient:
             json, target, reply.headers.get("etag"), is_elsewhere=reply.is_elsewhere
         )
 
-    def _absent(self, missing: type[GithubError]) -> Entry:
+    def _absent(self, missing: type[errors.GithubError]) -> Entry:
         return Entry(
             row=None,
             missing=missing,
@@ -454,7 +394,7 @@ class GithubClient:
         is_other = path != target.key or columns.get("number", target.number) != target.number
         if is_other and not is_elsewhere:
             what = f"the {target.kind.value} `{target}`"
-            raise UnusableAnswer(f"GitHub's answer for {what} is about another one")
+            raise errors.UnusableAnswer(f"GitHub's answer for {what} is about another one")
         node = columns["node_id"]
         return Entry(
             row=row,
@@ -478,15 +418,24 @@ def _read(
     return columns, EncodedRow.of(row)
 
 
+@asynccontextmanager
+async def _within(wait: float, what: str) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(wait):
+            yield
+    except TimeoutError as error:
+        raise errors.TimedOut(f"GitHub did not answer in time for {what}") from error
+
+
 @contextmanager
 def _telling(what: str) -> Iterator[None]:
     """Tell what is wrong with an answer that cannot be read."""
     try:
         yield
     except ShapeError as error:
-        raise UnusableAnswer(f"{what}: {error}") from error
+        raise errors.UnusableAnswer(f"{what}: {error}") from error
     except SidecypherError as error:
-        raise UnusableAnswer(f"{what}: {error.message}") from error
+        raise errors.UnusableAnswer(f"{what}: {error.message}") from error
 
 
 def _changed(row: EncodedRow[Any], **columns: object) -> EncodedRow[Any]:
@@ -502,7 +451,7 @@ def _lifetime(columns: Mapping[str, Any], target: Target) -> float:
     return _PENDING_SECONDS if pending else math.inf
 
 
-def _settled(entry: Entry, target: Target) -> Snapshot | GithubError:
+def _settled(entry: Entry, target: Target) -> Snapshot | errors.GithubError:
     if entry.row is None:
-        return responses.absence(entry.missing or NotFound, target)
+        return responses.absence(entry.missing or errors.NotFound, target)
     return Snapshot(entry.row, entry.identity)

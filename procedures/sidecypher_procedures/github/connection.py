@@ -16,16 +16,9 @@ import httpx
 import msgspec
 from cachetools import TTLCache
 
+from sidecypher_procedures.github import errors
 from sidecypher_procedures.github.auth import REFUSED_SECONDS, authentication
 from sidecypher_procedures.github.cache import Clock
-from sidecypher_procedures.github.errors import (
-    CredentialRevoked,
-    GithubError,
-    RedirectRefused,
-    TimedOut,
-    Unreachable,
-    UnusableAnswer,
-)
 from sidecypher_procedures.github.model import Target
 from sidecypher_procedures.github.rate_limits import (
     GRAPHQL,
@@ -97,13 +90,12 @@ class _Refusal:
     """What became of a credential that GitHub does not accept, and until when it stands for all.
 
     Attributes:
-        credential: The credential.
         outcome: GitHub's answer, or why there is no other credential in its place.
         ends: The end of that, on the growing clock.
     """
 
     credential: Credential
-    outcome: Reply | GithubError
+    outcome: Reply | errors.GithubError
     ends: float
 
 
@@ -147,7 +139,7 @@ class _Lines:
         """
         await self._close_unneeded()
         if self._closed:
-            raise Unreachable(
+            raise errors.Unreachable(
                 "The connections to GitHub are closed, as the sidecar stops or loads anew",
                 hint="Call again.",
             )
@@ -180,16 +172,7 @@ class _Lines:
 
 
 class Connection:
-    """Sends requests to the configured origin, with the token, and follows the redirects of GETs.
-
-    Attributes:
-        budgets: What GitHub told of its limits.
-
-    Example:
-        >>> connection = Connection(settings, Clock())  # doctest: +SKIP
-        >>> target = Target(Kind.REPOSITORY, "octocat", "Hello-World")  # doctest: +SKIP
-        >>> reply = await connection.get(target, lambda: True)  # doctest: +SKIP
-    """
+    """Sends requests to the configured origin, with the token; follows the redirects of GETs."""
 
     def __init__(self, settings: GithubSettings, clock: Clock) -> None:
         self._base = settings.base_url
@@ -233,12 +216,9 @@ class Connection:
     ) -> Reply:
         """Fetch the target, wherever it has moved to on the same origin.
 
-        Args:
-            target: What to fetch.
-            remembers: Tells whether a move that is found may be remembered: not after the target
-                was invalidated.
-            etag: Validator of the answer the caller has from the credential of now; the reply may
-                then be a 304 to that credential.
+        A move that is found is not remembered where `remembers` returns false, as after the target
+        was invalidated. The ETag is of the answer that the caller has from the credential of now;
+        with it the reply may be a 304 to that credential.
 
         Raises:
             RateLimited: An earlier answer was a limit that has not ended.
@@ -261,10 +241,6 @@ class Connection:
     async def query(self, document: str, variables: Mapping[str, Any]) -> Reply:
         """Send a GraphQL document to ``/graphql``; a redirect of it is not followed.
 
-        Args:
-            document: What to ask for.
-            variables: The values of its variables.
-
         Raises:
             RateLimited: An earlier answer was a limit that has not ended.
             TimedOut: The answer was not complete in time.
@@ -286,12 +262,7 @@ class Connection:
         return await self._send(_Request("the rate limit", "GET", self._rate_limit, {}))
 
     def forget_moves(self, key: str, *, below: bool = False) -> None:
-        """Ask for a target where its name says, wherever it had moved to.
-
-        Args:
-            key: The target's key.
-            below: Whether to forget the moves of what is below it too.
-        """
+        """Ask for a target, and with `below` for all below it, where its name says."""
         for known in list(self._moves):
             if known == key or (below and known.startswith(f"{key}/")):
                 self._moves.pop(known, None)
@@ -310,10 +281,10 @@ class Connection:
         try:
             url = httpx.URL(self._base).join(link["url"])
         except httpx.InvalidURL:
-            raise UnusableAnswer(f"The next page for `{target}` has no usable URL") from None
+            raise errors.UnusableAnswer(f"The next page for `{target}` has no usable URL") from None
         base = httpx.URL(self._base).raw_path.rstrip(b"/")
         if not self._is_own(url) or not _is_below(base, url):
-            raise RedirectRefused(f"The next page for `{target}` is outside of the base URL")
+            raise errors.RedirectRefused(f"The next page for `{target}` is outside of the base URL")
         return url.raw_path.removeprefix(base).decode("ascii")
 
     async def _follow(
@@ -333,15 +304,15 @@ class Connection:
             if permanent and remembers():
                 self._moves[target.key] = url
         self._moves.pop(target.key, None)
-        raise RedirectRefused(f"`{target}` was redirected more than {_MAX_REDIRECTS} times")
+        raise errors.RedirectRefused(f"`{target}` was redirected more than {_MAX_REDIRECTS} times")
 
     def _redirect(self, target: Target, url: httpx.URL, reply: Reply) -> httpx.URL:
         try:
             location = url.join(reply.headers["location"])
         except (KeyError, httpx.InvalidURL):
-            raise UnusableAnswer(f"The redirect of `{target}` says not where to") from None
+            raise errors.UnusableAnswer(f"The redirect of `{target}` says not where to") from None
         if not self._is_own(location):
-            raise RedirectRefused(f"`{target}` was redirected to another origin")
+            raise errors.RedirectRefused(f"`{target}` was redirected to another origin")
         return location
 
     def _is_own(self, url: httpx.URL) -> bool:
@@ -391,12 +362,12 @@ class Connection:
             return None
         if self._clock.monotonic() >= known.ends:
             return None
-        if isinstance(known.outcome, GithubError):
+        if isinstance(known.outcome, errors.GithubError):
             # It is told many times: what is done to one of them is nothing to the others.
             raise copy(known.outcome)
         return known.outcome
 
-    def _refuse(self, credential: Credential, outcome: Reply | GithubError) -> None:
+    def _refuse(self, credential: Credential, outcome: Reply | errors.GithubError) -> None:
         if credential.token is not None:
             ends = self._clock.monotonic() + REFUSED_SECONDS
             self._refusal = _Refusal(credential, outcome, ends)
@@ -421,7 +392,7 @@ class Connection:
         before = self.credential_key
         try:
             other = await self._authentication.replacement(refused)
-        except GithubError as error:
+        except errors.GithubError as error:
             if not error.transient:
                 self._refuse(refused, error)
             raise
@@ -437,7 +408,7 @@ class Connection:
         if not httpx.codes.is_error(reply.status):
             self._accepted = credential
         elif reply.status == httpx.codes.UNAUTHORIZED and self._accepted == credential:
-            raise CredentialRevoked(
+            raise errors.CredentialRevoked(
                 f"GitHub no longer accepts the token, for {what}", details={"status": reply.status}
             )
 
@@ -453,9 +424,9 @@ class Connection:
             ):
                 return Reply(response.status_code, response.headers, await _read(response, what))
         except (httpx.TimeoutException, TimeoutError) as error:
-            raise TimedOut(f"GitHub did not answer in time for {what}") from error
+            raise errors.TimedOut(f"GitHub did not answer in time for {what}") from error
         except httpx.TransportError as error:
-            raise Unreachable(
+            raise errors.Unreachable(
                 f"GitHub cannot be reached for {what}: {type(error).__name__}"
             ) from error
 
@@ -493,7 +464,7 @@ async def _read(response: httpx.Response, what: str) -> bytes:
     async for chunk in response.aiter_raw():
         content += unpack(chunk, _MAX_BODY_BYTES + 1 - len(content))
         if len(content) > _MAX_BODY_BYTES:
-            raise UnusableAnswer(
+            raise errors.UnusableAnswer(
                 f"GitHub's answer for {what} is larger than {_MAX_BODY_BYTES} bytes"
             )
     return bytes(content)
@@ -505,7 +476,9 @@ def _unpacking(coding: str, what: str) -> Callable[[bytes, int], bytes]:
     if coding in {"", "identity"}:
         return lambda chunk, _most: chunk
     if coding != _CODING:
-        raise UnusableAnswer(f"GitHub's answer for {what} is packed in a way nobody asked for")
+        raise errors.UnusableAnswer(
+            f"GitHub's answer for {what} is packed in a way nobody asked for"
+        )
     unpacking = zlib.decompressobj(_GZIP_BITS)
 
     def unpack(chunk: bytes, most: int) -> bytes:
@@ -514,7 +487,7 @@ def _unpacking(coding: str, what: str) -> Callable[[bytes, int], bytes]:
         try:
             return unpacking.decompress(chunk, most)
         except zlib.error:
-            raise UnusableAnswer(f"GitHub's answer for {what} cannot be unpacked") from None
+            raise errors.UnusableAnswer(f"GitHub's answer for {what} cannot be unpacked") from None
 
     return unpack
 

@@ -15,12 +15,7 @@ from sidecypher_procedures.github.model import GHOST, Kind, Target
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user or an organisation.
-
-    Attributes:
-        id: GitHub's numeric id, as text; it never changes.
-        login: The name, which may.
-    """
+    """A user or an organisation; the id is GitHub's number as text, and never changes."""
 
     id: str
     login: str

@@ -1,30 +1,5 @@
 """Every error of the `github` procedures, in one tree.
 
-::
-
-    ProcedureError
-    └── GithubError              SC-500
-        ├── InvalidName          SC-501   owner, repository or number cannot be one
-        ├── InvalidOption        SC-502   GraphQL is wanted without a token
-        ├── NotFound             SC-503   404: nothing there, or nothing this token may see
-        ├── Gone                 SC-504   410: it was deleted, or is switched off
-        ├── BadCredentials       SC-505   401: the token is wrong or has expired
-        ├── PermissionDenied     SC-506   403: the token lacks a permission
-        ├── RateLimited          SC-507   403 or 429: no requests left for now
-        ├── ServerFailed         SC-508   5xx
-        ├── Unreachable          SC-509   no connection, or it broke
-        ├── TimedOut             SC-510   no answer in the time given
-        ├── UnusableAnswer       SC-511   not JSON, cut off, empty, too large or of another shape
-        ├── RedirectRefused      SC-512   a redirect or a page elsewhere, or too many redirects
-        ├── UnexpectedStatus     SC-513   a status GitHub does not document for these requests
-        ├── GithubSettingsError  SC-514   a SIDECYPHER_GITHUB_ setting cannot be used
-        ├── GraphqlRefused       SC-515   a GraphQL query was refused, or there is no GraphQL
-        ├── CredentialRevoked    SC-520   401: the token was accepted before and no longer is
-        ├── AppRefused           SC-521   the GitHub App gets no token for its installation
-        ├── NotAnIssue           SC-525   a pull request was to be merged as an issue
-        ├── InvalidWebhook       SC-530   what was given as the payload of a webhook is none
-        └── WebhooksUnstored     SC-531   the file of deliveries cannot be read or written
-
 The transient ones (RateLimited, ServerFailed, Unreachable, TimedOut) are retryable, and an expired
 cache entry is served in their place.
 """
@@ -114,7 +89,7 @@ class InvalidName(GithubError):
 
 
 class InvalidOption(GithubError):
-    """GraphQL is wanted without a token; raised before anything is sent."""
+    """GraphQL without a token, or a cursor of another list; raised before anything is sent."""
 
     code = "SC-502"
     always_raised = True

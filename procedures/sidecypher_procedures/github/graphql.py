@@ -9,17 +9,8 @@ from typing import Any, Final
 import httpx
 import msgspec
 
-from sidecypher_procedures.github import responses
+from sidecypher_procedures.github import errors, responses
 from sidecypher_procedures.github.connection import Connection
-from sidecypher_procedures.github.errors import (
-    GithubError,
-    GraphqlRefused,
-    NotFound,
-    PermissionDenied,
-    ServerFailed,
-    TimedOut,
-    UnusableAnswer,
-)
 from sidecypher_procedures.github.graphql_documents import (
     AS_REST,
     AUTHOR,
@@ -42,7 +33,7 @@ class Overloaded(Exception):
         failure: Gives what it means for a thing if it does not.
     """
 
-    def __init__(self, failure: Callable[[Target], GithubError]) -> None:
+    def __init__(self, failure: Callable[[Target], errors.GithubError]) -> None:
         super().__init__()
         self.failure = failure
 
@@ -74,13 +65,15 @@ async def query(
     """
     try:
         reply = await connection.query(document, variables)
-    except TimedOut as error:
+    except errors.TimedOut as error:
         raise Overloaded(_timed_out) from error
     limit = responses.graphql_limit(reply, now)
     if limit is not None:
         raise limit
     if reply.status == httpx.codes.NOT_FOUND:
-        raise GraphqlRefused("GitHub has no GraphQL API there", details={"status": reply.status})
+        raise errors.GraphqlRefused(
+            "GitHub has no GraphQL API there", details={"status": reply.status}
+        )
     if reply.status in _OVERLOADED:
         raise Overloaded(lambda target: responses.failure(reply, target, now))
     if httpx.codes.is_server_error(reply.status):
@@ -100,23 +93,25 @@ def read_answer(reply: Reply) -> Answer:
         answer = msgspec.json.decode(reply.content, type=Answer)
     except (msgspec.DecodeError, ValueError, RecursionError):
         # `from None`: the original quotes the body.
-        raise UnusableAnswer("GitHub's answer to a GraphQL query has another shape") from None
+        raise errors.UnusableAnswer(
+            "GitHub's answer to a GraphQL query has another shape"
+        ) from None
     if answer.data is None:
         if any(error.type or error.extensions for error in answer.errors):
-            raise GraphqlRefused("GitHub refused a GraphQL query as a whole")
+            raise errors.GraphqlRefused("GitHub refused a GraphQL query as a whole")
         # GitHub says no more than that something went wrong when a query takes too long.
         raise Overloaded(_timed_out)
     return answer
 
 
-def failure(target: Target, error: Error) -> GithubError:
+def failure(target: Target, error: Error) -> errors.GithubError:
     """Return what an error inside an answer means for the thing that it is about."""
     what = f"{target.kind.value} `{target}`"
     if error.type == "NOT_FOUND":
-        return responses.absence(NotFound, target)
+        return responses.absence(errors.NotFound, target)
     if is_forbidden(error):
-        return PermissionDenied(f"GitHub does not let this token read the {what}")
-    return ServerFailed(f"GitHub failed inside a GraphQL query for the {what}")
+        return errors.PermissionDenied(f"GitHub does not let this token read the {what}")
+    return errors.ServerFailed(f"GitHub failed inside a GraphQL query for the {what}")
 
 
 def is_forbidden(error: Error) -> bool:
@@ -131,11 +126,11 @@ def at(data: Any, *place: str) -> Any:
     return data
 
 
-def _timed_out(target: Target) -> TimedOut:
-    return TimedOut(f"GitHub did not answer in time for `{target}`")
+def _timed_out(target: Target) -> errors.TimedOut:
+    return errors.TimedOut(f"GitHub did not answer in time for `{target}`")
 
 
-Thing = dict[str, Any] | GithubError | None
+Thing = dict[str, Any] | errors.GithubError | None
 """A thing as the REST API gives it, or why there is none; None where only the REST API can tell."""
 
 # One thing that GitHub cannot answer for is told from ninety-nine others by fifteen calls.
@@ -144,12 +139,7 @@ _MAX_CALLS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What became of one thing that was asked for.
-
-    Attributes:
-        thing: The thing, or why there is none.
-        credential_key: Whose answer it is.
-    """
+    """What became of one thing that was asked for, and whose answer it is."""
 
     thing: Thing
     credential_key: str
@@ -163,18 +153,8 @@ async def fetch_all(
     No more than sixteen calls are made. What each gave is given at once, so that the caller has it
     when a later one fails.
 
-    Args:
-        connection: Where to ask.
-        targets: What to fetch.
-        now: The time, for telling when a rate limit ends.
-
     Raises:
         GithubError: There is no connection to GitHub, its answer cannot be read, or is a limit.
-
-    Example:
-        >>> async for part in fetch_all(connection, targets, now):  # doctest: +SKIP
-        ...     print(part[targets[0]].thing["title"])
-        Found a bug
     """
     waiting = deque([tuple(targets)])
     calls = 0
@@ -208,24 +188,24 @@ async def _ask(
 def _rows(made: Document, answer: Answer) -> Iterator[tuple[Target, Thing]]:
     data = answer.data or {}
     depth = max(map(len, made.places.values()))
-    errors: dict[tuple[str | int, ...], Error] = {}
+    failed: dict[tuple[str | int, ...], Error] = {}
     for error in answer.errors:
-        errors.setdefault(tuple(error.path[:depth]), error)
+        failed.setdefault(tuple(error.path[:depth]), error)
     for target, place in made.places.items():
         # An error below a thing is that thing's, and one of a repository that of all in it.
-        found = errors.get(place) or errors.get(place[:1])
+        found = failed.get(place) or failed.get(place[:1])
         yield target, failure(target, found) if found else _thing(target, at(data, *place))
 
 
 def _thing(target: Target, node: Any) -> Thing:
     if node is None:
-        return responses.absence(NotFound, target)
+        return responses.absence(errors.NotFound, target)
     try:
         if target.kind is Kind.ISSUE and node["__typename"] != "Issue":
             return None
         return AS_REST[target.kind](node)
     except (AttributeError, KeyError, TypeError, ValueError):
-        return UnusableAnswer(
+        return errors.UnusableAnswer(
             f"GitHub's GraphQL answer for the {target.kind.value} `{target}` has another shape"
         )
 
@@ -256,18 +236,8 @@ async def closing_references(
 
     Those that the token may not see are left out.
 
-    Args:
-        connection: Where to ask.
-        pull: The pull request.
-        now: The time, for telling when a rate limit ends.
-
     Raises:
         GithubError: There is no connection to GitHub, no such pull request, or no usable answer.
-
-    Example:
-        >>> [(issue, home)] = await closing_references(connection, pull, now)  # doctest: +SKIP
-        >>> home["name"], issue["number"]  # doctest: +SKIP
-        ('Hello-World', 7)
     """
     variables = {"owner": pull.owner, "name": pull.repo, "number": pull.number}
     try:
@@ -287,13 +257,13 @@ def _references(answer: Answer, pull: Target) -> list[tuple[Json, Json]]:
         elif len(error.path) < len(_REFERENCES) or not is_forbidden(error):
             raise failure(pull, error)
     if at(answer.data, *_PULL_REQUEST) is None:
-        raise responses.absence(NotFound, pull)
+        raise responses.absence(errors.NotFound, pull)
     nodes = enumerate(at(answer.data, *_NODES) or [])
     try:
         return [
             reference(node) for index, node in nodes if node is not None and index not in unseen
         ]
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise UnusableAnswer(
+        raise errors.UnusableAnswer(
             f"GitHub's GraphQL answer for the {pull.kind.value} `{pull}` has another shape"
         ) from None

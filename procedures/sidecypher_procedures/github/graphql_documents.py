@@ -69,7 +69,6 @@ class Document:
 
     Attributes:
         text: The query; no part of it comes from a caller.
-        variables: The values of its variables.
         places: Where each target is in the answer: the keys that lead to it.
     """
 

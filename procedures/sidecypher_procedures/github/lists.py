@@ -3,12 +3,13 @@
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Generic, TypeVar
+from hashlib import blake2b
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from msgspec import structs
 
 from sidecypher import Context
-from sidecypher_procedures.github import responses
+from sidecypher_procedures.github import errors, responses, rows
 from sidecypher_procedures.github.client import GithubClient
 from sidecypher_procedures.github.entities import (
     ShapeError,
@@ -16,11 +17,8 @@ from sidecypher_procedures.github.entities import (
     read_issue,
     read_pull_request,
 )
-from sidecypher_procedures.github.errors import GithubError, Gone, UnusableAnswer
 from sidecypher_procedures.github.model import Kind, Target
 from sidecypher_procedures.github.options import ListOptions
-from sidecypher_procedures.github.responses import Reply
-from sidecypher_procedures.github.rows import Comment, Issue, PullRequest, instead
 
 Read = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -30,23 +28,55 @@ class Page(Target, frozen=True, gc=False):
 
     Attributes:
         place: Path and query below the base URL.
+        digest: What tells its list, with its filters, from others.
+        done: How many rows of the page the caller has already.
+        is_first: Whether the list begins with it, so that a missing page is a missing list.
 
     Example:
-        >>> Page.first(Target(Kind.REPOSITORY, "octocat", "Hello-World"), "issues", "a=b").path
+        >>> page = Page.first(Target(Kind.REPOSITORY, "octocat", "Hello-World"), "issues", "a=b")
+        >>> page.path
         '/repos/octocat/Hello-World/issues?a=b'
+        >>> page.cursor(7).partition(" ")[2]
+        '7 a=b'
     """
 
     place: str = ""
+    digest: str = ""
+    done: int = 0
+    is_first: bool = True
 
     @classmethod
-    def first(cls, owner: Target, things: str, query: str) -> "Page":
-        """Give the first page of the `things` of a repository or an issue."""
+    def first(cls, owner: Target, things: str, query: str, cursor: str | None = None) -> "Page":
+        """Return the first page of the `things` of a repository or an issue.
+
+        With the cursor of a row, it is the page that has what is after that row.
+
+        Raises:
+            InvalidOption: The cursor is one of another list.
+        """
+        digest = blake2b(f"{owner.key}/{things}?{query}".encode(), digest_size=6).hexdigest()
+        done = "0"
+        if cursor is not None:
+            of, done, query = cursor.split(" ")
+            if of != digest:
+                raise errors.InvalidOption(
+                    "The option `cursor` is of another list",
+                    hint="Give the `cursor` of a row that has the same arguments and filters.",
+                )
+        # The path is never the cursor's: a caller may have made that up.
         place = f"{owner.path}/{things}?{query}"
-        return cls(owner.kind, owner.owner, owner.repo, owner.number, place)
+        return cls(
+            *(owner.kind, owner.owner, owner.repo, owner.number, place, digest, int(done)),
+            is_first=cursor is None,
+        )
 
     def at(self, place: str) -> "Page":
-        """Give another page of the same list."""
-        return structs.replace(self, place=place)
+        """Return another page of the same list."""
+        return structs.replace(self, place=place, done=0, is_first=False)
+
+    def cursor(self, done: int) -> str:
+        """Return the cursor that continues after so many rows of the page."""
+        return f"{self.digest} {done} {self.place.partition('?')[2]}"
 
     @property
     def path(self) -> str:
@@ -59,62 +89,81 @@ class Page(Target, frozen=True, gc=False):
         return f"{self.home}/{self.place}"
 
 
+class Listed(NamedTuple):
+    """A thing in a list: its columns, when GitHub gave its page, and what continues after it."""
+
+    fields: dict[str, Any]
+    fetched_at: datetime
+    cursor: str
+
+
 async def listed(
-    client: GithubClient, first: Page, read: Read, wait: Callable[[], float]
-) -> AsyncIterator[tuple[dict[str, Any], datetime]]:
-    """Yield the columns of each thing in the list, with the time it was fetched.
+    client: GithubClient,
+    first: Page,
+    read: Read,
+    wait: Callable[[], float],
+    limit: int | None = None,
+) -> AsyncIterator[Listed]:
+    """Yield each thing in the list.
 
     The next page is asked for when a caller wants more. What moves on to it because the list has
     changed meanwhile is given once.
 
-    Args:
-        client: Fetches the pages.
-        first: The first page.
-        read: Reads the columns of one thing.
-        wait: Gives the seconds to wait for the next answer.
+    At most `limit` things are yielded, all if it is None. `wait` gives the seconds to wait for the
+    next answer.
 
     Raises:
         NotFound: There is no list.
         Gone: The list was there, or is switched off.
         GithubError: A page cannot be had; what was before it has been given.
     """
-    page: Page | None = first
+    page: Page | None = None if limit == 0 else first
     visited: set[str] = set()
     given: set[str] = set()
     while page is not None:
         if page.place in visited:
-            raise UnusableAnswer(f"GitHub's list for `{page}` never ends")
+            raise errors.UnusableAnswer(f"GitHub's list for `{page}` never ends")
         visited.add(page.place)
         reply, further = await client.page(page, wait=wait())
         fetched_at = client.now()
-        for fields in _read_page(reply, page, read, fetched_at, is_first=page is first):
-            if fields["id"] not in given:
-                given.add(fields["id"])
-                yield fields, fetched_at
-        page = None if further is None else page.at(further)
+        things = _read_page(reply, page, read, fetched_at)
+        following = None if further is None else page.at(further)
+        for done, fields in enumerate(things[page.done :], page.done + 1):
+            if fields["id"] in given:
+                continue
+            given.add(fields["id"])
+            # After the last row of a page the next one is fetched, and not this one again.
+            after = following if done == len(things) else None
+            cursor = page.cursor(done) if after is None else after.cursor(0)
+            yield Listed(fields, fetched_at, cursor)
+            if len(given) == limit:
+                return
+        page = following
 
 
 def _read_page(
-    reply: Reply, page: Page, read: Read, now: datetime, *, is_first: bool
+    reply: responses.Reply, page: Page, read: Read, now: datetime
 ) -> list[dict[str, Any]]:
     missing = responses.MISSING.get(reply.status)
     if missing is not None:
         # A list that ends half-way must not look complete, nor as if it had never been there.
-        raise _absence(missing, page) if is_first else responses.failure(reply, page, now)
+        raise _absence(missing, page) if page.is_first else responses.failure(reply, page, now)
     try:
         return [read(item) for item in responses.items(reply, page)]
     except ShapeError as error:
-        raise UnusableAnswer(f"GitHub's list for `{page}` cannot be read: {error}") from error
+        raise errors.UnusableAnswer(
+            f"GitHub's list for `{page}` cannot be read: {error}"
+        ) from error
 
 
-def _absence(missing: type[GithubError], page: Page) -> GithubError:
-    if missing is Gone and page.kind is Kind.REPOSITORY:
+def _absence(missing: type[errors.GithubError], page: Page) -> errors.GithubError:
+    if missing is errors.Gone and page.kind is Kind.REPOSITORY:
         text = f"The repository `{page}` has its issues switched off"
-        return Gone(text, details={"status": 410})
+        return errors.Gone(text, details={"status": 410})
     return responses.absence(missing, page)
 
 
-R = TypeVar("R", Issue, PullRequest, Comment)
+R = TypeVar("R", rows.ListedIssue, rows.ListedPullRequest, rows.Comment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,24 +175,30 @@ class List(Generic[R]):
     read: Read
 
 
-ISSUES: Final = List(Issue, "issues", read_issue)
-PULL_REQUESTS: Final = List(PullRequest, "pulls", read_pull_request)
-COMMENTS: Final = List(Comment, "comments", read_comment)
+ISSUES: Final = List(rows.ListedIssue, "issues", read_issue)
+PULL_REQUESTS: Final = List(rows.ListedPullRequest, "pulls", read_pull_request)
+COMMENTS: Final = List(rows.Comment, "comments", read_comment)
 
 
 async def list_rows(
     ctx: Context, wanted: List[R], whose: Target, options: ListOptions
 ) -> AsyncIterator[R]:
     """Yield the rows of a list; an error that ends it becomes what the caller wants of errors."""
-    first = Page.first(whose, wanted.things, options.query)
+    first = Page.first(whose, wanted.things, options.query, options.cursor)
     client = ctx.resource(GithubClient)
     try:
-        async for fields, fetched_at in listed(
-            client, first, wanted.read, lambda: options.wait(ctx.deadline)
+        async for thing in listed(
+            client, first, wanted.read, lambda: options.wait(ctx.deadline), options.limit
         ):
-            yield wanted.row(**fields, fetched_at=fetched_at, stale=False, error=None)
-    except GithubError as error:
+            yield wanted.row(
+                **thing.fields,
+                fetched_at=thing.fetched_at,
+                stale=False,
+                error=None,
+                cursor=thing.cursor,
+            )
+    except errors.GithubError as error:
         ctx.log.debug("github.list_ended", code=error.code)
-        row = instead(wanted.row, error, options.on_error)
+        row = rows.instead(wanted.row, error, options.on_error)
         if row is not None:
             yield row

@@ -35,10 +35,7 @@ _KEYWORD: Final = r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?[ \t]+"
 def closed_issues(body: str, full_name: str, url: str) -> list[int]:
     """Return the numbers of the issues that a pull request closes in its own repository.
 
-    Args:
-        body: The text of the pull request.
-        full_name: ``owner/name`` of its repository.
-        url: The repository's page.
+    Its repository is called by its full name, ``owner/name``, or by the URL of its page.
 
     Example:
         >>> url = "https://github.com/o/r"
@@ -80,7 +77,7 @@ class MergeSource:
         """Give the comments of an issue."""
         first = Page.first(issue, "comments", CommentListOptions().query)
         found = listed(self._client, first, read_comment, self._wait)
-        return [fields async for fields, _ in found]
+        return [thing.fields async for thing in found]
 
     async def resolved(self, pull: Told, repository: Told) -> list[Resolved]:
         """Give the issues that a pull request closes: by GitHub's word, or by its own text."""
@@ -158,11 +155,18 @@ async def write_pull_request(ctx: Context, source: MergeSource, target: Target) 
 async def merged_row(
     ctx: Context, how: FetchOptions, work: Coroutine[Any, Any, Node]
 ) -> Merged | None:
-    """Return the row of a merge, or what becomes of its error."""
+    """Return the row of a merge, or what becomes of its error.
+
+    Raises:
+        GithubError: Nothing was written, also because the thing does not exist; with `on_error`
+            ``fail``, or if the error cannot be hidden.
+    """
     try:
         return Merged(node=await work, error=None)
     except GithubError as error:
         ctx.log.debug("github.not_merged", code=error.code)
+        if how.on_error == "fail":
+            raise
         return instead(Merged, error, how.on_error)
 
 

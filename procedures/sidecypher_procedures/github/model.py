@@ -41,13 +41,7 @@ _SEGMENT: Final = {Kind.ISSUE: "issues", Kind.PULL_REQUEST: "pulls"}
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):
-    """One repository, issue or pull request; an unsafe one cannot be built.
-
-    Attributes:
-        kind: What it is.
-        owner: Login of the user or organisation.
-        repo: Name of the repository.
-        number: Number of the issue or pull request, ``None`` for a repository.
+    """One repository, which has no number, issue or pull request; an unsafe one cannot be built.
 
     Raises:
         InvalidName: A part could not be one on GitHub. The part itself is not in the text.

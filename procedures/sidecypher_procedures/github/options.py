@@ -16,6 +16,9 @@ Api = Literal["auto", "rest", "graphql"]
 _LABEL: Final = re.compile(r"[^,\ud800-\udfff]+")
 """GitHub takes labels in one parameter, separated by commas."""
 
+_CURSOR: Final = re.compile(r"[0-9a-f]{12} [0-9]{1,4} [!-\"$-~]{0,8192}")
+"""A list, how many rows of a page are done, and the query of the page."""
+
 # Time for the answer itself to reach the caller before the call's deadline cancels the body.
 _ANSWER_SECONDS: Final = 0.25
 
@@ -31,6 +34,12 @@ def _labels(labels: list[str]) -> list[str]:
     if not all(map(_LABEL.fullmatch, labels)):
         raise ValueError("a label is empty, has a comma or is not text")
     return labels
+
+
+def _cursor(cursor: str) -> str:
+    if not _CURSOR.fullmatch(cursor):
+        raise ValueError("it is not a `cursor` of a row")
+    return cursor
 
 
 State = Annotated[Literal["open", "closed", "all"] | None, Description("open without one")]
@@ -84,6 +93,11 @@ class ListOptions(RequestOptions):
     """What a list of GitHub's REST API filters and orders by."""
 
     per_page: Annotated[int, Description("rows a request fetches"), Field(ge=1, le=100)] = 100
+    limit: Annotated[int | None, Description("rows at most; all by default"), Field(ge=0)] = None
+    cursor: Annotated[
+        Annotated[str, AfterValidator(_cursor)] | None,
+        Description("only rows after the one that has this in its column `cursor`"),
+    ] = None
 
     @property
     def query(self) -> str:
@@ -93,7 +107,8 @@ class ListOptions(RequestOptions):
             >>> IssueListOptions(state="all", labels=["a b"]).query
             'per_page=100&state=all&labels=a+b'
         """
-        filters = self.model_dump(exclude=set(RequestOptions.model_fields))
+        others = {*RequestOptions.model_fields, "limit", "cursor"}
+        filters = self.model_dump(exclude=others)
         return urlencode({name: _parameter(value) for name, value in filters.items() if value})
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -15,6 +14,7 @@ from sidecypher import (
     procedure,
     webhook,
 )
+from sidecypher_procedures.github import rows
 from sidecypher_procedures.github.client import GithubClient, Snapshot
 from sidecypher_procedures.github.errors import GithubError, InvalidOption
 from sidecypher_procedures.github.lists import COMMENTS, ISSUES, PULL_REQUESTS, list_rows
@@ -34,84 +34,73 @@ from sidecypher_procedures.github.options import (
     MergeIssueOptions,
     PullRequestListOptions,
 )
-from sidecypher_procedures.github.rows import (
-    Comment,
-    Credentials,
-    Dropped,
-    Issue,
-    Merged,
-    PullRequest,
-    RateLimit,
-    Received,
-    Repository,
-    failed,
-    instead,
-)
 from sidecypher_procedures.github.webhook_inbox import write_all
 from sidecypher_procedures.github.webhooks import check_headers, receive_delivery, write_delivery
 
-R = TypeVar("R", Issue, PullRequest, Repository)
+R = TypeVar("R", rows.Issue, rows.PullRequest, rows.Repository)
 
 _Batch = list[tuple[Any, ...]]
 _Entries = list[R | EncodedRow[R] | ProcedureError | None]
 
 
-async def _issues(ctx: Context, rows: _Batch) -> "_Entries[Issue]":
-    return await _fetch_many(ctx, Issue, Kind.ISSUE, rows)
+async def _issues(ctx: Context, calls: _Batch) -> "_Entries[rows.Issue]":
+    return await _fetch_many(ctx, rows.Issue, Kind.ISSUE, calls)
 
 
-async def _pull_requests(ctx: Context, rows: _Batch) -> "_Entries[PullRequest]":
-    return await _fetch_many(ctx, PullRequest, Kind.PULL_REQUEST, rows)
+async def _pull_requests(ctx: Context, calls: _Batch) -> "_Entries[rows.PullRequest]":
+    return await _fetch_many(ctx, rows.PullRequest, Kind.PULL_REQUEST, calls)
 
 
-async def _repositories(ctx: Context, rows: _Batch) -> "_Entries[Repository]":
-    return await _fetch_many(ctx, Repository, Kind.REPOSITORY, rows)
+async def _repositories(ctx: Context, calls: _Batch) -> "_Entries[rows.Repository]":
+    return await _fetch_many(ctx, rows.Repository, Kind.REPOSITORY, calls)
 
 
 @procedure("github.getIssue", mode="READ", timeout=30.0, batch=_issues)
 async def get_issue(
     ctx: Context, owner: str, repo: str, number: int, options: FetchOptions = FetchOptions()
-) -> Issue | None:
+) -> rows.Issue | None:
     """Get an issue with its live data from GitHub; no row if it does not exist."""
-    return await _fetch(ctx, Issue, Target(Kind.ISSUE, owner, repo, number), options)
+    return await _fetch(ctx, rows.Issue, Target(Kind.ISSUE, owner, repo, number), options)
 
 
 @procedure("github.getPullRequest", mode="READ", timeout=30.0, batch=_pull_requests)
 async def get_pull_request(
     ctx: Context, owner: str, repo: str, number: int, options: FetchOptions = FetchOptions()
-) -> PullRequest | None:
+) -> rows.PullRequest | None:
     """Get a pull request with its live data from GitHub; no row if it does not exist."""
-    return await _fetch(ctx, PullRequest, Target(Kind.PULL_REQUEST, owner, repo, number), options)
+    return await _fetch(
+        ctx, rows.PullRequest, Target(Kind.PULL_REQUEST, owner, repo, number), options
+    )
 
 
 @procedure("github.getRepository", mode="READ", timeout=30.0, batch=_repositories)
 async def get_repository(
     ctx: Context, owner: str, name: str, options: FetchOptions = FetchOptions()
-) -> Repository | None:
+) -> rows.Repository | None:
     """Get a repository with its live data from GitHub; no row if it does not exist."""
-    return await _fetch(ctx, Repository, Target(Kind.REPOSITORY, owner, name), options)
+    return await _fetch(ctx, rows.Repository, Target(Kind.REPOSITORY, owner, name), options)
 
 
 @procedure("github.invalidate", mode="READ", timeout=5.0)
-async def invalidate(ctx: Context, owner: str, repo: str, number: int | None = None) -> Dropped:
+async def invalidate(
+    ctx: Context, owner: str, repo: str, number: int | None = None
+) -> rows.Dropped:
     """Drop what the sidecar has in memory of a repository and all in it, or of one number."""
-    return Dropped(dropped=ctx.resource(GithubClient).invalidate(owner, repo, number))
+    return rows.Dropped(dropped=ctx.resource(GithubClient).invalidate(owner, repo, number))
 
 
 @procedure("github.rateLimit", mode="READ", timeout=30.0)
-async def rate_limit(ctx: Context) -> list[RateLimit]:
+async def rate_limit(ctx: Context) -> list[rows.RateLimit]:
     """Tell how many requests GitHub still answers; no row where it has no limits."""
     wait = FetchOptions().wait(ctx.deadline)
-    found = await ctx.resource(GithubClient).budgets(wait=wait)
-    return [RateLimit(**asdict(budget)) for budget in found]
+    return await ctx.resource(GithubClient).budgets(wait=wait)
 
 
 @procedure("github.credentials", mode="READ", timeout=30.0, admin=True)
-async def credentials(ctx: Context) -> Credentials:
+async def credentials(ctx: Context) -> rows.Credentials:
     """Tell who asks GitHub and whether GitHub accepts that, without any secret."""
     wait = FetchOptions().wait(ctx.deadline)
-    found = await ctx.resource(GithubClient).credential_status(wait=wait)
-    return Credentials(**asdict(found))
+    return await ctx.resource(GithubClient).credentials(wait=wait)
 
 
 async def _fetch(ctx: Context, row: type[R], target: Target, wanted: FetchOptions) -> R | None:
@@ -122,16 +111,16 @@ async def _fetch(ctx: Context, row: type[R], target: Target, wanted: FetchOption
         )
     except GithubError as error:
         ctx.log.debug("github.no_row", code=error.code)
-        return instead(row, error, wanted.on_error)
+        return rows.instead(row, error, wanted.on_error)
     given: R = found.row.decode()
     return given
 
 
-async def _fetch_many(ctx: Context, row: type[R], kind: Kind, rows: _Batch) -> "_Entries[R]":
-    """Fetch what rows with the same options want together."""
-    entries: _Entries[R] = [None] * len(rows)
+async def _fetch_many(ctx: Context, row: type[R], kind: Kind, calls: _Batch) -> "_Entries[R]":
+    """Fetch together what calls with the same options want."""
+    entries: _Entries[R] = [None] * len(calls)
     groups: dict[FetchOptions, dict[int, Target]] = {}
-    for index, (*names, wanted) in enumerate(rows):
+    for index, (*names, wanted) in enumerate(calls):
         try:
             groups.setdefault(wanted, {})[index] = Target(kind, *names)
         except GithubError as error:
@@ -163,15 +152,15 @@ def _entry(
     if not isinstance(found, GithubError):
         return found.row
     try:
-        return instead(row, found, wanted.on_error)
+        return rows.instead(row, found, wanted.on_error)
     except GithubError as error:
-        return failed(row, error)
+        return rows.failed(row, error)
 
 
 @procedure("github.listIssues", mode="READ", timeout=300.0)
 async def list_issues(
     ctx: Context, owner: str, repo: str, options: IssueListOptions = IssueListOptions()
-) -> AsyncIterator[Issue]:
+) -> AsyncIterator[rows.ListedIssue]:
     """List the issues of a repository, pull requests among them, page by page."""
     async for row in list_rows(ctx, ISSUES, Target(Kind.REPOSITORY, owner, repo), options):
         yield row
@@ -180,7 +169,7 @@ async def list_issues(
 @procedure("github.listPullRequests", mode="READ", timeout=300.0)
 async def list_pull_requests(
     ctx: Context, owner: str, repo: str, options: PullRequestListOptions = PullRequestListOptions()
-) -> AsyncIterator[PullRequest]:
+) -> AsyncIterator[rows.ListedPullRequest]:
     """List the pull requests of a repository, page by page."""
     async for row in list_rows(ctx, PULL_REQUESTS, Target(Kind.REPOSITORY, owner, repo), options):
         yield row
@@ -193,7 +182,7 @@ async def list_comments(
     repo: str,
     number: int,
     options: CommentListOptions = CommentListOptions(),
-) -> AsyncIterator[Comment]:
+) -> AsyncIterator[rows.Comment]:
     """List the comments of an issue or a pull request, the oldest first, page by page."""
     async for row in list_rows(ctx, COMMENTS, Target(Kind.ISSUE, owner, repo, number), options):
         yield row
@@ -202,8 +191,8 @@ async def list_comments(
 @procedure("github.mergeRepository", mode="WRITE", timeout=300.0)
 async def merge_repository(
     ctx: Context, owner: str, name: str, options: FetchOptions = FetchOptions()
-) -> Merged | None:
-    """Merge the node of a repository, with its owner; no row if it does not exist."""
+) -> rows.Merged | None:
+    """Merge the node of a repository, with its owner; an error if it does not exist."""
     source = MergeSource(ctx, options)
     return await merged_row(
         ctx, source.how, write_repository(ctx, source, repository_target(owner, name))
@@ -217,8 +206,8 @@ async def merge_issue(
     repo: str,
     number: int,
     options: MergeIssueOptions = MergeIssueOptions(),
-) -> Merged | None:
-    """Merge the node of an issue, with repository and author; no row if it does not exist."""
+) -> rows.Merged | None:
+    """Merge the node of an issue, with repository and author; an error if it does not exist."""
     source = MergeSource(ctx, options)
     work = write_issue(
         ctx, source, Target(Kind.ISSUE, owner, repo, number), with_comments=options.comments
@@ -229,8 +218,8 @@ async def merge_issue(
 @procedure("github.mergePullRequest", mode="WRITE", timeout=300.0)
 async def merge_pull_request(
     ctx: Context, owner: str, repo: str, number: int, options: FetchOptions = FetchOptions()
-) -> Merged | None:
-    """Merge the node of a pull request, with what it resolves; no row if it does not exist."""
+) -> rows.Merged | None:
+    """Merge the node of a pull request, with what it resolves; an error if it does not exist."""
     source = MergeSource(ctx, options)
     target = Target(Kind.PULL_REQUEST, owner, repo, number)
     return await merged_row(ctx, source.how, write_pull_request(ctx, source, target))
@@ -239,7 +228,7 @@ async def merge_pull_request(
 @procedure("github.receiveWebhook", mode="WRITE", timeout=30.0, admin=True)
 async def receive_webhook(
     ctx: Context, delivery: str, event: str, payload: str, received_at: datetime | None = None
-) -> Received:
+) -> rows.Received:
     """Write what GitHub has told by a webhook, unless that was done before."""
     return await write_delivery(ctx, delivery, event, payload, received_at)
 

@@ -12,6 +12,7 @@ import msgspec
 
 from sidecypher_procedures.github.cache import Clock
 from sidecypher_procedures.github.errors import GithubError, RateLimited
+from sidecypher_procedures.github.rows import RateLimit
 
 T = TypeVar("T")
 
@@ -53,14 +54,7 @@ class Limit:
 def read_limit(
     resource: str, status: int, headers: httpx.Headers, content: bytes, now: datetime
 ) -> Limit | None:
-    """Tell whether an answer is a limit, and which.
-
-    Args:
-        resource: What was asked, where the answer does not say: `REST` or `GRAPHQL`.
-        status: The answer's status.
-        headers: Its headers.
-        content: Its body.
-        now: The time.
+    """Tell whether an answer is a limit, and which: of `resource` unless it names another.
 
     Example:
         >>> headers = httpx.Headers({"retry-after": "60"})
@@ -133,11 +127,7 @@ class Limits:
         self._stops: dict[str | None, _Stop] = {}
 
     def check(self, resource: str, what: str) -> None:
-        """Let a request pass, or not.
-
-        Args:
-            resource: What it asks: `REST`, `GRAPHQL` or `UNCOUNTED`.
-            what: What it wants, for the text of the error.
+        """Let a request of a resource pass, or not; `what` it wants is for the text of the error.
 
         Raises:
             RateLimited: GitHub answers no such request for now.
@@ -187,20 +177,10 @@ async def retrying(
 ) -> T:
     """Do the work again after a transient error, a few times, if the pause ends within the wait.
 
-    Args:
-        work: What asks GitHub.
-        wait: Seconds the caller has, pauses included.
-        clock: The time, and how to let it pass.
-        tries: How often to try at most.
+    The wait is in seconds, pauses included.
 
     Raises:
         GithubError: That of the last try.
-
-    Example:
-        >>> async def work() -> str:
-        ...     return "done"
-        >>> await retrying(work, wait=1.0, clock=Clock())  # doctest: +SKIP
-        'done'
     """
     ends = clock.monotonic() + wait
     for attempt in range(tries - 1):
@@ -262,8 +242,11 @@ def _resource(headers: httpx.Headers, asked: str) -> str:
 
 def _retry_after(text: str, now: datetime) -> datetime | None:
     seconds = _integer(text)
-    if seconds is not None:
-        return now + timedelta(seconds=seconds)
+    return read_date(text) if seconds is None else now + timedelta(seconds=seconds)
+
+
+def read_date(text: str) -> datetime | None:
+    """Read the date of a header, if it is one."""
     try:
         moment = parsedate_to_datetime(text)
     except ValueError:
@@ -282,26 +265,7 @@ _FRESH_SECONDS: Final = 60.0
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """The requests of one resource in the running period.
-
-    Attributes:
-        resource: What they ask, one of `RESOURCES` or another of GitHub's.
-        limit: How many GitHub answers in one period.
-        remaining: How many it still answers.
-        used: How many it has answered.
-        reset_at: When the next period begins.
-    """
-
-    resource: str
-    limit: int
-    remaining: int
-    used: int
-    reset_at: datetime
-
-
-def told_by(headers: httpx.Headers) -> Budget | None:
+def told_by(headers: httpx.Headers) -> RateLimit | None:
     """Read the budget that comes with an answer; GitHub Enterprise Server may tell none.
 
     Example:
@@ -313,7 +277,7 @@ def told_by(headers: httpx.Headers) -> Budget | None:
     return _budget(str(headers.get("x-ratelimit-resource", "")), told)
 
 
-def listed_in(answer: Mapping[str, Any]) -> list[Budget]:
+def listed_in(answer: Mapping[str, Any]) -> list[RateLimit]:
     """Read the budgets of ``/rate_limit``; what cannot be one is left out.
 
     Example:
@@ -336,16 +300,16 @@ class Budgets:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._told: dict[str, tuple[Budget, float]] = {}
+        self._told: dict[str, tuple[RateLimit, float]] = {}
 
-    def note(self, budgets: Iterable[Budget]) -> None:
+    def note(self, budgets: Iterable[RateLimit]) -> None:
         """Remember what GitHub tells now."""
         now = self._clock.monotonic()
         self._told |= {
             budget.resource: (budget, now) for budget in budgets if budget.resource in RESOURCES
         }
 
-    def fresh(self) -> list[Budget] | None:
+    def fresh(self) -> list[RateLimit] | None:
         """Give all of `RESOURCES`, unless one is unknown, a minute old or of a past period."""
         told = [self._told[name] for name in RESOURCES if name in self._told]
         passed, now = self._clock.monotonic(), self._clock.now()
@@ -364,11 +328,17 @@ class _Numbers(msgspec.Struct):
     used: _Count | None = None
 
 
-def _budget(resource: str, told: object) -> Budget | None:
+def _budget(resource: str, told: object) -> RateLimit | None:
     try:
         numbers = msgspec.convert(told, _Numbers, strict=False)
     except msgspec.ValidationError:
         return None
     used = numbers.limit - numbers.remaining if numbers.used is None else numbers.used
     reset_at = datetime.fromtimestamp(numbers.reset, UTC)
-    return Budget(resource, numbers.limit, numbers.remaining, used, reset_at)
+    return RateLimit(
+        resource=resource,
+        limit=numbers.limit,
+        remaining=numbers.remaining,
+        used=used,
+        reset_at=reset_at,
+    )

@@ -9,17 +9,7 @@ from typing import Any, Final
 import httpx
 import msgspec
 
-from sidecypher_procedures.github.errors import (
-    BadCredentials,
-    GithubError,
-    Gone,
-    NotFound,
-    PermissionDenied,
-    RateLimited,
-    ServerFailed,
-    UnexpectedStatus,
-    UnusableAnswer,
-)
+from sidecypher_procedures.github import errors
 from sidecypher_procedures.github.model import Target
 from sidecypher_procedures.github.rate_limits import GRAPHQL, REST, read_limit, used_up
 from sidecypher_procedures.github.settings import Credential
@@ -30,9 +20,6 @@ class Reply:
     """An answer that is no redirect, read to its end.
 
     Attributes:
-        status: Its status.
-        headers: Its headers.
-        content: Its body.
         credential_key: Whose answer it is: who proved the request, not who would prove one now.
         stops_until: When the limit ends that it is; later than it says if it is met repeatedly.
         is_elsewhere: Whether a redirect, of now or remembered, led to it: it may have another name.
@@ -49,64 +36,44 @@ class Reply:
 _PERMISSIONS: Final = re.compile(r"[a-z_=;, ]{1,300}")
 _MEDIA_TYPE: Final = re.compile(r"[a-z0-9.+-]+/[a-z0-9.+-]+")
 
-MISSING: Final[Mapping[int, type[GithubError]]] = {404: NotFound, 410: Gone}
+MISSING: Final[Mapping[int, type[errors.GithubError]]] = {404: errors.NotFound, 410: errors.Gone}
 """The statuses that are an answer too: there is no such thing."""
 
 
-def absence(missing: type[GithubError], target: Target) -> GithubError:
-    """Return the error for what is not there, one of the values of `MISSING`.
-
-    Example:
-        >>> absence(Gone, Target(Kind.ISSUE, "octocat", "Hello-World", 7)).message  # doctest: +SKIP
-        'The issue `octocat/Hello-World#7` was deleted'
-    """
+def absence(missing: type[errors.GithubError], target: Target) -> errors.GithubError:
+    """Return the error for what is not there, one of the values of `MISSING`."""
     what = f"{target.kind.value} `{target}`"
-    if missing is Gone:
-        return Gone(f"The {what} was deleted", details={"status": 410})
-    return NotFound(f"GitHub knows no {what}", details={"status": 404})
+    if missing is errors.Gone:
+        return errors.Gone(f"The {what} was deleted", details={"status": 410})
+    return errors.NotFound(f"GitHub knows no {what}", details={"status": 404})
 
 
-def failure(reply: Reply, target: Target | str, now: datetime) -> GithubError:
-    """Return the error that a status other than 200 and those of `MISSING` means.
-
-    Args:
-        reply: What GitHub answered.
-        target: What was asked for; a text for what is no thing.
-        now: The time.
-
-    Example:
-        >>> reply = Reply(502, httpx.Headers(), b"")  # doctest: +SKIP
-        >>> failure(reply, Target(Kind.REPOSITORY, "o", "r"), now).code  # doctest: +SKIP
-        'SC-508'
-    """
+def failure(reply: Reply, target: Target | str, now: datetime) -> errors.GithubError:
+    """Return the error that a status other than 200 and those of `MISSING` means."""
     details = {"status": reply.status}
     what = _named(target)
     if reply.status == httpx.codes.UNAUTHORIZED:
-        return BadCredentials(f"GitHub does not accept the token for the {what}", details=details)
+        return errors.BadCredentials(
+            f"GitHub does not accept the token for the {what}", details=details
+        )
     if reply.status in {httpx.codes.FORBIDDEN, httpx.codes.TOO_MANY_REQUESTS}:
         limit = read_limit(REST, reply.status, reply.headers, reply.content, now)
         if limit is not None:
             return used_up(f"the {what}", reply.stops_until or limit.until, reply.status)
         return _denied(reply, what)
     if httpx.codes.is_server_error(reply.status):
-        return ServerFailed(
+        return errors.ServerFailed(
             f"GitHub failed with status {reply.status} for the {what}", details=details
         )
-    return UnexpectedStatus(
+    return errors.UnexpectedStatus(
         f"GitHub answered with status {reply.status} for the {what}",
         hint="Check SIDECYPHER_GITHUB_BASE_URL and SIDECYPHER_GITHUB_API_VERSION.",
         details=details,
     )
 
 
-def graphql_limit(reply: Reply, now: datetime) -> RateLimited | None:
-    """Return the error of a GraphQL answer that is a limit, which may have the status 200.
-
-    Example:
-        >>> reply = Reply(200, httpx.Headers(), b'{"data": {}}')  # doctest: +SKIP
-        >>> graphql_limit(reply, now) is None  # doctest: +SKIP
-        True
-    """
+def graphql_limit(reply: Reply, now: datetime) -> errors.RateLimited | None:
+    """Return the error of a GraphQL answer that is a limit, which may have the status 200."""
     limit = read_limit(GRAPHQL, reply.status, reply.headers, reply.content, now)
     if limit is None:
         return None
@@ -121,7 +88,7 @@ def body(reply: Reply, target: Target | str) -> dict[str, Any]:
     """
     decoded, what = _decode(reply, target)
     if not isinstance(decoded, dict):
-        raise UnusableAnswer(f"{what} is no JSON object")
+        raise errors.UnusableAnswer(f"{what} is no JSON object")
     return decoded
 
 
@@ -133,7 +100,7 @@ def items(reply: Reply, target: Target) -> list[dict[str, Any]]:
     """
     decoded, what = _decode(reply, target)
     if not isinstance(decoded, list) or not all(isinstance(item, dict) for item in decoded):
-        raise UnusableAnswer(f"{what} is no JSON list of objects")
+        raise errors.UnusableAnswer(f"{what} is no JSON list of objects")
     return decoded
 
 
@@ -141,26 +108,26 @@ def _decode(reply: Reply, target: Target | str) -> tuple[Any, str]:
     """Return what a body holds, and what to call it in an error."""
     what = f"GitHub's answer for the {_named(target)}"
     if not reply.content:
-        raise UnusableAnswer(f"{what} is empty")
+        raise errors.UnusableAnswer(f"{what} is empty")
     try:
         return msgspec.json.decode(reply.content), what
     except (msgspec.DecodeError, ValueError, RecursionError):
         # `from None`: the original quotes the body.
         kind = _media_type(reply)
-        raise UnusableAnswer(f"{what} is not JSON but {kind}, or was cut off") from None
+        raise errors.UnusableAnswer(f"{what} is not JSON but {kind}, or was cut off") from None
 
 
 def _named(target: Target | str) -> str:
     return target if isinstance(target, str) else f"{target.kind.value} `{target}`"
 
 
-def _denied(reply: Reply, what: str) -> PermissionDenied:
+def _denied(reply: Reply, what: str) -> errors.PermissionDenied:
     accepted = reply.headers.get("x-accepted-github-permissions", "")
     if not _PERMISSIONS.fullmatch(accepted):
-        return PermissionDenied(
+        return errors.PermissionDenied(
             f"GitHub does not let this token read the {what}", details={"status": reply.status}
         )
-    return PermissionDenied(
+    return errors.PermissionDenied(
         f"GitHub does not let this token read the {what}: it wants {accepted}",
         details={"status": reply.status, "acceptedPermissions": accepted},
     )

@@ -1,6 +1,7 @@
 """The columns of the `github` procedures, in order."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import datetime
 from typing import Annotated, Any, Final, TypeVar
 
@@ -14,6 +15,7 @@ R = TypeVar("R", bound=Row)
 FetchedAt = Annotated[datetime | None, Description("when GitHub last gave or confirmed it")]
 Stale = Annotated[bool | None, Description("older than maxAge, as GitHub could not be asked")]
 Failure = Annotated[dict[str, Any] | None, Description("code, message, hint, retryable, details")]
+Cursor = Annotated[str | None, Description("the option `cursor` that continues after this row")]
 Logins = list[str] | None
 
 
@@ -41,6 +43,12 @@ class Issue(Row):
     fetched_at: FetchedAt
     stale: Stale
     error: Failure
+
+
+class ListedIssue(Issue):
+    """An issue in a list."""
+
+    cursor: Cursor
 
 
 class PullRequest(Row):
@@ -77,6 +85,12 @@ class PullRequest(Row):
     fetched_at: FetchedAt
     stale: Stale
     error: Failure
+
+
+class ListedPullRequest(PullRequest):
+    """A pull request in a list."""
+
+    cursor: Cursor
 
 
 class Repository(Row):
@@ -148,6 +162,7 @@ class Comment(Row):
     fetched_at: FetchedAt
     stale: Stale
     error: Failure
+    cursor: Cursor
 
 
 class Merged(Row):
@@ -167,11 +182,6 @@ ROWS: Final[Mapping[Kind, type[Issue | PullRequest | Repository]]] = {
 def instead(row: type[R], error: GithubError, on_error: OnError) -> R | None:
     """Return what becomes of an error: a row that tells it, or None for no row.
 
-    Args:
-        row: The row that there would have been.
-        error: Why there is none.
-        on_error: What the caller wants of errors.
-
     Raises:
         GithubError: The error, if the caller wants so, or if it is none that can be hidden.
     """
@@ -179,7 +189,7 @@ def instead(row: type[R], error: GithubError, on_error: OnError) -> R | None:
         raise error
     if on_error == "null":
         return failed(row, error)
-    # What is not there is no row, as MATCH would have it.
+    # As MATCH without a match returns no row.
     if on_error == "fail" and not isinstance(error, NotFound | Gone):
         raise error
     return None
@@ -187,7 +197,7 @@ def instead(row: type[R], error: GithubError, on_error: OnError) -> R | None:
 
 def failed(row: type[R], error: GithubError) -> R:
     """Return a row of nulls whose column `error` tells the error."""
-    columns: dict[str, Any] = dict.fromkeys(row.__annotations__)
+    columns: dict[str, Any] = dict.fromkeys(field.name for field in fields(row))
     columns["error"] = {
         "code": error.code,
         "message": error.message,

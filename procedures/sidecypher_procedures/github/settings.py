@@ -55,10 +55,7 @@ class Credential:
 class App:
     """A GitHub App that asks for one of its installations.
 
-    Attributes:
-        id: Its id or client id.
-        installation: Whose repositories it reads.
-        key_file: File that holds its private key, in PEM form.
+    Its id may be a client id, and its key file is in PEM form.
     """
 
     id: str
@@ -284,9 +281,7 @@ class WebhookSettings:
     def run_type(self, name: str) -> str | None:
         """Return the type of the run that an event begins, None for none.
 
-        Args:
-            name: The event and its action; what is set for both goes before what is set for the
-                event alone.
+        What is set for an event with its action goes before what is set for the event alone.
 
         Example:
             >>> given = GithubSettings(webhook_runs={"issues": "talk", "issues.opened": "triage"})

@@ -80,32 +80,26 @@ _OWNER: Final = """
     WHERE other <> u
     DELETE former
 """
-_ISSUE: Final = """
-    MATCH (r:Repository {id: $repositoryId})
-    MERGE (i:Issue {id: $id})
+
+
+def _merging(label: LiteralString, belonging: LiteralString) -> LiteralString:
+    return f"""
+    MATCH (r:Repository {{id: $repositoryId}})
+    MERGE (i:{label} {{id: $id}})
     SET i.repositoryId = $repositoryId, i.number = $number, i.createdAt = $createdAt
     MERGE (i)-[:BELONGS_TO]->(r)
-    MERGE (r)-[:HAS_ISSUES]->(i)
+    MERGE (r)-[:{belonging}]->(i)
     WITH i
-    CALL (i) {
-        MATCH (u:User {id: $authorId}) WHERE NOT EXISTS { (i)-[:CREATED_BY]->(u) }
+    CALL (i) {{
+        MATCH (u:User {{id: $authorId}}) WHERE NOT EXISTS {{ (i)-[:CREATED_BY]->(u) }}
         CREATE (i)-[:CREATED_BY]->(u)
-    }
+    }}
     RETURN i AS node
 """
-_PULL_REQUEST: Final = """
-    MATCH (r:Repository {id: $repositoryId})
-    MERGE (p:PullRequest {id: $id})
-    SET p.repositoryId = $repositoryId, p.number = $number, p.createdAt = $createdAt
-    MERGE (p)-[:BELONGS_TO]->(r)
-    MERGE (r)-[:HAS_PRS]->(p)
-    WITH p
-    CALL (p) {
-        MATCH (u:User {id: $authorId}) WHERE NOT EXISTS { (p)-[:CREATED_BY]->(u) }
-        CREATE (p)-[:CREATED_BY]->(u)
-    }
-    RETURN p AS node
-"""
+
+
+_ISSUE: Final = _merging("Issue", "HAS_ISSUES")
+_PULL_REQUEST: Final = _merging("PullRequest", "HAS_PRS")
 _COMMENTS: Final = """
     MATCH (i:Issue {id: $id})
     UNWIND $comments AS comment
@@ -145,31 +139,16 @@ class Resolved:
 
 
 async def merge_repository(ctx: Context, repository: Told) -> Node:
-    """Merge a repository with its owner, and take its name from whoever has it.
-
-    Args:
-        ctx: The call; its procedure must be one that may write.
-        repository: The repository.
-
-    Returns:
-        The repository's node.
-    """
+    """Merge a repository with its owner, take its name from whoever has it, and return its node."""
     return await _merge_repositories(ctx, [repository])
 
 
 async def merge_issue(
     ctx: Context, issue: Told, repository: Told, comments: Sequence[Fields] = ()
 ) -> Node:
-    """Merge an issue with its repository, its author and its comments.
+    """Merge an issue with its repository, its author and its comments, and return its node.
 
-    Args:
-        ctx: The call; its procedure must be one that may write.
-        issue: The issue, which must be no pull request.
-        repository: Its repository.
-        comments: The columns of its comments.
-
-    Returns:
-        The issue's node.
+    The issue must not be a pull request.
     """
     await _merge_repositories(ctx, [repository], [issue])
     node = await _merge_into(ctx, _ISSUE, issue, repository)
@@ -184,14 +163,7 @@ async def merge_pull_request(
 ) -> Node:
     """Merge a pull request with its repository, its author and the issues it resolves.
 
-    Args:
-        ctx: The call; its procedure must be one that may write.
-        pull: The pull request.
-        repository: Its repository.
-        resolves: Issues, of whatever repository.
-
-    Returns:
-        The pull request's node.
+    Returns its node. The issues may be of other repositories.
     """
     homes = [repository, *(each.repository for each in resolves)]
     await _merge_repositories(ctx, homes, [pull, *(each.issue for each in resolves)])

@@ -75,10 +75,7 @@ class Delivery:
 
 
 class Spool:
-    """The file; its methods may be called on any thread.
-
-    Args:
-        file: Its path; it is made when it is missing.
+    """The file, made when it is missing; its methods may be called on any thread.
 
     Raises:
         WebhooksUnstored: Each method does when the file cannot be read or written.
@@ -107,8 +104,7 @@ class Spool:
     def first(self, longest: float) -> Delivery | None:
         """Return the first delivery that may be tried now, None if there is none.
 
-        Args:
-            longest: The seconds for which one is put off at most.
+        One is put off for `longest` seconds at most.
         """
         with self._transaction() as file:
             row = file.execute(_FIRST, {"now": time.time(), "longest": longest}).fetchone()
@@ -124,12 +120,7 @@ class Spool:
             file.execute("DELETE FROM delivery WHERE id = ?", (delivery.id,))
 
     def put_off(self, delivery: Delivery, pause: float) -> None:
-        """Note that a delivery has failed.
-
-        Args:
-            delivery: The delivery.
-            pause: The seconds for which it goes behind all others; 0 leaves it where it is.
-        """
+        """Note that a delivery has failed, and put it behind all others for `pause` seconds."""
         with self._transaction() as file:
             file.execute(_PUT_OFF, {"id": delivery.id, "now": time.time(), "pause": pause})
 

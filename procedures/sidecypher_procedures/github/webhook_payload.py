@@ -18,10 +18,7 @@ _SCHEME: Final = b"sha256="
 def is_signed(key: bytes, body: bytes, signature: str) -> bool:
     """Tell whether a signature is that of these very bytes.
 
-    Args:
-        key: The secret.
-        body: What was posted, byte by byte.
-        signature: The header `X-Hub-Signature-256`; that of SHA-1 proves nothing any more.
+    The signature is the header `X-Hub-Signature-256`; that of SHA-1 proves nothing any more.
 
     Example:
         >>> is_signed(b"secret", b"{}", "sha256=" + hmac.digest(b"secret", b"{}", "sha256").hex())

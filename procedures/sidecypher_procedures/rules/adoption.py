@@ -1,5 +1,6 @@
 """Taking over rules that somebody wrote by plain Cypher: the trigger `rules-guard` asks for it."""
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,8 +13,7 @@ from pydantic import Field, model_validator
 
 from sidecypher import CallError, Context, Node, Options
 from sidecypher_procedures.names import shown_id
-from sidecypher_procedures.rules.changes import Written
-from sidecypher_procedures.rules.conflicts import record
+from sidecypher_procedures.rules.changes import record
 from sidecypher_procedures.rules.detector.comparison import IDENTITY, Reading
 from sidecypher_procedures.rules.errors import InvalidRule, RuleTaken
 from sidecypher_procedures.rules.model import (
@@ -27,6 +27,7 @@ from sidecypher_procedures.rules.model import (
     lock_all,
 )
 from sidecypher_procedures.rules.options import RuleInput, scope_argument
+from sidecypher_procedures.rules.rows import Rechecked, Recorded
 from sidecypher_procedures.rules.store import rules_like, stored_reading
 
 _FOUND: Final = """
@@ -48,6 +49,8 @@ _ADOPT: Final = """
     SET p.recordedAt = coalesce(p.recordedAt, $recordedAt),
         p.confirmed = coalesce(p.confirmed, false), p.strict = coalesce(p.strict, r.strict)
 """
+# Properties of a StyleRule that `rules.add` takes by another name.
+_RENAMED: Final = {"user": "userId", "ruleId": "id"}
 _RULE_KEYS: Final = (
     *("user", "text", "slot", "value", "object", "operator", "polarity", "condition"),
     *("scope", "scopeId", "temporalMarker", "since", "expiresAt"),
@@ -81,21 +84,6 @@ class _Assertion(Options):
 
 
 @dataclass(frozen=True, slots=True)
-class Rechecked:
-    """What became of a rule that was checked late.
-
-    Attributes:
-        rule_id: Its id, or None.
-        contradicts: The ids of the rules of its scope that it contradicts.
-        problem: Why it cannot be checked, or None.
-    """
-
-    rule_id: str | None
-    contradicts: tuple[str, ...] = ()
-    problem: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Stray:
     """A rule in the graph that nothing has checked since it was last written."""
 
@@ -107,16 +95,11 @@ class _Stray:
     strict: bool
 
 
-def record_nodes(ctx: Context, nodes: Iterable[Node], strategy: Strategy) -> list[Written]:
+def record_nodes(ctx: Context, nodes: Iterable[Node], strategy: Strategy) -> Iterator[Recorded]:
     """Check rules that were written by plain Cypher, and complete their properties.
 
     Each gets its canonical parts, an id when it has none, and the time of its record; the
     contradictions are recorded as for a rule of `rules.add`.
-
-    Args:
-        ctx: The call.
-        nodes: `StyleRule` nodes, each with at least one `PREFERS`.
-        strategy: The strategy in force, for the record.
 
     Raises:
         InvalidRule: One lacks something, or has a value that no rule can have.
@@ -124,7 +107,9 @@ def record_nodes(ctx: Context, nodes: Iterable[Node], strategy: Strategy) -> lis
     """
     strays = [_read(*each) for each in _found(ctx, nodes)]
     held = lock_all(ctx, [stray.scope for stray in strays])
-    return [_adopt(ctx, stray, held[stray.scope], strategy) for stray in strays]
+    for stray in strays:
+        contradicts = _adopt(ctx, stray, held[stray.scope], strategy)
+        yield Recorded(id=stray.rule_id, contradicts=contradicts)
 
 
 def recheck(ctx: Context, limit: int, strategy: Strategy) -> list[Rechecked]:
@@ -132,11 +117,6 @@ def recheck(ctx: Context, limit: int, strategy: Strategy) -> list[Rechecked]:
 
     Those that cannot be checked keep no other one waiting: they are told after the others, as far
     as there is room. Scopes are locked in the order that every writer keeps.
-
-    Args:
-        ctx: The call.
-        limit: Rules at most.
-        strategy: The strategy in force, for the record.
     """
     checked: list[Rechecked] = []
     problems: list[Rechecked] = []
@@ -157,10 +137,11 @@ def _recheck(
 ) -> Rechecked:
     try:
         stray = _read(node, rule, assertions)
-        written = _adopt(ctx, stray, lock(ctx, stray.scope), strategy)
+        contradicts = _adopt(ctx, stray, lock(ctx, stray.scope), strategy)
     except (InvalidRule, RuleTaken) as error:
-        return Rechecked(rule.get("ruleId"), problem=f"[{error.code}] {error.message}")
-    return Rechecked(written.rule_id, written.contradicts)
+        problem = f"[{error.code}] {error.message}"
+        return Rechecked(id=rule.get("ruleId"), contradicts=[], problem=problem)
+    return Rechecked(id=stray.rule_id, contradicts=contradicts, problem=None)
 
 
 def _found(
@@ -170,7 +151,7 @@ def _found(
     return [(each["node"], each["rule"], each["assertions"]) for each in records]
 
 
-def _adopt(ctx: Context, stray: _Stray, held: Lock, strategy: Strategy) -> Written:
+def _adopt(ctx: Context, stray: _Stray, held: Lock, strategy: Strategy) -> list[str]:
     for other in rules_like(ctx, [held.scope], stray.reading).rules:
         if other.rule_id != stray.rule_id and other.reading.identity == stray.reading.identity:
             raise RuleTaken(
@@ -178,8 +159,7 @@ def _adopt(ctx: Context, stray: _Stray, held: Lock, strategy: Strategy) -> Writt
                 hint="Add a PREFERS and an Extraction to that one instead.",
             )
     ctx.run(_ADOPT, node=stray.node, rule=_properties(stray, held), recordedAt=held.recorded_at)
-    contradicts = record(ctx, stray.rule_id, stray.reading, held, strategy)
-    return Written(stray.rule_id, created=False, contradicts=contradicts)
+    return record(ctx, stray.rule_id, stray.reading, held, strategy)
 
 
 def _properties(stray: _Stray, held: Lock) -> dict[str, Any]:
@@ -221,7 +201,7 @@ def _read(node: Node, rule: dict[str, Any], assertions: list[dict[str, Any]]) ->
 
 def _parse(rule: dict[str, Any], assertions: list[dict[str, Any]]) -> StatedRule:
     """Read a rule as `rules.add` reads one; what its assertions say about time must agree."""
-    stated = {name: value for name, value in rule.items() if name in _RULE_KEYS}
+    stated = {_RENAMED.get(name, name): rule[name] for name in _RULE_KEYS if name in rule}
     markers = {each["temporalMarker"] for each in assertions}
     since = assertions[0]["since"]
     with _as_rule():
@@ -265,4 +245,11 @@ def _as_rule() -> Iterator[None]:
         yield
     except CallError as error:
         said = error.message.replace("The argument", "The property", 1)
-        raise InvalidRule(said, hint=error.hint) from None
+        raise InvalidRule(_renamed(said), hint=_renamed(error.hint)) from None
+
+
+def _renamed(text: str) -> str:
+    """Return a text about fields of `rules.add` with the names of the properties."""
+    for name, field in _RENAMED.items():
+        text = re.sub(f"([`.]){field}`", rf"\1{name}`", text)
+    return text

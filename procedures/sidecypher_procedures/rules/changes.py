@@ -1,18 +1,33 @@
-"""Write rules, each with its provenance and checked against its scope, and show their history."""
+"""Write rules, each with its provenance, and record which rules of its scope contradict it."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final, LiteralString
+from typing import Any, Final, Literal, LiteralString
 from uuid import uuid4
 
 from sidecypher import Context
 from sidecypher_procedures.names import shown_id
-from sidecypher_procedures.rules.conflicts import record
-from sidecypher_procedures.rules.errors import RuleTaken
-from sidecypher_procedures.rules.model import Assertion, Lock, Rule, Source, StatedRule
+from sidecypher_procedures.rules.detector.comparison import (
+    DETECTOR,
+    VERSION,
+    Reading,
+    Verdict,
+    compare,
+)
+from sidecypher_procedures.rules.errors import InvalidInput, RuleTaken, ScopeChanged, UnknownRule
+from sidecypher_procedures.rules.model import (
+    Assertion,
+    Evidence,
+    Lock,
+    Rule,
+    Source,
+    StatedRule,
+    Strategy,
+)
+from sidecypher_procedures.rules.options import JudgementInput
 from sidecypher_procedures.rules.ranking import Moment
-from sidecypher_procedures.rules.store import rules_like
+from sidecypher_procedures.rules.store import rules_like, rules_of
 
 _HAS_ID: Final = "MATCH (r:StyleRule {ruleId: $ruleId}) RETURN r.ruleId AS ruleId"
 _CREATE: Final = """
@@ -43,17 +58,11 @@ _RETRACT: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A rule that was stated.
-
-    Attributes:
-        rule_id: Its id.
-        created: Whether it is new.
-        contradicts: The ids of the rules of its scope that it contradicts.
-    """
+    """A rule that was stated, and the ids of the rules of its scope that it contradicts."""
 
     rule_id: str
     created: bool
-    contradicts: tuple[str, ...]
+    contradicts: list[str]
 
 
 def state_rule(
@@ -61,12 +70,7 @@ def state_rule(
 ) -> Written:
     """Write one assertion of a rule, and the rule itself if it was not stated before.
 
-    Args:
-        ctx: The call.
-        rule: What is stated.
-        extraction: Where it comes from; it is written already.
-        held: The lock of the rule's scope.
-        moment: From when it holds if it does not say so itself, and the strategy in force.
+    The extraction is written already. The rule holds from `moment.now` on unless it says otherwise.
 
     Raises:
         InvalidRule: It has expired before it begins.
@@ -85,21 +89,15 @@ def state_rule(
     return Written(rule_id, created=same is None, contradicts=contradicts)
 
 
-def confirm_rule(ctx: Context, rule: Rule, extraction: Source, held: Lock) -> None:
-    """Write that the user confirms a rule."""
-    _write_about(ctx, _CONFIRM, rule, extraction, held)
+Saying = Literal["confirmed", "retracted"]
+
+_SAYINGS: Final[dict[Saying, LiteralString]] = {"confirmed": _CONFIRM, "retracted": _RETRACT}
 
 
-def retract_rule(ctx: Context, rule: Rule, extraction: Source, held: Lock) -> None:
-    """Write that the user takes a rule back: its assertions end, and nothing is deleted."""
-    _write_about(ctx, _RETRACT, rule, extraction, held)
-
-
-def _write_about(
-    ctx: Context, statement: LiteralString, rule: Rule, extraction: Source, held: Lock
-) -> None:
+def say_about(ctx: Context, saying: Saying, rule: Rule, extraction: Source, held: Lock) -> None:
+    """Write that the user confirms a rule, or takes it back: its assertions end, and stay."""
     ctx.run(
-        statement,
+        _SAYINGS[saying],
         ruleId=rule.rule_id,
         extractionId=extraction.extraction_id,
         now=held.now,
@@ -113,7 +111,7 @@ def _create(ctx: Context, rule: StatedRule, held: Lock, assertion: dict[str, Any
     if rule.rule_id is not None and len(ctx.run(_HAS_ID, ruleId=rule_id)):
         raise RuleTaken(
             f"The id `{shown_id(rule_id)}` belongs to another rule",
-            hint="Give another `ruleId`, or leave it out.",
+            hint="Give another `id`, or leave it out.",
         )
     properties = {
         "ruleId": rule_id,
@@ -141,7 +139,7 @@ def _assert_again(
     if rule.rule_id not in {None, rule_id}:
         raise RuleTaken(
             f"The rule is there already as `{shown_id(rule_id)}`",
-            hint="Leave `ruleId` out, or give this one.",
+            hint="Leave `id` out, or give this one.",
         )
     ctx.run(
         _ASSERT_AGAIN,
@@ -169,49 +167,160 @@ def _properties(assertion: Assertion, held: Lock) -> dict[str, Any]:
     }
 
 
-_HISTORY: Final = """
-    MATCH (r:StyleRule {ruleId: $ruleId})
-    CALL (r) {
-        MATCH (:User)-[p:PREFERS]->(r) WHERE p.recordedAt IS NOT NULL
-        RETURN p.recordedAt AS at, 'asserted' AS kind, p.extractionId AS extractionId,
-            p {.since, .expiresAt, .temporalMarker, .confidence, .confirmed, .strict} AS facts
-        UNION ALL
-        MATCH (e:Extraction)-[c:CONFIRMED]->(r)
-        RETURN c.recordedAt AS at, 'confirmed' AS kind, e.extractionId AS extractionId,
-            c {.at} AS facts
-        UNION ALL
-        MATCH (e:Extraction)-[c:RETRACTED]->(r)
-        RETURN c.recordedAt AS at, 'retracted' AS kind, e.extractionId AS extractionId,
-            c {.at} AS facts
-        UNION ALL
-        MATCH (r)-[c:CONTRADICTS]-(o:StyleRule)
-        RETURN c.createdAt AS at, 'contradicted' AS kind, c.extractionId AS extractionId,
-            c {.reason, .verdict, .detector, .detectorVersion, .layer, .strategy,
-               otherId: o.ruleId} AS facts
-    }
-    RETURN at, kind, extractionId, facts
-    ORDER BY at, kind, extractionId
+_CONTRADICTS: Final = """
+    UNWIND $found AS each
+    MATCH (later:StyleRule {ruleId: each.later}), (earlier:StyleRule {ruleId: each.earlier})
+    MERGE (later)-[c:CONTRADICTS {key: each.key}]-(earlier)
+    ON CREATE SET c += each.evidence, c.createdAt = $recordedAt, c.strategy = $strategy
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happened to a rule.
+class Found:
+    """What was found about two rules of one scope.
 
     Attributes:
-        at: When it was recorded.
-        kind: ``asserted``, ``confirmed``, ``retracted`` or ``contradicted``.
-        extraction_id: Where it comes from.
-        facts: What it said.
+        verdict: ``conflict``, or ``suspected`` by a model.
+        score: How sure a model is, 0 to 1; None if none was asked.
     """
 
-    at: datetime
-    kind: str
-    extraction_id: str
-    facts: dict[str, Any]
+    rule: Rule
+    other: Rule
+    detector: str
+    version: str
+    verdict: Evidence
+    layer: str
+    reason: str
+    score: float | None = None
+
+    @property
+    def key(self) -> str:
+        """What the unordered pair and the detector's version have in common with no others."""
+        pair = sorted((self.rule.rule_id, self.other.rule_id))
+        return json.dumps([self.detector, self.version, *pair], ensure_ascii=False)
+
+    def edge(self) -> dict[str, Any]:
+        """Return what is written: from the rule that was recorded later to the earlier one."""
+        earlier, later = sorted(
+            (self.rule, self.other), key=lambda each: (each.first_recorded, each.rule_id)
+        )
+        return {
+            "later": later.rule_id,
+            "earlier": earlier.rule_id,
+            "key": self.key,
+            "evidence": {
+                "reason": self.reason,
+                "extractionId": self.rule.latest_extraction,
+                "detector": self.detector,
+                "detectorVersion": self.version,
+                "verdict": self.verdict,
+                "layer": self.layer,
+                "score": self.score,
+            },
+        }
 
 
-def history_of(ctx: Context, rule_id: str) -> Iterator[Event]:
-    """Yield what happened to a rule, the earliest first."""
-    for each in ctx.run(_HISTORY, ruleId=rule_id):
-        yield Event(each["at"], each["kind"], each["extractionId"], each["facts"])
+def write(ctx: Context, found: Iterable[Found], held: Lock, strategy: Strategy) -> None:
+    """Write one relationship per pair and version of a detector; twice changes nothing."""
+    edges = [each.edge() for each in found]
+    if edges:
+        ctx.run(_CONTRADICTS, found=edges, recordedAt=held.recorded_at, strategy=strategy)
+
+
+def record(
+    ctx: Context, rule_id: str, reading: Reading, held: Lock, strategy: Strategy
+) -> list[str]:
+    """Record what contradicts a stored rule within its scope, and return the ids of that.
+
+    One relationship per pair and version of the detector, from the rule that was recorded later.
+    """
+    alike = {each.rule_id: each for each in rules_like(ctx, [held.scope], reading).rules}
+    rule = alike.pop(rule_id)
+    verdicts = ((other, verdict_on(rule, other)) for other in alike.values())
+    found = [
+        Found(rule, other, DETECTOR, VERSION, "conflict", each.layer, each.reason)
+        for other, each in verdicts
+        if each.kind == "conflict"
+    ]
+    write(ctx, found, held, strategy)
+    return sorted(each.other.rule_id for each in found)
+
+
+def verdict_on(rule: Rule, other: Rule) -> Verdict:
+    """Tell whether two rules contradict each other at some instant at which both hold."""
+    verdict = compare(rule.reading, other.reading)
+    if verdict.kind == "conflict" and not rule.contends_with(other):
+        return Verdict("compatible", verdict.layer, "they never hold at the same time")
+    return verdict
+
+
+_JUDGE: Final = "judge"
+_REV: Final = "MATCH (s:RuleScope {key: $key}) RETURN s.rev AS rev"
+
+
+def unknown_to(ctx: Context, rule: Rule) -> Iterator[Rule]:
+    """Yield the rules of the same scope of which the detector cannot tell, by their ids."""
+    shelf = rules_of(ctx, [rule.scope])
+    recorded = shelf.contradictions(None)
+    others = sorted(shelf.rules, key=lambda each: each.rule_id)
+    return (
+        each
+        for each in others
+        if each.rule_id != rule.rule_id
+        and rule.contends_with(each)
+        and recorded.between(rule.rule_id, each.rule_id) is None
+        and verdict_on(rule, each).kind == "unknown"
+    )
+
+
+def revision_of(ctx: Context, rule: Rule) -> int:
+    """Return how often the rule's scope was written; 0 if never by a procedure."""
+    return next((each["rev"] for each in ctx.run(_REV, key=rule.scope.key)), 0)
+
+
+def check_unchanged(rule: Rule, rev: int, held: Lock) -> None:
+    """Refuse a judgement about a scope that was at the revision `rev` when a model was asked.
+
+    Raises:
+        ScopeChanged: Somebody has written a rule of the scope in the meantime.
+    """
+    if held.rev != rev + 1:
+        raise ScopeChanged(
+            f"The scope of the rule `{shown_id(rule.rule_id)}` was written in the meantime"
+        )
+
+
+def suspect(
+    ctx: Context, rule: Rule, judgements: Sequence[JudgementInput], held: Lock, strategy: Strategy
+) -> None:
+    """Record what a model suspects about a rule.
+
+    Raises:
+        UnknownRule: Another rule is not in the scope.
+        InvalidInput: The detector knows the answer about a pair.
+    """
+    others = {each.rule_id: each for each in rules_of(ctx, [rule.scope]).rules}
+    found = [_found(rule, others.get(each.other_id), each) for each in judgements]
+    write(ctx, found, held, strategy)
+
+
+def _found(rule: Rule, other: Rule | None, judgement: JudgementInput) -> Found:
+    if other is None:
+        raise UnknownRule(
+            f"There is no rule `{shown_id(judgement.other_id)}` in the scope of the other one"
+        )
+    if verdict_on(rule, other).kind != "unknown":
+        raise InvalidInput(
+            "A judgement is about a pair that the detector knows the answer about",
+            hint="Give only the pairs of `rules.unknown`.",
+        )
+    return Found(
+        rule,
+        other,
+        detector=_JUDGE,
+        version=judgement.model,
+        verdict="suspected",
+        layer=_JUDGE,
+        reason=judgement.reason,
+        score=judgement.score,
+    )

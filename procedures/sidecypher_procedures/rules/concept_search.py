@@ -22,12 +22,7 @@ individual rank learning methods, SIGIR 2009.
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """Something that at least one list has.
-
-    Attributes:
-        key: What it is known by.
-        ranks: Its rank, from 1, in each list that has it, by the list's name.
-    """
+    """Something that at least one list has, with its rank, from 1, in each by the list's name."""
 
     key: str
     ranks: dict[str, int]
@@ -41,8 +36,7 @@ class Fused:
 def fuse(lists: Mapping[str, Sequence[str]]) -> list[Fused]:
     """Merge lists by reciprocal rank fusion; equal scores are in the order of their keys.
 
-    Args:
-        lists: Keys, the best first, by the name of the list; none has a key twice.
+    No list has a key twice.
 
     Example:
         >>> [each.key for each in fuse({"prompt": ["a", "b"], "chunks": ["b"]})]
@@ -178,11 +172,9 @@ _CHUNKS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """Concepts that a request is about.
+    """Concepts that a request is about, the best first, and their names by key.
 
     Attributes:
-        found: The best first.
-        names: Their names by key.
         cut: Whether there are more, or not all of the text was looked at.
     """
 
@@ -199,8 +191,8 @@ def find_seeds(ctx: Context, request: ContextInput, reach: Reach) -> Seeds:
     artifact = find_phrases(request.artifact_text, bounds)
     lists = {
         "entities": list(dict.fromkeys(request.entity_ids)),
-        "prompt": _keys(request.user, prompt),
-        "artifact": _keys(request.user, artifact),
+        "prompt": _keys(request.user_id, prompt),
+        "artifact": _keys(request.user_id, artifact),
         "chunks": proposed,
     }
     names = names_of(ctx, chain.from_iterable(lists.values()), reach)
@@ -223,7 +215,7 @@ def _of_chunks(ctx: Context, request: ContextInput, bounds: Bounds) -> tuple[lis
     found = ctx.run(
         _CHUNKS,
         chunkIds=list(dict.fromkeys(request.chunk_ids)),
-        user=request.user,
+        user=request.user_id,
         neighbours=bounds.neighbours,
         most=bounds.chunk_concepts,
     )
@@ -258,14 +250,7 @@ _FACTS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A fact about two concepts.
-
-    Attributes:
-        fact_id: Its id.
-        source: Key of the concept where it begins.
-        type: What it is.
-        target: Key of the concept where it ends.
-    """
+    """A fact about two concepts, by the keys of the ones where it begins and ends."""
 
     fact_id: str
     source: str
@@ -275,11 +260,9 @@ class Relation:
 
 @dataclass(slots=True)
 class Neighbourhood:
-    """Concepts and the relations between them.
+    """The names of concepts by key, and relations by id, each in the order they were found in.
 
     Attributes:
-        names: The names of the concepts by key, in the order in which they were found.
-        relations: The relations by id, in the order in which they were found.
         cut: Whether there are more.
     """
 
@@ -288,13 +271,7 @@ class Neighbourhood:
     cut: bool = False
 
     def add(self, relation: Relation, names: dict[str, str], bounds: Bounds) -> None:
-        """Add a relation between concepts that are there, and these, unless that were too many.
-
-        Args:
-            relation: What to add.
-            names: The names of concepts that are not yet in here, by key.
-            bounds: How much there may be.
-        """
+        """Add a relation, and its concepts that only `names` has, unless that is too much."""
         ends = (relation.source, relation.target)
         new = {end: names[end] for end in ends if end in names and end not in self.names}
         if relation.fact_id in self.relations or not all(
@@ -309,13 +286,7 @@ class Neighbourhood:
 
 
 def expand(ctx: Context, seeds: Seeds, reach: Reach) -> Neighbourhood:
-    """Follow relations from the seeds, in both directions, breadth first.
-
-    Args:
-        ctx: The call.
-        seeds: Where to begin.
-        reach: How far to go.
-    """
+    """Follow relations from the seeds, in both directions, breadth first."""
     around = Neighbourhood({each.key: seeds.names[each.key] for each in seeds.found})
     reached = list(around.names)
     for hop in range(reach.bounds.hops):

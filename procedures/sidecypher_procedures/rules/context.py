@@ -89,19 +89,10 @@ def citations_of(ctx: Context, extraction_ids: list[str]) -> list[dict[str, Any]
 def graph_context(
     ctx: Context, request: ContextInput, moment: Moment, reach: Reach
 ) -> dict[str, Any]:
-    """Return what an agent should know before it writes.
+    """Return what an agent should know before it writes: the `graphContext` of docs/rules.md.
 
     Rules come first and whatever the deadline; after that each step is taken only while there is
     time, so that what was read so far is the answer.
-
-    Args:
-        ctx: The call.
-        request: What is asked for.
-        moment: When and how rules are selected.
-        reach: How far to look.
-
-    Returns:
-        The MAP `graphContext` of docs/rules.md.
     """
     rules, rules_cut = _rules(ctx, request, moment, reach.bounds)
     seeds, around = Seeds((), {}, cut=False), Neighbourhood()
@@ -129,7 +120,7 @@ def _rules(
     ctx: Context, request: ContextInput, moment: Moment, bounds: Bounds
 ) -> tuple[list[dict[str, Any]], bool]:
     """Return the active rules that still have an extraction, and whether there are more."""
-    reader = Reader(request.user, request.project_id, request.session_id)
+    reader = Reader(request.user_id, request.project_id, request.session_id)
     shelf = rules_of(ctx, reader.scopes)
     decisions = select(shelf.rules, shelf.contradictions(moment.known), moment, reader)
     active = [each for each in decisions if each.status == "active"]
@@ -148,7 +139,7 @@ def _rules(
 def _rule(decision: Decision, extraction_ids: list[str]) -> dict[str, Any]:
     rule = decision.contender.rule
     return {
-        "ruleId": rule.rule_id,
+        "id": rule.rule_id,
         "text": rule.text,
         "scope": rule.scope.kind,
         "temporalMarker": decision.contender.assertion.marker,

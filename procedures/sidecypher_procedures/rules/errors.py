@@ -1,20 +1,4 @@
-"""Every error of the `rules` procedures and of their client, in one tree.
-
-::
-
-    ProcedureError
-    └── RulesError              SC-800
-        ├── InvalidRule         SC-801   a rule of the graph, or its end, cannot be used
-        ├── InvalidArgument     SC-803   an argument has a value that it cannot have
-        ├── UnknownRule         SC-804   no rule has this id
-        ├── RuleTaken           SC-805   the id or the rule is there already
-        ├── InvalidInput        SC-806   a model gave what cannot be used
-        ├── RulesSettingsError  SC-807   a SIDECYPHER_RULES_ setting cannot be used
-        └── ScopeChanged        SC-808   a scope was written since a model was asked about it
-    SidecypherError
-    └── ClientError             SC-810
-        ├── MemoryUnavailable   SC-811   the graph, or the procedures in it, cannot answer
-        └── ClientSettingsError SC-812   a setting of the client cannot be used
+"""Every error of the `rules` procedures and of their client.
 
 No text of a rule, a snippet or a prompt is ever in an error: they are data of a user.
 """
@@ -51,7 +35,7 @@ class UnknownRule(RulesError):
     """No rule has this id."""
 
     code = "SC-804"
-    default_hint = "`CALL rules.active(user, scope, scopeId)` lists the rules with their ids."
+    default_hint = "`CALL rules.active(userId, scope, scopeId)` lists the rules with their ids."
 
 
 class RuleTaken(RulesError):

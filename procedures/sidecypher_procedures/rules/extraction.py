@@ -27,7 +27,6 @@ from sidecypher_procedures.rules.store import (
 )
 
 OWN_WORDS: Final = ("text", "userMessage")
-OTHER_WORDS: Final = ("assistantMessage", "artifactDelta")
 _BETWEEN: Final = " ... "
 
 Span = tuple[int, int]
@@ -52,9 +51,6 @@ class Heard:
     """What was found in texts.
 
     Attributes:
-        concepts: What they are about.
-        facts: How these are related.
-        rules: What the user wants.
         left_out: What is not written of them.
         snippet: The part of the texts that says it.
         span: Its first place in the snippet, and the one behind its last.
@@ -71,11 +67,8 @@ class Heard:
 def listen(scope: Scope, texts: Mapping[str, str]) -> Heard:
     """Find concepts, facts and rules in texts, without a model.
 
-    Only what the user said gives rules; every text gives concepts and facts.
-
-    Args:
-        scope: Who said it, and where the rules in it hold.
-        texts: What was said, by the keys of the input of `rules.remember`.
+    Only what the user said gives rules; every text gives concepts and facts. Texts are named by
+    the keys of the input of `rules.remember`.
     """
     heard, said = Heard(), ""
     of_rules: list[Span] = []
@@ -150,16 +143,7 @@ def _rule(scope: Scope, found: Statement) -> StatedRule:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What is to be remembered, all of one user and from one extraction.
-
-    Attributes:
-        user: The user's id.
-        extraction: Where it comes from.
-        concepts: What it is about.
-        facts: How these are related.
-        rules: What the user wants.
-        left_out: What a text says and is not to be written.
-    """
+    """What is to be remembered, all of one user and from one extraction."""
 
     user: str
     extraction: Source
@@ -197,19 +181,14 @@ def _fact(user: str, found: RelationInput) -> Fact:
 
 
 Choose = Callable[[datetime], Moment]
+"""Gives the moment for the time of a transaction."""
+
 _STEP: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What was written.
-
-    Attributes:
-        concepts: Keys of the concepts.
-        facts: Ids of the facts.
-        rules: What became of each rule, in the order of the input.
-        held: The locks of the rules' scopes.
-    """
+    """Keys of concepts, ids of facts, rules in the order of the input, locks of their scopes."""
 
     concepts: list[str]
     facts: list[str]
@@ -221,11 +200,6 @@ def remember(ctx: Context, findings: Findings, choose: Choose) -> Remembered:
     """Write an extraction with its concepts, facts and rules.
 
     Every writer takes its locks in one order: scopes, then concepts, each by their keys.
-
-    Args:
-        ctx: The call.
-        findings: What to write.
-        choose: Gives the moment for the time of the transaction.
 
     Raises:
         RuleTaken: A rule asks for an id that is another rule's.

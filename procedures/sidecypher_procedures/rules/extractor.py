@@ -274,11 +274,8 @@ class Relation:
 def relations(segment: Segment, found: Sequence[Mention]) -> Iterator[Relation]:
     """Give the relations that one sentence states as a fact, from name to adjacent name.
 
-    Questions, conditions, wishes and negations state no fact.
-
-    Args:
-        segment: The sentence.
-        found: Names of the whole text, in order.
+    Questions, conditions, wishes and negations state no fact. Names are those of the whole text, in
+    order.
 
     Example:
         >>> sentence = Segment("Ada works at Acme", 0, question=False)

@@ -16,6 +16,7 @@ SNIPPET_CHARACTERS: Final = 1000
 
 ScopeKind = Literal["global", "project", "session"]
 Marker = Literal["current", "past", "future", "negated"]
+# Seed 004 has these names, so that they are not in camelCase.
 Strategy = Literal["most-recent-wins", "user-confirmation", "negated-overrides"]
 Method = Literal["rule", "llm", "hybrid"]
 Evidence = Literal["conflict", "suspected"]
@@ -29,8 +30,6 @@ class Scope:
     """Where a rule holds: for everything of a user, for one project, or for one session.
 
     Attributes:
-        user: The user's id.
-        kind: ``global``, ``project`` or ``session``.
         id: The project's or session's id; ``""`` for the global scope.
 
     Example:
@@ -57,13 +56,10 @@ class Assertion:
     Attributes:
         since: When it begins to hold; from then on, including that instant.
         expires_at: When it ends; no longer at that instant.
-        marker: What it says about time.
         confidence: 0 to 1, or None.
-        confirmed: Whether the user confirmed it with it.
         strict: Whether nothing unconfirmed may override it.
         recorded_at: When it was written.
         retracted_at: When it was taken back.
-        extraction_id: Where it comes from.
     """
 
     since: datetime
@@ -94,7 +90,6 @@ class Confirmation:
     Attributes:
         at: What it counts for in the ranking.
         recorded_at: When it was written.
-        extraction_id: Where it comes from.
     """
 
     at: datetime
@@ -108,15 +103,9 @@ class Contradiction:
 
     Attributes:
         rule_id: The rule it was found from, which was recorded later.
-        other_id: The earlier one.
-        reason: Why, in words.
-        created_at: When it was found.
-        extraction_id: The extraction of the assertion by which it was found.
-        detector: What found it.
-        detector_version: Which version of that.
+        extraction_id: That of the assertion by which it was found.
         verdict: ``conflict``, or ``suspected`` by a model.
-        layer: The layer of the detector.
-        strategy: The strategy that was set when it was found.
+        strategy: The one in force when it was found.
     """
 
     rule_id: str
@@ -136,16 +125,8 @@ class StatedRule:
     """A rule as a caller states it.
 
     Attributes:
-        scope: Where it holds.
-        reading: What it says, in canonical form.
-        text: What it says, in the caller's words.
-        marker: What it says about time.
         since: When it begins; None is the time of the transaction.
-        expires_at: When it ends, or None.
-        strict: Whether nothing unconfirmed may override it.
-        confirmed: Whether the user confirmed it.
-        confidence: 0 to 1, or None.
-        rule_id: The id to give it, or None.
+        rule_id: The id to give it; None is a new one.
     """
 
     scope: Scope
@@ -160,12 +141,7 @@ class StatedRule:
     rule_id: str | None = None
 
     def asserted(self, now: datetime, recorded_at: datetime, extraction_id: str) -> Assertion:
-        """Return the assertion that this is.
-
-        Args:
-            now: The time of the transaction, from which on it holds unless `since` says otherwise.
-            recorded_at: The time of its record.
-            extraction_id: Where it comes from.
+        """Return the assertion that this is; it holds from `now` on unless it has a `since`.
 
         Raises:
             InvalidRule: It has expired before it begins.
@@ -193,12 +169,8 @@ class Source:
     """Where something comes from.
 
     Attributes:
-        method: ``rule``, ``llm`` or ``hybrid``.
-        model: The model that found it, or None.
         raw_snippet: The text it was found in, at most `SNIPPET_CHARACTERS`, or None.
         source_span: Start and end in that text, or None.
-        session_id: The session it comes from, or None.
-        artifact_id: The artifact it comes from, or None.
         extraction_id: Its own id, made here.
     """
 
@@ -221,11 +193,7 @@ class Rule:
     """A rule with all that was ever said about it.
 
     Attributes:
-        rule_id: Its id.
-        scope: Where it holds.
-        reading: What it says, in canonical form.
         text: What it says, in the words of its first assertion.
-        assertions: Each time that it was stated.
         confirmations: Each time that it was confirmed by `rules.confirm`.
     """
 
@@ -286,9 +254,7 @@ class Rule:
 class Contradictions:
     """The contradictions among some rules, for asking about pairs.
 
-    Args:
-        found: The recorded evidence.
-        known: Only what was recorded by then counts; None is now.
+    Only what was recorded by `known` counts; None is now.
     """
 
     def __init__(self, found: Iterable[Contradiction], known: datetime | None = None) -> None:
@@ -327,7 +293,6 @@ class Lock:
     """A scope that this transaction has to itself until it ends.
 
     Attributes:
-        scope: The scope.
         rev: How often it was locked; rules carry the one they were checked at.
         now: The time of the transaction, the default of what the world knows.
         recorded_at: The time at which the lock was had: later for a writer that had to wait, also

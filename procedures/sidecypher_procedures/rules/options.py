@@ -3,12 +3,13 @@
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from sidecypher import Deadline, Description, Options
-from sidecypher_procedures.names import LONGEST_NAME, Name
+from sidecypher_procedures.names import LONGEST_NAME, Id, Name
+from sidecypher_procedures.paging import TimePage
 from sidecypher_procedures.rules.detector.comparison import Reading, read_parts, read_text
 from sidecypher_procedures.rules.detector.values import OPERATORS
 from sidecypher_procedures.rules.errors import InvalidArgument
@@ -46,13 +47,7 @@ _Prompt = Annotated[str, StringConstraints(strip_whitespace=True, max_length=_LO
 
 
 def scope_of(user: str, kind: ScopeKind, identifier: str, session: str = "") -> Scope:
-    """Return a scope.
-
-    Args:
-        user: Whose.
-        kind: Which kind of scope it is.
-        identifier: Its id; a global one has none.
-        session: The session that is meant by `session` without an id.
+    """Return a scope; one of a session without an id is that of `session`.
 
     Raises:
         ValueError: There is no such kind, or it lacks an id or has one too many.
@@ -68,7 +63,7 @@ def scope_of(user: str, kind: ScopeKind, identifier: str, session: str = "") -> 
 
 
 def scope_argument(user: str, kind: ScopeKind, identifier: str) -> Scope:
-    """Check user, scope and scopeId that are arguments themselves.
+    """Check userId, scope and scopeId that are arguments themselves.
 
     Raises:
         InvalidArgument: There is no user, or the scope lacks an id or has one too many.
@@ -76,7 +71,7 @@ def scope_argument(user: str, kind: ScopeKind, identifier: str) -> Scope:
     user, identifier = user.strip(), identifier.strip()
     if not 0 < len(user) <= LONGEST_NAME or len(identifier) > LONGEST_NAME:
         raise InvalidArgument(
-            "The `user` or the `scopeId` has no characters, or too many",
+            "The `userId` or the `scopeId` has no characters, or too many",
             hint=f"Give 1 to {LONGEST_NAME}.",
         )
     try:
@@ -106,7 +101,7 @@ class _RuleFields(Options):
     confidence: Annotated[
         float | None, Field(ge=0, le=1, allow_inf_nan=False), Description("0 to 1")
     ] = None
-    rule_id: Annotated[Name, Description("the id to give it; a new one by default")] = ""
+    id: Annotated[Name, Description("the id to give it; a new one by default")] = ""
 
     def in_scope(self, scope: Scope) -> StatedRule:
         """Return the rule that it states.
@@ -119,7 +114,7 @@ class _RuleFields(Options):
             raise ValueError("it is too long in its normal form; say it in fewer words")
         if _bytes(scope.user, scope.kind, scope.id, reading.slot, reading.value) > _LONGEST_ENTRY:
             raise ValueError(
-                "`user`, `scopeId`, `slot` and `value` are too long together; give at most "
+                "`userId`, `scopeId`, `slot` and `value` are too long together; give at most "
                 f"{_LONGEST_ENTRY} bytes of them in their normal form"
             )
         if self.temporal_marker == "future" and self.since is None:
@@ -136,7 +131,7 @@ class _RuleFields(Options):
             strict=self.strict,
             confirmed=self.confirmed,
             confidence=self.confidence,
-            rule_id=self.rule_id or None,
+            rule_id=self.id or None,
         )
 
 
@@ -144,18 +139,18 @@ class RuleInput(_RuleFields):
     """A rule as a caller states it: by `text`, or by `slot` and `value`.
 
     Example:
-        >>> rule = RuleInput(user="ann", text="Never use emojis").stated
+        >>> rule = RuleInput(user_id="ann", text="Never use emojis").stated
         >>> rule.scope.kind, rule.marker, rule.reading.polarity
         ('global', 'current', 'negative')
     """
 
-    user: _User
+    user_id: _User
     scope: Annotated[ScopeKind, Description("where it holds")] = "global"
 
     @cached_property
     def stated(self) -> StatedRule:
         """The rule that it states."""
-        return self.in_scope(scope_of(self.user, self.scope, self.scope_id))
+        return self.in_scope(scope_of(self.user_id, self.scope, self.scope_id))
 
     @model_validator(mode="after")
     def _can_be_read(self) -> Self:
@@ -166,20 +161,17 @@ class RuleInput(_RuleFields):
 class FoundRule(_RuleFields):
     """A rule that was found; it holds in the scope of the input unless it names its own."""
 
-    user: Annotated[Name | None, Description("id of the user of the input")] = None
+    user_id: Annotated[Name | None, Description("id of the user of the input")] = None
     scope: Annotated[ScopeKind | None, Description("where it holds")] = None
 
     def within(self, scope: Scope) -> StatedRule:
-        """Return the rule that it states.
-
-        Args:
-            scope: That of the input.
+        """Return the rule that it states within an input of this scope.
 
         Raises:
             ValueError: It is of another user, or cannot be stated.
         """
-        if self.user is not None and self.user != scope.user:
-            raise ValueError("a rule is of another user than the input; leave its `user` out")
+        if self.user_id is not None and self.user_id != scope.user:
+            raise ValueError("a rule is of another user than the input; leave its `userId` out")
         kind = self.scope or scope.kind
         identifier = self.scope_id or ("" if self.scope else scope.id)
         return self.in_scope(scope_of(scope.user, kind, identifier))
@@ -300,7 +292,7 @@ class RelationInput(Options):
 class SaidInput(Options):
     """A text to remember, or what was found in it."""
 
-    user: _User
+    user_id: _User
     scope: Annotated[ScopeKind, Description("where its rules hold")] = "global"
     scope_id: Annotated[Name, Description("id of the project or session")] = ""
     session_id: Annotated[Name, Description("the session it comes from")] = ""
@@ -323,7 +315,7 @@ class SaidInput(Options):
     @cached_property
     def where(self) -> Scope:
         """Where its rules hold."""
-        return scope_of(self.user, self.scope, self.scope_id, self.session_id)
+        return scope_of(self.user_id, self.scope, self.scope_id, self.session_id)
 
     @property
     def texts(self) -> dict[str, str]:
@@ -375,7 +367,7 @@ class RememberInput(SaidInput):
     """A text to remember, or what was found in it.
 
     Example:
-        >>> RememberInput(user="ann", text="Be formal.").where.kind
+        >>> RememberInput(user_id="ann", text="Be formal.").where.kind
         'global'
     """
 
@@ -406,11 +398,11 @@ class ContextInput(Options):
     """What a context is asked for.
 
     Example:
-        >>> ContextInput(user="ann", prompt="Go on").prompt
+        >>> ContextInput(user_id="ann", prompt="Go on").prompt
         'Go on'
     """
 
-    user: _User
+    user_id: _User
     session_id: Annotated[Name, Description("the session that the user is in")] = ""
     project_id: Annotated[Name, Description("the project that the user is in")] = ""
     prompt: Annotated[_Prompt, Description("what the user has just said")] = ""
@@ -452,8 +444,8 @@ class PageOptions(LimitOptions):
     """Which rows are wanted."""
 
     cursor: Annotated[
-        Name, Description("only rows behind that of this rule, such as the last row you have")
-    ] = ""
+        Id | None, Description("only rows behind that of this rule, such as the last row you have")
+    ] = None
 
 
 class Question(LimitOptions):
@@ -465,7 +457,7 @@ class Question(LimitOptions):
 class SearchInput(Options):
     """What is searched for, and whose."""
 
-    user: _User
+    user_id: _User
     query: _Said
     most: Annotated[int, Field(ge=1, le=50), Description("things to find at most")]
 
@@ -499,7 +491,16 @@ class CheckOptions(PageOptions):
     ] = None
 
 
-class ContradictionsOptions(LimitOptions):
+class HistoryOptions(TimePage, LimitOptions):
+    """Which rows of a list in the order of time are wanted."""
+
+    @property
+    def page(self) -> dict[str, Any]:
+        """The parameters of a statement that lists the earliest first."""
+        return {**self.after, "limit": self.limit}
+
+
+class ContradictionsOptions(HistoryOptions):
     """Which contradictions are wanted."""
 
     known: Annotated[

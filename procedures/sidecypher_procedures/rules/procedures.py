@@ -1,31 +1,19 @@
-"""`rules.*` as Cypher sees it, and its settings."""
+"""`rules.*` as Cypher sees it."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
-from itertools import dropwhile, islice
-from typing import Annotated, Final, TypeVar
+from itertools import islice
+from typing import TypeVar
 
-from pydantic import Field
-
-from sidecypher import Check, CheckContext, Context, Finding, Node, procedure
-from sidecypher_procedures.environment import EnvironmentSettings
-from sidecypher_procedures.rules.adoption import recheck as recheck_rules
-from sidecypher_procedures.rules.adoption import record_nodes
-from sidecypher_procedures.rules.changes import confirm_rule, history_of, retract_rule, state_rule
-from sidecypher_procedures.rules.conflicts import (
-    check_unchanged,
-    revision_of,
-    unknown_to,
-    verdict_on,
-)
-from sidecypher_procedures.rules.conflicts import suspect as write_suspicions
+from sidecypher import Context, Node, procedure
+from sidecypher_procedures.names import shown_id
+from sidecypher_procedures.rules import adoption, changes, rows, store
 from sidecypher_procedures.rules.context import graph_context
-from sidecypher_procedures.rules.errors import RulesSettingsError
+from sidecypher_procedures.rules.errors import InvalidArgument
 from sidecypher_procedures.rules.extraction import Findings
 from sidecypher_procedures.rules.extraction import remember as write_findings
-from sidecypher_procedures.rules.model import Lock, Rule, ScopeKind, Source, Strategy, lock
+from sidecypher_procedures.rules.model import Rule, ScopeKind, lock
 from sidecypher_procedures.rules.options import (
     ActiveOptions,
     CheckOptions,
@@ -34,6 +22,7 @@ from sidecypher_procedures.rules.options import (
     ContradictionsOptions,
     ExplainOptions,
     ExtractionInput,
+    HistoryOptions,
     JudgementInput,
     LimitOptions,
     MomentOptions,
@@ -45,20 +34,6 @@ from sidecypher_procedures.rules.options import (
 )
 from sidecypher_procedures.rules.ranking import Moment, explanation
 from sidecypher_procedures.rules.ranking import explain as steps_of
-from sidecypher_procedures.rules.rows import (
-    Active,
-    Added,
-    Checked,
-    Contextual,
-    Contradicting,
-    Explained,
-    Happened,
-    Rechecked,
-    Recorded,
-    Remembered,
-    Standing,
-    Unknown,
-)
 from sidecypher_procedures.rules.selection import (
     BOUNDS,
     Reach,
@@ -67,65 +42,9 @@ from sidecypher_procedures.rules.selection import (
     outcome_for,
     select,
 )
-from sidecypher_procedures.rules.store import (
-    recorded_in,
-    rule_if_any,
-    rule_named,
-    rules_like,
-    rules_of,
-    transaction_time,
-    write_extraction,
-)
+from sidecypher_procedures.rules.settings import Configuration
 
 _T = TypeVar("_T")
-PREFIX: Final = "SIDECYPHER_RULES_"
-
-
-class RulesSettings(EnvironmentSettings, env_prefix=PREFIX):
-    """Settings, each from the environment variable of its name after ``SIDECYPHER_RULES_``.
-
-    Attributes:
-        strategy: Which of two unconfirmed rules of one scope wins.
-        confidence_floor: Assertions with less confidence than this are only suspected, 0 to 1.
-
-    Example:
-        >>> RulesSettings(strategy="negated-overrides").strategy
-        'negated-overrides'
-    """
-
-    refusal = RulesSettingsError
-
-    strategy: Strategy = "most-recent-wins"
-    confidence_floor: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
-
-
-class Configuration:
-    """The settings that all calls of a sidecar share.
-
-    Attributes:
-        settings: What was read at the first call.
-    """
-
-    def __init__(self) -> None:
-        self.settings = RulesSettings.load()
-
-    def strategy(self, options: MomentOptions) -> Strategy:
-        """Return the strategy of a call: its option, else the setting."""
-        return options.strategy or self.settings.strategy
-
-    def moment(self, options: MomentOptions, now: datetime) -> Moment:
-        """Return when and how a call selects.
-
-        Args:
-            options: The call's options.
-            now: The time of its transaction.
-        """
-        return Moment(
-            now=options.now or now,
-            known=options.known if isinstance(options, ReadOptions) else None,
-            strategy=self.strategy(options),
-            confidence_floor=self.settings.confidence_floor,
-        )
 
 
 @procedure("rules.add", mode="WRITE")
@@ -134,35 +53,34 @@ def add(
     rule: RuleInput,
     extraction: ExtractionInput,
     options: MomentOptions = MomentOptions(),
-) -> Added:
+) -> rows.Added:
     """State a rule of a user, with where it comes from; contradictions are recorded."""
     stated, source = rule.stated, extraction.stated
-    configuration = ctx.resource(Configuration)
     held = lock(ctx, stated.scope)
-    moment = configuration.moment(options, held.now)
-    write_extraction(ctx, stated.scope.user, source)
-    written = state_rule(ctx, stated, source, held, moment)
+    moment = ctx.resource(Configuration).moment(options, held.now)
+    store.write_extraction(ctx, stated.scope.user, source)
+    written = changes.state_rule(ctx, stated, source, held, moment)
     decision = outcome_for(ctx, written.rule_id, Reader.of(stated.scope), stated.reading, moment)
-    return Added(
-        rule_id=written.rule_id,
+    return rows.Added(
+        id=written.rule_id,
         status=decision.status,
         reason=decision.reason,
-        contradicts=list(written.contradicts),
+        contradicts=written.contradicts,
         extraction_id=source.extraction_id,
         created=written.created,
     )
 
 
 @procedure("rules.confirm", mode="WRITE")
-def confirm(ctx: Context, rule_id: str, extraction: ExtractionInput) -> Standing:
+def confirm(ctx: Context, rule_id: str, extraction: ExtractionInput) -> rows.Standing:
     """Write that the user confirms a rule: it then wins over what is not confirmed."""
-    return _say(ctx, rule_id, extraction, confirm_rule)
+    return _say(ctx, rule_id, extraction, "confirmed")
 
 
 @procedure("rules.retract", mode="WRITE")
-def retract(ctx: Context, rule_id: str, extraction: ExtractionInput) -> Standing:
+def retract(ctx: Context, rule_id: str, extraction: ExtractionInput) -> rows.Standing:
     """Write that the user takes a rule back; nothing is deleted."""
-    return _say(ctx, rule_id, extraction, retract_rule)
+    return _say(ctx, rule_id, extraction, "retracted")
 
 
 @procedure("rules.remember", mode="WRITE")
@@ -170,11 +88,10 @@ def remember(
     ctx: Context,
     input: RememberInput,  # noqa: A002 - the name that Cypher shows
     options: MomentOptions = MomentOptions(),
-) -> Remembered:
+) -> rows.Remembered:
     """Write what was found in a text, or find it: concepts, facts and rules of one extraction."""
     findings = Findings.of(input)
-    configuration = ctx.resource(Configuration)
-    choose = partial(configuration.moment, options)
+    choose = partial(ctx.resource(Configuration).moment, options)
     done = write_findings(ctx, findings, choose)
     extraction_id = findings.extraction.extraction_id
     rules = []
@@ -184,15 +101,15 @@ def remember(
         decision = outcome_for(ctx, written.rule_id, Reader.of(rule.scope), rule.reading, moment)
         rules.append(
             {
-                "ruleId": written.rule_id,
+                "id": written.rule_id,
                 "status": decision.status,
                 "reason": decision.reason,
-                "contradicts": list(written.contradicts),
+                "contradicts": written.contradicts,
                 "extractionId": extraction_id,
                 "created": written.created,
             }
         )
-    return Remembered(
+    return rows.Remembered(
         extraction_id=extraction_id,
         concepts=done.concepts,
         facts=done.facts,
@@ -204,17 +121,15 @@ def remember(
 @procedure("rules.check")
 def check(
     ctx: Context, rule: RuleInput, options: CheckOptions = CheckOptions()
-) -> Iterator[Checked]:
+) -> Iterator[rows.Checked]:
     """Tell what a rule would mean for the others of its scope; nothing is written."""
     stated = rule.stated
-    now = options.now or transaction_time(ctx)
+    now = options.now or store.transaction_time(ctx)
     found = Rule("", stated.scope, stated.reading, stated.text, (stated.asserted(now, now, ""),))
-    others = sorted(
-        rules_like(ctx, [stated.scope], stated.reading).rules, key=lambda each: each.rule_id
-    )
-    for other in _page(others, options, lambda each: each.rule_id):
-        verdict = verdict_on(found, other)
-        yield Checked(
+    others = store.rules_like(ctx, [stated.scope], stated.reading).rules
+    for other in _page(sorted(others, key=_id), options, _id):
+        verdict = changes.verdict_on(found, other)
+        yield rows.Checked(
             rule_id=other.rule_id,
             verdict=verdict.kind,
             layer=verdict.layer,
@@ -225,23 +140,24 @@ def check(
 @procedure("rules.active")
 def active(
     ctx: Context,
-    user: str,
+    user_id: str,
     scope: ScopeKind = "global",
     scope_id: str = "",
     options: ActiveOptions = ActiveOptions(),
-) -> Iterator[Active]:
+) -> Iterator[rows.Active]:
     """List the rules of a user that a scope can see, active ones first, each with its reason."""
-    reader = Reader.parse(user, scope, scope_id, options.project_id)
+    reader = Reader.parse(user_id, scope, scope_id, options.project_id)
     moment = _moment(ctx, options)
-    shelf = rules_of(ctx, reader.scopes)
+    shelf = store.rules_of(ctx, reader.scopes)
     decisions = select(shelf.rules, shelf.contradictions(moment.known), moment, reader)
-    for decision in _page(decisions, options, lambda each: each.contender.rule.rule_id):
-        yield Active(
-            rule_id=decision.contender.rule.rule_id,
-            text=decision.contender.rule.text,
+    for decision in _page(decisions, options, lambda each: _id(each.contender.rule)):
+        rule = decision.contender.rule
+        yield rows.Active(
+            id=rule.rule_id,
+            text=rule.text,
             status=decision.status,
             reason=decision.reason,
-            by=None if decision.by is None else decision.by.rule_id,
+            decided_by=decision.decided_by,
             explanation=explanation(decision, moment),
         )
 
@@ -251,146 +167,135 @@ def context(
     ctx: Context,
     input: ContextInput,  # noqa: A002 - its name in Cypher
     options: ContextOptions = ContextOptions(),
-) -> Contextual:
+) -> rows.Contextual:
     """Tell what to know before writing: entities, relations, rules that hold, and their sources."""
     reach = Reach(
-        user=input.user,
+        user=input.user_id,
         known=options.known,
         deadline=options.deadline(ctx.deadline),
         bounds=replace(BOUNDS, entities=min(options.limit, BOUNDS.entities)),
     )
-    found = graph_context(ctx, input, _moment(ctx, options), reach)
-    return Contextual(graph_context=found)
+    return rows.Contextual(graph_context=graph_context(ctx, input, _moment(ctx, options), reach))
 
 
 @procedure("rules.explain")
 def explain(
     ctx: Context, rule_id: str, options: ExplainOptions = ExplainOptions()
-) -> Iterator[Explained]:
+) -> Iterator[rows.Explained]:
     """Tell step by step why a rule is active or not, to a reader in its own or another scope."""
-    moment = _moment(ctx, options)
-    rule = rule_if_any(ctx, rule_id)
+    rule = store.rule_if_any(ctx, rule_id)
     if rule is None:
         return
     reader = Reader.of(rule.scope)
     if options.scope is not None:
         user = rule.scope.user
         reader = Reader.parse(user, options.scope, options.scope_id, options.project_id)
-    decision = decide_about(ctx, rule_id, reader, moment)
-    for number, step in enumerate(steps_of(decision, moment), start=1):
-        yield Explained(step=number, text=step.text, facts=step.facts)
+    moment = _moment(ctx, options)
+    decision = decide_about(ctx, rule, reader, moment)
+    if decision is not None:
+        yield from steps_of(decision, moment)
 
 
 @procedure("rules.history")
-def history(ctx: Context, rule_id: str) -> Iterator[Happened]:
+def history(
+    ctx: Context, rule_id: str, options: HistoryOptions = HistoryOptions()
+) -> Iterator[rows.Happened]:
     """Tell what happened to a rule, the earliest first."""
-    for event in history_of(ctx, rule_id):
-        yield Happened(
-            created_at=event.at,
-            kind=event.kind,
-            extraction_id=event.extraction_id,
-            facts=event.facts,
-        )
+    yield from store.history_of(ctx, rule_id, options.page)
 
 
 @procedure("rules.contradictions")
 def contradictions(
     ctx: Context,
-    user: str,
+    user_id: str,
     scope: ScopeKind = "global",
     scope_id: str = "",
     options: ContradictionsOptions = ContradictionsOptions(),
-) -> Iterator[Contradicting]:
+) -> Iterator[rows.Contradicting]:
     """List the recorded contradictions of one scope, the earliest first."""
-    where = scope_argument(user, scope, scope_id)
-    for each in islice(recorded_in(ctx, where, options.known), options.limit):
-        yield Contradicting(
-            rule_id=each.rule_id,
-            other_id=each.other_id,
-            reason=each.reason,
-            detector=each.detector,
-            detector_version=each.detector_version,
-            created_at=each.created_at,
-            extraction_id=each.extraction_id,
-        )
+    where = scope_argument(user_id, scope, scope_id)
+    yield from store.recorded_in(ctx, where, options.known, options.page)
 
 
 @procedure("rules.record", mode="WRITE")
-def record(ctx: Context, nodes: list[Node]) -> Iterator[Recorded]:
+def record(ctx: Context, nodes: list[Node]) -> Iterator[rows.Recorded]:
     """Check rules that were written by plain Cypher; the trigger `rules-guard` calls it."""
     strategy = ctx.resource(Configuration).settings.strategy
-    for each in record_nodes(ctx, nodes, strategy):
-        yield Recorded(rule_id=each.rule_id, contradicts=list(each.contradicts))
+    yield from adoption.record_nodes(ctx, nodes, strategy)
 
 
 @procedure("rules.recheck", mode="WRITE")
-def recheck(ctx: Context, options: LimitOptions = LimitOptions()) -> Iterator[Rechecked]:
+def recheck(ctx: Context, options: LimitOptions = LimitOptions()) -> Iterator[rows.Rechecked]:
     """Check the rules that were written while no sidecar could."""
     strategy = ctx.resource(Configuration).settings.strategy
-    limit = options.limit
-    for each in recheck_rules(ctx, limit, strategy):
-        yield Rechecked(
-            rule_id=each.rule_id, contradicts=list(each.contradicts), problem=each.problem
-        )
+    yield from adoption.recheck(ctx, options.limit, strategy)
 
 
 @procedure("rules.unknown")
-def unknown(ctx: Context, rule_id: str, options: PageOptions = PageOptions()) -> Iterator[Unknown]:
+def unknown(
+    ctx: Context, rule_id: str, options: PageOptions = PageOptions()
+) -> Iterator[rows.Unknown]:
     """List the rules of its scope of which the detector cannot tell if they contradict a rule."""
-    rule = rule_if_any(ctx, rule_id)
+    rule = store.rule_if_any(ctx, rule_id)
     if rule is None:
         return
-    rev = revision_of(ctx, rule)
-    for other in _page(unknown_to(ctx, rule), options, lambda each: each.rule_id):
-        yield Unknown(other_id=other.rule_id, text=rule.text, other_text=other.text, rev=rev)
+    rev = changes.revision_of(ctx, rule)
+    for other in _page(changes.unknown_to(ctx, rule), options, _id):
+        yield rows.Unknown(other_id=other.rule_id, text=rule.text, other_text=other.text, rev=rev)
 
 
 @procedure("rules.suspect", mode="WRITE")
-def suspect(ctx: Context, rule_id: str, judgements: list[JudgementInput], rev: int) -> Standing:
+def suspect(
+    ctx: Context, rule_id: str, judgements: list[JudgementInput], rev: int
+) -> rows.Standing:
     """Record what a model suspects about a rule: it contests, and never wins in silence."""
-    rule = rule_named(ctx, rule_id)
+    rule = store.rule_named(ctx, rule_id)
     held = lock(ctx, rule.scope)
-    configuration = ctx.resource(Configuration)
-    check_unchanged(rule, rev, held)
-    write_suspicions(ctx, rule, judgements, held, configuration.settings.strategy)
-    moment = configuration.moment(MomentOptions(), held.now)
-    decision = outcome_for(ctx, rule_id, Reader.of(rule.scope), rule.reading, moment)
-    return Standing(rule_id=rule_id, status=decision.status, reason=decision.reason)
+    changes.check_unchanged(rule, rev, held)
+    moment = ctx.resource(Configuration).moment(MomentOptions(), held.now)
+    changes.suspect(ctx, rule, judgements, held, moment.strategy)
+    return _standing(ctx, rule, moment)
 
 
 def _say(
-    ctx: Context,
-    rule_id: str,
-    extraction: ExtractionInput,
-    write: Callable[[Context, Rule, Source, Lock], None],
-) -> Standing:
+    ctx: Context, rule_id: str, extraction: ExtractionInput, saying: changes.Saying
+) -> rows.Standing:
     """Write a confirmation or retraction, and tell how the rule stands then."""
     source = extraction.stated
-    rule = rule_named(ctx, rule_id)
+    rule = store.rule_named(ctx, rule_id)
     held = lock(ctx, rule.scope)
-    write_extraction(ctx, rule.scope.user, source)
-    write(ctx, rule, source, held)
+    store.write_extraction(ctx, rule.scope.user, source)
+    changes.say_about(ctx, saying, rule, source, held)
     moment = ctx.resource(Configuration).moment(MomentOptions(), held.now)
-    decision = outcome_for(ctx, rule_id, Reader.of(rule.scope), rule.reading, moment)
-    return Standing(rule_id=rule.rule_id, status=decision.status, reason=decision.reason)
+    return _standing(ctx, rule, moment)
 
 
-def _page(rows: Iterable[_T], options: PageOptions, id_of: Callable[[_T], str]) -> Iterator[_T]:
-    """Return the rows that are wanted."""
-    if options.cursor:
-        rows = islice(dropwhile(lambda each: id_of(each) != options.cursor, rows), 1, None)
-    return islice(rows, options.limit)
+def _standing(ctx: Context, rule: Rule, moment: Moment) -> rows.Standing:
+    """Return how a rule stands after a write."""
+    decision = outcome_for(ctx, rule.rule_id, Reader.of(rule.scope), rule.reading, moment)
+    return rows.Standing(id=rule.rule_id, status=decision.status, reason=decision.reason)
+
+
+def _id(rule: Rule) -> str:
+    return rule.rule_id
+
+
+def _page(found: Iterable[_T], options: PageOptions, id_of: Callable[[_T], str]) -> Iterator[_T]:
+    """Return what is wanted of a list.
+
+    Raises:
+        InvalidArgument: The cursor is not in the list.
+    """
+    remaining = iter(found)
+    # Takes all up to the cursor, and that.
+    if options.cursor is not None and all(id_of(each) != options.cursor for each in remaining):
+        raise InvalidArgument(
+            f"The list has no rule `{shown_id(options.cursor)}`, which the `cursor` names",
+            hint="Give the id of a rule of an earlier page, or begin again without a `cursor`.",
+        )
+    return islice(remaining, options.limit)
 
 
 def _moment(ctx: Context, options: ReadOptions) -> Moment:
-    now = options.now or transaction_time(ctx)
+    now = options.now or store.transaction_time(ctx)
     return ctx.resource(Configuration).moment(options, now)
-
-
-def look_at_settings(ctx: CheckContext) -> Finding:
-    """Have the procedures read their settings, by a call for a user who has no rules."""
-    ctx.call_in_neo4j("rules.active", "sidecypher-doctor", "global", "", {"now": datetime.now(UTC)})
-    return Finding.ok("they can be used")
-
-
-CHECKS: Final = (Check("Rules", "settings", look_at_settings),)

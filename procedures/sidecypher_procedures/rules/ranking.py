@@ -3,22 +3,23 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from sidecypher_procedures.rules.model import Assertion, Contradictions, Rule, Strategy
+from sidecypher_procedures.rules.rows import Explained
 
 Status = Literal["active", "contested", "shadowed", "inactive"]
 Reason = Literal[
     "recency",
     "confirmed",
     "negated",
-    "pending-confirmation",
+    "pendingConfirmation",
     "suspected",
-    "narrower-scope",
+    "narrowerScope",
     "past",
     "scheduled",
     "expired",
-    "out-of-scope",
+    "outOfScope",
 ]
 Phase = Literal["eligible", "weak", "past", "scheduled", "expired"]
 
@@ -30,7 +31,6 @@ class Moment:
     Attributes:
         now: The instant in the world at which rules must hold.
         known: Only what was recorded by then counts; None is everything.
-        strategy: Which of two unconfirmed rules wins.
         confidence_floor: Assertions with less confidence are only suspected.
     """
 
@@ -49,7 +49,6 @@ class Contender:
     """A rule as it stands at a moment.
 
     Attributes:
-        rule: The rule; something about it was recorded by then.
         phase: Whether it takes part, and if not, why.
         assertion: The assertion that counts: the latest that holds, else the latest of all.
         first_since: The earliest `since` of the assertions that hold; of all where none does.
@@ -99,9 +98,6 @@ class Decision:
     """What became of a rule, and why.
 
     Attributes:
-        contender: The rule at the moment.
-        status: What it is.
-        reason: The one reason for it.
         by: The rule that decided, or None.
         rank: Its place among the eligible rules of its scope, from 1; None when it took no part.
     """
@@ -112,6 +108,11 @@ class Decision:
     by: Rule | None = None
     rank: int | None = None
 
+    @property
+    def decided_by(self) -> str | None:
+        """The id of the rule that decided, or None."""
+        return None if self.by is None else self.by.rule_id
+
 
 def decide(
     contenders: Iterable[Contender], contradictions: Contradictions, moment: Moment
@@ -119,15 +120,7 @@ def decide(
     """Decide about the rules of one scope.
 
     Eligible rules are ranked. Then each of them becomes active unless it contradicts one that is
-    active already.
-
-    Args:
-        contenders: The rules of one scope at the moment.
-        contradictions: What was recorded among them.
-        moment: When, and by which strategy.
-
-    Returns:
-        A decision for each, in the order of rank; those that took no part come last.
+    active already. Decisions come in the order of rank, those that took no part last.
     """
     everyone = list(contenders)
     decided: list[Decision] = []
@@ -251,25 +244,12 @@ def _defeat(winner: Contender, loser: Contender, strategy: Strategy) -> Reason:
     if winner.confirmed_at is not None:
         return "recency" if loser.confirmed_at is not None else "confirmed"
     if winner.strict or strategy == "user-confirmation":
-        return "pending-confirmation"
+        return "pendingConfirmation"
     if strategy == "negated-overrides" and winner.negative and not loser.negative:
         return "negated"
     if winner.assertion.since == loser.assertion.since and winner.negative != loser.negative:
         return "negated"
     return "recency"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of an explanation.
-
-    Attributes:
-        text: What was found, in words.
-        facts: The same for programs.
-    """
-
-    text: str
-    facts: dict[str, Any]
 
 
 def explanation(decision: Decision, moment: Moment) -> dict[str, Any]:
@@ -289,40 +269,41 @@ def explanation(decision: Decision, moment: Moment) -> dict[str, Any]:
         "confirmedAt": contender.confirmed_at,
         "polarity": rule.reading.polarity,
         "rank": decision.rank,
-        "shadowedBy": _id_of(decision) if decision.status == "shadowed" else None,
+        "shadowedBy": decision.decided_by if decision.status == "shadowed" else None,
         "extractionIds": [each.extraction_id for each in rule.recorded_by(moment.known)],
     }
 
 
-def explain(decision: Decision, moment: Moment) -> Iterator[Step]:
+_Step = tuple[str, dict[str, Any]]
+
+_PHASES: Final[dict[Phase, str]] = {
+    "eligible": "It holds at that time.",
+    "weak": "It holds, but with less confidence than the setting asks for.",
+    "past": "It was so in the past, and is not any more.",
+    "scheduled": "It has not begun.",
+    "expired": "It has ended, or was taken back.",
+}
+
+
+def explain(decision: Decision, moment: Moment) -> Iterator[Explained]:
     """Yield the steps of the decision about a rule, in the order in which they were taken."""
-    contender = decision.contender
-    yield _scope(contender)
-    yield _time(contender, moment)
+    steps = [_scope(decision.contender), _time(decision.contender, moment)]
     if decision.rank is not None:
-        yield _rank(decision, moment)
-    yield _outcome(decision)
+        steps.append(_rank(decision, moment))
+    for number, (text, facts) in enumerate([*steps, _outcome(decision)], start=1):
+        yield Explained(step=number, text=text, facts=facts)
 
 
-def _scope(contender: Contender) -> Step:
+def _scope(contender: Contender) -> _Step:
     scope = contender.rule.scope
     where = "everything" if scope.kind == "global" else f"the {scope.kind} `{scope.id}`"
-    return Step(
-        f"The rule holds for {where} of the user `{scope.user}`.",
-        {"user": scope.user, "scope": scope.kind, "scopeId": scope.id},
-    )
+    facts = {"userId": scope.user, "scope": scope.kind, "scopeId": scope.id}
+    return f"The rule holds for {where} of the user `{scope.user}`.", facts
 
 
-def _time(contender: Contender, moment: Moment) -> Step:
+def _time(contender: Contender, moment: Moment) -> _Step:
     assertion = contender.assertion
-    words = {
-        "eligible": "It holds at that time.",
-        "weak": "It holds, but with less confidence than the setting asks for.",
-        "past": "It was so in the past, and is not any more.",
-        "scheduled": "It has not begun.",
-        "expired": "It has ended, or was taken back.",
-    }
-    facts = {
+    return _PHASES[contender.phase], {
         "now": moment.now,
         "known": moment.known,
         "since": assertion.since,
@@ -331,10 +312,9 @@ def _time(contender: Contender, moment: Moment) -> Step:
         "confidence": assertion.confidence,
         "confidenceFloor": moment.confidence_floor,
     }
-    return Step(words[contender.phase], facts)
 
 
-def _rank(decision: Decision, moment: Moment) -> Step:
+def _rank(decision: Decision, moment: Moment) -> _Step:
     contender = decision.contender
     if contender.confirmed_at is not None:
         why = "the user confirmed it"
@@ -342,23 +322,19 @@ def _rank(decision: Decision, moment: Moment) -> Step:
         why = "it is strict"
     else:
         why = f"of the strategy {moment.strategy}"
-    facts = {
+    return f"It has rank {decision.rank} in its scope, because {why}.", {
         "rank": decision.rank,
         "strategy": moment.strategy,
         "strict": contender.strict,
         "confirmedAt": contender.confirmed_at,
         "polarity": contender.rule.reading.polarity,
     }
-    return Step(f"It has rank {decision.rank} in its scope, because {why}.", facts)
 
 
-def _outcome(decision: Decision) -> Step:
-    by = _id_of(decision)
+def _outcome(decision: Decision) -> _Step:
+    by = decision.decided_by
     text = f"It is {decision.status} ({decision.reason})"
     if by is not None:
         text += f", decided by the rule `{by}`"
-    return Step(f"{text}.", {"status": decision.status, "reason": decision.reason, "by": by})
-
-
-def _id_of(decision: Decision) -> str | None:
-    return None if decision.by is None else decision.by.rule_id
+    facts = {"status": decision.status, "reason": decision.reason, "decidedBy": by}
+    return f"{text}.", facts

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from sidecypher import Description, Row
+from sidecypher_procedures.paging import Cursor
 
 Status = Annotated[str, Description("active, contested, shadowed or inactive")]
 Reason = Annotated[str, Description("the one reason for the status")]
@@ -12,7 +13,7 @@ Reason = Annotated[str, Description("the one reason for the status")]
 class Added(Row):
     """A rule that was stated."""
 
-    rule_id: str
+    id: str
     status: Status
     reason: Reason
     contradicts: Annotated[list[str], Description("rules of its scope that it contradicts")]
@@ -23,7 +24,7 @@ class Added(Row):
 class Standing(Row):
     """A rule as it stands after a write."""
 
-    rule_id: str
+    id: str
     status: Status
     reason: Reason
 
@@ -40,11 +41,11 @@ class Checked(Row):
 class Active(Row):
     """A rule that a reader can see."""
 
-    rule_id: str
+    id: str
     text: str
     status: Status
     reason: Reason
-    by: Annotated[str | None, Description("the rule that decided")]
+    decided_by: Annotated[str | None, Description("id of the rule that decided, null without one")]
     explanation: Annotated[dict[str, Any], Description("strategy, flags, marker, scope, dates")]
 
 
@@ -71,6 +72,7 @@ class Happened(Row):
     kind: Annotated[str, Description("asserted, confirmed, retracted or contradicted")]
     extraction_id: str | None
     facts: dict[str, Any]
+    cursor: Cursor
 
 
 class Contradicting(Row):
@@ -83,21 +85,22 @@ class Contradicting(Row):
     detector_version: str
     created_at: datetime
     extraction_id: Annotated[str, Description("of the assertion by which it was found")]
+    cursor: Cursor
 
 
 class Recorded(Row):
     """A rule that was checked."""
 
-    rule_id: str
+    id: str
     contradicts: Annotated[list[str], Description("rules of its scope that it contradicts")]
 
 
 class Rechecked(Row):
     """A rule that was checked late."""
 
-    rule_id: Annotated[str | None, Description("null when it has none and cannot be checked")]
+    id: Annotated[str | None, Description("null when it has none and cannot be checked")]
     contradicts: Annotated[list[str], Description("rules of its scope that it contradicts")]
-    problem: Annotated[str | None, Description("why it cannot be checked")]
+    problem: Annotated[str | None, Description("why it cannot be checked, null when it was")]
 
 
 class Unknown(Row):

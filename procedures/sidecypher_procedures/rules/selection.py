@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import Final, get_args
 
 from sidecypher import Context, Deadline
-from sidecypher_procedures.names import shown_id
 from sidecypher_procedures.rules.detector.comparison import Reading, compare
-from sidecypher_procedures.rules.errors import InvalidArgument, UnknownRule
+from sidecypher_procedures.rules.errors import InvalidArgument
 from sidecypher_procedures.rules.model import SCOPE_KINDS, Contradictions, Rule, Scope, ScopeKind
 from sidecypher_procedures.rules.options import scope_argument
 from sidecypher_procedures.rules.ranking import Contender, Decision, Moment, Status, decide
@@ -76,9 +75,8 @@ def select(
     those that become active shadow the contradicting ones of broader scopes. A strict rule of a
     broader scope keeps contradicting, unconfirmed ones from taking part.
 
-    Returns:
-        A decision for each rule: first the active ones, then contested, shadowed and inactive
-        ones; in each of these groups the narrowest scope first, then by rank.
+    Decisions come in this order: active, contested, shadowed and inactive rules; in each of these
+    groups the narrowest scope first, then by rank.
     """
     recorded = [rule for rule in rules if rule.recorded_by(moment.known)]
     contenders = [Contender.at(rule, moment) for rule in recorded]
@@ -91,7 +89,7 @@ def select(
         inside = decide(free, contradictions, moment)
         settled = [_shadowed(each, inside) for each in settled] + inside + blocked
     settled += [
-        Decision(each, "inactive", "out-of-scope")
+        Decision(each, "inactive", "outOfScope")
         for each in contenders
         if each.rule.scope not in reader.scopes
     ]
@@ -107,7 +105,7 @@ def _blocked(contenders: Iterable[Contender], broader: Iterable[Decision]) -> It
         if each.phase == "eligible" and each.confirmed_at is None:
             winner = next((other for other in strict if _conflict(each, other)), None)
             if winner is not None:
-                yield Decision(each, "contested", "pending-confirmation", by=winner.rule)
+                yield Decision(each, "contested", "pendingConfirmation", by=winner.rule)
 
 
 def _shadowed(decision: Decision, narrower: Iterable[Decision]) -> Decision:
@@ -117,7 +115,7 @@ def _shadowed(decision: Decision, narrower: Iterable[Decision]) -> Decision:
     for each in narrower:
         if each.status == "active" and _conflict(each.contender, decision.contender):
             return replace(
-                decision, status="shadowed", reason="narrower-scope", by=each.contender.rule
+                decision, status="shadowed", reason="narrowerScope", by=each.contender.rule
             )
     return decision
 
@@ -140,72 +138,39 @@ def _order(decision: Decision) -> tuple[int, int, int, str]:
     )
 
 
-def decide_about(ctx: Context, rule_id: str, reader: Reader, moment: Moment) -> Decision:
-    """Decide about one rule among all that a reader sees.
-
-    Args:
-        ctx: The call.
-        rule_id: The rule.
-        reader: Who sees it, or not.
-        moment: When, and by which strategy.
-
-    Raises:
-        UnknownRule: It was not recorded by `known`.
-    """
-    return _decide(ctx, rule_id, reader, moment, rules_of(ctx, reader.scopes))
+def decide_about(ctx: Context, rule: Rule, reader: Reader, moment: Moment) -> Decision | None:
+    """Decide about a rule among all that a reader sees; None if it was not recorded by `known`."""
+    return next(_about(rule, reader, moment, rules_of(ctx, reader.scopes)), None)
 
 
 def outcome_for(
     ctx: Context, rule_id: str, reader: Reader, reading: Reading, moment: Moment
 ) -> Decision:
-    """Decide about one rule among those alone that may have a say, which is quicker.
+    """Decide about a rule by all that is known, among those alone that may have a say: quicker.
 
     Status and reason are those of `decide_about`; the rank is not, since it counts the others too.
 
-    Args:
-        ctx: The call.
-        rule_id: The rule.
-        reader: Who sees it, or not.
-        reading: What it says.
-        moment: When, and by which strategy.
+    Raises:
+        UnknownRule: No rule has this id.
     """
-    return _decide(ctx, rule_id, reader, moment, rules_around(ctx, reader.scopes, reading))
+    shelf = rules_around(ctx, reader.scopes, reading)
+    rule = next((each for each in shelf.rules if each.rule_id == rule_id), None)
+    return next(_about(rule or rule_named(ctx, rule_id), reader, moment, shelf))
 
 
-def _decide(ctx: Context, rule_id: str, reader: Reader, moment: Moment, shelf: Shelf) -> Decision:
-    rules = list(shelf.rules)
-    if not any(each.rule_id == rule_id for each in rules):
-        rules.append(rule_named(ctx, rule_id))
-    decisions = select(rules, shelf.contradictions(moment.known), moment, reader)
-    found = next((each for each in decisions if each.contender.rule.rule_id == rule_id), None)
-    if found is None:
-        raise UnknownRule(f"The rule `{shown_id(rule_id)}` was not recorded by `known`")
-    return found
+def _about(rule: Rule, reader: Reader, moment: Moment, shelf: Shelf) -> Iterator[Decision]:
+    """Yield the decision about a rule, unless it was not recorded by `known`."""
+    rules = shelf.rules
+    if all(each.rule_id != rule.rule_id for each in rules):
+        rules = (*rules, rule)
+    for each in select(rules, shelf.contradictions(moment.known), moment, reader):
+        if each.contender.rule.rule_id == rule.rule_id:
+            yield each
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is read at most; docs/rules.md lists each.
-
-    Attributes:
-        text_characters: Characters of a prompt, and of an artifact, in which names are looked for.
-        phrases: Phrases of each of the two that are looked up.
-        phrase_words: Words of a phrase.
-        phrase_characters: Characters of a phrase in a script that puts no spaces between words.
-        ids: Ids in `chunkIds`, and in `entityIds`.
-        chunk_concepts: Concepts that one chunk proposes.
-        seeds: Concepts from which relations are followed first.
-        hops: Relations in a row that are followed.
-        frontier: Concepts whose relations are read in a later hop.
-        node_relations: Relations of one concept that are followed.
-        entities: Concepts in a context.
-        relations: Relations in a context.
-        rules: Rules in a context.
-        evidence: Extractions that are told for one rule or relation.
-        citations: Extractions that are told in full.
-        neighbours: Relationships of one node that are read to find the latest of its extractions,
-            or the concepts of a chunk.
-    """
+    """What is read at most; docs/rules.md says of each what it bounds."""
 
     text_characters: int = 20_000
     phrases: int = 2_000
@@ -235,8 +200,6 @@ class Reach:
     Attributes:
         user: Whose concepts and facts are read, and no other user's.
         known: Only what was recorded by then counts; None is everything.
-        deadline: When to stop.
-        bounds: How much is read.
     """
 
     user: str

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -21,6 +21,7 @@ from sidecypher_procedures.rules.model import (
     Scope,
     Source,
 )
+from sidecypher_procedures.rules.rows import Contradicting, Happened
 
 _RULE: Final = """
     {
@@ -55,13 +56,6 @@ _OF_VALUE: Final = f"""
     }})
     RETURN {_RULE}
 """
-_CONTRADICTIONS: Final = """
-    MATCH (r:StyleRule {user: $user, scope: $scope, scopeId: $scopeId})
-    MATCH (r)-[c:CONTRADICTS]->(o:StyleRule)
-    WHERE $known IS NULL OR c.createdAt <= $known
-    RETURN c {.*, ruleId: r.ruleId, otherId: o.ruleId} AS found
-    ORDER BY c.createdAt, c.key
-"""
 _BY_ID: Final = f"MATCH (r:StyleRule {{ruleId: $ruleId}}) RETURN {_RULE}"
 
 
@@ -70,7 +64,6 @@ class Shelf:
     """Some rules and the contradictions recorded among them.
 
     Attributes:
-        rules: The rules.
         recorded: Every contradiction of one of them; between two of them it is there twice.
     """
 
@@ -124,13 +117,6 @@ def rule_named(ctx: Context, rule_id: str) -> Rule:
 def rule_if_any(ctx: Context, rule_id: str) -> Rule | None:
     """Read one rule by its id; None if there is no such rule."""
     return next(iter(_shelf(ctx.run(_BY_ID, ruleId=rule_id)).rules), None)
-
-
-def recorded_in(ctx: Context, scope: Scope, known: datetime | None) -> Iterator[Contradiction]:
-    """Yield the contradictions of a scope that were recorded by `known`, the earliest first."""
-    where = {"user": scope.user, "scope": scope.kind, "scopeId": scope.id}
-    for record in ctx.run(_CONTRADICTIONS, **where, known=known):
-        yield _contradiction(record["found"])
 
 
 def stored_reading(rule: dict[str, Any]) -> Reading:
@@ -203,6 +189,65 @@ def _contradiction(stored: dict[str, Any]) -> Contradiction:
     )
 
 
+# Times are compared in one zone: one instant in two zones is two values, one less than the other.
+_CONTRADICTIONS: Final = """
+    MATCH (r:StyleRule {user: $user, scope: $scope, scopeId: $scopeId})
+    MATCH (r)-[c:CONTRADICTS]->(o:StyleRule)
+    WHERE $known IS NULL OR c.createdAt <= $known
+    WITH r, c, o, coalesce(c.key, elementId(c)) AS place,
+        datetime({datetime: c.createdAt, timezone: 'Z'}) AS at
+    WHERE at > datetime($after) OR at = datetime($after) AND place > $afterId
+    RETURN r.ruleId AS rule_id, o.ruleId AS other_id, c.reason AS reason, c.detector AS detector,
+        c.detectorVersion AS detector_version, c.createdAt AS created_at,
+        c.extractionId AS extraction_id, toString(at) + ' ' + place AS cursor
+    ORDER BY at, place LIMIT $limit
+"""
+_HISTORY: Final = """
+    MATCH (r:StyleRule {ruleId: $ruleId})
+    CALL (r) {
+        MATCH (:User)-[p:PREFERS]->(r) WHERE p.recordedAt IS NOT NULL
+        RETURN p AS event, p.recordedAt AS created_at, 'asserted' AS kind,
+            p.extractionId AS extraction_id,
+            p {.since, .expiresAt, .temporalMarker, .confidence, .confirmed, .strict} AS facts
+        UNION ALL
+        MATCH (e:Extraction)-[c:CONFIRMED]->(r)
+        RETURN c AS event, c.recordedAt AS created_at, 'confirmed' AS kind,
+            e.extractionId AS extraction_id, c {.at} AS facts
+        UNION ALL
+        MATCH (e:Extraction)-[c:RETRACTED]->(r)
+        RETURN c AS event, c.recordedAt AS created_at, 'retracted' AS kind,
+            e.extractionId AS extraction_id, c {.at} AS facts
+        UNION ALL
+        MATCH (r)-[c:CONTRADICTS]-(o:StyleRule)
+        RETURN c AS event, c.createdAt AS created_at, 'contradicted' AS kind,
+            c.extractionId AS extraction_id,
+            c {.reason, .verdict, .detector, .detectorVersion, .layer, .strategy,
+               otherId: o.ruleId} AS facts
+    }
+    WITH created_at, kind, extraction_id, facts,
+        datetime({datetime: created_at, timezone: 'Z'}) AS at,
+        kind + ' ' + coalesce(extraction_id, '') + ' ' + elementId(event) AS place
+    WHERE at > datetime($after) OR at = datetime($after) AND place > $afterId
+    RETURN created_at, kind, extraction_id, facts, toString(at) + ' ' + place AS cursor
+    ORDER BY at, place LIMIT $limit
+"""
+
+
+def recorded_in(
+    ctx: Context, scope: Scope, known: datetime | None, page: Mapping[str, Any]
+) -> Iterator[Contradicting]:
+    """Yield the contradictions of a scope that were recorded by `known`, the earliest first."""
+    where = {"user": scope.user, "scope": scope.kind, "scopeId": scope.id}
+    for record in ctx.run(_CONTRADICTIONS, **where, known=known, **page):
+        yield Contradicting(**dict(record))
+
+
+def history_of(ctx: Context, rule_id: str, page: Mapping[str, Any]) -> Iterator[Happened]:
+    """Yield what happened to a rule, the earliest first."""
+    for record in ctx.run(_HISTORY, ruleId=rule_id, **page):
+        yield Happened(**dict(record))
+
+
 _EXTRACTION: Final = """
     MERGE (u:User {id: $user})
     CREATE (:Extraction {
@@ -234,13 +279,7 @@ _CONTAINS: Final = """
 
 
 def write_extraction(ctx: Context, user: str, extraction: Source) -> None:
-    """Write an extraction with the session and artifact it comes from; the user too, if new.
-
-    Args:
-        ctx: The call.
-        user: The user's id.
-        extraction: What to write; its id is new.
-    """
+    """Write an extraction with the session and artifact it comes from; the user too, if new."""
     ctx.run(
         _EXTRACTION,
         user=user,
@@ -291,11 +330,7 @@ _FACTS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """Something that a user's texts are about.
-
-    Attributes:
-        user: The user's id; no two users share a concept.
-        name: What the user calls it.
+    """Something that a user's texts are about; no two users share a concept.
 
     Example:
         >>> Concept("ann", "Project  Apollo").key
@@ -313,13 +348,7 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A relation between two concepts of one user.
-
-    Attributes:
-        source: Where the relation begins.
-        type: What it is, such as ``DEPENDS_ON``.
-        target: Where it ends.
-    """
+    """A relation between two concepts of one user, of a type such as ``DEPENDS_ON``."""
 
     source: Concept
     type: str
@@ -351,14 +380,9 @@ def write_concepts(
     extraction_id: str,
     artifact_id: str | None,
 ) -> list[str]:
-    """Write concepts and that an extraction asserts them; return their keys.
+    """Write concepts, and that an extraction and maybe an artifact have them; return their keys.
 
-    Args:
-        ctx: The call.
-        user: The user's id.
-        concepts: Whatever was found, also twice.
-        extraction_id: The extraction, which is written already.
-        artifact_id: The artifact that mentions them, or None.
+    The extraction is written already. Concepts may be given twice.
     """
     found = {each.key: each.name for each in reversed(list(concepts))}
     keys = sorted(found)

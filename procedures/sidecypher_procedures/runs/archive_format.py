@@ -142,7 +142,6 @@ class ArchiveFile:
     Attributes:
         folder: Where all archives are.
         name: Its name, relative to that.
-        run_id: The run.
         digest: The digest that its name says, None for a name without one.
     """
 
@@ -207,7 +206,6 @@ class RunArchives:
     Attributes:
         folder: Where all archives are.
         database: The database that the run is of.
-        run_id: The run.
     """
 
     folder: Path

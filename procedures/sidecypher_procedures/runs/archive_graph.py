@@ -24,7 +24,7 @@ from sidecypher_procedures.runs.errors import EventTaken, RunMustStay, UnknownRe
 from sidecypher_procedures.runs.event_log import release
 from sidecypher_procedures.runs.lock import lock
 from sidecypher_procedures.runs.model import FINAL, State
-from sidecypher_procedures.runs.queries import AWAITED
+from sidecypher_procedures.runs.store import AWAITED
 
 KEYS: Final = {
     "WorkflowRun": "id",
@@ -56,29 +56,26 @@ _EVENTS: Final = """
     RETURN labels(e) AS labels, properties(e) AS properties ORDER BY e.runId, e.seq
 """
 # Each relationship once: one between two events with the first, one with the run with the event.
-_OF_EVENTS: Final = """
-    MATCH (e:Event)
-    WHERE e.runId = $runId AND e.seq > 0
-    WITH e ORDER BY e.runId, e.seq
-    RETURN ['Event', e.id] AS self, COLLECT {
-        MATCH (e)-[l]-(o)
-        WHERE startNode(l) = e OR NOT (o:Event AND o.runId = $runId AND o.seq > 0)
-        RETURN {
-            type: type(l), properties: properties(l), leaves: startNode(l) = e,
-            labels: labels(o), keys: o {.id, .sha, .sha256}
-        }
-    } AS links
+_TO_OTHERS: Final = "NOT (o:Event AND o.runId = $runId AND o.seq > 0)"
+_LINK: Final = """
+    RETURN {
+        type: type(l), properties: properties(l), leaves: startNode(l) = n,
+        labels: labels(o), keys: o {.id, .sha, .sha256}
+    }
 """
-_OF_RUN: Final = """
-    MATCH (r:WorkflowRun {id: $runId})
-    RETURN ['WorkflowRun', r.id] AS self, COLLECT {
-        MATCH (r)-[l]-(o)
-        WHERE NOT (o:Event AND o.runId = $runId AND o.seq > 0)
-        RETURN {
-            type: type(l), properties: properties(l), leaves: startNode(l) = r,
-            labels: labels(o), keys: o {.id, .sha, .sha256}
-        }
-    } AS links
+_OF_EVENTS: Final = f"""
+    MATCH (n:Event)
+    WHERE n.runId = $runId AND n.seq > 0
+    WITH n ORDER BY n.runId, n.seq
+    RETURN ['Event', n.id] AS self, COLLECT {{
+        MATCH (n)-[l]-(o) WHERE startNode(l) = n OR {_TO_OTHERS} {_LINK}
+    }} AS links
+"""
+_OF_RUN: Final = f"""
+    MATCH (n:WorkflowRun {{id: $runId}})
+    RETURN ['WorkflowRun', n.id] AS self, COLLECT {{
+        MATCH (n)-[l]-(o) WHERE {_TO_OTHERS} {_LINK}
+    }} AS links
 """
 
 
@@ -308,12 +305,7 @@ _GONE: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A run that may leave the graph.
-
-    Attributes:
-        state: Its state.
-        completed_at: When it ended.
-    """
+    """A run that may leave the graph, and when it ended."""
 
     state: State
     completed_at: datetime | None
@@ -341,11 +333,7 @@ def lock_ended(ctx: Context, run_id: str) -> Ended:
 
 
 def remove(ctx: Context, run_id: str) -> tuple[int, int]:
-    """Delete a locked run with all of its events.
-
-    Returns:
-        How many nodes and relationships are gone.
-    """
+    """Delete a locked run with all of its events; return how many nodes and relationships."""
     payloads = [record["sha256"] for record in ctx.run(_LONELY_PAYLOADS, runId=run_id)]
     relationships = ctx.run(_PARTED, runId=run_id).single()["relationships"]
     nodes = ctx.run(_GONE, runId=run_id).single()["nodes"]

@@ -28,8 +28,8 @@ from sidecypher_procedures.runs.errors import (
 from sidecypher_procedures.runs.integrity import is_whole
 from sidecypher_procedures.runs.model import FINAL, SYNONYMS, state_of
 from sidecypher_procedures.runs.options import RetainOptions
-from sidecypher_procedures.runs.queries import AWAITED
 from sidecypher_procedures.runs.rows import Archived, Retained
+from sidecypher_procedures.runs.store import AWAITED
 
 _IS_THERE: Final = """
     OPTIONAL MATCH (r:WorkflowRun {id: $runId})

@@ -26,6 +26,7 @@ _WITH_HOMES: Final = """
 # GitHub's merge has the repository to itself until the transaction ends, so no other one writes
 # the relationship meanwhile.
 _MERGE_COMMIT: Final = """
+    CALL github.getRepository($owner, $repo) YIELD url
     CALL github.mergeRepository($owner, $repo) YIELD node AS h
     MERGE (t:Commit {sha: $sha})
     FOREACH (_ IN CASE WHEN EXISTS { (t)-[:BELONGS_TO]->(h) } THEN [] ELSE [1] END |
@@ -40,11 +41,11 @@ class Kind:
     """A kind of thing that a run can be attached to.
 
     Attributes:
-        noun: What it is called.
         types: The relationships that lead from a run to it.
         back: The relationships that lead from it to a run.
         find: Finds its node by `$id`.
-        merge: Merges its node by its names on GitHub; empty if it has none.
+        merge: Merges its node by its names on GitHub, after a read that returns no row if GitHub
+            does not have it; empty if it has no such names.
         names: What these names are, for errors; empty if it has none.
     """
 
@@ -60,7 +61,8 @@ REPOSITORY: Final = Kind(
     noun="repository",
     types=("BASED_ON_REPOSITORY", "BASED_ON"),
     find="MATCH (t:Repository {id: $id})" + _ALONE,
-    merge="CALL github.mergeRepository($owner, $name) YIELD node AS t" + _ALONE,
+    merge="CALL github.getRepository($owner, $name) YIELD url"
+    " CALL github.mergeRepository($owner, $name) YIELD node AS t" + _ALONE,
     names="owner, name",
 )
 ISSUE: Final = Kind(
@@ -68,7 +70,8 @@ ISSUE: Final = Kind(
     types=("BASED_ON_ISSUE", "BASED_ON"),
     back=("HAS_RUNS",),
     find="MATCH (t:Issue {id: $id})" + _WITH_HOMES,
-    merge="CALL github.mergeIssue($owner, $repo, $number) YIELD node AS t" + _WITH_HOMES,
+    merge="CALL github.getIssue($owner, $repo, $number) YIELD url"
+    " CALL github.mergeIssue($owner, $repo, $number) YIELD node AS t" + _WITH_HOMES,
     names="owner, repo, number",
 )
 COMMIT: Final = Kind(
@@ -86,7 +89,8 @@ PULL_REQUEST: Final = Kind(
     types=(),
     back=("GENERATED_BY",),
     find="MATCH (t:PullRequest {id: $id})" + _ALONE,
-    merge="CALL github.mergePullRequest($owner, $repo, $number) YIELD node AS t" + _ALONE,
+    merge="CALL github.getPullRequest($owner, $repo, $number) YIELD url"
+    " CALL github.mergePullRequest($owner, $repo, $number) YIELD node AS t" + _ALONE,
     names="owner, repo, number",
 )
 # New users are made.
@@ -98,12 +102,7 @@ DELIVERY: Final = Kind(
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """What is to lead from a run to a node, and back.
-
-    Attributes:
-        element: Neo4j's id of the node.
-        kind: What the node is.
-    """
+    """A node that a run is to be attached to, by its id of Neo4j."""
 
     element: str
     kind: Kind
@@ -111,12 +110,7 @@ class Tie:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A thing that is in the graph.
-
-    Attributes:
-        id: Its id, the SHA of a commit.
-        ties: What attaches a run to it.
-    """
+    """A thing that is in the graph, by its id or the SHA of a commit, and what attaches to it."""
 
     id: str
     ties: tuple[Tie, ...]
@@ -124,12 +118,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A thing as a caller names it.
-
-    Attributes:
-        kind: What it is.
-        thing: The id of its node, or its names on GitHub.
-    """
+    """A thing as a caller names it: by the id of its node, or by its names on GitHub."""
 
     kind: Kind
     thing: str | GithubName
@@ -220,13 +209,7 @@ def attach(ctx: Context, run_id: str, target: Target) -> Attached:
 
 
 def tie(ctx: Context, run_id: str, ties: Iterable[Tie]) -> bool:
-    """Write what is missing between a run, which is locked or new, and nodes; tell if anything was.
-
-    Args:
-        ctx: The call.
-        run_id: The run.
-        ties: What is to be there.
-    """
+    """Write what is missing between a run, locked or new, and nodes; return if anything was."""
     distinct = {each.element: each.kind for each in ties}
     # In one order, so that no two writers of the same ones wait for each other.
     wanted = [

@@ -34,13 +34,13 @@ def show(
 ) -> None:
     """Draw the events of a run with its branches as lanes.
 
-    They come from the first to the last, with branches as lanes; see the
-    [example](runs.md#runstimeline). Each event is told in words as well: its place in the run, the
-    time since the first event, type, tool and state, the places of what it follows unless that is
-    the event before it, and in brackets the time since these. In a terminal the lines are cut at
-    its width, and lanes that have no room are drawn as one; in a file they are whole. A terminal
-    that has no `│` and `●` gets `|` and `*`. The description in the picture has the same words. It
-    talks to the embedded Neo4j, or to the one that `SIDECYPHER_NEO4J_URI` names.
+    Lists events from first to last, with branches as lanes, as in the
+    [example](runs.md#runstimeline). Each line shows the event's number, the time since the first
+    event, its type, tool and state. If an event does not follow the one before it, the line names
+    those it follows. Brackets show the time since them. In a terminal, lines are cut at its width
+    and lanes without room share one; a file has whole lines. Terminals without `│` and `●` get `|`
+    and `*`. The SVG file has the same words as its description. Uses the embedded Neo4j, or the one
+    that `SIDECYPHER_NEO4J_URI` names.
 
     ```sh
     sidecypher runs show triage-7

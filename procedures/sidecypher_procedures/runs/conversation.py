@@ -7,8 +7,8 @@ from typing import Any, Final
 from sidecypher import Context, EncodedRow, Row, SidecypherError
 from sidecypher_procedures.runs.event import decoded
 from sidecypher_procedures.runs.options import CallsOptions, ConversationOptions
-from sidecypher_procedures.runs.queries import extent_of, found_in
 from sidecypher_procedures.runs.rows import MessageRow, ToolCallRow
+from sidecypher_procedures.runs.store import extent_of, found_in
 
 _MESSAGES: Final = """
     MATCH (e:Event:Message)

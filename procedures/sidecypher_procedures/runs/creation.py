@@ -34,12 +34,6 @@ _CREATE: Final = """
 def create_run(ctx: Context, run_id: str, type_name: str, options: RunOptions) -> bool:
     """Write a run, unless it is there already; tell whether it was new.
 
-    Args:
-        ctx: The call.
-        run_id: Its id.
-        type_name: What kind of workflow it is; any text.
-        options: What else its caller wants of it, besides the id.
-
     Raises:
         RunTaken: The id belongs to a run of another type.
         UnknownReference: What it is based on, or the delivery that triggered it, is not there.
@@ -116,13 +110,7 @@ _IS_SHARED: Final = """
 
 
 def fork_run(ctx: Context, origin: str, seq: int, options: ForkOptions) -> Forked:
-    """Begin a run that shares the events of another one up to a place, or find it.
-
-    Args:
-        ctx: The call.
-        origin: The run whose events are shared.
-        seq: The place of the last event that is shared.
-        options: What its caller wants of the fork.
+    """Begin a run that shares the events of another one up to the place `seq`, or find it.
 
     Raises:
         UnknownRun: No run has this id.

@@ -17,13 +17,7 @@ _DAY: Final = 24 * _HOUR
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What leads from an event to one of its children.
-
-    Attributes:
-        start: The index of the event.
-        end: The index of the child.
-        lane: The lane between the two.
-    """
+    """What leads from an event to one of its children, by their indexes, and the lane between."""
 
     start: int
     end: int
@@ -35,9 +29,7 @@ class Step:
     """An event.
 
     Attributes:
-        seq: Its place in the run.
-        label: What it is.
-        lane: Its lane, from 0.
+        lane: From 0 on the left.
         follows: The places of its parents.
         since: Milliseconds since the first event; None if it is unknown when it happened.
         duration: Milliseconds since the latest of its parents, None without any.
@@ -63,14 +55,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A run.
-
-    Attributes:
-        title: Its type and id, how it stands, and how many events it has.
-        steps: Its events, in order.
-        lines: What leads from one to another.
-        lanes: How many lanes it has.
-    """
+    """A run: its title, its events in order, what leads from one to another, how many lanes."""
 
     title: str
     steps: tuple[Step, ...]
@@ -186,9 +171,7 @@ def _encodable(line: str, encoding: str) -> str:
 def draw_lines(timeline: Timeline, most_lanes: int = MOST_LANES) -> Iterator[str]:
     """Draw a run; every line of an event tells it in words, too.
 
-    Args:
-        timeline: The run.
-        most_lanes: How many lanes there is room for; the last one stands for all that are beyond.
+    Where there is no room for all lanes, the last one stands for those that are beyond.
     """
     yield timeline.title
     yield ""

@@ -1,29 +1,4 @@
-"""Every error of the `runs` procedures, in one tree.
-
-::
-
-    ProcedureError
-    └── RunsError               SC-900
-        ├── TooManyParents      SC-901   an event would join more others than one can follow
-        ├── InvalidOption       SC-902   an option is unknown or has an unusable value
-        ├── UnknownRun          SC-903   no run has this id
-        ├── UnknownParent       SC-904   a parent is not an event of this run
-        ├── EventTaken          SC-905   the id belongs to another event
-        ├── RunTaken            SC-906   the id belongs to another run
-        ├── SequenceConflict    SC-907   the run has gone on since the caller last looked
-        ├── IllegalState        SC-908   a run cannot go from its state to that one
-        ├── UnknownReference    SC-909   what an event refers to is not in the graph
-        ├── RunsSettingsError   SC-910   a SIDECYPHER_RUNS_ setting cannot be used
-        ├── UnknownEvent        SC-911   no event has this id, or is at this place
-        ├── UnknownPlan         SC-912   no plan has this id
-        ├── PlanSuperseded      SC-913   the plan has a newer version
-        ├── IllegalStatus       SC-914   this cannot be done with a plan of its status
-        ├── RunMustStay         SC-917   a run may not leave the graph
-        ├── ArchiveUnavailable  SC-918   the folder for archives cannot be used
-        ├── ArchiveDamaged      SC-919   an archive is not what was written
-        ├── UnknownArchive      SC-920   a run was not archived, or several archives are there
-        ├── UnknownOnGithub     SC-922   GitHub has nothing of these names
-        └── InitiatorTaken      SC-923   another user has begun the run
+"""Every error of the `runs` procedures.
 
 No content of an event is ever in an error: it is data of a user.
 """

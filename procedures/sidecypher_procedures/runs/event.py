@@ -37,17 +37,11 @@ class Event:
     """An event as its caller gave it.
 
     Attributes:
-        id: Its id.
-        type: Its type.
-        content: Its text, or None.
-        metadata: A MAP that JSON has, or None.
         created_at: When it happened; None is when it is written.
         parent_ids: The events it follows; None is the latest one.
         join: Whether it follows all events that nothing follows yet.
         links: Ids by kind of relationship: what it refers to.
         state: The new state of its run, or None.
-        tool_name: The tool it calls or answers for, or None.
-        tool_call_id: The call it makes or answers, or None.
     """
 
     id: str
@@ -92,14 +86,7 @@ def content_digest(
     created_at: datetime | None,
     parent_ids: tuple[str, ...] | None,
 ) -> str:
-    """Return the digest of an event's type and payload.
-
-    Args:
-        stored: Its properties.
-        content: Its text.
-        created_at: When it happened, if its caller said so.
-        parent_ids: Its parents, if its caller gave them.
-    """
+    """Return the digest of an event's properties and text, and of what its caller gave if any."""
     payload = [stored.get(name) for name in ("type", "state", "toolName", "toolCallId", "metadata")]
     given = [_nanoseconds(created_at), parent_ids and sorted(parent_ids)]
     return sha256(canonical([*payload, content, *given]))
@@ -126,10 +113,7 @@ def _promoted(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def links_as_given(links: Iterable[Sequence[str]]) -> dict[str, Any]:
-    """Return what an event refers to as `runs.append` takes it.
-
-    Args:
-        links: Pairs of a type of relationship and an id.
+    """Return what an event refers to, by type of relationship and id, as `runs.append` takes it.
 
     Example:
         >>> links_as_given([("RESPONDS_TO", "m1"), ("REFERENCES", "7")])

@@ -59,14 +59,11 @@ _LEAVES: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """An event that is in its run.
+    """An event that is in its run, as it was given and as the graph has it.
 
     Attributes:
-        event: The event as it was given.
-        known: It as the graph has it.
         standing: How the run stands after it.
-        duplicate: Whether it was there before.
-        parents: What it follows.
+        duplicate: Whether it was there before; then it has no parents here.
     """
 
     event: Event
@@ -81,11 +78,7 @@ def append(
 ) -> list[Appended]:
     """Append events to a run under one lock; an event that is there already is left as it is.
 
-    Args:
-        ctx: The call.
-        run_id: The run.
-        events: The events, in order.
-        expected_seq: The place of the run's latest event as the caller knows it; None is any.
+    The caller expects the run's latest event at the place `expected_seq`; None is any.
 
     Raises:
         UnknownRun: No run has this id.
@@ -187,7 +180,7 @@ class _Appending:
 
 def _write(ctx: Context, held: Lock, new: Sequence[Appended]) -> None:
     payloads = {
-        each.known.id: _payload(each.event.content)
+        each.known.id: {"sha256": sha256(each.event.content), "content": each.event.content}
         for each in new
         if each.event.content is not None and _is_long(each.event.content)
     }
@@ -215,10 +208,6 @@ def _write(ctx: Context, held: Lock, new: Sequence[Appended]) -> None:
 
 def _is_long(content: str) -> bool:
     return len(content.encode("utf-8", "surrogatepass")) > INLINE_BYTES
-
-
-def _payload(content: str) -> dict[str, str]:
-    return {"sha256": sha256(content), "content": content}
 
 
 def _text(each: Appended, payloads: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -274,32 +263,29 @@ def _properties(each: Appended, now: datetime) -> dict[str, Any]:
 
 
 # Each gives the ids that it has found; an agent is always found.
+_AGENTS: Final = """
+    UNWIND $links AS link
+    MATCH (e:Event {id: link.from})
+    MERGE (a:AIAgent {id: link.to})
+    CREATE (e)-[:EXECUTED_BY]->(a)
+    RETURN a.id AS id
+"""
+
+
+def _to(label: LiteralString, relationship: LiteralString) -> LiteralString:
+    return f"""
+        UNWIND $links AS link
+        MATCH (e:Event {{id: link.from}}), (t:{label} {{id: link.to}})
+        CREATE (e)-[:{relationship}]->(t)
+        RETURN t.id AS id
+    """
+
+
 _LINK: Final[dict[str, LiteralString]] = {
-    "EXECUTED_BY": """
-        UNWIND $links AS link
-        MATCH (e:Event {id: link.from})
-        MERGE (a:AIAgent {id: link.to})
-        CREATE (e)-[:EXECUTED_BY]->(a)
-        RETURN a.id AS id
-    """,
-    "RESPONDS_TO": """
-        UNWIND $links AS link
-        MATCH (e:Event {id: link.from}), (m:Message {id: link.to})
-        CREATE (e)-[:RESPONDS_TO]->(m)
-        RETURN m.id AS id
-    """,
-    "REFERENCES": """
-        UNWIND $links AS link
-        MATCH (e:Event {id: link.from}), (i:Issue {id: link.to})
-        CREATE (e)-[:REFERENCES]->(i)
-        RETURN i.id AS id
-    """,
-    "SUGGESTS_EDIT_TO": """
-        UNWIND $links AS link
-        MATCH (e:Event {id: link.from}), (p:Plan {id: link.to})
-        CREATE (e)-[:SUGGESTS_EDIT_TO]->(p)
-        RETURN p.id AS id
-    """,
+    "EXECUTED_BY": _AGENTS,
+    "RESPONDS_TO": _to("Message", "RESPONDS_TO"),
+    "REFERENCES": _to("Issue", "REFERENCES"),
+    "SUGGESTS_EDIT_TO": _to("Plan", "SUGGESTS_EDIT_TO"),
 }
 _TARGET: Final = {
     "RESPONDS_TO": "message",
@@ -368,12 +354,7 @@ _RELEASE: Final = """
 
 
 def release(ctx: Context, payloads: Iterable[str]) -> None:
-    """Erase those of the texts that no event has any more.
-
-    Args:
-        ctx: The call.
-        payloads: Their SHA-256.
-    """
+    """Erase those of the texts, named by their SHA-256, that no event has any more."""
     names = sorted(set(payloads))
     if names:
         # In one order, so that no two writers of the same texts wait for each other.

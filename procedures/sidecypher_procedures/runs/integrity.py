@@ -10,8 +10,8 @@ from sidecypher_procedures.runs.event import content_digest
 from sidecypher_procedures.runs.event_log import release
 from sidecypher_procedures.runs.lock import lock
 from sidecypher_procedures.runs.model import chained, sha256
-from sidecypher_procedures.runs.queries import extent_of
 from sidecypher_procedures.runs.rows import Deleted, Verified
+from sidecypher_procedures.runs.store import extent_of
 
 _EVENTS: Final = """
     MATCH (e:Event)

@@ -6,8 +6,8 @@ from typing import Final, LiteralString
 from sidecypher import Context
 from sidecypher_procedures.runs.model import State, state_of
 from sidecypher_procedures.runs.options import ListOptions
-from sidecypher_procedures.runs.queries import WITH_STATE
 from sidecypher_procedures.runs.rows import ListedRun
+from sidecypher_procedures.runs.store import WITH_STATE
 
 # What a run may have stored that is told as a state. Time alone makes a run `timedOut`.
 _STORED: Final[dict[State, list[str]]] = {
@@ -33,8 +33,9 @@ _WANTED: Final = f"""
     AND ($user IS NULL OR EXISTS {{ (r)-[:INITIATED_BY]->(:User {{id: $user}}) }})
 """
 _TOLD: Final = """
-    RETURN r.id AS id, r.type AS type, state, r.createdAt AS createdAt,
-        r.startedAt AS startedAt, r.completedAt AS completedAt, coalesce(r.lastSeq, 0) AS lastSeq,
+    RETURN r.id AS id, r.type AS type, state, r.createdAt AS created_at,
+        r.startedAt AS started_at, r.completedAt AS completed_at,
+        coalesce(r.lastSeq, 0) AS last_seq,
         toString(datetime({datetime: r.createdAt, timezone: 'Z'})) + ' ' + r.id AS cursor
 """
 _NEWEST: Final = f"""
@@ -43,17 +44,15 @@ _NEWEST: Final = f"""
 """
 # What hangs on one node is sorted. Else an index has the runs in their order; it serves who names
 # all of its properties, here and in ORDER BY.
+_HANGING: Final = f"WITH DISTINCT r WHERE {_OLDER} {_WANTED} {_NEWEST}"
 _OF_ISSUE: Final = f"""
-    MATCH (:Issue {{id: $issue}})<-[:BASED_ON_ISSUE]-(r:WorkflowRun)
-    WITH DISTINCT r WHERE {_OLDER} {_WANTED} {_NEWEST}
+    MATCH (:Issue {{id: $issue}})<-[:BASED_ON_ISSUE]-(r:WorkflowRun) {_HANGING}
 """
 _OF_USER: Final = f"""
-    MATCH (:User {{id: $user}})<-[:INITIATED_BY]-(r:WorkflowRun)
-    WITH DISTINCT r WHERE {_OLDER} {_WANTED} {_NEWEST}
+    MATCH (:User {{id: $user}})<-[:INITIATED_BY]-(r:WorkflowRun) {_HANGING}
 """
 _OF_REPOSITORY: Final = f"""
-    MATCH (:Repository {{id: $repository}})<-[:BASED_ON_REPOSITORY]-(r:WorkflowRun)
-    WITH DISTINCT r WHERE {_OLDER} {_WANTED} {_NEWEST}
+    MATCH (:Repository {{id: $repository}})<-[:BASED_ON_REPOSITORY]-(r:WorkflowRun) {_HANGING}
 """
 _OF_TYPE: Final = f"""
     MATCH (r:WorkflowRun) WHERE r.type = $type AND {_OLDER} {_WANTED}
@@ -88,16 +87,7 @@ def runs_like(ctx: Context, options: ListOptions, timeout: int) -> Iterator[List
     }
     # The result is not kept, so that one page of it is in memory at a time.
     for record in ctx.run(_statement(options), **wanted):
-        yield ListedRun(
-            id=record["id"],
-            type=record["type"],
-            state=record["state"],
-            created_at=record["createdAt"],
-            started_at=record["startedAt"],
-            completed_at=record["completedAt"],
-            last_seq=record["lastSeq"],
-            cursor=record["cursor"],
-        )
+        yield ListedRun(**dict(record))
 
 
 def _statement(options: ListOptions) -> LiteralString:

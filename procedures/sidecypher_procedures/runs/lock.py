@@ -51,9 +51,7 @@ class Known:
     """An event that is in the graph.
 
     Attributes:
-        id: Its id.
-        run_id: The run that it was written to.
-        seq: Its place there.
+        seq: Its place in the run that it was written to.
         content_digest: The digest of what its caller gave.
         digest: Its digest in the chain.
     """
@@ -70,10 +68,8 @@ class Lock:
     """A run that this transaction has to itself until it ends.
 
     Attributes:
-        run_id: Its id.
         last_seq: The place of its latest event, 0 without one.
         last_id: The id of its latest event, None without one.
-        standing: How it stands.
         parts: Where its events are, in order: those it shares with other runs, then its own.
         now: The time at which the lock was had, later than the run was touched before.
         started: Whether it has run.
@@ -123,10 +119,7 @@ def lock(ctx: Context, run_id: str, ids: Iterable[str] = ()) -> Lock:
 def parts_of(run_id: str, lineage: list[str] | None, seqs: list[int] | None) -> list[Part]:
     """Return where the events of a run are, in order.
 
-    Args:
-        run_id: The run.
-        lineage: The runs that it shares events of, the oldest first.
-        seqs: The last place that it shares of each.
+    It shares events of the runs of the lineage, the oldest first, up to a place of each.
 
     Example:
         >>> parts_of("fork", ["origin"], [7])[0]

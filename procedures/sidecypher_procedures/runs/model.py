@@ -17,8 +17,6 @@ class EventType:
     """One type of event.
 
     Attributes:
-        storage: Its name in the graph.
-        application: Its name in applications.
         body: What its text is called in the graph, None if it has none.
         application_body: What applications call its text.
         further: What else it carries, in addition to what every event may.
@@ -163,22 +161,13 @@ def state_of(stored: str | None) -> State:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a run stands.
-
-    Attributes:
-        state: Its state.
-        result: `cancelled`, or None.
-    """
+    """How a run stands: its state, and `cancelled` as its result, or None."""
 
     state: State = "pending"
     result: str | None = None
 
     def after(self, event_type: str, state: State | None) -> "Standing":
-        """Return how it stands after an event.
-
-        Args:
-            event_type: The event's type, as the graph names it.
-            state: The state that the event itself tells, if it does.
+        """Return how it stands after an event, which may tell a state itself.
 
         Raises:
             IllegalState: The run cannot go there from here.
@@ -270,11 +259,5 @@ def sha256(text: str) -> str:
 
 
 def chained(content_digest: str, seq: int, parent_digests: Iterable[str]) -> str:
-    """Return the digest of an event at its place.
-
-    Args:
-        content_digest: The digest of what its caller gave.
-        seq: Its place in the run.
-        parent_digests: Those of its parents, in any order.
-    """
+    """Return the digest of an event at its place, by those of its parents in any order."""
     return sha256(canonical([content_digest, seq, sorted(parent_digests)]))

@@ -1,6 +1,6 @@
 """What callers of `runs` pass as MAPs: events, plans, comments and options."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self, get_args
 from uuid import uuid4
 
@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from sidecypher import Description, Options
 from sidecypher_procedures.names import Id, Name, is_id
+from sidecypher_procedures.paging import TimePage
 from sidecypher_procedures.runs.event import METADATA_LEVELS, Event, levels
 from sidecypher_procedures.runs.model import (
     Beginning,
@@ -32,7 +33,6 @@ LONGEST_MESSAGE: Final = 4000
 ALL_ROWS: Final = 2**62
 """More than there are of anything."""
 
-_LATEST: Final = datetime.max.replace(tzinfo=UTC)
 _LARGEST_NUMBER: Final = 2**31 - 1
 
 
@@ -134,14 +134,7 @@ class EventFields(Options):
     def to_event(
         self, kind: EventType, content: str | None, plan_id: str | None = None, **more: Any
     ) -> Event:
-        """Return the event that it is, of a type and with a text.
-
-        Args:
-            kind: Its type.
-            content: Its text.
-            plan_id: The plan that it suggests an edit to.
-            more: Further attributes of the event.
-        """
+        """Return the event that it is, which may suggest an edit to a plan."""
         links: dict[str, list[str | None]] = {
             "EXECUTED_BY": [self.executed_by],
             "RESPONDS_TO": [self.responds_to],
@@ -407,28 +400,20 @@ class ConversationOptions(_EventPage):
         return [role for role in roles if self.tools or role not in _TOOLS]
 
 
-def _cursor(value: str) -> str:
-    moment, _, last = value.partition(" ")
-    try:
-        datetime.fromisoformat(moment)
-    except ValueError:
-        last = ""
-    if not last:
-        raise ValueError("it is not a `cursor` of a row")
-    return value
-
-
-class _TimePage(_Page):
-    cursor: Annotated[
-        Annotated[str, AfterValidator(_cursor)] | None,
-        Description("only rows behind the one that has this in its column `cursor`"),
-    ] = None
-
+class _TimePage(TimePage, _Page):
     @property
     def place(self) -> dict[str, Any]:
-        """The parameters of a statement that give its place in the list."""
-        before, _, before_id = (self.cursor or "").partition(" ")
-        return {"limit": self.most, "before": before or _LATEST.isoformat(), "beforeId": before_id}
+        """The parameters of a statement that lists the latest first."""
+        return {**self.before, "limit": self.most}
+
+
+class HistoryOptions(TimePage, _Page):
+    """Which actions are wanted."""
+
+    @property
+    def page(self) -> dict[str, Any]:
+        """The parameters of a statement that lists the earliest first."""
+        return {**self.after, "limit": self.most}
 
 
 class ListOptions(_TimePage):

@@ -1,6 +1,6 @@
 """Plans: their versions, and what users decide and say about them, under the lock of the run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -41,14 +41,10 @@ class HeldPlan:
     """A version of a plan that this transaction has to itself until it ends.
 
     Attributes:
-        id: Its id.
-        run_id: The run that it was written to.
-        status: Its status.
         version: Its number, from 1.
         deleted: Whether its content was deleted.
         next_id: The id of the version after it, None when it is the latest.
         actions: Who has done what and said what: types of relationships, ids of users, messages.
-        issues: Ids of the issues that it implements.
         now: The time at which the lock was had, later than the run was touched before.
     """
 
@@ -288,18 +284,17 @@ _RELATIONSHIP: Final[dict[Decision, str]] = {
     "approve": "APPROVES",
     "reject": "REJECTS",
 }
-_DECIDE: Final = """
-    MATCH (p:Plan {id: $planId})
-    MERGE (u:User {id: $user})
-    CREATE (u)-[:$($relationship) {timestamp: $now, message: $message, version: $version}]->(p)
+_CHANGE: Final = """
     SET p.status = $status, p.updatedAt = $now
     WITH p MATCH (r:WorkflowRun {id: p.runId}) SET r.touchedAt = $now
 """
-_IMPLEMENTED: Final = """
-    MATCH (p:Plan {id: $planId})
-    SET p.status = $status, p.updatedAt = $now
-    WITH p MATCH (r:WorkflowRun {id: p.runId}) SET r.touchedAt = $now
+_DECIDE: Final = f"""
+    MATCH (p:Plan {{id: $planId}})
+    MERGE (u:User {{id: $user}})
+    CREATE (u)-[:$($relationship) {{timestamp: $now, message: $message, version: $version}}]->(p)
+    {_CHANGE}
 """
+_IMPLEMENTED: Final = f"MATCH (p:Plan {{id: $planId}}) {_CHANGE}"
 _RESULT: Final = """
     MATCH (p:Plan {id: $planId}), (pr:PullRequest {id: $pullRequest})
     MERGE (p)-[:RESULTS_IN]->(pr)
@@ -375,12 +370,6 @@ _COMMENTED: Final = """
 def append_comment(ctx: Context, plan_id: str, user: str, comment: CommentInput) -> CommentRow:
     """Append a comment on a plan to the plan's run; one that is there is left as it is.
 
-    Args:
-        ctx: The call.
-        plan_id: The plan.
-        user: The id of who says it.
-        comment: The MAP that its caller gave.
-
     Raises:
         InvalidArgument: The metadata of the comment have another user.
         UnknownPlan: No plan of a run has this id.
@@ -416,19 +405,24 @@ def append_comment(ctx: Context, plan_id: str, user: str, comment: CommentInput)
     )
 
 
-# Versions are one chain. Without DISTINCT each step along it would look at all before it.
+# Versions are one chain. Without DISTINCT each step along it would look at all before it. An action
+# that plain Cypher has written without a time comes last.
 _HISTORY: Final = """
     MATCH (p:Plan {id: $planId})
     MATCH (p)-[:PREVIOUS_VERSION*0..]-(v:Plan)
     WITH DISTINCT v
     MATCH (u:User)-[a:REVIEWS|APPROVES|REJECTS|EDITS]->(v)
+    WITH u, v, a, elementId(a) AS place, datetime({
+        datetime: coalesce(a.timestamp, datetime('9999-12-31T23:59:59Z')), timezone: 'Z'
+    }) AS at
+    WHERE at > datetime($after) OR at = datetime($after) AND place > $afterId
     RETURN type(a) AS action, u.id AS user_id, a.timestamp AS created_at, a.message AS message,
-        coalesce(v.version, 1) AS version
-    ORDER BY created_at, version, action, user_id
+        coalesce(v.version, 1) AS version, toString(at) + ' ' + place AS cursor
+    ORDER BY at, place LIMIT $limit
 """
 
 
-def history_of(ctx: Context, plan_id: str) -> Iterator[ActionRow]:
+def history_of(ctx: Context, plan_id: str, page: Mapping[str, Any]) -> Iterator[ActionRow]:
     """Give what users did with any version of a plan, in order of time."""
-    for record in ctx.run(_HISTORY, planId=plan_id):
+    for record in ctx.run(_HISTORY, planId=plan_id, **page):
         yield ActionRow(**dict(record))

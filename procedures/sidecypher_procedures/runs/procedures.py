@@ -15,8 +15,8 @@ from sidecypher_procedures.runs import (
     integrity,
     listing,
     plans,
-    queries,
     rows,
+    store,
 )
 from sidecypher_procedures.runs.conversation import calls_of, conversation_of
 from sidecypher_procedures.runs.errors import InvalidArgument
@@ -30,6 +30,7 @@ from sidecypher_procedures.runs.options import (
     EventInput,
     EventsOptions,
     ForkOptions,
+    HistoryOptions,
     ImplementOptions,
     ListOptions,
     NumberedName,
@@ -122,14 +123,14 @@ def delete_event(ctx: Context, event_id: str) -> rows.Deleted:
 @procedure("runs.get")
 def get(ctx: Context, run_id: str) -> rows.RunRow | None:
     """Return all of a run, its metadata as a MAP; no row if there is no such run."""
-    run = queries.run_named(ctx, run_id, ctx.resource(Configuration).settings.timeout)
+    run = store.run_named(ctx, run_id, ctx.resource(Configuration).settings.timeout)
     return None if run is None else rows.RunRow(run=run)
 
 
 def _states(ctx: Context, asked: list[tuple[Any, ...]]) -> list[rows.StateRow | None]:
     """Return the states of many runs, by one statement."""
     ids = [run_id for (run_id,) in asked]
-    found = queries.states_of(ctx, ids, ctx.resource(Configuration).settings.timeout)
+    found = store.states_of(ctx, ids, ctx.resource(Configuration).settings.timeout)
     return [found.get(run_id) for run_id in ids]
 
 
@@ -144,7 +145,7 @@ def events(
     ctx: Context, run_id: str, options: EventsOptions = EventsOptions()
 ) -> Iterator[rows.EventRow]:
     """List the events of a run in their order."""
-    yield from queries.events_of(ctx, run_id, options)
+    yield from store.events_of(ctx, run_id, options)
 
 
 @procedure("runs.verify")
@@ -238,9 +239,11 @@ def implement_plan(
 
 
 @procedure("runs.plan.history")
-def plan_history(ctx: Context, plan_id: str) -> Iterator[rows.ActionRow]:
+def plan_history(
+    ctx: Context, plan_id: str, options: HistoryOptions = HistoryOptions()
+) -> Iterator[rows.ActionRow]:
     """List what users did with any version of a plan, in order of time."""
-    yield from plans.history_of(ctx, plan_id)
+    yield from plans.history_of(ctx, plan_id, options.page)
 
 
 @procedure("runs.list")

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from sidecypher import Description, Row
+from sidecypher_procedures.paging import Cursor
 
 State = Annotated[str, Description("pending, running, completed, error or timedOut")]
 
@@ -120,9 +121,9 @@ class ActionRow(Row):
     created_at: datetime | None
     version: Version
     message: str | None
+    cursor: Cursor
 
 
-Cursor = Annotated[str, Description("the option `cursor` that goes on behind this row")]
 Lane = Annotated[int, Description("from 0; a branch has its own")]
 
 

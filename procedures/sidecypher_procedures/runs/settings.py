@@ -31,11 +31,7 @@ class RunsSettings(EnvironmentSettings, env_prefix=PREFIX):
 
 
 class Configuration:
-    """The settings that all calls of a sidecar share.
-
-    Attributes:
-        settings: What was read at the first call.
-    """
+    """The settings that all calls of a sidecar share, as they were at the first call."""
 
     def __init__(self) -> None:
         self.settings = RunsSettings.load()

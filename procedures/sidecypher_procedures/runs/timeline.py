@@ -8,10 +8,10 @@ from itertools import count, islice
 from typing import Any, Final
 
 from sidecypher import Context
-from sidecypher_procedures.runs.model import Naming, stored_type
+from sidecypher_procedures.runs.model import stored_type
 from sidecypher_procedures.runs.options import ALL_ROWS, PathOptions, TreeOptions
-from sidecypher_procedures.runs.queries import TELL, event_row, found_in
 from sidecypher_procedures.runs.rows import EventRow, TimelineRow
+from sidecypher_procedures.runs.store import TELL, event_row, found_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Place:
     """Where an event is drawn.
 
     Attributes:
-        lane: Its lane, from 0 on the left.
+        lane: From 0 on the left.
         parent_lanes: The lane in which it is reached from each of its parents, in their order.
     """
 
@@ -28,11 +28,7 @@ class Place:
 
 
 def children_of(parents: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the children of each event, in the order of the run.
-
-    Args:
-        parents: The parents of each event, which are before it.
-    """
+    """Return the children of each event, in the order of the run; its parents are before it."""
     children: dict[str, list[str]] = {name: [] for name in parents}
     for name, above in parents.items():
         for parent in above:
@@ -47,10 +43,6 @@ def lanes_of(
 
     The first child of an event goes on in its lane, each other one has the leftmost lane that is
     free. An event of several parents is in the leftmost of the lanes that lead to it.
-
-    Args:
-        parents: The parents of each event, which are before it.
-        children: The children of each event, all in the order of the run.
 
     Example:
         >>> parents = {"a": "", "b": "a", "c": "a", "d": "bc"}
@@ -104,9 +96,6 @@ class Node:
 
     Attributes:
         event: What the graph says of it, without its content.
-        parent_ids: The events it follows.
-        child_ids: The events that follow it.
-        lane: Its lane, from 0.
         parent_lanes: The lane that leads here from each of its parents.
     """
 
@@ -164,18 +153,19 @@ def timeline_of(ctx: Context, run_id: str, options: PathOptions) -> Iterator[Tim
     times = {node.event["id"]: _instant(node.event["createdAt"]) for node in nodes}
     for node in part_of(nodes, options):
         event = node.event
-        kind = _type_name(event["type"], options.naming)
+        kind = stored_type(event["type"])
+        name = kind.application if options.naming == "application" else kind.storage
         at = times[event["id"]]
         yield TimelineRow(
             seq=event["seq"],
             id=event["id"],
-            type=kind,
-            label=label_of(kind, event),
+            type=name,
+            label=label_of(name, event),
             lane=node.lane,
             parent_ids=node.parent_ids,
             parent_lanes=node.parent_lanes,
             created_at=at,
-            duration_ms=_milliseconds(at, [times[name] for name in node.parent_ids]),
+            duration_ms=_milliseconds(at, [times[each] for each in node.parent_ids]),
         )
 
 
@@ -198,10 +188,6 @@ def _shown(name: str | None) -> str:
     """Return the name of a tool on one line, and not too long: it is the caller's own."""
     text = "".join(each if each.isprintable() else "?" for each in name or "")
     return text if len(text) <= LONGEST_TOOL else f"{text[: LONGEST_TOOL - 3]}..."
-
-
-def _type_name(storage: str, naming: Naming) -> str:
-    return stored_type(storage).application if naming == "application" else storage
 
 
 def _instant(value: object) -> datetime | None:

@@ -2,6 +2,8 @@
 
 import asyncio
 from datetime import datetime, timedelta, timezone
+from itertools import chain
+from unittest.mock import ANY
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -15,6 +17,7 @@ from sidecypher_procedures.github.procedures import list_comments, list_issues, 
 
 TOKEN = "ghp_secretsecretsecretsecretsecret000000"
 ISSUES = ("github.listIssues", "o", "r")
+NUMBER = {"listComments": (7,)}
 
 
 def thing(number: int, **fields: object) -> dict[str, object]:
@@ -254,6 +257,13 @@ def test_a_list_that_never_ends_is_an_error(origin, answering, call) -> None:
         ("listIssues", {"perPage": 101}),
         ("listIssues", {"perPage": True}),
         ("listIssues", {"page": 2}),
+        ("listIssues", {"limit": -1}),
+        ("listIssues", {"limit": "5"}),
+        ("listIssues", {"cursor": ""}),
+        ("listIssues", {"cursor": 7}),
+        ("listIssues", {"cursor": "2026-01-02T03:04:05Z run"}),
+        ("listIssues", {"cursor": "0123456789ab 1 page=2#x"}),
+        ("listComments", {"cursor": "0123456789ab -1 page=2"}),
         ("listIssues", {"api": "rest"}),
         ("listIssues", {"maxAge": 60}),
         ("listPullRequests", {"labels": ["bug"]}),
@@ -265,7 +275,7 @@ def test_a_list_that_never_ends_is_an_error(origin, answering, call) -> None:
 def test_unusable_filters_are_refused_by_name(origin, call, name, options) -> None:
     """An unknown option, or a value that GitHub would ignore, is refused before any request."""
     with pytest.raises(CallError, match=rf"`(options\.)?{next(iter(options))}`") as caught:
-        call(f"github.{name}", "o", "r", {**options, "onError": "null"})
+        call(f"github.{name}", "o", "r", *NUMBER.get(name, ()), {**options, "onError": "null"})
 
     assert caught.value.code == "SC-204"
     assert caught.value.hint
@@ -291,3 +301,135 @@ def test_a_list_is_not_kept(origin, paged, call) -> None:
     call(*ISSUES)
 
     assert len(origin.requests) == 2
+
+
+LISTS = [ISSUES, ("github.listPullRequests", "o", "r"), ("github.listComments", "o", "r", 7)]
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_limit_ends_the_list_and_its_requests(origin, paged, call, name) -> None:
+    """So many rows are returned, and no page is fetched beyond the one with the last of them."""
+    paged([thing(1), thing(2)], [thing(3), thing(4)], [thing(5)])
+
+    for limit, pages in ((0, 0), (1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (9, 3)):
+        del origin.requests[:]
+        found = [row["id"] for row in call(*name, {"limit": limit})]
+        assert found == [str(100 + number) for number in range(1, min(limit, 5) + 1)]
+        assert len(origin.requests) == pages
+
+
+def test_what_is_given_once_counts_once_for_the_limit(paged, call) -> None:
+    """A row that has moved on to the next page is no second one."""
+    paged([thing(3), thing(2)], [thing(2), thing(1)])
+
+    assert [row["number"] for row in call(*ISSUES, {"limit": 3})] == [3, 2, 1]
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_continues_after_the_row_of_a_cursor(origin, paged, call, name) -> None:
+    """The cursor of each row returns what is after it, with the pages before left out."""
+    paged([thing(1), thing(2)], [thing(3), thing(4)], [thing(5)])
+    rows = call(*name)
+
+    for done, row in enumerate(rows, start=1):
+        del origin.requests[:]
+        assert [one["id"] for one in call(*name, {"cursor": row["cursor"]})] == [
+            one["id"] for one in rows[done:]
+        ]
+        assert len(origin.requests) == 3 - min(done // 2, 2)
+
+
+def test_a_list_can_be_read_in_pieces(origin, paged, call) -> None:
+    """Pieces of any size make the whole list, and a piece of a page's size costs one request."""
+    paged([thing(1), thing(2)], [thing(3), thing(4)], [thing(5)])
+
+    for limit in (1, 2, 3):
+        pieces, options = [], {"limit": limit}
+        while rows := call(*ISSUES, options):
+            pieces.append([row["number"] for row in rows])
+            options = {"limit": limit, "cursor": rows[-1]["cursor"]}
+        assert list(chain(*pieces)) == [1, 2, 3, 4, 5]
+        assert {len(piece) for piece in pieces[:-1]} == {limit}
+        if limit == 2:
+            assert len(origin.requests) == 3 + 1
+        del origin.requests[:]
+
+
+def test_a_cursor_after_the_last_row_returns_what_is_new(paged, call) -> None:
+    """What GitHub appends to the last page comes after the cursor of its last row."""
+    paged([thing(1)])
+    [row] = call(*ISSUES)
+    assert call(*ISSUES, {"cursor": row["cursor"]}) == []
+    paged([thing(1), thing(2)])
+
+    assert [row["number"] for row in call(*ISSUES, {"cursor": row["cursor"]})] == [2]
+
+
+def test_a_list_continues_at_its_own_path_by_githubs_query(origin, answering, call) -> None:
+    """What `Link` names stays in the cursor as it is; the path comes from the arguments."""
+    link = f'<{origin.url}/repositories/1/issues?per_page=1&after=Y3Vyc29y%3D%3D>; rel="next"'
+    origin.answer = lambda request: (
+        answering.of([thing(2)]) if "after" in request.path else answering.of([thing(1)], Link=link)
+    )
+    first, second = call(*ISSUES)
+    del origin.requests[:]
+
+    assert call(*ISSUES, {"cursor": first["cursor"]}) == [{**second, "fetchedAt": ANY}]
+    assert origin.paths == ["/repos/o/r/issues?per_page=1&after=Y3Vyc29y%3D%3D"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ("github.listIssues", "o", "r2", {}),
+        ("github.listIssues", "o", "r", {"state": "all"}),
+        ("github.listIssues", "o", "r", {"perPage": 50}),
+        ("github.listPullRequests", "o", "r", {}),
+        ("github.listComments", "o", "r", 7, {}),
+    ],
+)
+@pytest.mark.parametrize("mode", ["fail", "null", "skip"])
+def test_the_cursor_of_another_list_is_refused(origin, paged, call, other, mode) -> None:
+    """A cursor belongs to its arguments and filters; no request is made for another list."""
+    paged([thing(1)])
+    [row] = call(*ISSUES)
+    del origin.requests[:]
+    *names, options = other
+
+    with pytest.raises(CallError, match="`cursor`") as caught:
+        call(*names, {**options, "cursor": row["cursor"], "onError": mode})
+    assert caught.value.code == "SC-502"
+    assert "same arguments" in caught.value.hint
+    assert origin.requests == []
+
+
+def test_a_cursor_outlives_limit_timeout_and_the_case_of_a_name(paged, call) -> None:
+    """What changes nothing about the list may differ between two calls."""
+    paged([thing(1), thing(2)])
+    [row] = call(*ISSUES, {"limit": 1, "timeout": 20})
+
+    options = {"cursor": row["cursor"], "onError": "null"}
+    assert [row["number"] for row in call("github.listIssues", "O", "R", options)] == [2]
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_list_that_is_gone_does_not_look_complete(paged, answering, call, status) -> None:
+    """With a cursor a missing list is an error: there were rows of it."""
+    paged([thing(1), thing(2)])
+    [row] = call(*ISSUES, {"limit": 1})
+    paged(answering(status, body=b"{}"))
+
+    with pytest.raises(CallError, match=f"status {status}"):
+        call(*ISSUES, {"cursor": row["cursor"]})
+
+
+def test_a_failed_page_can_be_fetched_again(paged, answering, call) -> None:
+    """The cursor of the row before an error continues with the page that failed."""
+    pages = [[thing(1)], answering(502, body=b"{}"), [thing(3)]]
+    paged(*pages)
+    first, last = call(*ISSUES, {"onError": "null"})
+    assert last["cursor"] is None
+    paged(pages[0], [thing(2)], pages[2])
+
+    found = call(*ISSUES, {"cursor": first["cursor"]})
+    assert [row["number"] for row in found] == [2, 3]

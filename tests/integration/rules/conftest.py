@@ -28,7 +28,7 @@ class Rules:
 
     def add(self, text, since=None, *, user=None, **rule):
         """State a rule; return the only row."""
-        rule = {"user": user or self.user, "text": text, **rule}
+        rule = {"userId": user or self.user, "text": text, **rule}
         if since is not None:
             rule["since"] = at(since)
         [row] = self.call("add", rule, {"method": "rule", "rawSnippet": text})

@@ -82,7 +82,7 @@ class Memory:
 
     def context(self, prompt="", options=None, **more):
         """Read a context."""
-        given = {"user": self.user, "prompt": prompt, **more}
+        given = {"userId": self.user, "prompt": prompt, **more}
         return context_of(self.session, given, options or {})
 
 

@@ -24,7 +24,7 @@ def test_a_preference_added_by_hand_states_the_rule_again(rules):
     """A new PREFERS on a stored rule is checked too, and makes it recent."""
     formal = rules.add("formal tone", 1)
     rules.add("casual tone", 2)
-    _prefer_again(rules, formal["ruleId"])
+    _prefer_again(rules, formal["id"])
 
     assert rules.standings()["formal tone"] == ("active", "recency")
     assert len(rules.edges()) == 1
@@ -47,6 +47,8 @@ def test_a_preference_added_by_hand_states_the_rule_again(rules):
         ("SET r.user = ' ' + r.user, u.id = r.user", "space around it"),
         ("SET p.confirmed = 'yes'", "`confirmed` that is not a BOOLEAN"),
         ("SET p.recordedAt = 'x'", "`recordedAt` that is not a ZONED DATETIME"),
+        ("SET r.user = 7, u.id = 7", "`StyleRule.user`"),
+        ("SET r.ruleId = 7", "`ruleId` is STRING"),
         ("DELETE p", "has no PREFERS"),
     ],
 )
@@ -71,7 +73,7 @@ def test_a_rule_that_cannot_be_one_is_refused_by_the_trigger(rules, change, told
 
 def test_the_same_rule_by_hand_is_refused(rules):
     """There is one rule for each thing said in a scope; the error names it."""
-    rules.add("formal tone", ruleId="r1")
+    rules.add("formal tone", id="r1")
 
     with pytest.raises(ClientError, match=r"SC-805.*there already as `r1`"):
         rules.add_plainly("use a formal tone", 2)
@@ -92,12 +94,12 @@ def test_what_was_stored_unchecked_is_checked_later(rules, driver):
 
 def test_a_rule_that_cannot_be_checked_is_told_and_the_others_are_checked(rules, driver):
     """One mistake does not keep the rest unchecked."""
-    rules.add("formal tone", ruleId="r1")
+    rules.add("formal tone", id="r1")
     with _trigger_stopped(driver):
         rules.add_plainly("use a formal tone", 2, ruleId="r2")
         rules.add_plainly("use emojis", 2, ruleId="r3")
         rows = rules.call("recheck")
-        assert {row["ruleId"]: row["problem"] and row["problem"][:8] for row in rows} == {
+        assert {row["id"]: row["problem"] and row["problem"][:8] for row in rows} == {
             "r2": "[SC-805]",
             "r3": None,
         }
@@ -106,16 +108,16 @@ def test_a_rule_that_cannot_be_checked_is_told_and_the_others_are_checked(rules,
 
 def test_rules_that_cannot_be_checked_keep_no_other_waiting(rules, driver):
     """However many they are, with a limit the others come first, and they when there is room."""
-    rules.add("formal tone", ruleId="r1")
+    rules.add("formal tone", id="r1")
     with _trigger_stopped(driver):
         for number in range(3):
             rules.add_plainly("use a formal tone", 2, ruleId=f"a{number}")
         rules.add_plainly("use emojis", 2, ruleId="b1")
         rules.add_plainly("answer in French", 2, ruleId="b2")
 
-        assert [row["ruleId"] for row in rules.call("recheck", {"limit": 2})] == ["b1", "b2"]
+        assert [row["id"] for row in rules.call("recheck", {"limit": 2})] == ["b1", "b2"]
         told = rules.call("recheck", {"limit": 2})
-        assert [(row["ruleId"], row["problem"][:8]) for row in told] == [
+        assert [(row["id"], row["problem"][:8]) for row in told] == [
             ("a0", "[SC-805]"),
             ("a1", "[SC-805]"),
         ]
@@ -130,7 +132,7 @@ def test_scopes_are_rechecked_in_the_order_of_their_locks(rules, driver):
         rules.add_plainly("use emojis", 1, ruleId="c", scope="project", scopeId="p1")
         rules.add_plainly("use emojis", 1, ruleId="d")
 
-        assert [row["ruleId"] for row in rules.call("recheck")] == ["d", "c", "b", "a"]
+        assert [row["id"] for row in rules.call("recheck")] == ["d", "c", "b", "a"]
 
 
 def test_a_preference_stored_unchecked_counts_once_it_is_checked(rules, driver):
@@ -138,7 +140,7 @@ def test_a_preference_stored_unchecked_counts_once_it_is_checked(rules, driver):
     formal = rules.add("formal tone", 1)
     rules.add("casual tone", 2)
     with _trigger_stopped(driver):
-        _prefer_again(rules, formal["ruleId"])
+        _prefer_again(rules, formal["id"])
 
         assert rules.standings()["formal tone"] == ("contested", "recency")
         rules.call("recheck")

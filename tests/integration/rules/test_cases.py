@@ -7,7 +7,7 @@ import pytest
 FORMAL, CASUAL = "formal tone", "casual tone"
 EMOJIS, NO_EMOJIS = "use emojis", "never use emojis"
 
-RECENCY, CONFIRMED, PENDING = "recency", "confirmed", "pending-confirmation"
+RECENCY, CONFIRMED, PENDING = "recency", "confirmed", "pendingConfirmation"
 
 
 def rule(text, since, **more):
@@ -104,7 +104,7 @@ def test_a_narrower_scope_shadows(rules, first, write):
 
     assert rules.standings("session", "s1") == {
         CASUAL: ("active", RECENCY),
-        FORMAL: ("shadowed", "narrower-scope"),
+        FORMAL: ("shadowed", "narrowerScope"),
     }
     assert rules.standings("session", "s2") == {FORMAL: ("active", RECENCY)}
     assert rules.edges() == []

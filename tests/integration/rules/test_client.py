@@ -61,12 +61,12 @@ def test_rules_are_stated_and_read_back(connect, rules, mode):
     """A rule that is stated is in the next context, with where it comes from."""
     client = connect(mode)
     added = client.add(
-        {"user": rules.user, "text": "formal tone"}, SOURCE | {"rawSnippet": "Formal!"}
+        {"userId": rules.user, "text": "formal tone"}, SOURCE | {"rawSnippet": "Formal!"}
     )
-    found = client.context({"user": rules.user, "prompt": "hello"})
+    found = client.context({"userId": rules.user, "prompt": "hello"})
 
     assert (added["status"], added["created"]) == ("active", True)
-    assert [rule["ruleId"] for rule in found["styleRules"]] == [added["ruleId"]]
+    assert [rule["id"] for rule in found["styleRules"]] == [added["id"]]
     [citation] = found["citations"]
     assert (citation["extractionId"], citation["snippet"]) == (added["extractionId"], "Formal!")
     assert isinstance(citation["createdAt"], datetime)
@@ -85,9 +85,13 @@ def test_what_an_extractor_finds_is_remembered(connect, rules):
         }
 
     client = connect()
-    given = {"user": rules.user, "userMessage": "Apollo uses Neo4j. Be formal.", "sessionId": "s1"}
+    given = {
+        "userId": rules.user,
+        "userMessage": "Apollo uses Neo4j. Be formal.",
+        "sessionId": "s1",
+    }
     done = client.remember(given, extractor=extractor)
-    found = client.context({"user": rules.user, "prompt": "apollo"})
+    found = client.context({"userId": rules.user, "prompt": "apollo"})
 
     assert len(done["facts"]) == 1
     assert [rule["status"] for rule in done["rules"]] == ["active"]
@@ -101,7 +105,7 @@ def test_what_an_extractor_finds_is_remembered(connect, rules):
 
 def test_texts_are_remembered_without_an_extractor(connect, rules):
     """Without an extractor of the agent's the procedure finds what is in a text."""
-    done = connect().remember({"user": rules.user, "text": "Please use a formal tone."})
+    done = connect().remember({"userId": rules.user, "text": "Please use a formal tone."})
 
     assert [rule["status"] for rule in done["rules"]] == ["active"]
 
@@ -109,11 +113,11 @@ def test_texts_are_remembered_without_an_extractor(connect, rules):
 @pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])
 def test_what_the_procedure_refuses_raises_in_every_mode(connect, rules, mode):
     """An argument that only the graph can tell to be wrong raises as it does in Cypher."""
-    rules.add("formal tone", 1, ruleId=f"{rules.user}-r1")
+    rules.add("formal tone", 1, id=f"{rules.user}-r1")
 
     with pytest.raises(RuleTaken, match="belongs to another rule"):
         connect(mode).add(
-            {"user": rules.user, "text": "use emojis", "ruleId": f"{rules.user}-r1"}, SOURCE
+            {"userId": rules.user, "text": "use emojis", "id": f"{rules.user}-r1"}, SOURCE
         )
 
 
@@ -121,9 +125,9 @@ def test_nobody_listens(connect, dead_port, caplog):
     """Where nobody listens OPTIONAL gives None and a line, REQUIRED one error, both at once."""
     begun = time.monotonic()
     with caplog.at_level(logging.WARNING):
-        assert connect("OPTIONAL", port=dead_port).context({"user": "ann"}) is None
+        assert connect("OPTIONAL", port=dead_port).context({"userId": "ann"}) is None
     with pytest.raises(MemoryUnavailable) as caught:
-        connect("REQUIRED", port=dead_port).add({"user": "ann", "text": "formal tone"}, SOURCE)
+        connect("REQUIRED", port=dead_port).add({"userId": "ann", "text": "formal tone"}, SOURCE)
 
     assert time.monotonic() - begun < promised(5)
     assert caught.value.code == "SC-811"
@@ -136,7 +140,7 @@ def test_a_peer_that_never_answers(connect, mode):
     with deaf_listener() as port:
         client = connect(mode, port=port, timeout=TIMEOUT, connect_timeout=2 * TIMEOUT)
 
-        assert_unavailable(client, lambda: client.context({"user": "ann"}))
+        assert_unavailable(client, lambda: client.context({"userId": "ann"}))
         # A socket that nobody closed is told of when it is collected, which fails this test.
         gc.collect()
 
@@ -146,15 +150,15 @@ def test_a_peer_that_falls_silent(connect, server, proxies, mode):
     """An answer that stops on its way is waited for no longer than the timeout; then it is well."""
     proxy = proxies(bolt_port(server))
     client = connect(mode, port=proxy.port)
-    assert client.context({"user": "ann"}) is not None
+    assert client.context({"userId": "ann"}) is not None
     impatient = connect(mode, port=proxy.port, timeout=TIMEOUT)
     proxy.down.make_slow()
 
-    assert_unavailable(impatient, lambda: impatient.context({"user": "ann"}))
+    assert_unavailable(impatient, lambda: impatient.context({"userId": "ann"}))
 
     proxy.down.heal()
     proxy.reset()
-    assert client.context({"user": "ann"}) is not None
+    assert client.context({"userId": "ann"}) is not None
 
 
 @pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])
@@ -166,7 +170,7 @@ def test_neo4j_goes_and_comes_back(connect, server, proxies, dead_port, mode):
     proxy.target = dead_port
     proxy.drop()
 
-    assert_unavailable(client, lambda: client.context({"user": "ann"}))
+    assert_unavailable(client, lambda: client.context({"userId": "ann"}))
 
     proxy.target = bolt_port(server)
     wait_until(lambda: is_answered(client))
@@ -176,10 +180,10 @@ def test_a_connection_that_broke_is_made_anew(connect, server, proxies):
     """A pooled connection that broke meanwhile costs another try, not an answer."""
     proxy = proxies(bolt_port(server))
     client = connect(port=proxy.port)
-    client.context({"user": "ann"})
+    client.context({"userId": "ann"})
     proxy.reset()
 
-    assert client.context({"user": "ann"}) is not None
+    assert client.context({"userId": "ann"}) is not None
 
 
 def test_a_write_that_breaks_leaves_nothing(connect, rules, server, proxies):
@@ -190,7 +194,7 @@ def test_a_write_that_breaks_leaves_nothing(connect, rules, server, proxies):
     proxy.down.left = 0
     proxy.up.make_slow()
 
-    assert client.add({"user": rules.user, "text": "formal tone"}, SOURCE) is None
+    assert client.add({"userId": rules.user, "text": "formal tone"}, SOURCE) is None
     proxy.reset()
     wait_until(lambda: not other_transactions(rules.session))
     assert rules.session.run("MATCH (n) RETURN count(n)").single().value() == 0
@@ -204,16 +208,16 @@ def test_an_open_circuit_asks_nothing(connect, server, proxies, dead_port):
         "OPTIONAL", port=proxy.port, breaker=CircuitBreaker(2, 30.0, clock=lambda: now[0])
     )
     for _ in range(5):
-        assert client.context({"user": "ann"}) is None
+        assert client.context({"userId": "ann"}) is None
     asked = proxy.accepted
-    client.context({"user": "ann"})
+    client.context({"userId": "ann"})
 
     assert proxy.accepted == asked
 
     proxy.target = bolt_port(server)
     now[0] = 30.0
-    assert client.context({"user": "ann"}) is not None
-    assert client.context({"user": "ann"}) is not None
+    assert client.context({"userId": "ann"}) is not None
+    assert client.context({"userId": "ann"}) is not None
 
 
 @pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])
@@ -221,9 +225,9 @@ def test_no_sidecar(connect, server, mode):
     """Neo4j without its sidecar is not a memory either."""
     client = connect(mode)
     with server.sidecar_down():
-        assert_unavailable(client, lambda: client.context({"user": "ann"}), seconds=15)
+        assert_unavailable(client, lambda: client.context({"userId": "ann"}), seconds=15)
 
-    assert client.context({"user": "ann"}) is not None
+    assert client.context({"userId": "ann"}) is not None
 
 
 @pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])
@@ -232,7 +236,7 @@ def test_no_procedures(connect, mode):
     client, stranger = connect(mode), connect(mode, password="wrong")
 
     assert_unavailable(client, lambda: client.read("CALL rules.nope()"))
-    assert_unavailable(stranger, lambda: stranger.context({"user": "ann"}))
+    assert_unavailable(stranger, lambda: stranger.context({"userId": "ann"}))
 
 
 def test_many_threads_share_a_client(connect, rules):
@@ -242,8 +246,8 @@ def test_many_threads_share_a_client(connect, rules):
     told = {}
 
     def use(user):
-        client.add({"user": user, "text": f"write like {user}"}, SOURCE)
-        told[user] = [each["text"] for each in client.context({"user": user})["styleRules"]]
+        client.add({"userId": user, "text": f"write like {user}"}, SOURCE)
+        told[user] = [each["text"] for each in client.context({"userId": user})["styleRules"]]
 
     threads = [threading.Thread(target=use, args=(user,)) for user in users]
     for thread in threads:
@@ -260,11 +264,11 @@ def test_answers_and_errors_are_those_of_the_own_call(connect, rules):
 
     def use(user):
         for rule_id in (f"{user}-{number}" for number in range(10)):
-            rule = {"user": user, "text": f"mention {rule_id}"}
-            added = client.add(rule | {"ruleId": rule_id}, SOURCE)
-            assert (added["ruleId"], added["created"]) == (rule_id, True)
+            rule = {"userId": user, "text": f"mention {rule_id}"}
+            added = client.add(rule | {"id": rule_id}, SOURCE)
+            assert (added["id"], added["created"]) == (rule_id, True)
             with pytest.raises(RuleTaken, match=f"there already as `{rule_id}`"):
-                client.add(rule | {"ruleId": f"{rule_id}-again"}, SOURCE)
+                client.add(rule | {"id": f"{rule_id}-again"}, SOURCE)
 
     users = [f"{rules.user}-{number}" for number in range(8)]
     with ThreadPoolExecutor(len(users)) as pool:
@@ -280,11 +284,11 @@ def test_a_closed_client_leaves_no_thread(connect):
     """Closing ends the client's thread; a later call begins anew."""
     before = set(threading.enumerate())
     client = connect()
-    client.context({"user": "ann"})
+    client.context({"userId": "ann"})
     client.close()
 
     assert set(threading.enumerate()) <= before
-    assert client.context({"user": "ann"}) is not None
+    assert client.context({"userId": "ann"}) is not None
 
 
 def test_a_local_search_finds_names_and_snippets(connect, new_user, memory):
@@ -318,7 +322,7 @@ def assert_unavailable(client, ask, seconds=TIMEOUT + 3):
 
 def is_answered(client):
     try:
-        return client.context({"user": "ann"}) is not None
+        return client.context({"userId": "ann"}) is not None
     except MemoryUnavailable:
         return False
 
@@ -340,11 +344,11 @@ uri, password, user = sys.argv[1:]
 first = datetime(2026, 7, 1, 12, tzinfo=ZoneInfo("Europe/Berlin"))
 settings = ClientSettings(mode="REQUIRED", uri=uri, password=password, timeout=10)
 with MemoryClient(settings) as memory:
-    memory.add({"user": user, "text": "formal tone", "since": first}, {"method": "rule"})
+    memory.add({"userId": user, "text": "formal tone", "since": first}, {"method": "rule"})
     for zone in ["Europe/Berlin", "Asia/Tokyo", "America/New_York"]:
         for day in range(20):
             now = (first + timedelta(days=9 * day)).astimezone(ZoneInfo(zone))
-            memory.context({"user": user}, {"now": now})
+            memory.context({"userId": user}, {"now": now})
     [row] = memory.read("MATCH (:User)-[p:PREFERS]->() RETURN $at + [p.since] AS at", at=[first])
     print(*(each.astimezone(UTC).isoformat() for each in row["at"]))
 """

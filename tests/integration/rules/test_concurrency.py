@@ -55,7 +55,7 @@ def test_writers_of_one_scope_wait_for_each_other_without_deadlocks(driver, rule
 def _write_once(driver, user, text):
     with driver.session() as session:
         session.run(
-            "CALL rules.add($rule, {method: 'rule'})", rule={"user": user, "text": text}
+            "CALL rules.add($rule, {method: 'rule'})", rule={"userId": user, "text": text}
         ).consume()
 
 
@@ -64,7 +64,7 @@ def _write(driver, user, text):
     with driver.session() as session:
         session.execute_write(
             lambda tx: tx.run(
-                "CALL rules.add($rule, {method: 'rule'})", rule={"user": user, "text": text}
+                "CALL rules.add($rule, {method: 'rule'})", rule={"userId": user, "text": text}
             ).consume()
         )
 
@@ -73,7 +73,7 @@ def test_what_a_rolled_back_writer_wrote_was_never_there(rules, driver):
     """Its rule, its provenance and its lock go with its transaction."""
     with driver.session() as session, session.begin_transaction() as transaction:
         transaction.run(
-            "CALL rules.add($rule, {method: 'rule'})", rule={"user": rules.user, "text": "x"}
+            "CALL rules.add($rule, {method: 'rule'})", rule={"userId": rules.user, "text": "x"}
         ).consume()
         transaction.rollback()
 
@@ -86,7 +86,7 @@ def test_a_sidecar_that_dies_between_statements_leaves_nothing(rules, server, dr
         # The rule waits until it is known whether its id is taken; its extraction is written then.
         holder.run("CREATE (:StyleRule {ruleId: 'r1'})").consume()
         with ThreadPoolExecutor(1) as pool:
-            writing = pool.submit(rules.add, "formal tone", ruleId="r1")
+            writing = pool.submit(rules.add, "formal tone", id="r1")
             wait_until(lambda: _creates_the_rule(driver))
             server.kill_sidecar()
             holder.rollback()

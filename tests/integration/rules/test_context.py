@@ -35,7 +35,7 @@ def test_rules_come_without_any_entity(rules, memory):
 
     assert found["styleRules"] == [
         {
-            "ruleId": added["ruleId"],
+            "id": added["id"],
             "text": "formal tone",
             "scope": "global",
             "temporalMarker": "current",
@@ -291,11 +291,11 @@ def test_a_prompt_is_plain_data(rules, memory, text):
     ("given", "code"),
     [
         ({}, "SC-204"),
-        ({"user": " "}, "SC-204"),
-        ({"user": "ann", "promt": "x"}, "SC-204"),
-        ({"user": "ann", "prompt": 7}, "SC-204"),
-        ({"user": "ann", "chunkIds": "c1"}, "SC-204"),
-        ({"user": "ann", "entityIds": ["x"] * (BOUNDS.ids + 1)}, "SC-204"),
+        ({"userId": " "}, "SC-204"),
+        ({"userId": "ann", "promt": "x"}, "SC-204"),
+        ({"userId": "ann", "prompt": 7}, "SC-204"),
+        ({"userId": "ann", "chunkIds": "c1"}, "SC-204"),
+        ({"userId": "ann", "entityIds": ["x"] * (BOUNDS.ids + 1)}, "SC-204"),
     ],
 )
 def test_an_input_that_cannot_be_used(session, given, code):
@@ -308,7 +308,7 @@ def test_an_input_that_cannot_be_used(session, given, code):
 def test_an_option_that_cannot_be_used(session, options):
     """An unknown option or an unusable value is refused."""
     with pytest.raises(ClientError, match="SC-204"):
-        context_of(session, {"user": "ann"}, options)
+        context_of(session, {"userId": "ann"}, options)
 
 
 def test_a_context_is_text_for_a_model(memory):

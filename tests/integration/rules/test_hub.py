@@ -61,7 +61,7 @@ def hub(server, driver, relation_count):
             session.run(_FACTS, hub=HUB, user=USER, facts=some).consume()
         # Neo4j plans a statement when it is first asked it, which is not what is promised.
         session.run("CALL db.awaitIndexes()").consume()
-        context_of(session, {"user": USER, "prompt": "hub", "chunkIds": ["hub-e"]}, {})
+        context_of(session, {"userId": USER, "prompt": "hub", "chunkIds": ["hub-e"]}, {})
         yield session
         _empty(session)
 
@@ -119,7 +119,7 @@ def _empty(session):
 
 def _context(session, **given):
     options = {"deadlineMs": int(promised(DEADLINE_MS))}
-    return context_of(session, {"user": USER, **given}, options)
+    return context_of(session, {"userId": USER, **given}, options)
 
 
 def _operators(plan):

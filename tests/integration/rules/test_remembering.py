@@ -7,7 +7,7 @@ LLM = {"method": "llm", "model": "some-model"}
 
 
 def remember(rules, /, **values):
-    [row] = rules.call("remember", {"user": rules.user, **values})
+    [row] = rules.call("remember", {"userId": rules.user, **values})
     return row
 
 
@@ -111,14 +111,14 @@ def test_what_a_text_justifies_is_kept_and_what_is_left_out_is_told(rules):
 
 def test_a_failure_half_way_leaves_nothing(rules):
     """A rule that cannot be written takes everything of its call with it."""
-    rules.add("formal tone", ruleId="r1")
+    rules.add("formal tone", id="r1")
     before = count(rules, "(n)")
 
     with pytest.raises(ClientError, match="SC-805"):
         remember(
             rules,
             entities=[{"name": "Apollo"}],
-            rules=[{"text": "use emojis"}, {"text": "casual tone", "ruleId": "r1"}],
+            rules=[{"text": "use emojis"}, {"text": "casual tone", "id": "r1"}],
             extraction=LLM,
         )
 
@@ -151,7 +151,7 @@ def test_a_failure_half_way_leaves_nothing(rules):
             "SC-204",
             "`input.relations[0].type`",
         ),
-        ({"rules": [{"user": "eve", "text": "x"}], "extraction": LLM}, "SC-204", "another user"),
+        ({"rules": [{"userId": "eve", "text": "x"}], "extraction": LLM}, "SC-204", "another user"),
         ({"rules": [{"text": "x", "scope": "session"}], "extraction": LLM}, "SC-204", "`scopeId`"),
         ({"entities": [{"name": "A"}]}, "SC-204", "lacks the `method`"),
         ({"text": "x", "extraction": LLM}, "SC-204", "another `method` than `rule`"),

@@ -13,7 +13,7 @@ def judgement(other, **more):
 @pytest.fixture
 def pair(rules):
     """Two rules of which the detector cannot tell; the second is later."""
-    return rules.add(HEMINGWAY, 1)["ruleId"], rules.add(PROUST, 2)["ruleId"]
+    return rules.add(HEMINGWAY, 1)["id"], rules.add(PROUST, 2)["id"]
 
 
 def test_a_model_is_asked_about_what_the_detector_does_not_know(rules, pair):
@@ -56,7 +56,7 @@ def test_a_scope_that_changed_meanwhile_takes_no_judgement(rules, pair):
 def test_the_detector_is_not_overruled(rules, pair):
     """Of a pair that the detector knows nothing is suspected."""
     first, _ = pair
-    negated = rules.add("never write like Hemingway", 3)["ruleId"]
+    negated = rules.add("never write like Hemingway", 3)["id"]
     rev = rules.call("unknown", first)[0]["rev"]
 
     with pytest.raises(ClientError, match=r"SC-806.*detector knows"):

@@ -11,7 +11,7 @@ def test_a_rule_comes_with_its_provenance(rules):
     """One call writes user, session, artifact, extraction, rule and preference."""
     [row] = rules.call(
         "add",
-        {"user": rules.user, "text": "Use a formal tone.", "confidence": 0.9},
+        {"userId": rules.user, "text": "Use a formal tone.", "confidence": 0.9},
         {
             "method": "llm",
             "model": "some-model",
@@ -31,7 +31,7 @@ def test_a_rule_comes_with_its_provenance(rules):
         RETURN r, p, e, s.id AS session, a.id AS artifact
         """,
         user=rules.user,
-        ruleId=row["ruleId"],
+        ruleId=row["id"],
     ).single()
     assert row["created"]
     assert (row["status"], row["reason"], row["contradicts"]) == ("active", "recency", [])
@@ -47,7 +47,7 @@ def test_the_same_rule_twice_is_one_rule_with_two_extractions(rules):
     """Stating it again adds an assertion, whatever the words; nothing contradicts itself."""
     first, second = rules.add("formal tone"), rules.add("Please use a formal tone!")
 
-    assert second["ruleId"] == first["ruleId"]
+    assert second["id"] == first["id"]
     assert (first["created"], second["created"]) == (True, False)
     assert first["extractionId"] != second["extractionId"]
     assert [row["text"] for row in rules.active()] == ["formal tone"]
@@ -69,13 +69,13 @@ def test_confirming_in_turn_makes_the_latest_hold(rules):
     """Each confirmation is a fact with an extraction; the latest one wins."""
     formal, casual = rules.add("formal tone", 1), rules.add("casual tone", 2)
     standings = [
-        rules.call("confirm", rule["ruleId"], EXTRACTION)[0]["reason"]
+        rules.call("confirm", rule["id"], EXTRACTION)[0]["reason"]
         for rule in (formal, casual, formal)
     ]
 
     assert standings == ["confirmed"] * 3
     assert rules.standings()["casual tone"] == ("contested", "recency")
-    kinds = [row["kind"] for row in rules.call("history", formal["ruleId"])]
+    kinds = [row["kind"] for row in rules.call("history", formal["id"])]
     assert kinds == ["asserted", "contradicted", "confirmed", "confirmed"]
 
 
@@ -83,7 +83,7 @@ def test_a_retracted_rule_gives_way_and_nothing_is_deleted(rules):
     """Who was beaten by it holds again; stated again, it is back."""
     rules.add("formal tone", 1)
     casual = rules.add("casual tone", 2)
-    [row] = rules.call("retract", casual["ruleId"], EXTRACTION)
+    [row] = rules.call("retract", casual["id"], EXTRACTION)
 
     assert (row["status"], row["reason"]) == ("inactive", "expired")
     assert rules.standings() == {
@@ -94,13 +94,38 @@ def test_a_retracted_rule_gives_way_and_nothing_is_deleted(rules):
     assert rules.add("casual tone", 3)["status"] == "active"
 
 
+def test_a_strict_rule_that_is_stated_again_stays_strict(rules):
+    """Only a retraction takes `strict` away."""
+    rule = rules.add("formal tone", 1, strict=True)
+    rules.add("formal tone", 2)
+
+    found = rules.session.run("MATCH (r:StyleRule {ruleId: $id}) RETURN r.strict", id=rule["id"])
+    assert found.single().value() is True
+
+
+def test_a_second_retraction_leaves_the_end_of_the_first(rules):
+    """What was taken back was taken back at that time, whatever is said later."""
+    ends = """
+        MATCH (:User)-[p:PREFERS]->(:StyleRule {ruleId: $id})
+        RETURN p.retractedAt ORDER BY p.recordedAt
+    """
+    rule = rules.add("formal tone", 1)["id"]
+    rules.call("retract", rule, EXTRACTION)
+    [first] = rules.session.run(ends, id=rule).value()
+    rules.add("formal tone", 2)
+    rules.call("retract", rule, EXTRACTION)
+
+    [kept, second] = rules.session.run(ends, id=rule).value()
+    assert kept == first < second
+
+
 def test_checking_writes_nothing(rules):
     """What a rule would contradict is told; the graph stays as it is."""
     formal = rules.add("formal tone", 1)
     before = _size(rules)
-    rows = rules.call("check", {"user": rules.user, "text": "casual tone", "since": at(2)})
+    rows = rules.call("check", {"userId": rules.user, "text": "casual tone", "since": at(2)})
 
-    assert [(row["ruleId"], row["verdict"]) for row in rows] == [(formal["ruleId"], "conflict")]
+    assert [(row["ruleId"], row["verdict"]) for row in rows] == [(formal["id"], "conflict")]
     assert _size(rules) == before
 
 
@@ -132,7 +157,7 @@ def test_contradictions_tell_their_evidence(rules):
     formal, casual = rules.add("formal tone", 1), rules.add("casual tone", 2)
     [row] = rules.call("contradictions", rules.user)
 
-    assert (row["ruleId"], row["otherId"]) == (casual["ruleId"], formal["ruleId"])
+    assert (row["ruleId"], row["otherId"]) == (casual["id"], formal["id"])
     assert row["extractionId"] == casual["extractionId"]
     assert (row["detector"], row["detectorVersion"]) == ("slots", "2")
     assert "formal" in row["reason"]
@@ -142,12 +167,12 @@ def test_an_explanation_names_what_decided(rules):
     """Strategy, flags, marker, scope, dates and the winner are told step by step."""
     formal = rules.add("formal tone", 1, strict=True)
     casual = rules.add("casual tone", 2)
-    steps = rules.call("explain", casual["ruleId"], {"now": at(9)})
+    steps = rules.call("explain", casual["id"], {"now": at(9)})
     facts = {key: value for row in steps for key, value in row["facts"].items()}
 
     assert [row["step"] for row in steps] == [1, 2, 3, 4]
-    assert facts["by"] == formal["ruleId"]
-    assert (facts["status"], facts["reason"]) == ("contested", "pending-confirmation")
+    assert facts["decidedBy"] == formal["id"]
+    assert (facts["status"], facts["reason"]) == ("contested", "pendingConfirmation")
     assert facts["strategy"] == "most-recent-wins"
     assert facts["rank"] == 2
 
@@ -156,7 +181,7 @@ def test_an_explanation_has_the_rank_that_the_list_has(rules):
     """A rank counts all rules of the scope that hold, also those of other slots."""
     for since, text in enumerate(["formal tone", "use emojis", "answer in French"]):
         rules.add(text, since)
-    listed = {row["ruleId"]: row["explanation"]["rank"] for row in rules.active()}
+    listed = {row["id"]: row["explanation"]["rank"] for row in rules.active()}
     told = {
         rule_id: rank
         for rule_id in listed
@@ -173,9 +198,9 @@ def test_an_explanation_is_for_a_reader(rules):
     """Who stands in another scope is told that the rule does not concern him."""
     rule = rules.add("formal tone", 1, scope="session", scopeId="s1")
     options = {"now": at(9), "scope": "session", "scopeId": "s2"}
-    steps = rules.call("explain", rule["ruleId"], options)
+    steps = rules.call("explain", rule["id"], options)
 
-    assert steps[-1]["facts"]["reason"] == "out-of-scope"
+    assert steps[-1]["facts"]["reason"] == "outOfScope"
 
 
 @pytest.mark.parametrize("texts", [["formal tone", "casual tone"], ["write like Woolf", "be kind"]])
@@ -183,7 +208,7 @@ def test_several_rules_in_one_transaction(rules, driver, texts):
     """Rules of one scope may be written together, also those without a slot."""
     with driver.session() as session, session.begin_transaction() as transaction:
         for number, text in enumerate(texts):
-            rule = {"user": rules.user, "text": text, "since": at(number)}
+            rule = {"userId": rules.user, "text": text, "since": at(number)}
             transaction.run("CALL rules.add($rule, {method: 'rule'})", rule=rule).consume()
         transaction.commit()
 
@@ -192,7 +217,7 @@ def test_several_rules_in_one_transaction(rules, driver, texts):
 
 def test_the_clock_of_a_call_is_its_option(rules):
     """What is stated for another time holds from that time on."""
-    rule = {"user": rules.user, "text": "formal tone"}
+    rule = {"userId": rules.user, "text": "formal tone"}
     [row] = rules.call("add", rule, EXTRACTION, {"now": at(3)})
 
     assert row["status"] == "active"
@@ -214,8 +239,8 @@ def test_any_past_decision_can_be_replayed(rules):
     rules.add("formal tone", 1)
     casual = rules.add("casual tone", 2)
     known = _clock(rules)
-    rules.call("confirm", rules.add("formal tone", 3)["ruleId"], EXTRACTION)
-    rules.call("retract", casual["ruleId"], EXTRACTION)
+    rules.call("confirm", rules.add("formal tone", 3)["id"], EXTRACTION)
+    rules.call("retract", casual["id"], EXTRACTION)
 
     assert rules.standings(known=known) == {
         "casual tone": ("active", "recency"),
@@ -231,7 +256,7 @@ def test_a_rule_without_a_slot_is_known_by_its_words(rules):
     rules.add("never write like Hemingway", 3)
     rules.add("write like Woolf", 4)
 
-    assert again["ruleId"] == first["ruleId"]
+    assert again["id"] == first["id"]
     assert rules.standings()["write like Hemingway"] == ("contested", "recency")
     assert rules.standings()["write like Woolf"] == ("active", "recency")
 
@@ -271,14 +296,14 @@ def test_other_users_are_not_read(new_user):
     assert ann.edges() == bob.edges() == []
 
 
-RULE = {"user": "ann", "text": "formal tone"}
+RULE = {"userId": "ann", "text": "formal tone"}
 
 
 @pytest.mark.parametrize(
     ("rule", "told"),
     [
-        ({"text": "formal tone"}, "`rule.user`"),
-        ({"user": "ann"}, "says nothing"),
+        ({"text": "formal tone"}, "`rule.userId`"),
+        ({"userId": "ann"}, "says nothing"),
         ({**RULE, "colour": "red"}, "no field `colour`"),
         ({**RULE, "a b`}": "red"}, "no field of one of its names"),
         ({**RULE, "temporalMarker": "someday"}, "`rule.temporalMarker`"),
@@ -366,14 +391,14 @@ def test_options_that_cannot_be_used_are_refused(rules, options, told):
 def test_ids_belong_to_one_rule(new_user):
     """Another rule's id, of the same user or another one, is refused; so is a second id."""
     ann, bob = new_user(), new_user()
-    ann.add("formal tone", ruleId="r1")
+    ann.add("formal tone", id="r1")
 
     for user, text, asked in [(ann, "casual tone", "r1"), (bob, "casual tone", "r1")]:
         with pytest.raises(ClientError, match=r"SC-805.*belongs to another rule"):
-            user.add(text, ruleId=asked)
+            user.add(text, id=asked)
     with pytest.raises(ClientError, match=r"SC-805.*is there already as `r1`"):
-        ann.add("formal tone", ruleId="r2")
-    assert ann.add("formal tone", ruleId="r1")["created"] is False
+        ann.add("formal tone", id="r2")
+    assert ann.add("formal tone", id="r1")["created"] is False
 
 
 @pytest.mark.parametrize("name", ["confirm", "retract"])
@@ -391,18 +416,67 @@ def test_what_reads_a_rule_that_is_not_there_returns_no_row(rules, name):
     assert rules.call(name, "nothing") == []
 
 
-def test_active_rules_are_listed_in_pages(rules):
-    """`cursor` goes on behind the row of a rule."""
-    for text in ("formal tone", "use tabs", "never use emojis"):
+def test_a_rule_that_was_not_recorded_by_then_is_not_explained(rules):
+    """Where `known` is before its record there is no rule, so that no row tells of it."""
+    known = _clock(rules)
+    rule = rules.add("formal tone")
+
+    assert rules.call("explain", rule["id"], {"known": known}) == []
+    assert len(rules.call("explain", rule["id"])) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "texts"),
+    [
+        ("active", "id", ("formal tone", "use tabs", "never use emojis")),
+        ("unknown", "otherId", ("write like Woolf", "write like Proust", "write like Joyce")),
+        ("check", "ruleId", ("casual tone", "formal tone", "warm tone")),
+    ],
+)
+def test_rules_are_listed_in_pages(rules, name, column, texts):
+    """`cursor` goes on behind the row of a rule; one that is not in the list is refused by name."""
+    for text in texts:
         rules.add(text)
-    whole = [row["ruleId"] for row in rules.call("active", rules.user)]
+    arguments = {
+        "active": (rules.user, "global", ""),
+        "check": ({"userId": rules.user, "text": "blunt tone"},),
+    }.get(name) or (rules.add("write like Hemingway")["id"],)
+    whole = [row[column] for row in rules.call(name, *arguments)]
     told, page = [], {}
-    while rows := rules.call("active", rules.user, "global", "", {**page, "limit": 1}):
-        told += [row["ruleId"] for row in rows]
+    while rows := rules.call(name, *arguments, {**page, "limit": 1}):
+        told += [row[column] for row in rows]
         page = {"cursor": told[-1]}
 
     assert told == whole
     assert len(whole) == 3
+    with pytest.raises(ClientError, match=r"SC-803.*no rule `gone`, which the `cursor` names"):
+        rules.call(name, *arguments, {"cursor": "gone"})
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+@pytest.mark.parametrize("name", ["history", "contradictions"])
+def test_what_happened_is_listed_in_pages(rules, name, limit):
+    """The column `cursor` of a row goes on behind it, also among rows of one time."""
+    with rules.session.begin_transaction() as transaction:
+        texts = ("harsh tone", "warm tone", "playful tone", "sarcastic tone", "serious tone")
+        for number, text in enumerate(texts):
+            rule = {"userId": rules.user, "text": text, "id": text, "since": at(number)}
+            transaction.run("CALL rules.add($rule, {method: 'rule'})", rule=rule).consume()
+        transaction.commit()
+    rules.call("confirm", "serious tone", EXTRACTION)
+    arguments = {"history": ("serious tone",), "contradictions": (rules.user, "global", "")}[name]
+    whole = rules.call(name, *arguments)
+    told, page = [], {}
+    while rows := rules.call(name, *arguments, {**page, "limit": limit}):
+        assert len(rows) <= limit
+        told += rows
+        page = {"cursor": rows[-1]["cursor"]}
+
+    assert told == whole
+    assert len(whole) >= 3
+    assert len({row["createdAt"] for row in whole}) < len(whole)
+    with pytest.raises(ClientError, match=r"SC-204.*`options.cursor`.*not a `cursor` of a row"):
+        rules.call(name, *arguments, {"cursor": "gone"})
 
 
 def _size(rules):
@@ -431,7 +505,7 @@ def test_of_rules_of_one_transaction_the_last_said_holds(driver, new_user):
         """
         UNWIND $users AS user
         UNWIND ['formal tone', 'casual tone'] AS text
-        CALL rules.add({user: user, text: text}, {method: 'rule'}) YIELD status
+        CALL rules.add({userId: user, text: text}, {method: 'rule'}) YIELD status
         RETURN text, status
         """,
         users=[each.user for each in users],
@@ -461,7 +535,7 @@ def test_of_strict_rules_of_one_transaction_the_first_said_holds(driver, new_use
         """
         UNWIND $users AS user
         UNWIND ['formal tone', 'casual tone'] AS text
-        CALL rules.add({user: user, text: text, strict: true}, {method: 'rule'}) YIELD status
+        CALL rules.add({userId: user, text: text, strict: true}, {method: 'rule'}) YIELD status
         RETURN text, status
         """,
         users=[each.user for each in users],

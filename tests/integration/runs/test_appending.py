@@ -84,12 +84,14 @@ def test_writers_of_one_run_queue(runs, driver):
 
 
 @pytest.mark.parametrize("size", [8 * 1024, 8 * 1024 + 1, 1024 * 1024])
-def test_a_long_text_comes_back(runs, size):
-    """Up to the largest size a text is what it was, wherever it is kept."""
+def test_a_long_text_comes_back(runs, session, size):
+    """Up to the largest size a text is what it was; beyond 8 KiB it has its own node."""
     run = runs.new()
     runs.append(run, "userMessage", content="x" * size)
 
     assert runs.events(run)[0]["event"]["content"] == "x" * size
+    payloads = session.run("MATCH (p:Payload) RETURN count(p)").single().value()
+    assert payloads == (size > 8 * 1024)
     assert runs.one("verify", run)["ok"]
 
 

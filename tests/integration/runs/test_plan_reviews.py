@@ -315,6 +315,32 @@ def test_the_history_is_of_all_versions(runs, plan):
     assert runs.call("plan.history", plan()["id"]) == []
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_the_history_of_a_plan_is_listed_in_pages(runs, session, plan, limit):
+    """The column `cursor` of a row goes on behind it, also where there is no time or only one."""
+    plan(id="p", status="pending_review")
+    runs.one("plan.review", "p", "ann")
+    session.run(
+        """
+        UNWIND [null, null, datetime('2026-01-01T01:00+01:00'), datetime('2026-01-01T00:00Z')] AS at
+        MATCH (u:User {id: 'ann'}), (p:Plan {id: 'p'})
+        CREATE (u)-[:EDITS {timestamp: at}]->(p)
+        """
+    ).consume()
+    whole = runs.call("plan.history", "p")
+    told, page = [], {}
+    while rows := runs.call("plan.history", "p", {**page, "limit": limit}):
+        assert len(rows) <= limit
+        told += rows
+        page = {"cursor": rows[-1]["cursor"]}
+
+    assert told == whole
+    assert [row["createdAt"] is None for row in whole] == [False, False, False, True, True]
+    assert [row["action"] for row in whole] == ["EDITS", "EDITS", "REVIEWS", "EDITS", "EDITS"]
+    with pytest.raises(ClientError, match=r"SC-204.*`options.cursor`.*not a `cursor` of a row"):
+        runs.call("plan.history", "p", {"cursor": "p"})
+
+
 def test_the_history_of_many_versions_costs_a_step_for_each(session):
     """The server prunes what it has seen; else each step would look at all versions before it."""
     steps, waiting = [], [session.run(f"EXPLAIN {_HISTORY}").consume().plan]

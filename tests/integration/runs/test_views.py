@@ -408,7 +408,7 @@ def test_a_list_tells_states_as_they_are_asked_for(runs, session):
         ("timeline", ["r", {"naming": "mine"}], "SC-204.*`options.naming`"),
         ("path", ["a", {"limits": 1}], "SC-204.*`limits`.*Did you mean `limit`"),
         ("tree", ["r", {"cursor": -1}], "SC-204.*`options.cursor`"),
-        ("conversation", ["r", {"roles": ["nobody"]}], "SC-204.*`options.roles`"),
+        ("conversation", ["r", {"roles": ["nobody"]}], r"SC-204.*`options.roles\[0\]`"),
         ("conversation", ["r", {"tools": "no"}], "SC-204.*`options.tools`"),
         ("conversation", ["r", {"cursor": -1}], "SC-204.*`options.cursor`"),
         ("toolCalls", ["t", {"createdAfter": "noon"}], "SC-204.*ZONED DATETIME"),

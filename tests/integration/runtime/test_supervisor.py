@@ -319,7 +319,7 @@ def test_a_restart_that_never_gets_ready_ends(home):
     )
     (home / "seen").touch()
 
-    with pytest.raises(ServerFailed, match="`once` is not back again") as caught:
+    with pytest.raises(ServerFailed, match="`once` did not come back") as caught:
         restart_process(home, "once", timeout=0.5)
 
     assert "`sidecypher logs`" in caught.value.hint

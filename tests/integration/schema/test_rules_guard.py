@@ -212,13 +212,13 @@ def test_the_text_of_a_rule_is_its_identity(session, text, change):
 
 def test_a_checked_rule_without_its_text_is_refused_by_name(session):
     """Somebody took it away before the rule was stored, and had it checked again."""
-    added = "CALL rules.add({user: 'ann', text: 'formal tone'}, {method: 'rule'})"
+    added = "CALL rules.add({userId: 'ann', text: 'formal tone'}, {method: 'rule'})"
     told = pytest.raises(ClientError, match=r"SC-801.*A StyleRule lacks `text`")
     with told, session.begin_transaction() as transaction:
         transaction.run(added).consume()
         transaction.run(
             "MATCH (r:StyleRule) REMOVE r.text WITH collect(r) AS nodes "
-            "CALL rules.record(nodes) YIELD ruleId RETURN ruleId"
+            "CALL rules.record(nodes) YIELD id RETURN id"
         ).consume()
 
 
@@ -327,9 +327,9 @@ def test_what_a_statement_adds_to_a_new_preference_has_its_type(session, given, 
     """Also in the transaction of `rules.add`, which has looked at the rule before that."""
     text = refusal(
         session,
-        "CALL rules.add({user: 'ann', text: 'formal tone', ruleId: 'formal'}, {method: 'rule'}) "
-        "YIELD ruleId "
-        f"MATCH (:User)-[p:PREFERS]->(:StyleRule {{ruleId: ruleId}}) SET p += {given}",
+        "CALL rules.add({userId: 'ann', text: 'formal tone', id: 'formal'}, {method: 'rule'}) "
+        "YIELD id "
+        f"MATCH (:User)-[p:PREFERS]->(:StyleRule {{ruleId: id}}) SET p += {given}",
     )
 
     assert f"A PREFERS of the rule `formal` has {told}" in text
@@ -338,8 +338,8 @@ def test_what_a_statement_adds_to_a_new_preference_has_its_type(session, given, 
 def test_a_new_preference_may_be_given_more_in_its_transaction(session):
     """What `rules.add` has just written is not stored yet."""
     session.run(
-        "CALL rules.add({user: 'ann', text: 'formal tone'}, {method: 'rule'}) YIELD ruleId "
-        "MATCH (:User)-[p:PREFERS]->(:StyleRule {ruleId: ruleId}) "
+        "CALL rules.add({userId: 'ann', text: 'formal tone'}, {method: 'rule'}) YIELD id "
+        "MATCH (:User)-[p:PREFERS]->(:StyleRule {ruleId: id}) "
         "SET p.confidence = 1, p.expiresAt = p.since + duration('P1D'), p.note = 'mine'"
     ).consume()
 
@@ -378,7 +378,7 @@ def test_a_rule_may_be_stated_and_retracted_in_one_transaction(session):
     with session.begin_transaction() as transaction:
         for _ in range(2):
             transaction.run(
-                "CALL rules.add({user: 'ann', text: 'formal tone', ruleId: 'formal'}, "
+                "CALL rules.add({userId: 'ann', text: 'formal tone', id: 'formal'}, "
                 "{method: 'rule'})"
             ).consume()
             transaction.run("CALL rules.retract('formal', {method: 'rule'})").consume()
@@ -525,7 +525,7 @@ def test_a_preference_added_by_plain_cypher_has_its_rule_checked(graph):
 def test_rules_of_the_procedures_are_not_checked_twice(session):
     """A rule of `rules.add` was checked at the rev of its scope, so the trigger leaves it alone."""
     session.run(
-        "CALL rules.add({user: 'ann', text: 'Use a formal tone'}, {method: 'rule'})"
+        "CALL rules.add({userId: 'ann', text: 'Use a formal tone'}, {method: 'rule'})"
     ).consume()
 
     [row] = session.run("MATCH (s:RuleScope), (r:StyleRule) RETURN s.rev, r.checkedRev").values()

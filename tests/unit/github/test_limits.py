@@ -22,7 +22,6 @@ from sidecypher_procedures.github.rate_limits import (
     GRAPHQL,
     REST,
     UNCOUNTED,
-    Budget,
     Budgets,
     Limit,
     Limits,
@@ -33,6 +32,7 @@ from sidecypher_procedures.github.rate_limits import (
     used_up,
 )
 from sidecypher_procedures.github.responses import Reply, graphql_limit
+from sidecypher_procedures.github.rows import RateLimit
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 EPOCH = str(int(NOW.timestamp()) + 90)
@@ -86,6 +86,8 @@ def after(seconds: float) -> datetime:
         (429, {"retry-after": "0"}, b"", Limit(None, NOW, stated=True)),
         (429, {"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, b"", Limit(None, NOW, stated=True)),
         (403, {"retry-after": "soon"}, b"", Limit(None, after(60), stated=False)),
+        (429, {"retry-after": "86400"}, b"", Limit(None, after(86_400), stated=True)),
+        (429, {"retry-after": "86401"}, b"", Limit(None, after(60), stated=False)),
         (403, {}, b'{"message": "Resource not accessible by integration"}', None),
         (200, {**SPENT, "retry-after": "7"}, SECONDARY, None),
         (404, SPENT, b"", None),
@@ -300,6 +302,12 @@ def test_a_limit_is_waited_for_only_inside_the_wait() -> None:
     assert outcome_of([used_up("x", after(10))] * 9, 3600.0) == (RateLimited, 3, 10.5)
 
 
+def budget(resource: str, limit: int, remaining: int, used: int, ends: float) -> RateLimit:
+    """Make a row that ends in so many seconds."""
+    counts = {"limit": limit, "remaining": remaining, "used": used}
+    return RateLimit(resource=resource, **counts, reset_at=after(ends))
+
+
 def test_budgets_come_with_every_answer() -> None:
     """The headers tell the budget of their resource; `used` is computed where it is not told."""
     headers = {
@@ -309,7 +317,7 @@ def test_budgets_come_with_every_answer() -> None:
         "x-ratelimit-reset": EPOCH,
     }
 
-    assert told_by(httpx.Headers(headers)) == Budget("core", 5000, 4990, 10, after(90))
+    assert told_by(httpx.Headers(headers)) == budget("core", 5000, 4990, 10, 90)
     assert told_by(httpx.Headers({**headers, "x-ratelimit-used": "12"})).used == 12
     for name in headers.keys() - {"x-ratelimit-resource"}:
         for bad in ("", "-1", "1.5", "x", "9" * 30):
@@ -321,7 +329,7 @@ def test_odd_lists_of_budgets_are_left_out() -> None:
     good = {"limit": 60, "remaining": 50, "used": 10, "reset": int(EPOCH)}
 
     assert listed_in({"resources": {"core": good, "search": 1, "graphql": {}, "x": good}}) == [
-        Budget("core", 60, 50, 10, after(90))
+        budget("core", 60, 50, 10, 90)
     ]
     assert listed_in({"resources": []}) == listed_in({}) == []
 
@@ -330,14 +338,14 @@ def test_budgets_are_fresh_for_a_minute_and_a_period() -> None:
     """They are given again only while none is unknown, older than a minute, or of a past period."""
     time = Time()
     budgets = Budgets(time.clock())
-    some = [Budget(name, 60, 50, 10, after(30)) for name in ("core", "graphql")]
+    some = [budget(name, 60, 50, 10, 30) for name in ("core", "graphql")]
     budgets.note(some)
     assert budgets.fresh() is None
-    budgets.note([Budget("search", 30, 30, 0, after(90))])
+    budgets.note([budget("search", 30, 30, 0, 90)])
     assert [budget.resource for budget in budgets.fresh() or []] == ["core", "graphql", "search"]
     time.passed = 30.0
     assert budgets.fresh() is None
-    budgets.note([Budget(name, 60, 60, 0, after(3600)) for name in ("core", "graphql")])
+    budgets.note([budget(name, 60, 60, 0, 3600) for name in ("core", "graphql")])
     assert budgets.fresh()
     time.passed = 60.0
     assert budgets.fresh() is None

@@ -1,5 +1,6 @@
 """The options MAP is checked before any call."""
 
+from contextlib import suppress
 from urllib.parse import parse_qs
 
 import httpx
@@ -75,7 +76,10 @@ def test_an_option_without_a_meaning_is_unknown(environment, option) -> None:
     with pytest.raises(CallError, match=f"has no field `{next(iter(option))}`") as caught:
         environment.call("github.listIssues", "o", "r", option)
 
-    known = "`onError`, `timeout`, `perPage`, `state`, `labels`, `since`, `sort`, `direction`."
+    known = (
+        "`onError`, `timeout`, `perPage`, `limit`, `cursor`, "
+        "`state`, `labels`, `since`, `sort`, `direction`."
+    )
     assert caught.value.hint.endswith(f"Its fields: {known}")
 
 
@@ -89,6 +93,33 @@ def test_no_filter_reaches_another_path(head: str, base: str) -> None:
     assert (url.host, url.path) == ("github.example.com", "/api/v3/repos/o/r/pulls")
     found = parse_qs(url.query.decode(), keep_blank_values=True, strict_parsing=True)
     assert found == {"per_page": ["100"], "head": [head], "base": [base]}
+
+
+@given(cursor=st.from_regex(r"[0-9a-f]{12} [0-9]{1,4} [ -~]*", fullmatch=True) | TEXT)
+def test_no_cursor_reaches_another_path(cursor: str) -> None:
+    """A cursor that nobody was given is refused, or changes no more than the query."""
+    repository = Target(Kind.REPOSITORY, "o", "r")
+    with suppress(FieldError):
+        Shape(IssueListOptions).read({"cursor": cursor})
+        reach(repository, cursor)
+
+
+def reach(repository: Target, cursor: str) -> None:
+    """Check where the page is that an accepted cursor names, whatever list it is of."""
+    own = Page.first(repository, "issues", "per_page=100").cursor(0).partition(" ")[0]
+
+    page = Page.first(repository, "issues", "per_page=100", own + cursor[12:])
+
+    url = httpx.URL(BASE + page.path)
+    assert (url.host, url.path) == ("github.example.com", "/api/v3/repos/o/r/issues")
+    assert url.fragment == ""
+
+
+def test_limit_and_cursor_are_no_filters() -> None:
+    """GitHub knows neither of them."""
+    read = Shape(IssueListOptions).read
+
+    assert read({"limit": 0, "cursor": "0123456789ab 0 a=b"}).query == "per_page=100"
 
 
 def test_nulls_and_empty_lists_filter_nothing() -> None:

@@ -24,9 +24,9 @@ from sidecypher_procedures.rules.errors import (
 )
 
 MODES = ("OFF", "OPTIONAL", "REQUIRED")
-RULE, SOURCE = {"user": "ann", "text": "formal tone"}, {"method": "rule"}
+RULE, SOURCE = {"userId": "ann", "text": "formal tone"}, {"method": "rule"}
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-SAID = {"user": "ann", "userMessage": "Apollo uses Neo4j. Be formal."}
+SAID = {"userId": "ann", "userMessage": "Apollo uses Neo4j. Be formal."}
 
 _OFF = """
 import json, sys
@@ -37,9 +37,9 @@ from sidecypher_procedures.rules.client import MemoryClient, search_provider
 
 with MemoryClient() as memory:
     answers = [
-        memory.context({"user": "ann", "prompt": "hello"}),
-        memory.add({"user": "ann", "text": "formal tone"}, {"method": "rule"}),
-        memory.remember({"user": "ann", "text": "hello"}, extractor=lambda texts: 1 / 0),
+        memory.context({"userId": "ann", "prompt": "hello"}),
+        memory.add({"userId": "ann", "text": "formal tone"}, {"method": "rule"}),
+        memory.remember({"userId": "ann", "text": "hello"}, extractor=lambda texts: 1 / 0),
     ]
     search_provider(memory).search("ann", "hello")
 drivers = [name for name in ("neo4j", "py4j") if name in sys.modules]
@@ -72,10 +72,10 @@ def test_off_imports_no_driver_and_opens_no_socket(clean_environment):
     ("values", "options"),
     [
         ({}, {}),
-        ({"user": "ann", "promt": "x"}, {}),
-        ({"user": "ann", "chunkIds": "x"}, {}),
-        ({"user": "ann"}, {"deadlineMs": 0}),
-        ({"user": "ann"}, {"hops": 3}),
+        ({"userId": "ann", "promt": "x"}, {}),
+        ({"userId": "ann", "chunkIds": "x"}, {}),
+        ({"userId": "ann"}, {"deadlineMs": 0}),
+        ({"userId": "ann"}, {"hops": 3}),
     ],
 )
 def test_bad_arguments_of_a_context_raise_in_every_mode(memory, values, options):
@@ -87,7 +87,7 @@ def test_bad_arguments_of_a_context_raise_in_every_mode(memory, values, options)
 @pytest.mark.parametrize(
     ("rule", "source"),
     [
-        ({"user": "ann"}, SOURCE),
+        ({"userId": "ann"}, SOURCE),
         (RULE, {}),
         (RULE | {"scope": "project"}, SOURCE),
         (RULE | {"since": NOON, "expiresAt": NOON}, SOURCE),
@@ -102,17 +102,17 @@ def test_bad_rules_raise_in_every_mode(memory, rule, source):
 @pytest.mark.parametrize(
     ("values", "extractor"),
     [
-        ({"user": "ann"}, None),
+        ({"userId": "ann"}, None),
         ({"text": "hello"}, None),
-        ({"user": "ann", "text": 7}, None),
-        ({"user": "ann", "words": "hello"}, None),
-        ({"user": "ann", "entities": [{"nam": "x"}], "extraction": SOURCE}, None),
+        ({"userId": "ann", "text": 7}, None),
+        ({"userId": "ann", "words": "hello"}, None),
+        ({"userId": "ann", "entities": [{"nam": "x"}], "extraction": SOURCE}, None),
         (SAID | {"extraction": {"method": "llm"}}, None),
         (SAID | {"sessionId": 5}, None),
         (SAID | {"artifactId": "x" * 500}, None),
         (SAID | {"sessionId": 5}, dict),
         (SAID | {"entities": []}, dict),
-        ({"user": "ann"}, dict),
+        ({"userId": "ann"}, dict),
     ],
 )
 def test_bad_findings_raise_in_every_mode(memory, values, extractor):
@@ -145,10 +145,10 @@ def test_a_client_that_is_closed_meanwhile_is_not_available(mode, monkeypatch):
     monkeypatch.setattr(client, "_connected", closed_meanwhile)
 
     if mode == "OPTIONAL":
-        assert client.context({"user": "ann"}) is None
+        assert client.context({"userId": "ann"}) is None
     else:
         with pytest.raises(MemoryUnavailable, match="closed"):
-            client.context({"user": "ann"})
+            client.context({"userId": "ann"})
 
 
 def failing(mode):
@@ -161,12 +161,12 @@ def failing(mode):
 def test_an_open_circuit_gives_none_or_raises(caplog):
     """While the circuit is open OPTIONAL gives None and a line, REQUIRED raises its one error."""
     with caplog.at_level(logging.WARNING):
-        assert failing("OPTIONAL").context({"user": "ann", "prompt": "a secret"}) is None
+        assert failing("OPTIONAL").context({"userId": "ann", "prompt": "a secret"}) is None
 
     assert [record.code for record in caplog.records] == ["SC-811"]
     assert "secret" not in caplog.text
     with pytest.raises(MemoryUnavailable):
-        failing("REQUIRED").context({"user": "ann"})
+        failing("REQUIRED").context({"userId": "ann"})
 
 
 def test_an_extractor_is_not_asked_without_a_memory():
@@ -271,7 +271,7 @@ def test_the_setting_chooses_the_search():
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"user": ""}, {"user": 7}, {"query": None}, {"most": 0}, {"most": 51}, {"most": "3"}],
+    [{"user_id": ""}, {"user_id": 7}, {"query": None}, {"most": 0}, {"most": 51}, {"most": "3"}],
 )
 @pytest.mark.parametrize(
     "provider", [DisabledSearch(), LocalSearch(MemoryClient(ClientSettings()))]
@@ -279,4 +279,4 @@ def test_the_setting_chooses_the_search():
 def test_a_search_that_cannot_be_done(provider, arguments):
     """A search without a user or a query, or for too much, is refused by every provider."""
     with refused():
-        provider.search(**{"user": "ann", "query": "x", "most": 10} | arguments)
+        provider.search(**{"user_id": "ann", "query": "x", "most": 10} | arguments)

@@ -64,7 +64,7 @@ def test_stating_it_again_makes_it_recent():
     ("strategy", "winner", "reason"),
     [
         ("most-recent-wins", "b", "recency"),
-        ("user-confirmation", "a", "pending-confirmation"),
+        ("user-confirmation", "a", "pendingConfirmation"),
         ("negated-overrides", "a", "negated"),
     ],
 )
@@ -96,7 +96,7 @@ def test_a_confirmed_challenger_overrides_a_strict_rule():
 
     assert decided([strict, rule("b", asserted(2))], pairs)["b"] == (
         "contested",
-        "pending-confirmation",
+        "pendingConfirmation",
     )
     assert decided([strict, rule("b", asserted(2), confirmed=[3])], pairs)["a"] == (
         "contested",
@@ -142,8 +142,8 @@ def test_a_suspicion_never_overrides_in_silence():
         ([(1, 5, "current", "confirmed"), (6, None)], 7, "most-recent-wins", "recency"),
         ([(1, 5, "current", "strict"), (6, None)], 7, "most-recent-wins", "recency"),
         ([(1, None, "past", "confirmed"), (6, None)], 7, "most-recent-wins", "recency"),
-        ([(1, None, "past"), (5, None)], 3, "user-confirmation", "pending-confirmation"),
-        ([(1, 2), (5, None)], 3, "user-confirmation", "pending-confirmation"),
+        ([(1, None, "past"), (5, None)], 3, "user-confirmation", "pendingConfirmation"),
+        ([(1, 2), (5, None)], 3, "user-confirmation", "pendingConfirmation"),
     ],
 )
 def test_what_does_not_hold_lends_no_weight(given, other, strategy, reason):

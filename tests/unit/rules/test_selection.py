@@ -34,11 +34,11 @@ def test_session_goes_before_project_before_global():
 
     assert selected(rules) == {
         "s": ("active", "recency"),
-        "p": ("shadowed", "narrower-scope"),
-        "g": ("shadowed", "narrower-scope"),
+        "p": ("shadowed", "narrowerScope"),
+        "g": ("shadowed", "narrowerScope"),
     }
     assert selected(rules, Reader("ann", "p1"))["p"] == ("active", "recency")
-    assert selected(rules, Reader("ann"))["p"] == ("inactive", "out-of-scope")
+    assert selected(rules, Reader("ann"))["p"] == ("inactive", "outOfScope")
 
 
 def test_a_contested_rule_shadows_nothing():
@@ -73,7 +73,7 @@ def test_a_strict_rule_blocks_unconfirmed_challengers_of_narrower_scopes(confirm
 
     assert selected(rules) == {
         "g": ("active", "confirmed" if confirmed else "recency"),
-        "s": ("contested", "pending-confirmation"),
+        "s": ("contested", "pendingConfirmation"),
     }
 
 
@@ -86,7 +86,7 @@ def test_a_confirmed_challenger_shadows_a_strict_rule():
 
     assert selected(rules) == {
         "s": ("active", "confirmed"),
-        "g": ("shadowed", "narrower-scope"),
+        "g": ("shadowed", "narrowerScope"),
     }
 
 
@@ -100,7 +100,7 @@ def test_a_blocked_challenger_beats_nobody():
 
     found = selected(rules, pairs=contradictions(("s2", "s1")))
     assert found["s1"] == ("active", "recency")
-    assert found["s2"] == ("contested", "pending-confirmation")
+    assert found["s2"] == ("contested", "pendingConfirmation")
 
 
 def test_a_shadowed_strict_rule_blocks_nobody():

@@ -4,19 +4,26 @@ import pytest
 
 from sidecypher_procedures.rules.extraction import Findings
 from sidecypher_procedures.rules.extractor import MAX_FOUND
-from sidecypher_procedures.rules.options import RememberInput
+from sidecypher_procedures.rules.options import ExtractionInput, RememberInput
 
 FAR = "It rained. " * 150
 RULE = "Never use emojis"
 
 
 def heard(**values):
-    return Findings.of(RememberInput.from_map({"user": "ann", **values}))
+    return Findings.of(RememberInput.from_map({"userId": "ann", **values}))
 
 
 def quoted(extraction):
     start, end = extraction.source_span
     return extraction.raw_snippet[start:end]
+
+
+def test_an_empty_span_is_a_place_in_the_text():
+    """A span may end where it starts."""
+    given = ExtractionInput.from_map({"method": "rule", "sourceSpan": [3, 3]})
+
+    assert given.source_span == [3, 3]
 
 
 @pytest.mark.parametrize(

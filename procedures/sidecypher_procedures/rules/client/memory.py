@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 _CONTEXT: Final = "CALL rules.context($input, $options) YIELD graphContext RETURN graphContext"
 _ADD: Final = """
     CALL rules.add($rule, $extraction, $options)
-    YIELD ruleId, status, reason, contradicts, extractionId, created
-    RETURN ruleId, status, reason, contradicts, extractionId, created
+    YIELD id, status, reason, contradicts, extractionId, created
+    RETURN id, status, reason, contradicts, extractionId, created
 """
 _REMEMBER: Final = """
     CALL rules.remember($input, $options) YIELD extractionId, concepts, facts, rules, leftOut
@@ -53,8 +53,8 @@ _UNKNOWN: Final = """
     RETURN otherId, text, otherText, rev
 """
 _SUSPECT: Final = """
-    CALL rules.suspect($ruleId, $judgements, $rev) YIELD ruleId, status, reason
-    RETURN ruleId, status, reason
+    CALL rules.suspect($ruleId, $judgements, $rev) YIELD id, status, reason
+    RETURN id, status, reason
 """
 _SHARE_OF_TIMEOUT: Final = 0.8
 _LOG: Final = logging.getLogger("sidecypher_procedures.rules.client")
@@ -77,7 +77,7 @@ class MemoryClient:
 
     Example:
         >>> with MemoryClient(ClientSettings(mode="OFF")) as memory:
-        ...     memory.add({"user": "ann", "text": "formal tone"}, {"method": "rule"})
+        ...     memory.add({"userId": "ann", "text": "formal tone"}, {"method": "rule"})
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class MemoryClient:
         ExtractionInput.from_map(extraction, "extraction")
         MomentOptions.from_map(chosen)
         given = {"rule": dict(rule), "extraction": dict(extraction), "options": chosen}
-        return cast("Added | None", self._row(_ADD, "ruleId", write=True, **given))
+        return cast("Added | None", self._row(_ADD, "id", write=True, **given))
 
     def remember(
         self,
@@ -204,7 +204,7 @@ class MemoryClient:
         if not rows or not suspected:
             return None
         given = {"ruleId": rule_id, "judgements": suspected, "rev": rows[0]["rev"]}
-        return cast("Standing | None", self._row(_SUSPECT, "ruleId", write=True, **given))
+        return cast("Standing | None", self._row(_SUSPECT, "id", write=True, **given))
 
     def read(self, statement: LiteralString, **parameters: Any) -> _Rows | None:
         """Run your own statement that reads; return its records, or None without a memory.
@@ -354,11 +354,11 @@ class SearchResult:
 class SearchProvider(Protocol):
     """What answers where an agent would ask the web."""
 
-    def search(self, user: str, query: str, *, most: int = 10) -> SearchResult:
+    def search(self, user_id: str, query: str, *, most: int = 10) -> SearchResult:
         """Return what fits a query.
 
         Args:
-            user: Whose memory may be searched.
+            user_id: Whose memory may be searched.
             query: Plain words.
             most: Things to find at most.
         """
@@ -372,9 +372,9 @@ class DisabledSearch:
         'search is disabled'
     """
 
-    def search(self, user: str, query: str, *, most: int = 10) -> SearchResult:
+    def search(self, user_id: str, query: str, *, most: int = 10) -> SearchResult:
         """Return that search is disabled."""
-        _check(user, query, most)
+        _check(user_id, query, most)
         return SearchResult("disabled", reason="search is disabled")
 
 
@@ -388,19 +388,19 @@ class LocalSearch:
     def __init__(self, memory: MemoryClient) -> None:
         self._memory = memory
 
-    def search(self, user: str, query: str, *, most: int = 10) -> SearchResult:
+    def search(self, user_id: str, query: str, *, most: int = 10) -> SearchResult:
         """Return the concepts and extractions of the user that have words of the query.
 
         Raises:
             CallError: There is no user, or `most` is out of range (SC-204).
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
         """
-        _check(user, query, most)
+        _check(user_id, query, most)
         words = dict.fromkeys(_WORD.findall(query.casefold()))
         if not words:
             return SearchResult("local", reason="the query has no words")
         quoted = " ".join(f'"{word}"' for word in list(words)[:_MOST_WORDS])
-        rows = self._memory.read(_SEARCH, words=quoted, user=user, most=most)
+        rows = self._memory.read(_SEARCH, words=quoted, user=user_id, most=most)
         if rows is None:
             return SearchResult("local", reason="the memory is not available")
         found = (Found(row["kind"], row["id"], row["text"], row["score"]) for row in rows)
@@ -412,5 +412,5 @@ def search_provider(memory: MemoryClient) -> SearchProvider:
     return LocalSearch(memory) if memory.settings.search == "local" else DisabledSearch()
 
 
-def _check(user: str, query: str, most: int) -> None:
-    SearchInput.from_map({"user": user, "query": query, "most": most}, "search")
+def _check(user_id: str, query: str, most: int) -> None:
+    SearchInput.from_map({"userId": user_id, "query": query, "most": most}, "search")

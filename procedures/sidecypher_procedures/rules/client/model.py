@@ -77,7 +77,7 @@ Relation = TypedDict(
 class StyleRule(TypedDict):
     """A rule that holds."""
 
-    ruleId: str
+    id: str
     text: str
     scope: str
     temporalMarker: str
@@ -109,7 +109,7 @@ class GraphContext(TypedDict):
 class Added(TypedDict):
     """A rule that was stated."""
 
-    ruleId: str
+    id: str
     status: str
     reason: str
     contradicts: list[str]
@@ -137,7 +137,7 @@ class Remembered(TypedDict):
 class Standing(TypedDict):
     """A rule as it stands after a write."""
 
-    ruleId: str
+    id: str
     status: str
     reason: str
 

@@ -20,7 +20,7 @@ class Amount:
     """A number, or two with what is between them.
 
     Attributes:
-        operator: One of `quantities.OPERATORS`.
+        operator: One of `OPERATORS`.
         value: Such as `100 word` or `3 to 5 sentence`.
         unit: The unit's name; empty when none is written.
         number: Place of the (first) number.

@@ -427,7 +427,6 @@ class Mark:
 
     Attributes:
         text: Its words, as written in the canonical text.
-        entry: What it may mean.
     """
 
     text: str

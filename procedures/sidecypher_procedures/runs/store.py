@@ -87,10 +87,9 @@ def run_named(ctx: Context, run_id: str, timeout: int) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Where the events of a run are.
+    """Where the events of a run are: those it shares with other runs, then its own.
 
     Attributes:
-        parts: Those it shares with other runs, then its own.
         last_seq: The place of its latest event, 0 without one.
     """
 
@@ -118,13 +117,7 @@ def found_in(
 ) -> Iterator[Mapping[str, Any]]:
     """Give what a statement finds of each part of a run, in the order of its events.
 
-    Args:
-        ctx: The call.
-        run_id: The run.
-        statement: Finds events of `$runId` above `$after` and up to `$upTo`, at most `$limit`.
-        after: Only events behind this place.
-        limit: So many at most.
-        params: Further parameters of the statement.
+    The statement finds events of `$runId` above `$after` and up to `$upTo`, at most `$limit`.
     """
     left = limit
     # One statement for each part: over several the index would give no order.
