@@ -73,7 +73,7 @@ def measure(client: httpx.Client, scale: Scale) -> Samples:
         for path, seconds in taken.items():
             seconds.append(_seconds(client, path))
     return {
-        "bytes": sum(len(client.get(path).content) for path in _PARTS),
+        "bytes": sum(client.get(path).num_bytes_downloaded for path in _PARTS),
         "page": median(taken["/"]),
         "page_p99": quantiles(taken["/"], n=100)[98],
         "live": median(taken["/livez"]),

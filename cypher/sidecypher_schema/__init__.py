@@ -13,12 +13,12 @@ from sidecypher_schema.drift import Drift, find_drift
 from sidecypher_schema.errors import CleanRefused, SchemaError
 from sidecypher_schema.graph import Graph, connect
 from sidecypher_schema.lexer import Statement, split
-from sidecypher_schema.mending import Cleaned, Repaired, clean, repair
 from sidecypher_schema.migrating import Migrated, migrate
 from sidecypher_schema.plan import Plan, make_plan
+from sidecypher_schema.repair import Cleaned, Repaired, clean, repair
 from sidecypher_schema.rows import Overview, migration_rows, overview
 from sidecypher_schema.scripts import Script, Scripts, own_scripts, shipped_scripts
-from sidecypher_schema.states import standings
+from sidecypher_schema.states import migration_states
 
 __all__ = [
     "CleanRefused",
@@ -39,11 +39,11 @@ __all__ = [
     "make_plan",
     "migrate",
     "migration_rows",
+    "migration_states",
     "overview",
     "own_scripts",
     "read_chain",
     "repair",
     "shipped_scripts",
     "split",
-    "standings",
 ]

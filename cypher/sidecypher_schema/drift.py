@@ -8,7 +8,7 @@ from sidecypher_schema.catalog import Declared, declared, existing
 from sidecypher_schema.chain import read_chain
 from sidecypher_schema.graph import Graph
 from sidecypher_schema.scripts import Scripts
-from sidecypher_schema.states import Standing, standings
+from sidecypher_schema.states import MigrationState, migration_states
 from sidecypher_schema.trigger_plan import read_triggers
 
 What = Literal["script", "constraint", "index", "trigger"]
@@ -33,7 +33,7 @@ class Drift:
 
 def find_drift(graph: Graph, scripts: Scripts) -> list[Drift]:
     """Return all differences; none when the graph is what the files say."""
-    found = standings(scripts.migrations, read_chain(graph.run, scripts.target))
+    found = migration_states(scripts.migrations, read_chain(graph.run, scripts.target))
     return [
         *(Drift("script", each.source, each.state) for each in found if each.state != "applied"),
         *(
@@ -48,7 +48,7 @@ def find_drift(graph: Graph, scripts: Scripts) -> list[Drift]:
     ]
 
 
-def schema_problems(graph: Graph, found: list[Standing]) -> Iterator[tuple[Declared, str]]:
+def schema_problems(graph: Graph, found: list[MigrationState]) -> Iterator[tuple[Declared, str]]:
     """Yield what applied scripts declare and the graph does not have, with what is wrong."""
     there = existing(graph)
     applied = (each.script for each in found if each.applied and each.script)

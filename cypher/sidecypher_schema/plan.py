@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sidecypher_schema.chain import Applied, read_chain
 from sidecypher_schema.graph import Graph
 from sidecypher_schema.scripts import Script, Scripts
-from sidecypher_schema.states import refuse_mismatch, standings
+from sidecypher_schema.states import migration_states, refuse_mismatch
 from sidecypher_schema.trigger_plan import TriggerPlan, plan_triggers
 
 
@@ -41,7 +41,7 @@ def make_plan(graph: Graph, scripts: Scripts) -> Plan:
         TriggerRefused: A trigger cannot be installed.
     """
     chain = read_chain(graph.run, scripts.target)
-    found = standings(scripts.migrations, chain)
+    found = migration_states(scripts.migrations, chain)
     refuse_mismatch(found)
     return Plan(
         chain=chain,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from sidecypher_schema.chain import read_chain
 from sidecypher_schema.graph import Graph
 from sidecypher_schema.scripts import Scripts
-from sidecypher_schema.states import Standing, standings
+from sidecypher_schema.states import MigrationState, migration_states
 from sidecypher_schema.trigger_plan import read_triggers
 
 
@@ -19,7 +19,7 @@ class Overview:
         version: Of a migration; the name of a trigger.
         description: Words of the file's name; empty for a trigger.
         type: `versioned`, `repeatable` or `trigger`.
-        state: See `Standing.state` and `TriggerState`.
+        state: See `MigrationState.state` and `TriggerState`.
         source: Its file.
         checksum: Of the file, or empty.
         installed_at: When it ran last; None if it did not.
@@ -45,7 +45,7 @@ def overview(graph: Graph, scripts: Scripts) -> list[Overview]:
         graph: The database.
         scripts: The files.
     """
-    found = standings(scripts.migrations, read_chain(graph.run, scripts.target))
+    found = migration_states(scripts.migrations, read_chain(graph.run, scripts.target))
     triggers = read_triggers(graph, scripts)
     return [
         *migration_rows(found),
@@ -56,7 +56,7 @@ def overview(graph: Graph, scripts: Scripts) -> list[Overview]:
     ]
 
 
-def migration_rows(found: Iterable[Standing]) -> list[Overview]:
+def migration_rows(found: Iterable[MigrationState]) -> list[Overview]:
     """Return migrations as rows."""
     return [
         Overview(

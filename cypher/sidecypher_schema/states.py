@@ -13,7 +13,7 @@ State = Literal["applied", "pending", "changed", "missing"]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MigrationState:
     """A migration, in files, chain or both.
 
     Attributes:
@@ -65,7 +65,9 @@ class Standing:
         return described
 
 
-def standings(migrations: Sequence[Script], chain: Sequence[Applied]) -> list[Standing]:
+def migration_states(
+    migrations: Sequence[Script], chain: Sequence[Applied]
+) -> list[MigrationState]:
     """Return all migrations: what was applied in that order, then what is pending.
 
     Args:
@@ -74,18 +76,18 @@ def standings(migrations: Sequence[Script], chain: Sequence[Applied]) -> list[St
 
     Example:
         >>> from sidecypher_schema.scripts import shipped_scripts
-        >>> standings(shipped_scripts().migrations, [])[0].state
+        >>> migration_states(shipped_scripts().migrations, [])[0].state
         'pending'
     """
     scripts = {script.version: script for script in migrations}
     applied = {one.version for one in chain}
     return [
-        *(Standing(scripts.get(one.version), one) for one in chain),
-        *(Standing(script, None) for script in migrations if script.version not in applied),
+        *(MigrationState(scripts.get(one.version), one) for one in chain),
+        *(MigrationState(script, None) for script in migrations if script.version not in applied),
     ]
 
 
-def refuse_mismatch(found: Sequence[Standing]) -> None:
+def refuse_mismatch(found: Sequence[MigrationState]) -> None:
     """Refuse to go on from a chain that the files do not begin with.
 
     Raises:
@@ -95,7 +97,7 @@ def refuse_mismatch(found: Sequence[Standing]) -> None:
         raise ChainMismatch(problem)
 
 
-def mismatches(found: Sequence[Standing]) -> Iterator[str]:
+def mismatches(found: Sequence[MigrationState]) -> Iterator[str]:
     """Yield what keeps a run from beginning."""
     latest = max(
         (order_of(each.version) for each in found if each.applied and not each.repeatable),

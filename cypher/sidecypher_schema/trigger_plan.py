@@ -15,7 +15,7 @@ TriggerState = Literal["applied", "pending", "changed", "stopped", "missing", "u
 
 
 @dataclass(frozen=True, slots=True)
-class TriggerStanding:
+class TriggerStatus:
     """A trigger, in files, Neo4j or both.
 
     Attributes:
@@ -97,7 +97,7 @@ def plan_triggers(graph: Graph, scripts: Scripts) -> TriggerPlan:
 
 def trigger_standings(
     scripts: Scripts, apoc: Apoc, installed: Mapping[str, Installed]
-) -> list[TriggerStanding]:
+) -> list[TriggerStatus]:
     """Return all triggers: of the files, without one, and stopped by a run that was killed."""
     target = scripts.target
     named = {trigger.name for trigger in scripts.triggers}
@@ -106,19 +106,19 @@ def trigger_standings(
     ]
     return [
         *(
-            TriggerStanding(each.name, each.source, _state_of(each, installed, target, apoc))
+            TriggerStatus(each.name, each.source, _state_of(each, installed, target, apoc))
             for each in scripts.triggers
         ),
-        *(TriggerStanding(name, "", "missing") for name in without_file),
+        *(TriggerStatus(name, "", "missing") for name in without_file),
         *(
-            TriggerStanding(one.name, "", "stopped")
+            TriggerStatus(one.name, "", "stopped")
             for one in apoc.left_stopped(installed)
             if one.target != target
         ),
     ]
 
 
-def read_triggers(graph: Graph, scripts: Scripts) -> list[TriggerStanding]:
+def read_triggers(graph: Graph, scripts: Scripts) -> list[TriggerStatus]:
     """Return all triggers of a database with their state."""
     apoc = find_apoc(graph)
     return trigger_standings(scripts, apoc, apoc.triggers())

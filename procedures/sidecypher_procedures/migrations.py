@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any, LiteralString
 
 from sidecypher import Context, Description, Row, procedure
-from sidecypher_schema import migration_rows, read_chain, shipped_scripts, standings
+from sidecypher_schema import migration_rows, migration_states, read_chain, shipped_scripts
 
 __all__ = ["migrations"]
 
@@ -32,7 +32,7 @@ def migrations(ctx: Context) -> list[Migration]:
         return [dict(record) for record in ctx.run(query, **parameters)]
 
     scripts = shipped_scripts()
-    found = standings(scripts.migrations, read_chain(run, scripts.target))
+    found = migration_states(scripts.migrations, read_chain(run, scripts.target))
     return [
         Migration(
             version=each.version,

@@ -13,7 +13,9 @@ import sidecypher
 import sidecypher_plugin
 import sidecypher_procedures
 import sidecypher_schema
+from sidecypher.host.settings import PLUGIN_VARIABLES
 
+JAVA = Path(__file__).parents[2] / "plugin-build/core/src/main/java/io/sidecypher/core"
 PACKAGES = [sidecypher, sidecypher_plugin, sidecypher_procedures, sidecypher_schema]
 BRIDGE = Path(sidecypher.__file__).parent
 ROOMS = {path.parent.name for path in BRIDGE.glob("*/__init__.py")}
@@ -116,3 +118,13 @@ def lines_of_code(text):
         if token.type not in empty
         for line in range(token.start[0], token.end[0] + 1)
     }
+
+
+def test_the_variables_of_the_plugin_are_those_that_it_reads():
+    """The sidecar ignores each variable of the Java half, and no other."""
+    source = (JAVA / "Settings.java").read_text("utf-8")
+    names = re.search(r"NAMES = Set\.of\((.*?)\);", source, re.DOTALL)[1]
+
+    assert {f"SIDECYPHER_{name.upper()}" for name in re.findall(r'"(\w+)"', names)} == (
+        PLUGIN_VARIABLES
+    )

@@ -40,7 +40,7 @@ from sidecypher_procedures.rules.ranking import Reason, Status
 from sidecypher_procedures.rules.selection import BOUNDS
 from sidecypher_procedures.rules.settings import RulesSettings
 from sidecypher_procedures.runs import procedures as runs
-from sidecypher_procedures.runs.model import BORNE, EVENT_TYPES, NEXT, STEPS
+from sidecypher_procedures.runs.model import EVENT_TYPES, NEXT, STATE_AFTER, STEPS
 from sidecypher_procedures.runs.options import EventFields
 from sidecypher_procedures.runs.settings import RunsSettings
 
@@ -544,5 +544,5 @@ def test_the_tables_of_states_are_true():
     told = {code_in(row[0])[0]: code_in(row[1])[0] for row in borne}
     changes = rows(section("docs/runs.md", "State"), "from")
 
-    assert told == BORNE | {"workflowState": "state"}
+    assert told == STATE_AFTER | {"workflowState": "state"}
     assert {code_in(row[0])[0]: set(code_in(row[1])) for row in changes} == NEXT

@@ -88,11 +88,12 @@ def test_the_page_says_which_sidecar_it_is_of(shown, page):
     assert "only one of its run folder" in page()
 
 
-def test_the_page_is_small(shown, page):
-    """Page, style and script have at most 100 kB together, here with more than what ships."""
-    parts = [shown.http.get(path).content for path in ("/console.css", "/console.js")]
+def test_the_page_is_small(shown):
+    """Page, style and script are at most 30 kB on the wire, here with more than what ships."""
+    parts = [shown.http.get(path) for path in ("/", "/console.css", "/console.js")]
 
-    assert sum(map(len, [page().encode(), *parts])) <= 100_000
+    assert all(part.is_success for part in parts)
+    assert sum(part.num_bytes_downloaded for part in parts) <= 30_000
 
 
 def test_nothing_foreign_is_on_the_page(shown, page):

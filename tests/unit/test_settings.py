@@ -1,27 +1,15 @@
 """Settings: flags over variables over the TOML file over defaults, and nothing unknown."""
 
 import os
-import re
 from pathlib import Path
 
 import pytest
 
 from sidecypher.errors import SettingsError
 from sidecypher.host.address import bolt_address
-from sidecypher.host.settings import (
-    PLUGIN_VARIABLES,
-    Settings,
-    load_settings,
-    read_password,
-    read_settings,
-)
+from sidecypher.host.settings import Settings, load_settings, read_password, read_settings
 
 SECRET = "hunter2"
-JAVA_SETTINGS = (
-    Path(__file__)
-    .parents[2]
-    .joinpath("plugin-build/core/src/main/java/io/sidecypher/core/Settings.java")
-)
 
 
 def toml(folder, text, name="sidecypher.toml"):
@@ -474,13 +462,3 @@ def test_a_misspelt_name_in_the_file_is_told_what_was_meant(tmp_path):
     """The nearest setting there is stands in the hint; where none is near, none is."""
     assert "Did you mean `log_level`?" in refused(config=toml(tmp_path, "loglevel = 1")).hint
     assert "Did you mean" not in refused(config=toml(tmp_path, "wings = 1")).hint
-
-
-def test_the_variables_of_the_plugin_are_those_that_it_reads():
-    """The sidecar passes over each variable of the Java half, and over no other."""
-    source = JAVA_SETTINGS.read_text("utf-8")
-    names = re.search(r"NAMES = Set\.of\((.*?)\);", source, re.DOTALL)[1]
-
-    assert {f"SIDECYPHER_{name.upper()}" for name in re.findall(r'"(\w+)"', names)} == (
-        PLUGIN_VARIABLES
-    )

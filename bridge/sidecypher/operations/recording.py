@@ -74,7 +74,7 @@ class Recording(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class _Heard:
+class _RecordedCall:
     """What has been said in a call so far."""
 
     request: envelope.CallRequest
@@ -106,7 +106,7 @@ class RecordingDispatcher(Dispatcher):
         """Take what `Dispatcher` takes, and the folder for the recordings."""
         super().__init__(*arguments, workers=workers)
         self._folder = folder
-        self._heard: dict[str, _Heard] = {}
+        self._heard: dict[str, _RecordedCall] = {}
 
     def call(
         self,
@@ -115,7 +115,7 @@ class RecordingDispatcher(Dispatcher):
         reservation: Reservation | None = None,
     ) -> envelope.CallReply:
         """Begin a call as `Dispatcher.call` does, and record it if it fails."""
-        heard = _Heard(request)
+        heard = _RecordedCall(request)
         return self._recorded(heard, super().call(request, heard.between(session), reservation))
 
     def page(self, request: envelope.PageRequest, session: Session) -> envelope.CallReply:
@@ -125,7 +125,7 @@ class RecordingDispatcher(Dispatcher):
             return super().page(request, session)
         return self._recorded(heard, super().page(request, heard.between(session)))
 
-    def _recorded(self, heard: _Heard, reply: envelope.CallReply) -> envelope.CallReply:
+    def _recorded(self, heard: _RecordedCall, reply: envelope.CallReply) -> envelope.CallReply:
         if isinstance(reply, envelope.ErrorReply):
             self._write(heard, reply.error)
         elif reply.more:
@@ -137,7 +137,7 @@ class RecordingDispatcher(Dispatcher):
         for call_id in [each for each in self._heard if each not in self._calls]:
             del self._heard[call_id]
 
-    def _write(self, heard: _Heard, error: envelope.ErrorBody) -> None:
+    def _write(self, heard: _RecordedCall, error: envelope.ErrorBody) -> None:
         request = heard.request
         if heard.size > MOST_BYTES or len(list(self._folder.glob("*.json"))) >= MOST_FILES:
             logger().warning("call not recorded", call=request.id, reason="too large or too many")

@@ -16,7 +16,7 @@ from sidecypher.runtime.ports import choose_ports
 from sidecypher.runtime.process.spec import (
     ProcessSpec,
     end_processes,
-    endings_held_back,
+    ending_signals_blocked,
     launch_process,
     log_size,
     log_tail,
@@ -52,7 +52,7 @@ def running(spec: ProcessSpec) -> Iterator[None]:
     mark = log_size(spec.log_file)
     process = None
     try:
-        with endings_held_back():
+        with ending_signals_blocked():
             process = launch_process(spec)
         deadline = time.monotonic() + spec.ready_timeout
         while not spec.ready(process.pid):
@@ -66,7 +66,7 @@ def running(spec: ProcessSpec) -> Iterator[None]:
         yield
     finally:
         # A second Ctrl-C waits too: it would leave the process running.
-        with endings_held_back():
+        with ending_signals_blocked():
             if process is not None and process.poll() is None:
                 end_processes({psutil.Process(process.pid): spec.stop_grace})
                 process.wait()

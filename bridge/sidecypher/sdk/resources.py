@@ -21,11 +21,11 @@ Await = Callable[[Callable[[], Awaitable[Any]]], Any]
 """Runs what makes an awaitable on the sidecar's event loop, for a bounded time."""
 
 
-class _GivenUp(Exception):
+class _Abandoned(Exception):
     """The caller that made an object was interrupted, which is its own affair."""
 
 
-class _Making:
+class _Creation:
     """An object that a thread makes, for itself and for all that wait."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Resources:
 
     def __init__(self) -> None:
         self._made: dict[type, Any] = {}
-        self._making: dict[type, _Making] = {}
+        self._making: dict[type, _Creation] = {}
 
     def provide(self, made: object) -> None:
         """Give an object that is there already, in the name of its class."""
@@ -66,17 +66,17 @@ class Resources:
             made: _Resource | None = self._made.get(kind)
             if made is not None:
                 return made
-            own = _Making()
+            own = _Creation()
             making = self._making.setdefault(kind, own)
             if making is own:
                 return self._make(kind, own)
             if making.thread == own.thread:
                 raise RecursionError(f"A {kind.__qualname__} needs itself to be made")
-            with contextlib.suppress(_GivenUp):
+            with contextlib.suppress(_Abandoned):
                 making.done.result(LOOP_SECONDS if is_loop else None)
 
-    def _make(self, kind: type[_Resource], making: _Making) -> _Resource:
-        error: Exception = _GivenUp()
+    def _make(self, kind: type[_Resource], making: _Creation) -> _Resource:
+        error: Exception = _Abandoned()
         try:
             # Another thread may have made it between the two looks of this one.
             made: _Resource | None = self._made.get(kind)

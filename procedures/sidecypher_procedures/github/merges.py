@@ -20,7 +20,7 @@ from sidecypher_procedures.github.lists import Page, listed
 from sidecypher_procedures.github.model import Kind, Target
 from sidecypher_procedures.github.options import CommentListOptions, FetchOptions
 from sidecypher_procedures.github.rows import Merged, instead
-from sidecypher_procedures.github.store import Resolved, Told
+from sidecypher_procedures.github.store import Reported, Resolved
 
 MOST_ISSUES: Final = 20
 """So many issues of one text are believed; each may cost a request, and anybody may write one."""
@@ -57,14 +57,14 @@ class MergeSource:
         self._deadline = ctx.deadline
         self._client = ctx.resource(GithubClient)
 
-    async def get(self, target: Target) -> tuple[Told, str | None]:
+    async def get(self, target: Target) -> tuple[Reported, str | None]:
         """Give a thing, and ``owner/name`` of the repository that it is in now."""
         how = self.how
         found = await self._client.get(target, max_age=how.max_age, wait=self._wait(), api=how.api)
         full_name = found.identity.repository if found.identity is not None else None
         return _told(found, target), full_name
 
-    async def repository_of(self, target: Target, full_name: str | None) -> Told:
+    async def repository_of(self, target: Target, full_name: str | None) -> Reported:
         """Give the repository that an issue is in: it may have been transferred."""
         owner, _, name = (full_name or "").partition("/")
         wanted = (
@@ -79,7 +79,7 @@ class MergeSource:
         found = listed(self._client, first, read_comment, self._wait)
         return [thing.fields async for thing in found]
 
-    async def resolved(self, pull: Told, repository: Told) -> list[Resolved]:
+    async def resolved(self, pull: Reported, repository: Reported) -> list[Resolved]:
         """Give the issues that a pull request closes: by GitHub's word, or by its own text."""
         if self.how.api == "rest" or not self._client.has_token:
             return await self._resolved_by_text(pull, repository)
@@ -88,7 +88,7 @@ class MergeSource:
         found = await self._client.closing(target, wait=self._wait())
         return [Resolved(_told(issue, target), _told(home, target)) for issue, home in found]
 
-    async def _resolved_by_text(self, pull: Told, repository: Told) -> list[Resolved]:
+    async def _resolved_by_text(self, pull: Reported, repository: Reported) -> list[Resolved]:
         fields = repository.fields
         if pull.fields["base_branch"] != fields["default_branch"]:
             return []
@@ -102,7 +102,7 @@ class MergeSource:
             raise failures.exceptions[0] from None
         return [Resolved(issue, repository) for task in tasks if (issue := task.result())]
 
-    async def _issue(self, target: Target) -> Told | None:
+    async def _issue(self, target: Target) -> Reported | None:
         try:
             found, full_name = await self.get(target)
         except (NotFound, Gone):
@@ -115,11 +115,11 @@ class MergeSource:
         return self.how.wait(self._deadline)
 
 
-def _told(found: Snapshot, target: Target) -> Told:
+def _told(found: Snapshot, target: Target) -> Reported:
     if found.identity is None:
         raise UnusableAnswer(f"GitHub's answer for `{target}` does not say whose it is")
     fields = found.fields
-    return Told(fields, found.identity.user, fields["fetched_at"])
+    return Reported(fields, found.identity.user, fields["fetched_at"])
 
 
 async def write_repository(ctx: Context, source: MergeSource, target: Target) -> Node:

@@ -116,7 +116,7 @@ _RESOLVES: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Reported:
     """What GitHub told of a repository, an issue or a pull request.
 
     Attributes:
@@ -134,17 +134,17 @@ class Told:
 class Resolved:
     """An issue that a pull request resolves, and the repository it is in."""
 
-    issue: Told
-    repository: Told
+    issue: Reported
+    repository: Reported
 
 
-async def merge_repository(ctx: Context, repository: Told) -> Node:
+async def merge_repository(ctx: Context, repository: Reported) -> Node:
     """Merge a repository with its owner, take its name from whoever has it, and return its node."""
     return await _merge_repositories(ctx, [repository])
 
 
 async def merge_issue(
-    ctx: Context, issue: Told, repository: Told, comments: Sequence[Fields] = ()
+    ctx: Context, issue: Reported, repository: Reported, comments: Sequence[Fields] = ()
 ) -> Node:
     """Merge an issue with its repository, its author and its comments, and return its node.
 
@@ -159,7 +159,7 @@ async def merge_issue(
 
 
 async def merge_pull_request(
-    ctx: Context, pull: Told, repository: Told, resolves: Sequence[Resolved] = ()
+    ctx: Context, pull: Reported, repository: Reported, resolves: Sequence[Resolved] = ()
 ) -> Node:
     """Merge a pull request with its repository, its author and the issues it resolves.
 
@@ -177,7 +177,7 @@ async def merge_pull_request(
 
 
 async def _merge_repositories(
-    ctx: Context, repositories: Sequence[Told], others: Sequence[Told] = ()
+    ctx: Context, repositories: Sequence[Reported], others: Sequence[Reported] = ()
 ) -> Node:
     """Merge repositories and all users, which locks them, and then owners; return the first one."""
     first = repositories[0].fields["id"]
@@ -195,7 +195,7 @@ async def _merge_repositories(
     return _node(records[first])
 
 
-async def _name(ctx: Context, repository: Told) -> Mapping[str, Any]:
+async def _name(ctx: Context, repository: Reported) -> Mapping[str, Any]:
     """Merge one repository; its node, and whether it has the name that was told."""
     fields = repository.fields
     found = await ctx.run(
@@ -210,7 +210,7 @@ async def _name(ctx: Context, repository: Told) -> Mapping[str, Any]:
     return found.single()
 
 
-def _users(things: Iterable[Told]) -> list[dict[str, Any]]:
+def _users(things: Iterable[Reported]) -> list[dict[str, Any]]:
     """Give each user once, by the login of the latest word, in the order of the locks."""
     users = {
         thing.user.id: {"id": thing.user.id, "login": thing.user.login, "at": thing.at}
@@ -221,7 +221,7 @@ def _users(things: Iterable[Told]) -> list[dict[str, Any]]:
 
 
 async def _merge_into(
-    ctx: Context, statement: LiteralString, thing: Told, repository: Told
+    ctx: Context, statement: LiteralString, thing: Reported, repository: Reported
 ) -> Node:
     found = await ctx.run(
         statement,

@@ -283,7 +283,7 @@ async def _write_as_they_come(context: WebhookContext) -> None:
             await asyncio.to_thread(spool.remove, delivery)
             pause = 0.0
             continue
-        if not _may_heal(error) or (_has_answered(error) and _is_old(delivery)):
+        if not _is_transient(error) or (_has_answered(error) and _is_old(delivery)):
             context.log.error("webhook given up", **_facts(delivery, error))
             await asyncio.to_thread(spool.remove, delivery)
             continue
@@ -334,7 +334,7 @@ def _has_answered(error: Exception) -> bool:
     return isinstance(error, Neo4jUnavailable) and "neo4jCode" in error.details
 
 
-def _may_heal(error: Exception) -> bool:
+def _is_transient(error: Exception) -> bool:
     if isinstance(error, Neo4jUnavailable):
         return True
     if not isinstance(error, CypherError):

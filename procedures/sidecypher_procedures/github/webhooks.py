@@ -22,7 +22,7 @@ from sidecypher_procedures.github.errors import InvalidName, InvalidWebhook, Web
 from sidecypher_procedures.github.rows import Received
 from sidecypher_procedures.github.settings import PREFIX, WebhookSettings
 from sidecypher_procedures.github.store import (
-    Told,
+    Reported,
     merge_issue,
     merge_pull_request,
     merge_repository,
@@ -84,13 +84,13 @@ async def merge_nodes(ctx: Context, event: str, payload: Payload) -> dict[str, s
         raise InvalidWebhook("The repository of the webhook's payload has no name")
     # What an event says of people is as of the latest thing that has happened by then.
     at = max((time for time in _times(repository, issue, pull) if time is not None), default=None)
-    home = Told(repository, _user(found["repository"]), at)
+    home = Reported(repository, _user(found["repository"]), at)
     # GitHub gives a pull request as an issue too, of an id that is not the pull request's.
     if issue and not issue["is_pull_request"]:
-        await merge_issue(ctx, Told(issue, _user(found["issue"]), at), home)
+        await merge_issue(ctx, Reported(issue, _user(found["issue"]), at), home)
         return {"repository": repository["id"], "issue": issue["id"]}
     if pull:
-        await merge_pull_request(ctx, Told(pull, _user(found["pull_request"]), at), home)
+        await merge_pull_request(ctx, Reported(pull, _user(found["pull_request"]), at), home)
     else:
         await merge_repository(ctx, home)
     return {"repository": repository["id"]}

@@ -47,7 +47,7 @@ class LeftOut:
 
 
 @dataclass(slots=True)
-class Heard:
+class ExtractedTexts:
     """What was found in texts.
 
     Attributes:
@@ -64,13 +64,13 @@ class Heard:
     span: Span | None = None
 
 
-def listen(scope: Scope, texts: Mapping[str, str]) -> Heard:
+def listen(scope: Scope, texts: Mapping[str, str]) -> ExtractedTexts:
     """Find concepts, facts and rules in texts, without a model.
 
     Only what the user said gives rules; every text gives concepts and facts. Texts are named by
     the keys of the input of `rules.remember`.
     """
-    heard, said = Heard(), ""
+    heard, said = ExtractedTexts(), ""
     of_rules: list[Span] = []
     of_facts: list[Span] = []
     of_names: list[Span] = []
@@ -112,7 +112,7 @@ def excerpt(text: str, spans: Sequence[Span]) -> tuple[str, Span | None]:
     return text[begin : begin + SNIPPET_CHARACTERS], (first - begin, last - begin)
 
 
-def _note(heard: Heard, user: str, found: Extracted, *, own: bool) -> None:
+def _note(heard: ExtractedTexts, user: str, found: Extracted, *, own: bool) -> None:
     """Add what any text gives, and what is left out of it."""
     heard.concepts += [Concept(user, each.name) for each in found.entities]
     heard.facts += [

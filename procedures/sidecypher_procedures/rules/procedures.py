@@ -72,13 +72,13 @@ def add(
 
 
 @procedure("rules.confirm", mode="WRITE")
-def confirm(ctx: Context, rule_id: str, extraction: ExtractionInput) -> rows.Standing:
+def confirm(ctx: Context, rule_id: str, extraction: ExtractionInput) -> rows.RuleStatus:
     """Write that the user confirms a rule: it then wins over what is not confirmed."""
     return _say(ctx, rule_id, extraction, "confirmed")
 
 
 @procedure("rules.retract", mode="WRITE")
-def retract(ctx: Context, rule_id: str, extraction: ExtractionInput) -> rows.Standing:
+def retract(ctx: Context, rule_id: str, extraction: ExtractionInput) -> rows.RuleStatus:
     """Write that the user takes a rule back; nothing is deleted."""
     return _say(ctx, rule_id, extraction, "retracted")
 
@@ -247,19 +247,19 @@ def unknown(
 @procedure("rules.suspect", mode="WRITE")
 def suspect(
     ctx: Context, rule_id: str, judgements: list[JudgementInput], rev: int
-) -> rows.Standing:
+) -> rows.RuleStatus:
     """Record what a model suspects about a rule: it contests, and never wins in silence."""
     rule = store.rule_named(ctx, rule_id)
     held = lock(ctx, rule.scope)
     changes.check_unchanged(rule, rev, held)
     moment = ctx.resource(Configuration).moment(MomentOptions(), held.now)
     changes.suspect(ctx, rule, judgements, held, moment.strategy)
-    return _standing(ctx, rule, moment)
+    return _status_of(ctx, rule, moment)
 
 
 def _say(
     ctx: Context, rule_id: str, extraction: ExtractionInput, saying: changes.Saying
-) -> rows.Standing:
+) -> rows.RuleStatus:
     """Write a confirmation or retraction, and tell how the rule stands then."""
     source = extraction.stated
     rule = store.rule_named(ctx, rule_id)
@@ -267,13 +267,13 @@ def _say(
     store.write_extraction(ctx, rule.scope.user, source)
     changes.say_about(ctx, saying, rule, source, held)
     moment = ctx.resource(Configuration).moment(MomentOptions(), held.now)
-    return _standing(ctx, rule, moment)
+    return _status_of(ctx, rule, moment)
 
 
-def _standing(ctx: Context, rule: Rule, moment: Moment) -> rows.Standing:
+def _status_of(ctx: Context, rule: Rule, moment: Moment) -> rows.RuleStatus:
     """Return how a rule stands after a write."""
     decision = outcome_for(ctx, rule.rule_id, Reader.of(rule.scope), rule.reading, moment)
-    return rows.Standing(id=rule.rule_id, status=decision.status, reason=decision.reason)
+    return rows.RuleStatus(id=rule.rule_id, status=decision.status, reason=decision.reason)
 
 
 def _id(rule: Rule) -> str:

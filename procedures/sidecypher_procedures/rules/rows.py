@@ -21,7 +21,7 @@ class Added(Row):
     created: Annotated[bool, Description("false when the rule was there already")]
 
 
-class Standing(Row):
+class RuleStatus(Row):
     """A rule as it stands after a write."""
 
     id: str

@@ -12,7 +12,7 @@ from sidecypher_procedures.rules.errors import InvalidArgument
 from sidecypher_procedures.rules.model import SCOPE_KINDS, Contradictions, Rule, Scope, ScopeKind
 from sidecypher_procedures.rules.options import scope_argument
 from sidecypher_procedures.rules.ranking import Contender, Decision, Moment, Status, decide
-from sidecypher_procedures.rules.store import Shelf, rule_named, rules_around, rules_of
+from sidecypher_procedures.rules.store import RuleSet, rule_named, rules_around, rules_of
 
 _STATUSES: Final = get_args(Status)
 _LAST: Final = sys.maxsize
@@ -158,7 +158,7 @@ def outcome_for(
     return next(_about(rule or rule_named(ctx, rule_id), reader, moment, shelf))
 
 
-def _about(rule: Rule, reader: Reader, moment: Moment, shelf: Shelf) -> Iterator[Decision]:
+def _about(rule: Rule, reader: Reader, moment: Moment, shelf: RuleSet) -> Iterator[Decision]:
     """Yield the decision about a rule, unless it was not recorded by `known`."""
     rules = shelf.rules
     if all(each.rule_id != rule.rule_id for each in rules):

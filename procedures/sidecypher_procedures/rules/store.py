@@ -60,7 +60,7 @@ _BY_ID: Final = f"MATCH (r:StyleRule {{ruleId: $ruleId}}) RETURN {_RULE}"
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class RuleSet:
     """Some rules and the contradictions recorded among them.
 
     Attributes:
@@ -75,12 +75,12 @@ class Shelf:
         return Contradictions(self.recorded, known)
 
 
-def rules_of(ctx: Context, scopes: Sequence[Scope]) -> Shelf:
+def rules_of(ctx: Context, scopes: Sequence[Scope]) -> RuleSet:
     """Read every rule of some scopes, all of one user."""
     return _shelf(ctx.run(_OF_SCOPES, **_where(scopes)))
 
 
-def rules_like(ctx: Context, scopes: Sequence[Scope], reading: Reading) -> Shelf:
+def rules_like(ctx: Context, scopes: Sequence[Scope], reading: Reading) -> RuleSet:
     """Read the rules of some scopes, all of one user, that could contradict or be the same.
 
     These are the ones of its slot. Where the slot is unknown no detector can tell, so that these
@@ -91,7 +91,7 @@ def rules_like(ctx: Context, scopes: Sequence[Scope], reading: Reading) -> Shelf
     return _shelf(ctx.run(_OF_VALUE, **_where(scopes), slot="", value=reading.value))
 
 
-def rules_around(ctx: Context, scopes: Sequence[Scope], reading: Reading) -> Shelf:
+def rules_around(ctx: Context, scopes: Sequence[Scope], reading: Reading) -> RuleSet:
     """Read the rules of some scopes that may have a say in what becomes of one.
 
     These are the ones that are like it; and all of them, if a contradiction leads further.
@@ -137,10 +137,10 @@ def _where(scopes: Sequence[Scope]) -> dict[str, Any]:
     }
 
 
-def _shelf(records: Iterable[dict[str, Any]]) -> Shelf:
+def _shelf(records: Iterable[dict[str, Any]]) -> RuleSet:
     found = [record["rule"] for record in records]
     # What was never stated, such as a node whose PREFERS was just deleted, is not a rule yet.
-    return Shelf(
+    return RuleSet(
         rules=tuple(_rule(each) for each in found if each["assertions"]),
         recorded=tuple(_contradiction(edge) for each in found for edge in each["contradictions"]),
     )

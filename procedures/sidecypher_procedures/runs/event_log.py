@@ -17,7 +17,7 @@ from sidecypher_procedures.runs.errors import (
 )
 from sidecypher_procedures.runs.event import Event
 from sidecypher_procedures.runs.lock import Known, Lock, known_as, lock
-from sidecypher_procedures.runs.model import FINAL, Standing, chained, sha256
+from sidecypher_procedures.runs.model import FINAL, RunStatus, chained, sha256
 from sidecypher_procedures.runs.options import MOST_IDS
 
 INLINE_BYTES: Final = 8 * 1024
@@ -68,7 +68,7 @@ class Appended:
 
     event: Event
     known: Known
-    standing: Standing
+    standing: RunStatus
     duplicate: bool
     parents: tuple[Known, ...] = ()
 

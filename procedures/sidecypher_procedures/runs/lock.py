@@ -8,7 +8,7 @@ from typing import Any, Final, TypedDict
 from sidecypher import Context
 from sidecypher_procedures.names import shown_id
 from sidecypher_procedures.runs.errors import UnknownRun
-from sidecypher_procedures.runs.model import Standing, state_of
+from sidecypher_procedures.runs.model import RunStatus, state_of
 
 NOW: Final = """
     CASE WHEN r.touchedAt >= datetime.realtime()
@@ -79,7 +79,7 @@ class Lock:
     run_id: str
     last_seq: int
     last_id: str | None
-    standing: Standing
+    standing: RunStatus
     parts: list[Part]
     now: datetime
     started: bool
@@ -108,7 +108,7 @@ def lock(ctx: Context, run_id: str, ids: Iterable[str] = ()) -> Lock:
         run_id=run_id,
         last_seq=run["lastSeq"] or 0,
         last_id=run["lastEventId"],
-        standing=Standing(state_of(run["state"] or run["status"]), run["result"]),
+        standing=RunStatus(state_of(run["state"] or run["status"]), run["result"]),
         parts=parts_of(run_id, run["lineage"], run["lineageSeqs"]),
         now=record["now"],
         started=record["started"],

@@ -130,7 +130,7 @@ State = Literal["pending", "running", "completed", "error", "timedOut"]
 # What seed 000 calls it.
 SYNONYMS: Final[dict[str, State]] = {"failed": "error"}
 
-BORNE: Final[dict[str, State]] = {
+STATE_AFTER: Final[dict[str, State]] = {
     "workflowStarted": "running",
     "workflowCompleted": "completed",
     "workflowCancelled": "error",
@@ -160,23 +160,23 @@ def state_of(stored: str | None) -> State:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RunStatus:
     """How a run stands: its state, and `cancelled` as its result, or None."""
 
     state: State = "pending"
     result: str | None = None
 
-    def after(self, event_type: str, state: State | None) -> "Standing":
+    def after(self, event_type: str, state: State | None) -> "RunStatus":
         """Return how it stands after an event, which may tell a state itself.
 
         Raises:
             IllegalState: The run cannot go there from here.
 
         Example:
-            >>> Standing().after("workflowStarted", None).state
+            >>> RunStatus().after("workflowStarted", None).state
             'running'
         """
-        wanted = state or BORNE.get(event_type)
+        wanted = state or STATE_AFTER.get(event_type)
         if wanted is None:
             return self
         result = CANCELLED if event_type == "workflowCancelled" else None
@@ -188,7 +188,7 @@ class Standing:
                 f"A run that is `{came}` cannot become `{result or wanted}`",
                 hint=_hint(came, self.state),
             )
-        return Standing(wanted, result)
+        return RunStatus(wanted, result)
 
 
 def _hint(came: str, state: State) -> str:

@@ -201,5 +201,5 @@ def test_clean_asks_and_refuses_without_a_terminal(server, own, scripts):
     assert (asked.returncode, alone.returncode) == (1, 1)
     assert "Remove the schema" in asked.stderr
     assert "SC-711" in asked.stderr
-    assert "There is no terminal" in alone.stderr
+    assert "there is no terminal" in alone.stderr
     assert [row["state"] for row in json.loads(info.stdout)] == ["applied"]

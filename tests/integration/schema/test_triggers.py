@@ -40,7 +40,7 @@ BAD = {
     "no such procedure": (GUARD.replace("apoc.util.validate", "apoc.no"), "cannot be planned"),
     "unknown parameter": (GUARD.replace("$word", "$wrod"), r"uses `\$wrod`"),
     "two statements": (GUARD + "RETURN 1", "has 2 statements instead of one"),
-    "no parameters": (GUARD.replace('{"word"', '{"word'), "are no JSON object"),
+    "no parameters": (GUARD.replace('{"word"', '{"word'), "are not a JSON object"),
 }
 
 

@@ -13,7 +13,7 @@ from fix_waiting import wait_until
 from sidecypher.runtime._throwaway import running
 from sidecypher.runtime.process import spec as module
 from sidecypher.runtime.process.detached import launch_supervisor
-from sidecypher.runtime.process.spec import ProcessSpec, end_processes, endings_held_back
+from sidecypher.runtime.process.spec import ProcessSpec, end_processes, ending_signals_blocked
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_a_signal_is_handled_when_the_body_is_done(number):
     handled = []
     before = signal.signal(number, lambda *_: handled.append("handled"))
     try:
-        with endings_held_back():
+        with ending_signals_blocked():
             signal.raise_signal(number)
             handled.append("body done")
     finally:
@@ -84,7 +84,7 @@ def test_an_ignored_signal_stays_ignored():
     """What `nohup` has set is left as it is."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with endings_held_back():
+        with ending_signals_blocked():
             signal.raise_signal(signal.SIGHUP)
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
@@ -96,7 +96,7 @@ def test_other_threads_start_processes_too():
     entered = []
 
     def enter():
-        with endings_held_back():
+        with ending_signals_blocked():
             entered.append(threading.current_thread())
 
     thread = threading.Thread(target=enter)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sidecypher_schema import own_scripts, shipped_scripts, standings
+from sidecypher_schema import migration_states, own_scripts, shipped_scripts
 from sidecypher_schema.catalog import Existing, Item, declared, read_command
 from sidecypher_schema.chain import Applied
 from sidecypher_schema.checksum import checksum
@@ -237,7 +237,7 @@ def test_states(folder):
         Applied("2", "3", "c", "V3__c.cypher", "0", False, None, "", 0.1),
     ]
 
-    assert [(each.version, each.state) for each in standings(scripts, chain)] == [
+    assert [(each.version, each.state) for each in migration_states(scripts, chain)] == [
         ("1", "applied"),
         ("2", "changed"),
         ("3", "missing"),

@@ -49,7 +49,7 @@ _MIB: Final = 1024 * 1024
 _PAGE_BYTES: Final = _MIB
 
 
-class Outlet:
+class OutcomeSender:
     """The way of outcomes to the sidecar: rows at the latest when they are due.
 
     A body that forks comes back twice; only the worker itself may answer.
@@ -101,7 +101,7 @@ class Outlet:
 class TaskRunner:
     """Runs tasks, one after the other."""
 
-    def __init__(self, registry: Registry, message_bytes: int, outlet: Outlet) -> None:
+    def __init__(self, registry: Registry, message_bytes: int, outlet: OutcomeSender) -> None:
         self.resources: Final = Resources()
         self._registry = registry
         self._message_bytes = message_bytes
@@ -199,7 +199,7 @@ def serve(connection: Connection, end: Callable[[int], None] = os._exit) -> None
     configure_logging(setup.log_level, setup.log_format)
     spans = export_spans() if setup.traces else None
     registry = load([Path(folder) for folder in setup.folders]).registry
-    runner = TaskRunner(registry, setup.message_bytes, Outlet(connection, end))
+    runner = TaskRunner(registry, setup.message_bytes, OutcomeSender(connection, end))
     bound(setup.memory_mb)
     connection.send_bytes(envelope.write(Ready(len(registry))))
     try:

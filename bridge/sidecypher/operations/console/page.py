@@ -12,6 +12,8 @@ from importlib.resources import files
 from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -72,7 +74,9 @@ class Console:
             Route(f"/{name}", partial(_part, _read(name), kind), methods=["GET"])
             for name, kind in _PARTS.items()
         ]
-        return [Route("/", self._show, methods=["GET"]), *parts]
+        # Each of hundreds of options has a line that is much like the others.
+        compressed = [Middleware(GZipMiddleware, compresslevel=6)]
+        return [Route("/", self._show, methods=["GET"], middleware=compressed), *parts]
 
     async def _show(self, _request: Request) -> Response:
         return Response(self._render(), headers=_HEADERS, media_type="text/html")

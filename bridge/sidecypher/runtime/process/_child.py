@@ -98,7 +98,7 @@ class Child:
         self._create_time = _create_time(self._process.pid)
         self.status = "starting"
 
-    def tend(self) -> None:
+    def check(self) -> None:
         """Look after the process once: is it ready, has it ended, is its restart due?
 
         Raises:

@@ -11,7 +11,7 @@ from sidecypher.runtime.process.spec import (
     PLAN_SECONDS,
     READY_SECONDS,
     ProcessSpec,
-    endings_held_back,
+    ending_signals_blocked,
     launch_process,
     log_size,
     log_tail,
@@ -54,7 +54,7 @@ def launch_supervisor(
     spec = ProcessSpec("supervisor", tuple(argv), env, log_file, restart=False, ready=bool)
     supervisor: Popen[bytes] | None = None
     try:
-        with endings_held_back():
+        with ending_signals_blocked():
             supervisor = launch_process(spec)
         state = _await_ready(home, supervisor, timeout)
     except BaseException:

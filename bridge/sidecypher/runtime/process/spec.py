@@ -93,7 +93,7 @@ def launch_process(spec: ProcessSpec) -> subprocess.Popen[bytes]:
 
 
 @contextmanager
-def endings_held_back() -> Iterator[None]:
+def ending_signals_blocked() -> Iterator[None]:
     """Let a signal that would end this program wait until the body is done.
 
     A process runs before `launch_process` has returned it. An exception from a signal between the
@@ -102,7 +102,7 @@ def endings_held_back() -> Iterator[None]:
     Example:
         >>> process = None
         >>> try:  # doctest: +SKIP
-        ...     with endings_held_back():
+        ...     with ending_signals_blocked():
         ...         process = launch_process(spec)
         ... finally:
         ...     if process is not None:

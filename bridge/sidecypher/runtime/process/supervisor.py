@@ -73,7 +73,7 @@ class Supervisor:
                     break
                 self._launch(spec)
             while not wakeup.stop_requested:
-                self._tend()
+                self._check_children()
                 wakeup.wait(self._patience())
         except SidecypherError as error:
             self._failure = Failure(error.code, error.message, error.hint, error.details)
@@ -87,9 +87,9 @@ class Supervisor:
         child.launch()
         self._note()
 
-    def _tend(self) -> None:
+    def _check_children(self) -> None:
         for child in self._children:
-            child.tend()
+            child.check()
             self._note()
         # One that is restarted later makes the others no less ready.
         if all(child.status == "ready" for child in self._children):

@@ -25,7 +25,7 @@ from sidecypher_procedures.rules.client.model import (
     Mode,
     Relation,
     Remembered,
-    Standing,
+    RuleStatus,
     StyleRule,
 )
 from sidecypher_procedures.rules.errors import ClientSettingsError, MemoryUnavailable
@@ -49,9 +49,9 @@ __all__ = [
     "Mode",
     "Relation",
     "Remembered",
+    "RuleStatus",
     "SearchProvider",
     "SearchResult",
-    "Standing",
     "StyleRule",
     "search_provider",
 ]

@@ -17,7 +17,7 @@ from sidecypher_procedures.rules.client.model import (
     GraphContext,
     Judge,
     Remembered,
-    Standing,
+    RuleStatus,
     extracted,
     judgements,
 )
@@ -180,7 +180,7 @@ class MemoryClient:
         row = self._row(_REMEMBER, "extractionId", write=True, input=given, options=chosen)
         return cast("Remembered | None", row)
 
-    def judge(self, rule_id: str, judge: Judge, *, limit: int = 100) -> Standing | None:
+    def judge(self, rule_id: str, judge: Judge, *, limit: int = 100) -> RuleStatus | None:
         """Ask a model about the rules that the detector cannot compare with one; record it.
 
         Args:
@@ -204,7 +204,7 @@ class MemoryClient:
         if not rows or not suspected:
             return None
         given = {"ruleId": rule_id, "judgements": suspected, "rev": rows[0]["rev"]}
-        return cast("Standing | None", self._row(_SUSPECT, "id", write=True, **given))
+        return cast("RuleStatus | None", self._row(_SUSPECT, "id", write=True, **given))
 
     def read(self, statement: LiteralString, **parameters: Any) -> _Rows | None:
         """Run your own statement that reads; return its records, or None without a memory.

@@ -134,7 +134,7 @@ class Remembered(TypedDict):
     leftOut: list[LeftOut]
 
 
-class Standing(TypedDict):
+class RuleStatus(TypedDict):
     """A rule as it stands after a write."""
 
     id: str

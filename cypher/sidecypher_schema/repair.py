@@ -14,7 +14,7 @@ from sidecypher_schema.graph import Graph, connect, unlimited
 from sidecypher_schema.lock import held
 from sidecypher_schema.runner import await_indexes, located
 from sidecypher_schema.scripts import Scripts
-from sidecypher_schema.states import Standing, standings
+from sidecypher_schema.states import MigrationState, migration_states
 from sidecypher_schema.trigger_plan import plan_triggers
 
 _ACCEPT: Final[LiteralString] = """
@@ -78,7 +78,7 @@ def repair(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Repa
     graph = connect(driver)
     with held(graph, wait=wait) as lock:
         triggers = plan_triggers(graph, scripts)
-        found = standings(scripts.migrations, read_chain(graph.run, scripts.target))
+        found = migration_states(scripts.migrations, read_chain(graph.run, scripts.target))
         accepted = _accept(graph, scripts.target, found)
         forgotten = [each for each in found if each.state == "missing"]
         for each in forgotten:
@@ -130,7 +130,7 @@ def clean(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Clean
     )
 
 
-def _accept(graph: Graph, target: str, found: Iterable[Standing]) -> tuple[str, ...]:
+def _accept(graph: Graph, target: str, found: Iterable[MigrationState]) -> tuple[str, ...]:
     # What is repeatable runs again instead.
     changed = [each.script for each in found if each.state == "changed" and not each.repeatable]
     for script in filter(None, changed):
@@ -147,7 +147,7 @@ def _accept(graph: Graph, target: str, found: Iterable[Standing]) -> tuple[str, 
     return tuple(script.source for script in changed if script)
 
 
-def _create_missing(graph: Graph, found: list[Standing]) -> Iterable[str]:
+def _create_missing(graph: Graph, found: list[MigrationState]) -> Iterable[str]:
     created = []
     for one, problem in schema_problems(graph, found):
         if problem != "missing":
