@@ -160,15 +160,13 @@ def test_a_second_installation_with_a_broken_module_and_a_killed_supervisor(tmp_
     assert not state.orphans
 
 
-def test_what_cannot_become_a_procedure_is_told_with_the_reason(tmp_path, installation):
-    """`plugin build` names every procedure that Neo4j could not load, and builds nothing."""
+def test_a_name_that_neo4j_cannot_have_stops_the_build(tmp_path, installation):
+    """`plugin build` names the file, the procedure and the limit, and builds nothing."""
     (tmp_path / "odd.py").write_text(
         "from sidecypher import Row, function, procedure\n"
         "class Answer(Row):\n    value: int\n"
         f'@procedure("mine.{"m" * 200}")\n'
         "def answered() -> Answer: ...\n"
-        f'@function("mine.{"n" * 200}")\n'
-        "def named() -> int: ...\n"
         '@function("mine.fine")\n'
         "def fine() -> int: ...\n"
     )
@@ -181,10 +179,8 @@ def test_what_cannot_become_a_procedure_is_told_with_the_reason(tmp_path, instal
     )
 
     assert done.returncode == 1
-    assert "error: 2 procedures and functions cannot be offered to Cypher [SC-402]" in done.stderr
-    assert "A procedure cannot be called `mine.mmm" in done.stderr
-    assert "A function cannot be called `mine.nnn" in done.stderr
-    assert "mine.fine" not in done.stderr
+    assert "error: `odd.py` cannot be loaded: `mine.mmm" in done.stderr
+    assert "200 characters at most. [SC-103]" in done.stderr
     assert not jar.exists()
 
 
