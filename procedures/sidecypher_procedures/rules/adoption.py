@@ -1,6 +1,5 @@
 """Taking over rules that somebody wrote by plain Cypher: the trigger `rules-guard` asks for it."""
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -251,5 +250,6 @@ def _as_rule() -> Iterator[None]:
 def _renamed(text: str) -> str:
     """Return a text about fields of `rules.add` with the names of the properties."""
     for name, field in _RENAMED.items():
-        text = re.sub(f"([`.]){field}`", rf"\1{name}`", text)
+        for before in "`.":
+            text = text.replace(f"{before}{field}`", f"{before}{name}`")
     return text
