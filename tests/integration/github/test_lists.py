@@ -274,7 +274,7 @@ def test_a_list_that_never_ends_is_an_error(origin, answering, call) -> None:
 )
 def test_unusable_filters_are_refused_by_name(origin, call, name, options) -> None:
     """An unknown option, or a value that GitHub would ignore, is refused before any request."""
-    with pytest.raises(CallError, match=rf"`(options\.)?{next(iter(options))}[[`]") as caught:
+    with pytest.raises(CallError, match=rf"`(options\.)?{next(iter(options))}[`\[]") as caught:
         call(f"github.{name}", "o", "r", *NUMBER.get(name, ()), {**options, "onError": "null"})
 
     assert caught.value.code == "SC-204"
