@@ -203,10 +203,12 @@ def _milliseconds(at: datetime | None, before: list[datetime | None]) -> int | N
     return max(0, (at - max(known)) // timedelta(milliseconds=1))
 
 
-# Each ancestor once, however many ways lead to it: DISTINCT lets the search forget the paths.
+# DISTINCT lets the search visit each ancestor once, however many ways lead to it. The subquery keeps
+# the planner from sorting before DISTINCT: then the search would follow every path, 2^n of them.
 _ANCESTORS: Final = f"""
-    MATCH (last:Event {{id: $id}})<-[:NEXT*0..]-(e:Event)
-    WITH DISTINCT e
+    MATCH (last:Event {{id: $id}})
+    CALL (last) {{ MATCH (last)<-[:NEXT*0..]-(e:Event) RETURN DISTINCT e }}
+    WITH e
     WHERE e.deletedAt IS NULL AND e.seq > $after
     WITH e ORDER BY e.seq LIMIT $limit
     {TELL}

@@ -160,6 +160,24 @@ def test_a_path_has_all_that_an_event_comes_after(runs, branched):
     assert [row["id"] for row in runs.call("path", "mine")] == ["a", "b", "c1", "mine"]
 
 
+@pytest.fixture(params=["few events", "many relationships"])
+def planned(request, session):
+    """The graph that the planner knows when it plans the next statements."""
+    if request.param == "many relationships":
+        session.run("""
+            UNWIND range(1, 2000) AS seq
+            CREATE (:Event {id: toString(seq), runId: 'other', seq: seq, type: 'status'})
+        """).consume()
+        session.run("""
+            UNWIND range(1, 3000) AS number
+            MATCH (a:Event {id: toString(1 + number * 7 % 2000)}),
+                (b:Event {id: toString(1 + number * 11 % 2000)})
+            CREATE (a)-[:NEXT]->(b)
+        """).consume()
+    session.run("CALL db.clearQueryCaches()").consume()
+
+
+@pytest.mark.usefixtures("planned")
 def test_a_path_through_many_branches_is_found(runs):
     """Sixty branches that join again make 2^60 ways to an event; each event is told once."""
     run = runs.new()
