@@ -1,1 +1,1 @@
-"""What a call costs: `python -m benchmarks` from the repository's root; see docs/benchmarks.md."""
+"""The cost of a call: `python -m benchmarks` in the repository's root; see docs/benchmarks.md."""

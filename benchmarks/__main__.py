@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: start everything, measure, tell, stop everything."""
+"""`python -m benchmarks`: start everything, measure, report, stop everything."""
 
 import argparse
 import os
@@ -21,7 +21,7 @@ _SVG = _ROOT / "docs" / "benchmarks.svg"
 
 
 def main() -> None:
-    """Measure and report."""
+    """Measure and report the results."""
     options = _options()
     scale = QUICK if options.quick else Scale()
     signal.signal(signal.SIGTERM, _interrupt)

@@ -1,6 +1,6 @@
-"""Python's end of the bare calls: a Py4J server as the package offers it.
+"""Python side of the bare calls: a plain Py4J server.
 
-Prints its port and runs until its standard input ends, so it never outlives who started it.
+Prints its port and runs until its standard input ends, so it never outlives its parent process.
 """
 
 import socket
@@ -11,7 +11,7 @@ from py4j.java_gateway import JavaObject
 
 
 class Endpoint:
-    """What Java calls."""
+    """Entry point for calls from Java."""
 
     def call(self, name: str, payload: str, caller: JavaObject) -> str:
         if name == "echo":

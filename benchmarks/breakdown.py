@@ -1,7 +1,7 @@
-"""Where the time of one echo goes, by sampling both processes.
+"""Breakdown of the time of one echo, by sampling both processes.
 
-The JVM is sampled by its flight recorder, the sidecar by py-spy, while one caller calls a procedure
-that returns its argument. What each process works in all is taken before, without any sampling.
+The JVM is sampled with its flight recorder and the sidecar with py-spy, while one caller calls a
+procedure that returns its argument. The total CPU time is measured before, without sampling.
 """
 
 import signal
@@ -22,12 +22,12 @@ _PLAIN_RUNS = 5
 _PY_SPY_RATE = 200
 _OTHER = "other"
 JAVA_SAMPLE_SECONDS = 0.010
-"""How often `benchmarks/java/Profile.java` looks; a thread in a system call is not seen."""
+"""Interval of the samples in `benchmarks/java/Profile.java`; they miss threads in system calls."""
 
 Stages = Mapping[str, Sequence[str]]
-"""What the innermost matching frame of a stack contains, by the name of its stage."""
+"""Texts in the innermost matching frame of a stack, by the name of its stage."""
 
-# Jackson, whose frames match nothing, counts for who uses it.
+# Frames of Jackson match nothing, so they count for their caller.
 JVM_STAGES: Stages = {
     "TLS": ("sun.security.ssl", "javax.crypto", "com.sun.crypto"),
     "write the request": ("core.Requests", "core.ValueWriter", "core.LimitedText"),
@@ -53,7 +53,7 @@ PYTHON_STAGES: Stages = {
 
 
 class NotAllowedError(Exception):
-    """The system does not let py-spy look into another process."""
+    """The system does not allow py-spy to sample another process."""
 
 
 def breakdown(installation: Installation, scale: Scale) -> str:
@@ -83,7 +83,7 @@ def breakdown(installation: Installation, scale: Scale) -> str:
 
 
 def _sampled(installation: Installation, rows: int) -> tuple[Counter[str], Counter[str]]:
-    """Return how often each stack was seen, innermost frame first, in the JVM and in Python."""
+    """Return the samples of each stack, innermost frame first, in the JVM and in Python."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "stacks")
         with ended(_spy(installation.sidecar_pid(), file)) as spy:
@@ -114,7 +114,7 @@ def _stacks(file: Path) -> Counter[str]:
 
 
 def _parts(worked: float, stacks: Counter[str], stages: Stages) -> dict[str, float]:
-    """Divide what was worked as the samples are divided."""
+    """Divide the CPU time in proportion to the samples."""
     counts: Counter[str] = Counter()
     for stack, count in stacks.items():
         counts[_stage(stack, stages)] += count

@@ -1,4 +1,4 @@
-"""The picture: how much of each bar is used up."""
+"""Picture of the figures in relation to their limits."""
 
 from collections.abc import Sequence
 from html import escape
@@ -14,7 +14,7 @@ _RIGHT = 190
 _TOP = 64
 _STEP = 30
 _BAR = 18
-_MOST = 2.0  # shares beyond are cut off; their figure tells
+_MOST = 2.0  # larger shares are cut off; the figure next to them shows the value
 
 _STYLE = """
   svg { font: 14px system-ui, sans-serif; }

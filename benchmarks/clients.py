@@ -1,4 +1,4 @@
-"""Clients that write at once."""
+"""Clients that write at the same time."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,9 +16,9 @@ def rate(
     """Return the writes per second of all clients together.
 
     Args:
-        driver: Where they write.
-        clients: How many write at once, each in its own session.
-        seconds: How long; each client writes at least once.
+        driver: Driver of the database.
+        clients: Number of clients, each with its own session.
+        seconds: Duration; each client writes at least once.
         writes: Writes once before each value that it yields, without end.
     """
     begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.commands`: how long people wait for the command line."""
+"""`python -m benchmarks.commands`: waiting times of the command line."""
 
 import os
 import statistics
@@ -24,7 +24,7 @@ def {body}({parameters}) -> Text:
 
 
 def main() -> None:
-    """Measure and print; jars are fetched before, if they are missing."""
+    """Measure and print; missing jars are fetched before."""
     with TemporaryDirectory(prefix="sidecypher-bench-") as folder:
         environ = _environ(Path(folder))
         _print("--help", [_seconds("--help", environ=environ) for _ in range(10)])
@@ -52,7 +52,7 @@ def _seconds(*arguments: str, environ: dict[str, str]) -> float:
 
 
 def _renewals(folder: str, environ: dict[str, str]) -> list[float]:
-    """Change a signature while `dev` runs, with the throw-away Neo4j and without."""
+    """Change a signature while `dev` runs, with the temporary Neo4j and without."""
     found = []
     for option in ("--check", "--no-check"):
         with subprocess.Popen(
@@ -83,8 +83,8 @@ def _await(dev: "subprocess.Popen[str]", text: str) -> None:
 
 
 def _print(what: str, seconds: list[float]) -> None:
-    told = ", ".join(f"{each:.2f}" for each in seconds)
-    print(f"{what}: median {statistics.median(seconds):.2f} s ({told})", flush=True)
+    values = ", ".join(f"{each:.2f}" for each in seconds)
+    print(f"{what}: median {statistics.median(seconds):.2f} s ({values})", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.console`: how large the console page is, and how long it takes."""
+"""`python -m benchmarks.console`: size and response time of the console page."""
 
 import argparse
 import tempfile
@@ -23,11 +23,11 @@ _PARTS = ("/", "/console.css", "/console.js")
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is measured.
+    """Size of the measurement.
 
     Attributes:
-        requests: Times each address is asked for, in turns.
-        runs: How often all of it is measured.
+        requests: Requests for each address, in turns.
+        runs: Repetitions of the whole measurement.
     """
 
     requests: int = 1_000
@@ -56,7 +56,7 @@ def main() -> None:
 
 @contextmanager
 def serving() -> Iterator[httpx.Client]:
-    """Start a sidecar with the shipped procedures; give a client of its HTTP side."""
+    """Start a sidecar with the shipped procedures; yield a client of its HTTP server."""
     with tempfile.TemporaryDirectory() as home:
         sidecar = Sidecar(load_settings({"home": home, "log_level": "ERROR"}, {}))
         sidecar.start()
@@ -67,7 +67,7 @@ def serving() -> Iterator[httpx.Client]:
 
 
 def measure(client: httpx.Client, scale: Scale) -> Samples:
-    """Take every sample once; the page and `/livez` take turns."""
+    """Measure every sample once; the page and `/livez` alternate."""
     taken: dict[str, list[float]] = {"/": [], "/livez": []}
     for _ in range(scale.requests):
         for path, seconds in taken.items():

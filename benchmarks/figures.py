@@ -1,4 +1,4 @@
-"""The figures that are told, and the bars they are held to."""
+"""The reported figures and their limits."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,13 +10,13 @@ from benchmarks.measures import Samples
 
 @dataclass(frozen=True)
 class Bar:
-    """What a figure has to keep to."""
+    """Limit of a figure."""
 
     limit: float
     at_least: bool = False
 
     def share(self, value: float) -> float:
-        """How much of what is allowed a value takes; up to 1 the bar is met."""
+        """Return a value as a share of the limit; up to 1 the limit is met."""
         if self.limit == 0:
             return math.inf if value else 0.0
         return self.limit / value if self.at_least else value / self.limit
@@ -30,8 +30,8 @@ class Figure:
         name: Its name in the JSON.
         title: Its name in table and picture.
         unit: Unit of its value.
-        of: Makes its value of the samples of one run.
-        bar: None for what is only told.
+        of: Computes its value from the samples of one run.
+        bar: Its limit; None if it is only reported.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Result:
-    """A figure over all runs: the median, and how far the runs were apart."""
+    """A figure over all runs: the median, the least and the most."""
 
     figure: Figure
     value: float
@@ -52,12 +52,12 @@ class Result:
 
     @property
     def share(self) -> float | None:
-        """How much of what is allowed it takes; None without a bar."""
+        """Its share of the limit; None without one."""
         return None if self.figure.bar is None else self.figure.bar.share(self.value)
 
     @property
     def met(self) -> bool | None:
-        """Whether it keeps to its bar; None without one."""
+        """Whether it meets its limit; None without one."""
         return None if self.share is None else self.share <= 1
 
 
@@ -166,7 +166,7 @@ FIGURES = (
 
 
 def summarise(runs: Sequence[Samples], figures: Sequence[Figure] = FIGURES) -> list[Result]:
-    """Return every figure over all runs; a ratio is taken within each run."""
+    """Return every figure over all runs; a ratio is computed within each run."""
     results = []
     for figure in figures:
         values = [figure.of(samples) for samples in runs]

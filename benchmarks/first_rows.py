@@ -1,4 +1,4 @@
-"""`python -m benchmarks.first_rows`: what a newcomer waits, from `pip install` to first rows."""
+"""`python -m benchmarks.first_rows`: time of a new user from `pip install` to first rows."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from benchmarks.report import table
 _ROOT = Path(__file__).parents[1]
 _LEFT_OUT = ("SIDECYPHER_", "JAVA", "PYTHON", "VIRTUAL_ENV")
 _ROW = "│"
-"""What a row of a table that the demo prints begins with."""
+"""First character of each row in the tables that the demo prints."""
 
 FIGURES = (
     Figure("cold", "first rows, nothing fetched before", "s", lambda s: s["cold"], Bar(300)),
@@ -37,7 +37,7 @@ def _first_rows(wheel: Path, folder: Path, name: str) -> Samples:
     place = folder / name
     venv.create(place / "venv", with_pip=True)
     commands = place / "venv" / "bin"
-    # What says how to reach the network stays.
+    # Other variables stay, for example proxy settings.
     kept = {name: each for name, each in os.environ.items() if not name.startswith(_LEFT_OUT)}
     environ = kept | {
         "PATH": str(commands),
@@ -65,7 +65,7 @@ def _run(command: list[str], environ: dict[str, str] | None = None) -> None:
 
 
 def main() -> None:
-    """Measure once, since all of Neo4j is fetched, and print the table."""
+    """Measure once, since Neo4j is downloaded, and print the table."""
     print(table(summarise([measure()], FIGURES)))
 
 

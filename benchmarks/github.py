@@ -1,4 +1,4 @@
-"""`python -m benchmarks.github`: what live data of GitHub costs, compared with `apoc.load.json`."""
+"""`python -m benchmarks.github`: the cost of live GitHub data, compared with `apoc.load.json`."""
 
 import argparse
 import itertools
@@ -19,9 +19,9 @@ from benchmarks.measures import Samples
 from benchmarks.report import table
 
 _OWNER, _REPO = "Codertocat", "Hello-World"
-_SLOW = 0.1  # seconds the origin takes for an answer, as github.com does
+_SLOW = 0.1  # seconds until the origin answers, like github.com
 _MIB = 1024 * 1024
-_BOUND = 160 * _MIB  # what the cache may take, and more than 100 000 issues do
+_BOUND = 160 * _MIB  # limit of the cache; 100 000 issues need less
 
 _BATCH = f"""
     WITH [n IN range($from, $to) | ['{_OWNER}', '{_REPO}', n, $options]] AS rows
@@ -43,16 +43,16 @@ _APOC = f"""
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is measured.
+    """Size of the measurement.
 
     Attributes:
         cold: Issues that are fetched at once from a slow origin.
-        many: Issues that are fetched by GraphQL.
+        many: Issues that are fetched with GraphQL.
         apoc: Issues that `apoc.load.json` fetches from the slow origin, one after the other.
         warm: Rows of a warm read.
         kept: Issues that are kept in the cache.
-        beyond: Issues that come on top of them, more than it may keep.
-        runs: How often all of it is measured.
+        beyond: Further issues, so that the cache exceeds its limit.
+        runs: Repetitions of the whole measurement.
     """
 
     cold: int = 200
@@ -135,7 +135,7 @@ def main() -> None:
 
 @contextmanager
 def measuring() -> Iterator["Measurement"]:
-    """Start an origin, and an installation that takes it for GitHub."""
+    """Start an origin, and an installation that uses it as GitHub."""
     recordings = npm_packages("recordings")
     command = [sys.executable, "-m", "benchmarks.github_origin", str(recordings)]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
@@ -151,11 +151,11 @@ def measuring() -> Iterator["Measurement"]:
 
 
 class Measurement:
-    """Takes the samples of one run after the other.
+    """Source of the samples of each run.
 
     Args:
-        installation: Its sidecar asks the origin.
-        url: Where the origin is.
+        installation: Installation whose sidecar queries the origin.
+        url: Address of the origin.
     """
 
     def __init__(self, installation: Installation, url: str) -> None:
@@ -164,17 +164,17 @@ class Measurement:
         self._numbers = itertools.count(1)
 
     def take(self, scale: Scale) -> Samples:
-        """Measure everything once, with numbers of issues that were not asked for yet."""
+        """Measure everything once, with issues that were not requested before."""
         return {**self._cold(scale), **self._warm(scale), **self._kept(scale)}
 
     def _cold(self, scale: Scale) -> Samples:
-        self._tell(_SLOW)
+        self._reset(_SLOW)
         rest = self._batch(self._next(scale.cold), api="rest")
-        rest_calls = self._tell(_SLOW)
+        rest_calls = self._reset(_SLOW)
         query = self._batch(self._next(scale.cold), api="graphql")
-        query_calls = self._tell(_SLOW)
+        query_calls = self._reset(_SLOW)
         apoc = self._seconds(_APOC, self._next(scale.apoc), url=self._url)
-        self._tell(0)
+        self._reset(0)
         return {
             "cold_rest": rest,
             "cold_rounds": -(-scale.cold // 20) * _SLOW,
@@ -188,9 +188,9 @@ class Measurement:
     def _warm(self, scale: Scale) -> Samples:
         numbers = self._next(scale.many)
         self._batch(numbers)
-        many = self._tell(0)
+        many = self._reset(0)
         self._batch(numbers)
-        warm = self._tell(0)
+        warm = self._reset(0)
         rows = self._next(scale.warm)
         self._batch(rows)
         some = range(rows.start, rows.start + scale.many)
@@ -206,7 +206,7 @@ class Measurement:
         }
 
     def _kept(self, scale: Scale) -> Samples:
-        """Fill the cache of a sidecar that has just begun, and then with more than it may keep."""
+        """Fill the cache of a new sidecar, first below and then above its limit."""
         self._installation.restart_sidecar()
         self._batch(self._next(100))
         before = self._memory()
@@ -238,9 +238,9 @@ class Measurement:
         where = {"from": numbers.start, "to": numbers.stop - 1}
         return self._installation.seconds(query, **where, **parameters)[0]
 
-    def _tell(self, latency: float) -> dict[str, int]:
-        """Set the origin's latency; return the requests since this was last done."""
-        answer = httpx.get(f"{self._url}/tell", params={"latency": latency}, trust_env=False)
+    def _reset(self, latency: float) -> dict[str, int]:
+        """Set the origin's latency; return the requests since the last reset."""
+        answer = httpx.get(f"{self._url}/reset", params={"latency": latency}, trust_env=False)
         counts: dict[str, int] = answer.raise_for_status().json()
         return counts
 

@@ -1,7 +1,7 @@
-"""A GitHub with one recorded issue under every number: as slow as it is told, and it counts.
+"""A mock of GitHub with one recorded issue under every number, a set latency and counters.
 
-Its own process, so that it takes no time from what is measured; `python -m benchmarks.github`
-starts it.
+It is a separate process, so that it does not slow down the measured ones;
+`python -m benchmarks.github` starts it.
 """
 
 import argparse
@@ -29,8 +29,8 @@ class Origin:
     """Answers both APIs of GitHub.
 
     Attributes:
-        latency: Seconds that pass before each answer.
-        counts: Requests by API, since they were last read.
+        latency: Seconds before each answer.
+        counts: Requests by API since the last reset.
     """
 
     def __init__(self, recorded: dict[str, Any]) -> None:
@@ -40,7 +40,7 @@ class Origin:
         self.counts = {"rest": 0, "graphql": 0}
 
     async def issue(self, request: Request) -> Response:
-        """Give an issue as the REST API does."""
+        """Return an issue in the format of the REST API."""
         self.counts["rest"] += 1
         await asyncio.sleep(self.latency)
         number = request.path_params["number"]
@@ -48,7 +48,7 @@ class Origin:
         return _json({**self._rest, **own}, {"ETag": f'W/"{number}"'})
 
     async def graphql(self, request: Request) -> Response:
-        """Give the issues of a query as the GraphQL API does."""
+        """Return the issues of a query in the format of the GraphQL API."""
         self.counts["graphql"] += 1
         asked = msgspec.json.decode(await request.body())
         await asyncio.sleep(self.latency)
@@ -58,11 +58,11 @@ class Origin:
         }
         return _json({"data": data})
 
-    async def tell(self, request: Request) -> Response:
-        """Set the latency, and give and reset the counts."""
+    async def reset(self, request: Request) -> Response:
+        """Set the latency; return and reset the counts."""
         self.latency = float(request.query_params["latency"])
-        told, self.counts = self.counts, {"rest": 0, "graphql": 0}
-        return _json(told)
+        counts, self.counts = self.counts, {"rest": 0, "graphql": 0}
+        return _json(counts)
 
     def _node(self, number: int) -> dict[str, Any]:
         own = {"id": f"I_{number}", "fullDatabaseId": str(number), "number": number}
@@ -110,10 +110,10 @@ def main() -> None:
         routes=[
             Route("/repos/{owner}/{repo}/issues/{number:int}", origin.issue),
             Route("/graphql", origin.graphql, methods=["POST"]),
-            Route("/tell", origin.tell),
+            Route("/reset", origin.reset),
         ]
     )
-    # Named, or asyncio leaves Nagle's algorithm on, and 40 ms of it would be measured.
+    # Without the protocol asyncio leaves Nagle's algorithm on, which adds 40 ms.
     listener = socket.socket(proto=socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     listener.listen(128)

@@ -1,4 +1,4 @@
-"""One Neo4j, one sidecar and one bare sidecar in a folder that goes away with them."""
+"""One Neo4j, one sidecar and one bare sidecar in a temporary folder."""
 
 import json
 import os
@@ -33,7 +33,7 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True)
 class Load:
-    """What callers at the same time saw; times in seconds."""
+    """Results of concurrent callers; times in seconds."""
 
     calls: int
     seconds: float
@@ -48,12 +48,12 @@ class Load:
 
 @dataclass(frozen=True)
 class Split:
-    """Where the time of a statement went; all in seconds.
+    """Times of a statement, in seconds.
 
     Attributes:
-        elapsed: All of it.
-        jvm: What the caller's thread in the JVM worked.
-        python: What the sidecar worked.
+        elapsed: Elapsed time.
+        jvm: CPU time of the caller's thread in the JVM.
+        python: CPU time of the sidecar.
     """
 
     elapsed: float
@@ -63,10 +63,10 @@ class Split:
 
 @dataclass(frozen=True)
 class Start:
-    """What one start of a sidecar took.
+    """Time and memory of one start of a sidecar.
 
     Attributes:
-        seconds: From the start of its process until `/readyz` says yes.
+        seconds: Time from the start of its process until `/readyz` reports ready.
         idle_bytes: Its resident memory without calls.
     """
 
@@ -75,10 +75,10 @@ class Start:
 
 
 class Installation:
-    """A whole installation that is up.
+    """A running installation.
 
     Attributes:
-        driver: Reaches its Neo4j.
+        driver: Driver of its Neo4j.
     """
 
     def __init__(self, home: Path, environ: dict[str, str], driver: neo4j.Driver) -> None:
@@ -92,7 +92,7 @@ class Installation:
             return session.run(query, parameters).data()
 
     def seconds(self, query: str, repeats: int = 1, /, **parameters: Any) -> list[float]:
-        """Return how long each run of a statement took inside the server."""
+        """Return the seconds of each run of a statement inside the server."""
         found = self.rows(
             "CALL bench.time($query, $parameters, $repeats) YIELD nanos",
             query=query,
@@ -102,7 +102,7 @@ class Installation:
         return [row["nanos"] / 1e9 for row in found]
 
     def split(self, query: str, /, **parameters: Any) -> Split:
-        """Return what a statement took, and how much of that each process worked."""
+        """Return the elapsed time of a statement, and the CPU time of each process."""
         sidecar = psutil.Process(self.sidecar_pid())
         before = sidecar.cpu_times()
         (found,) = self.rows(
@@ -115,7 +115,7 @@ class Installation:
         return Split(found["nanos"] / 1e9, found["cpu"] / 1e9, worked)
 
     def load(self, query: str, *, callers: int, seconds: float = 50.0, calls: int = 2**40) -> Load:
-        """Let callers inside the server read rows of a statement at once."""
+        """Run concurrent callers inside the server that read rows of a statement."""
         (found,) = self.rows(
             "CALL bench.load($query, $callers, $calls, $millis)",
             query=query,
@@ -126,11 +126,11 @@ class Installation:
         return Load(found["calls"], found["nanos"] / 1e9, found["p50"] / 1e9, found["p99"] / 1e9)
 
     def command(self, *arguments: str) -> dict[str, Any]:
-        """Run the command line on this installation; return what it prints as JSON."""
+        """Run the command line on this installation; return its JSON output."""
         return _command(self._environ, *arguments)
 
     def restart_sidecar(self) -> None:
-        """End the sidecar and wait until the supervisor has put another one in its place."""
+        """Stop the sidecar and wait until the supervisor has started another one."""
         restart_process(self._home, "sidecar")
 
     def sidecar_pid(self) -> int:
@@ -139,7 +139,7 @@ class Installation:
         return next(each.pid for each in processes if each.name == "sidecar")
 
     def start_another_sidecar(self) -> Start:
-        """Start its own sidecar that no plugin knows, and end it."""
+        """Start another sidecar, without a plugin, and stop it."""
         home = self._home.parent / "another"
         command = [sys.executable, "-m", "sidecypher", "serve", "--home", str(home)]
         begun = time.monotonic()
@@ -156,17 +156,17 @@ _DETACHED: dict[str, Any] = {
     "stdin": subprocess.DEVNULL,
     "stdout": subprocess.DEVNULL,
     "stderr": subprocess.DEVNULL,
-    # Ctrl-C is for this process alone: it ends the others in their order.
+    # Ctrl-C is for this process alone: it stops the others in their order.
     "start_new_session": True,
 }
 
 
 @contextmanager
 def installed(**variables: str) -> Iterator[Installation]:
-    """Start everything; when the body ends, be it by Ctrl-C, stop everything and remove it.
+    """Start everything; when the block ends, also by Ctrl-C, stop and remove everything.
 
     Args:
-        **variables: Of the environment, in addition to those that every installation here has.
+        **variables: Environment variables in addition to those of every installation here.
     """
     with TemporaryDirectory(prefix="sidecypher-bench-") as folder, _bare_sidecar() as bare_port:
         home = Path(folder, "home")
@@ -190,7 +190,7 @@ def _take_down(environ: dict[str, str]) -> None:
     try:
         _command(environ, "down")
     except SystemExit as failure:
-        # Not raised: what went wrong before is what matters.
+        # Not raised: an earlier error is more important.
         print(failure, file=sys.stderr)
 
 
@@ -204,7 +204,7 @@ def _bare_sidecar() -> Iterator[int]:
 
 @contextmanager
 def ended(process: subprocess.Popen, grace: float = 30.0) -> Iterator[subprocess.Popen]:
-    """End a process when the body ends; kill it where it does not end within these seconds."""
+    """Terminate a process when the block ends; kill it if it does not end in time."""
     try:
         yield process
     finally:
@@ -219,7 +219,7 @@ def ended(process: subprocess.Popen, grace: float = 30.0) -> Iterator[subprocess
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Let no second Ctrl-C leave a process behind."""
+    """Ignore a second Ctrl-C, so that no process is left behind."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in before:
         signal.signal(number, signal.SIG_IGN)
@@ -231,7 +231,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def wait_until(condition: Callable[[], _Value], seconds: float = 30.0) -> _Value:
-    """Ask every 2 ms until the condition holds; return its value."""
+    """Check the condition every 2 ms until it holds; return its value."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() > deadline:

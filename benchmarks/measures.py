@@ -1,7 +1,7 @@
-"""What is measured.
+"""Samples of one run.
 
-One run takes every sample once. What is compared is measured in turns, so that a busy moment of the
-machine hits both.
+Each run measures every sample once. Compared samples are measured in turns, so that a busy moment
+of the machine affects both.
 """
 
 import threading
@@ -30,17 +30,17 @@ _ONE_BY_ONE = "UNWIND range(1, 1000000000) AS n CALL bench.echo('x') YIELD value
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is measured.
+    """Size of the measurement.
 
     Attributes:
         rows: Calls of one statement that is timed as a whole.
         callbacks: The same for calls with a callback.
-        turns: How often such statements take turns within one run.
+        turns: Turns of such statements within one run.
         generated: Rows of the generator.
-        repeats: How often a long text goes there and back.
-        load_seconds: How long callers at once go on.
-        sampled: Calls that are sampled to see where their time goes.
-        warm_up: Rounds that are thrown away before the first run.
+        repeats: Calls with a long text.
+        load_seconds: Duration of concurrent calls.
+        sampled: Calls that are sampled for the breakdown of their time.
+        warm_up: Rounds before the first run, without results.
     """
 
     rows: int = 20_000
@@ -66,7 +66,7 @@ QUICK = Scale(
 
 
 def take(installation: Installation, scale: Scale) -> Samples:
-    """Take every sample once."""
+    """Measure every sample once."""
     samples: Samples = {}
     for measure in _MEASURES:
         samples |= measure(installation, scale)
@@ -74,7 +74,7 @@ def take(installation: Installation, scale: Scale) -> Samples:
 
 
 def warm_up(installation: Installation, scale: Scale) -> None:
-    """Let the JVM compile what is measured, and Neo4j plan it."""
+    """Let the JVM compile the measured code, and Neo4j plan the statements."""
     for _ in range(scale.warm_up):
         take(installation, scale)
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL of the benchmark's own, and the append to a run that one would write for it."""
+"""A PostgreSQL server for the benchmark, with an equivalent append to a run."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ class Postgresql:
     """A server with an empty run.
 
     Args:
-        connection: To it; each statement is its own transaction.
+        connection: Connection to it; each statement is its own transaction.
     """
 
     def __init__(self, connection: psycopg.Connection) -> None:
@@ -48,12 +48,12 @@ class Postgresql:
 
 @contextmanager
 def postgresql() -> Iterator[Postgresql | None]:
-    """Start a server as it comes, in a folder that goes away with it; None if none is installed."""
+    """Start a server with default settings in a temporary folder; None if not installed."""
     programs = _programs()
     if programs is None:
         yield None
         return
-    # It refuses to run as root; its package has made a user for it.
+    # It refuses to run as root; its package has created a user for it.
     user = "postgres" if os.geteuid() == 0 else None
     with TemporaryDirectory(prefix="sidecypher-bench-") as folder:
         if user is not None:
@@ -77,7 +77,7 @@ def postgresql() -> Iterator[Postgresql | None]:
 
 
 def _programs() -> Path | None:
-    """Return where the server's programs are; Debian has them on no user's path."""
+    """Return the folder of the server's programs; Debian does not put it on the PATH."""
     found = shutil.which("initdb")
     if found is not None:
         return Path(found).resolve().parent

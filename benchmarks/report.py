@@ -17,7 +17,7 @@ _HEADER = ("measure", "figure", "least to most", "bar", "met")
 
 
 def number(value: float) -> str:
-    """Return a number with three digits that count."""
+    """Return a number with three significant digits."""
     return f"{value:.3g}" if value < 1000 else f"{value:,.0f}".replace(",", " ")
 
 
@@ -51,7 +51,7 @@ def _line(result: Result) -> tuple[str, ...]:
 
 
 def machine(installation: Installation) -> dict[str, Any]:
-    """Return what the figures depend on; nothing in it names a machine or a folder."""
+    """Return the facts that the figures depend on, without names of machines or folders."""
     (component,) = installation.rows("CALL dbms.components() YIELD versions, edition")
     (java,) = installation.rows("CALL bench.machine()")
     return {
@@ -74,7 +74,7 @@ def write_json(
     results: Sequence[Result],
     runs: Sequence[Samples],
 ) -> None:
-    """Write the figures, the samples they were made of, and what they depend on."""
+    """Write the figures, their samples, and the facts that they depend on."""
     document = {
         "machine": facts,
         "scale": asdict(scale),

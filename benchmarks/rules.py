@@ -1,4 +1,4 @@
-"""`python -m benchmarks.rules`: what the memory of rules costs, on a graph of real size."""
+"""`python -m benchmarks.rules`: the cost of the rules memory, on a graph of real size."""
 
 import argparse
 import itertools
@@ -27,17 +27,17 @@ _TURN = 20  # commits before the trigger is stopped or started, so that both mee
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is measured.
+    """Size of the measurement.
 
     Attributes:
         writes: Rules that are written, each next to a bare node.
-        seconds: How long clients write at once.
+        seconds: Duration of concurrent writes.
         rules: Rules of the user whose rules are read; 100 of them are visible.
         facts: Facts of the user whose context is read.
         reads: Reads of each kind.
         commits: Commits with the trigger, and as many without it.
         pairs: Pairs of rules that are compared.
-        runs: How often all of it is measured.
+        runs: Repetitions of the whole measurement.
     """
 
     writes: int = 300
@@ -111,7 +111,7 @@ def main() -> None:
 def measure(driver: neo4j.Driver, scale: Scale) -> list[Samples]:
     """Load a graph, and measure on it.
 
-    A small run before the first one warms everything up, unless it is all there is.
+    A small run before the first one warms everything up, unless the measurement is small too.
     """
     _load_rules(driver, scale)
     _load_facts(driver, scale)
@@ -193,7 +193,7 @@ def _pairs(_driver: neo4j.Driver, scale: Scale) -> Samples:
 
 
 def _commits(driver: neo4j.Driver, scale: Scale) -> Samples:
-    """Commit what concerns no rule, in turns with the trigger and without it."""
+    """Commit changes unrelated to rules, in turns with the trigger and without it."""
     apoc = find_apoc(connect(driver))
     taken: dict[str, list[float]] = {"guarded_commit": [], "free_commit": []}
     for _ in range(scale.commits // _TURN):
@@ -204,7 +204,7 @@ def _commits(driver: neo4j.Driver, scale: Scale) -> Samples:
 
 
 def _run_commits(driver: neo4j.Driver, count: int) -> list[float]:
-    """Write runs of a workflow: a `type` is also what a fact has."""
+    """Write runs of a workflow; like facts, they have a `type`."""
     with driver.session() as session:
         return [
             _seconds(lambda: session.run("CREATE (:WorkflowRun {type: $type})", type="issue"))

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.runs`: what an event of a run costs."""
+"""`python -m benchmarks.runs`: the cost of an event of a run."""
 
 import argparse
 import sys
@@ -22,7 +22,7 @@ _CREATE = "CALL runs.create('benchmark') YIELD id RETURN id"
 _APPEND = "CALL runs.append($run, $event) YIELD seq RETURN seq"
 _MANY = "CALL runs.appendMany($run, $events) YIELD seq RETURN count(*) AS events"
 _BARE = "CREATE (:Bare {id: randomUUID()})"
-# The same rows and relationships, by somebody who needs neither order nor digests.
+# The same nodes and relationships, without order and digests.
 _RAW = """
     MATCH (r:WorkflowRun {id: $run})
     UNWIND $events AS event
@@ -49,16 +49,16 @@ _TURN = 20
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is measured.
+    """Size of the measurement.
 
     Attributes:
         appends: Events that are appended one by one, in turns with bare nodes.
         batches: Batches of 500 events.
-        seconds: How long clients append at once.
+        seconds: Duration of concurrent appends.
         long: Events of the long run.
         states: Runs whose states are read at once.
         reads: Reads of each kind.
-        runs: How often all of it is measured.
+        runs: Repetitions of the whole measurement.
     """
 
     appends: int = 300
@@ -139,7 +139,7 @@ def main() -> None:
 
 
 def measure(driver: neo4j.Driver, server: Postgresql | None, scale: Scale) -> list[Samples]:
-    """Measure; a small run before the first one warms everything up, unless it is all there is."""
+    """Measure after a small run that warms everything up, unless the measurement is small too."""
     if scale is not QUICK:
         _take(driver, server, QUICK)
     return [_take(driver, server, scale) for _ in range(scale.runs)]
@@ -186,7 +186,7 @@ def _clients(driver: neo4j.Driver, scale: Scale) -> Samples:
 
 
 def _append_events(session: neo4j.Session) -> Iterator[None]:
-    """Append events to a run of one's own."""
+    """Append events to a new run."""
     run = _new(session)
     while True:
         session.run(_APPEND, _one(run)).consume()
@@ -222,7 +222,7 @@ def _states(driver: neo4j.Driver, scale: Scale) -> Samples:
 
 
 def _row(record: neo4j.Record) -> dict[str, Any]:
-    """Return a row of `runs.timeline` with Python's own kind of time."""
+    """Return a row of `runs.timeline` with a time of the standard library."""
     return {**record, "createdAt": record["createdAt"].to_native()}
 
 
@@ -272,7 +272,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _bridge(samples: Samples) -> float:
-    """Return what it takes to bring the rows of the long run to Python and back."""
+    """Return the seconds to send the rows of the long run to Python and back."""
     return max(samples["carry"] - samples["scan"], 0)
 
 

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes the folder `secrets` with a password for Neo4j, unless there is one.
+# Creates the folder `secrets` with a password for Neo4j, unless it has one.
 set -eu
 cd "$(dirname "$0")"
-# Only you may look into the folder. The files in it are open to all, since the users inside of the
-# containers are others than you.
+# Only you can open the folder. All users can read the files in it, since the containers run as
+# other users.
 mkdir -p secrets
 chmod 0700 secrets
 umask 022

@@ -7,7 +7,7 @@ FROM ${BASE_IMAGE} AS neo4j
 
 FROM ${PYTHON_IMAGE} AS plugin
 
-# These steps are those of sidecar.Dockerfile, so that they are done once.
+# The same steps as in sidecar.Dockerfile, so that they run once.
 COPY requirements.lock sidecypher-*.whl /opt/wheel/
 RUN python3 -m venv /opt/sidecypher \
  && /opt/sidecypher/bin/pip install --no-cache-dir --require-hashes \
@@ -18,8 +18,8 @@ RUN if [ -f /opt/procedures/requirements.txt ]; then \
         /opt/sidecypher/bin/pip install --no-cache-dir --requirement /opt/procedures/requirements.txt; \
     fi
 
-# Neo4j's own Java runs the compiler. What a throw-away server would find out, the image's own start
-# does.
+# Neo4j's own Java runs the compiler. The plugin is not checked in a temporary server: the start of
+# the image checks it.
 COPY --from=neo4j /opt/java/openjdk /opt/java/openjdk
 RUN /opt/sidecypher/bin/sidecypher plugin build --no-check --procedures /opt/procedures \
         --output /opt/plugin/sidecypher.jar
@@ -30,7 +30,7 @@ LABEL org.opencontainers.image.title="Neo4j with sidecypher" \
       org.opencontainers.image.description="Neo4j Community, APOC and the plugin of sidecypher" \
       org.opencontainers.image.licenses="GPL-3.0-only AND Apache-2.0"
 
-# The folder where Neo4j meets the sidecar: a new volume takes its owner from either image.
+# The folder that Neo4j and the sidecar share: a new volume gets its owner from either image.
 RUN install --directory --owner=7474 --group=7474 --mode=0700 \
         /var/lib/sidecypher /var/lib/sidecypher/run \
  && install --owner=7474 --group=7474 --mode=0644 \

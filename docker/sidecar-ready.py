@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Tell Docker whether the sidecar is ready: exit code 0 when `/readyz` says yes."""
+"""Health check for Docker: exit code 0 if `/readyz` reports that the sidecar is ready."""
 
 import http.client
 import os
 import sys
 
-# No proxy of the environment reaches what listens on loopback only, so no `urllib`.
+# `urllib` would use a proxy from the environment, which cannot reach the loopback address.
 connection = http.client.HTTPConnection("127.0.0.1", int(os.environ["SIDECYPHER_HTTP_PORT"]), 2)
 try:
     connection.request("GET", "/readyz?verbose")

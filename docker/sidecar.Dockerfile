@@ -2,7 +2,7 @@
 ARG BASE_IMAGE=python:3.11-slim
 FROM ${BASE_IMAGE}
 
-# These steps are the first ones of neo4j.Dockerfile too, so that they are done once.
+# The same steps as in neo4j.Dockerfile, so that they run once.
 COPY requirements.lock sidecypher-*.whl /opt/wheel/
 RUN python3 -m venv /opt/sidecypher \
  && /opt/sidecypher/bin/pip install --no-cache-dir --require-hashes \
@@ -17,7 +17,7 @@ LABEL org.opencontainers.image.title="sidecypher sidecar" \
       org.opencontainers.image.description="Runs Neo4j procedures that are written in Python" \
       org.opencontainers.image.licenses="Apache-2.0"
 
-# Neo4j's image has a user with this number: only its owner can read the run folder that both share.
+# The user id of Neo4j's image: only its owner can read the run folder that both share.
 RUN groupadd --gid 7474 sidecypher \
  && useradd --uid 7474 --gid 7474 --no-create-home --home-dir /var/lib/sidecypher sidecypher \
  && install --directory --owner=7474 --group=7474 --mode=0700 \

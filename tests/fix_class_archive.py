@@ -10,7 +10,7 @@ import pytest
 from fix_waiting import wait_until
 from shared_cache import cached
 
-from sidecypher.runtime._throwaway import throwaway_server
+from sidecypher.runtime._temporary_server import temporary_server
 from sidecypher.runtime.process.spec import launch_process
 
 _FILE = "neo4j.jsa"
@@ -65,7 +65,7 @@ def class_archive(installation, java):
 
 def _make(folder, installation, java):
     """Run a Neo4j that writes at its end which classes it has loaded."""
-    with throwaway_server(installation, java) as closed:
+    with temporary_server(installation, java) as closed:
         # Jetty's classes too.
         server = replace(closed, closed=False)
         server.prepare()

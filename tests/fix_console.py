@@ -50,7 +50,7 @@ class Shown:
         self._session = Session(no_transaction)
         self._messages = Messages(self.sidecar._dispatcher)
         self._send("hello", Hello(envelope.VERSION, "tests", "call", ""))
-        self.state = self._found("shown.wait").body.__globals__["state"]
+        self.state = self._found("shown.wait").function.__globals__["state"]
 
     def _found(self, name):
         return self.sidecar.loaded.registry.get(name)

@@ -34,4 +34,4 @@ def names(loaded):
 
 def answer(loaded, name):
     """What the body of a procedure without parameters answers."""
-    return loaded.registry.get(name).body().value
+    return loaded.registry.get(name).function().value

@@ -81,7 +81,7 @@ class Running:
         """A caller over a connection of its own."""
         token = (self.run_dir / "token").read_bytes().strip()
         port = self.announcement().port
-        line = wire.Line(port, token, no_transaction, wire.client_context())
+        line = wire.WireClient(port, token, no_transaction, wire.client_context())
         signatures = {each.name: each.entry.signature for each in load([self.procedures]).registry}
         yield Client(line.ask, signatures)
         line.close()

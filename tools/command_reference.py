@@ -14,8 +14,8 @@ _HEAD: Final = """\
 Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 it failed, 2
 the command line or a setting cannot be understood, 130 it was interrupted. An error is printed as
 *error*, *cause* where there is one, and *hint*; [errors.md](errors.md) explains the codes. Most
-commands end with a line on standard error that names the one that most people want next; with
-`--json` there is none.
+commands end with a line on standard error that names the command that most people need next;
+`--json` omits it.
 
 An option overrides a [setting](settings.md) from the environment, which overrides one from the TOML
 file. Every command takes `--help` or `-h`. With `NO_COLOR` in the environment nothing is coloured.
@@ -29,7 +29,7 @@ def reference() -> str:
 
 
 def _commands() -> Iterator[tuple[str, Any]]:
-    """Yield the commands that people call, by full name; a group only if it does something."""
+    """Yield commands by full name; a group only if it does something itself."""
     for name, command in all_commands().items():
         verbs = getattr(command, "commands", None)
         if verbs is None or command.invoke_without_command:

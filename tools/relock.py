@@ -28,17 +28,17 @@ _LISTED = re.compile(
 
 @dataclass(frozen=True)
 class Lane:
-    """What a lane is made of, before Maven resolves it.
+    """Components of a lane, before Maven resolves them.
 
     Attributes:
         name: Name of the lane and of its lock file.
         neo4j: Version of Neo4j.
         java: Major versions of Java it runs on, best first.
-        lib: Artifacts that are resolved with everything they need.
-        plugins: Artifacts taken alone, because `lib` has the rest of what they need.
-        compiler: The compiler for machines without a JDK, which needs nothing else.
-        flags: What this lane's JVM wants in addition to what every lane's gets.
-        settings: What this lane's `neo4j.conf` has in addition to what every lane's has.
+        lib: Artifacts that are resolved with all their dependencies.
+        plugins: Artifacts without dependencies, because `lib` has those they need.
+        compiler: The compiler for machines without a JDK; it has no dependencies.
+        flags: Options of the JVM in addition to those of every lane.
+        settings: Settings of `neo4j.conf` in addition to those of every lane.
     """
 
     name: str
@@ -81,7 +81,7 @@ LTS = Lane(
     ),
     # It must run on every Java of every lane.
     compiler=("org.eclipse.jdt:ecj:3.40.0",),
-    # Otherwise each stop waits 5 s for connections that it has closed before.
+    # Otherwise each stop waits 5 s for connections that are already closed.
     settings={"internal.dbms.bolt.netty_server_shutdown_quiet_period": "0"},
 )
 
@@ -102,7 +102,7 @@ CURRENT = Lane(
     ),
     settings={
         "internal.dbms.bolt.netty_server_shutdown_quiet_period_duration": "0s",
-        # Neo4j announces itself by UDP and offers itself to a service of its maker otherwise.
+        # Otherwise Neo4j announces itself over UDP and to a service of its vendor.
         "dbms.fleet_manager.enabled": "false",
         "server.fleet_discovery.enabled": "false",
         "server.http.x_forward.enabled": "false",
@@ -114,12 +114,12 @@ def relock(lane: Lane, target: Path, *, mvn: str = "mvn") -> Lock:
     """Resolve a lane with Maven, hash its jars and write its lock file.
 
     Args:
-        lane: What to resolve.
-        target: The lock file to write; the same lane gives the same bytes.
+        lane: The lane to resolve.
+        target: The lock file to write; the same lane results in the same bytes.
         mvn: Maven's command.
 
     Raises:
-        RuntimeError: If Maven is not there, or cannot resolve an artifact.
+        RuntimeError: If Maven is not installed, or cannot resolve an artifact.
     """
     with tempfile.TemporaryDirectory() as folder:
         jars = [

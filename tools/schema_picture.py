@@ -41,13 +41,13 @@ _RELATIONSHIP: Final = re.compile(
 
 @dataclass(slots=True)
 class Card:
-    """What a label has.
+    """Keys, indexes and relationships of a label.
 
     Attributes:
         label: The label.
-        area: The migration that it comes first in, in words.
+        area: Words of the first migration that has the label.
         keys: Properties, or lists of them, that are unique.
-        indexes: Properties, or lists of them, that are looked up.
+        indexes: Properties, or lists of them, that have an index.
         relationships: Types and labels of relationships that begin here.
     """
 

@@ -9,16 +9,16 @@ import org.neo4j.procedure.Mode;
 import org.neo4j.procedure.Name;
 import org.neo4j.procedure.Procedure;
 
-/** The same calls over Py4J as it comes: pooled, in plain text, without a token. */
+/** The same calls over plain Py4J: pooled, without TLS and token. */
 public final class Bare {
     public record Text(String value) {}
 
-    /** What Python offers. */
+    /** The methods that Python offers. */
     public interface Endpoint {
         String call(String name, String payload, Object caller);
     }
 
-    /** What Python may use of the caller. */
+    /** The methods that Python may call back. */
     public record Caller(Transaction tx) {
         public String run(String cypher) {
             StringBuilder rows = new StringBuilder();

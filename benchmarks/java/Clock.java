@@ -23,12 +23,12 @@ import org.neo4j.procedure.Mode;
 import org.neo4j.procedure.Name;
 import org.neo4j.procedure.Procedure;
 
-/** Takes the time of queries inside the server, where neither Bolt nor a driver adds to it. */
+/** Measures queries inside the server, without the time of Bolt and the driver. */
 public final class Clock {
     /**
-     * What a query took.
+     * The times of a query.
      *
-     * @param cpu what its thread worked meanwhile; the rest of the time it waited
+     * @param cpu CPU time of its thread; the rest of the time it waited
      */
     public record Nanos(Long nanos, Long cpu) {}
 
@@ -46,7 +46,7 @@ public final class Clock {
                 System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version")));
     }
 
-    /** Runs a query again and again, each time in a transaction of its own, and reads all of its rows. */
+    /** Runs a query repeatedly, each time in its own transaction, and reads all its rows. */
     @Procedure(name = "bench.time", mode = Mode.READ)
     public Stream<Nanos> time(
             @Name("query") String query,
@@ -56,11 +56,11 @@ public final class Clock {
     }
 
     /**
-     * Lets callers, each a thread with a transaction of its own, read rows of a query at the same time;
-     * every row must be a call.
+     * Runs concurrent callers that read rows of a query, each with its own thread and transaction. Every
+     * row must be a call.
      *
-     * @param calls after how many rows a caller stops
-     * @param millis after how long it stops at the latest
+     * @param calls number of rows after which a caller stops
+     * @param millis time after which it stops at the latest
      */
     @Procedure(name = "bench.load", mode = Mode.READ)
     public Stream<Load> load(

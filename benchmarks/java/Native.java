@@ -5,7 +5,7 @@ import org.neo4j.procedure.Mode;
 import org.neo4j.procedure.Name;
 import org.neo4j.procedure.Procedure;
 
-/** What a call costs when nothing leaves the JVM. */
+/** The cost of a call that does not leave the JVM. */
 public final class Native {
     public record Text(String value) {}
 

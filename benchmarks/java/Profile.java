@@ -20,11 +20,11 @@ import org.neo4j.procedure.Mode;
 import org.neo4j.procedure.Name;
 import org.neo4j.procedure.Procedure;
 
-/** Samples where a query's thread is in Java code, by the JVM's own flight recorder. */
+/** Samples the stacks of a query's thread in Java code, with the flight recorder of the JVM. */
 public final class Profile {
     /**
      * @param stack classes and methods, the innermost first, divided by semicolons
-     * @param samples how often the thread was seen there
+     * @param samples number of samples with this stack
      */
     public record Seen(String stack, Long samples) {}
 

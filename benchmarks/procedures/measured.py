@@ -50,13 +50,13 @@ def echo(value: str) -> Text:
 
 @procedure("bench.echoAsync")
 async def echo_async(value: str) -> Text:
-    """Return the text, from the event loop, awaiting nothing."""
+    """Return the text from the event loop, without waiting."""
     return Text(value=value)
 
 
 @procedure("bench.callback")
 def callback(ctx: Context) -> Answer:
-    """Ask the caller's transaction for a number."""
+    """Query a number in the caller's transaction."""
     return Answer(value=ctx.run("RETURN 1 AS one").single()["one"])
 
 
@@ -81,7 +81,7 @@ def spin(ctx: Context) -> State:
 
 @procedure("bench.spinning")
 def spinning() -> State:
-    """Tell whether `bench.spin` is at it."""
+    """Return whether `bench.spin` is running."""
     return State(spinning=_spinning.is_set())
 
 
@@ -94,7 +94,7 @@ def rest() -> State:
 
 @procedure("bench.carry")
 def carry(ctx: Context, run_id: str) -> Iterator[Event]:
-    """Take the events of a run from Neo4j and give them back as they are."""
+    """Read the events of a run from Neo4j and return them unchanged."""
     for record in ctx.run(_EVENTS, run=run_id):
         event = record["event"]
         yield Event(

@@ -15,17 +15,10 @@ from typing import Any
 # Looked up when first asked for: `sidecypher --help` needs none of them, and they take longer to
 # import than all that it shows. Type checkers read `__init__.pyi`.
 _NAMES = {
-    "errors": (
-        "CallCancelled",
-        "CallError",
-        "ContextExpired",
-        "CypherError",
-        "DeadlineExceeded",
-        "Neo4jUnavailable",
-        "NoTransaction",
-        "ProcedureError",
-        "SidecypherError",
-        "ValueTypeError",
+    "errors": tuple(
+        "ArgumentError CallCancelled CallError ContextExpired CypherError DeadlineExceeded "
+        "Neo4jUnavailable NoTransaction ProcedureError RowError SidecypherError SignatureError "
+        "ValueTypeError".split()
     ),
     "protocol.deadline": ("Deadline",),
     "sdk.bolt": ("BoltClient",),

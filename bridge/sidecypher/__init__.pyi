@@ -1,5 +1,6 @@
 # ruff: noqa: I001 -- several names on one line
 from sidecypher.errors import (
+    ArgumentError as ArgumentError,
     CallCancelled as CallCancelled,
     CallError as CallError,
     ContextExpired as ContextExpired,
@@ -8,7 +9,9 @@ from sidecypher.errors import (
     Neo4jUnavailable as Neo4jUnavailable,
     NoTransaction as NoTransaction,
     ProcedureError as ProcedureError,
+    RowError as RowError,
     SidecypherError as SidecypherError,
+    SignatureError as SignatureError,
     ValueTypeError as ValueTypeError,
 )
 from sidecypher.protocol.deadline import Deadline as Deadline

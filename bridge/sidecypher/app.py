@@ -336,7 +336,7 @@ def _log_modules(loaded: Loaded) -> None:
     for failure in loaded.failures:
         logger().error("module left out", module=failure.module, reason=failure.reason)
     for warning in loaded.warnings:
-        logger().warning("module misbehaved", module=warning.module, what=warning.what)
+        logger().warning("module misbehaved", module=warning.module, what=warning.reason)
 
 
 def serve(settings: Settings) -> None:
@@ -350,7 +350,7 @@ def serve(settings: Settings) -> None:
         SystemExit: It has hung.
     """
     configure_logging(settings.log_level, settings.log_format)
-    _give_way()
+    _raise_oom_score()
     # A dump of its memory would hold tokens and passwords.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sidecar = Sidecar(settings)
@@ -368,7 +368,7 @@ def serve(settings: Settings) -> None:
         raise SystemExit(1)
 
 
-def _give_way() -> None:
+def _raise_oom_score() -> None:
     """Have the kernel end this process before the database when the machine has no memory left.
 
     By itself it would choose the largest one, which is Neo4j; a worker goes before both.

@@ -1,7 +1,7 @@
-"""Cypher files that hold the schema sidecypher's procedures rely on, and what applies them.
+"""Cypher files with the schema that sidecypher's procedures rely on, and functions to apply them.
 
-`migrate` brings a graph to what the files say, `find_drift` tells how it differs, `repair` and
-`clean` mend and remove. All take the scripts of `shipped_scripts` or `own_scripts`.
+`migrate` applies the files to a graph and `find_drift` lists the differences. `repair` corrects a
+graph and `clean` removes the schema. All accept the scripts of `shipped_scripts` or `own_scripts`.
 
 Example:
     >>> [each.version for each in shipped_scripts().migrations][0]

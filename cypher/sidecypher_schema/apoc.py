@@ -1,7 +1,7 @@
-"""Install, stop, start and drop triggers by APOC, and wait until Neo4j has done it.
+"""Install, stop, start and drop triggers with APOC, and wait until Neo4j has done it.
 
-APOC keeps triggers in the database `system`, and the database they work in reads them again every
-`apoc.trigger.refresh` milliseconds. So nothing is done before `apoc.trigger.list()` shows it there.
+APOC keeps triggers in the database `system`. The database they work in reads them again every
+`apoc.trigger.refresh` ms, so a change is complete only when `apoc.trigger.list()` shows it there.
 """
 
 import time
@@ -22,10 +22,10 @@ from sidecypher_schema.lexer import tokens
 from sidecypher_schema.trigger_files import Trigger
 
 MARK: Final = "sidecypherTarget"
-"""Parameter of every trigger of ours, which tells them from those of others."""
+"""Parameter of every trigger that sidecypher installs; triggers of others do not have it."""
 
 WAIT_SECONDS: Final = 90.0
-"""A little more than the 60 s after which APOC reads triggers by default."""
+"""Longest wait for a change; APOC reads triggers every 60 s by default."""
 
 _POLL_SECONDS: Final = 0.05
 
@@ -44,7 +44,7 @@ GIVEN: Final[dict[str, Any]] = {
     "assignedRelationshipProperties": {},
     "metaData": {},
 }
-"""Parameters that APOC gives to every trigger, empty."""
+"""Parameters that APOC passes to every trigger, with empty values."""
 
 _LIST: Final[LiteralString] = (
     "CALL apoc.trigger.list() YIELD name, query, selector, params, installed, paused "
@@ -57,7 +57,7 @@ _STOP: Final[LiteralString] = "CALL apoc.trigger.stop($database, $name)"
 _START: Final[LiteralString] = "CALL apoc.trigger.start($database, $name)"
 _DROP: Final[LiteralString] = "CALL apoc.trigger.drop($database, $name)"
 
-# Which triggers a run has stopped, so that the next one of any folder starts them if it was killed.
+# Triggers that a run has stopped. If that run is killed, the next one of any folder starts them.
 _NOTE: Final[LiteralString] = (
     "UNWIND $names AS name MERGE (:__SidecypherStoppedTrigger {name: name})"
 )
@@ -69,13 +69,13 @@ _FORGET: Final[LiteralString] = (
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A trigger that Neo4j has.
+    """A trigger in Neo4j.
 
     Attributes:
         name: Its name.
         text: Its statement.
         phase: When it runs.
-        params: Parameters of its own.
+        params: Its own parameters.
         installed: Whether it is in service.
         paused: Whether it was stopped.
     """
@@ -89,12 +89,12 @@ class Installed:
 
     @property
     def target(self) -> str | None:
-        """Chain of the scripts it came with; None for a trigger of others."""
+        """Chain of the scripts it came with; None if sidecypher did not install it."""
         found = (self.params or {}).get(MARK)
         return found if isinstance(found, str) else None
 
     def is_from(self, trigger: Trigger, target: str) -> bool:
-        """Return whether it is what a file says."""
+        """Return whether it is the same as the trigger of a file."""
         return (self.text, self.phase, self.params) == (
             trigger.text,
             trigger.phase,
@@ -115,7 +115,7 @@ class Apoc:
     problem: str = ""
 
     def triggers(self) -> dict[str, Installed]:
-        """Return what the database has read, by name."""
+        """Return the triggers that the database has read, by name."""
         if self.problem:
             return {}
         return {row["name"]: Installed(**row) for row in self.graph.run(_LIST)}
@@ -159,7 +159,7 @@ class Apoc:
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Keep all triggers of ours stopped while the block runs; start them whatever it does."""
+        """Stop all triggers of sidecypher while the block runs; start them even if it fails."""
         found = self.triggers()
         working = [one.name for one in found.values() if one.target is not None and not one.paused]
         left = [one.name for one in self.left_stopped(found)]
@@ -171,9 +171,9 @@ class Apoc:
             yield
 
     def left_stopped(self, found: Mapping[str, Installed]) -> list[Installed]:
-        """Return those triggers that a run has stopped, and has not started again so far.
+        """Return the triggers that a run has stopped and not started again yet.
 
-        What somebody else has stopped is not among them.
+        Triggers that somebody else has stopped are not included.
         """
         noted = {row["name"] for row in self.graph.run(_NOTED)}
         return [one for one in found.values() if one.paused and one.name in noted]
@@ -190,7 +190,7 @@ class Apoc:
 
     def _pause(self, order: LiteralString, names: list[str], *, paused: bool) -> None:
         with ExitStack() as orders:
-            # Each of them is given, also when another one fails.
+            # Every order is sent, even if another one fails.
             for name in names:
                 orders.callback(self._order, order, name)
         self._await(
@@ -223,7 +223,7 @@ class Apoc:
 
 
 def find_apoc(graph: Graph) -> Apoc:
-    """Return what installs triggers in a database, or why it cannot."""
+    """Return the triggers of a database, or the reason why it cannot have any."""
     with reported(), graph.session() as session:
         try:
             session.run(unlimited(_LIST)).consume()
@@ -240,7 +240,7 @@ def check(graph: Graph, trigger: Trigger) -> None:
     """Refuse a trigger that Neo4j cannot plan: with it installed, every write would fail.
 
     Raises:
-        TriggerRefused: It has a parameter that nothing gives, or Neo4j cannot plan it.
+        TriggerRefused: One of its parameters is not set, or Neo4j cannot plan it.
     """
     where = f"The trigger `{trigger.name}` in `{trigger.source}`, line {trigger.line},"
     given = {**GIVEN, **trigger.params, MARK: ""}
@@ -248,7 +248,7 @@ def check(graph: Graph, trigger: Trigger) -> None:
     for before, token in pairwise(found):
         if before.text == "$" and token.text.strip("`") not in given:
             raise TriggerRefused(
-                f"{where} uses `${token.text}`, which neither APOC nor its header gives"
+                f"{where} uses `${token.text}`, which neither APOC nor its header sets"
             )
     with reported(), graph.session() as session:
         try:

@@ -1,4 +1,4 @@
-"""Constraints and indexes: those that scripts declare, and those that are there."""
+"""Constraints and indexes: those that scripts declare, and those that exist."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -27,10 +27,10 @@ class Item:
 
     Attributes:
         kind: `constraint` or `index`.
-        name: Empty where a script gives none.
+        name: Its name; empty if a script does not name it.
         type: `UNIQUE` or `OTHER` for constraints, `RANGE` and so on for indexes.
         labels: Labels or relationship types, in alphabetical order.
-        properties: In their order.
+        properties: Property names, in their order.
     """
 
     kind: str
@@ -45,16 +45,16 @@ class Item:
 
     @property
     def covers(self) -> tuple[object, ...]:
-        """What it does, whatever its name."""
+        """All that it does, without its name."""
         return (self.kind, self.type, self.labels, self.properties)
 
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """A constraint or an index that is there.
+    """A constraint or an index that exists.
 
     Attributes:
-        item: What it is.
+        item: The constraint or index.
         state: `ONLINE`, `POPULATING` or `FAILED`.
     """
 
@@ -64,30 +64,30 @@ class Existing:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A constraint or an index that a script creates and none drops.
+    """A constraint or an index that a script creates and no script drops.
 
     Attributes:
-        item: What it is.
-        script: Where.
-        statement: What creates it.
+        item: The constraint or index.
+        script: Script that creates it.
+        statement: Statement that creates it.
     """
 
     item: Item
     script: Script
     statement: Statement
 
-    def is_that(self, item: Item) -> bool:
-        """Return whether an existing item has its name and does what it says."""
+    def matches(self, item: Item) -> bool:
+        """Return whether an existing item has the same name and does the same."""
         return item.name == self.item.name and item.covers == self.item.covers
 
     def problem(self, existing: Iterable[Existing]) -> str | None:
-        """Return what is wrong with it in the graph: `missing`, `different`, `failed` or None."""
+        """Return its problem in the graph: `missing`, `different`, `failed` or None."""
         found = list(existing)
         same_name = [each for each in found if self.item.name and each.item.name == self.item.name]
         same = [each for each in found if each.item.covers == self.item.covers]
         if same_name and same_name[0].item.covers != self.item.covers:
             return "different"
-        # One of the user's own with another name does as well.
+        # A user's own constraint or index with another name is good enough.
         for each in same_name or same:
             return "failed" if each.state == "FAILED" else None
         return "missing"
@@ -97,9 +97,9 @@ def declared(scripts: Iterable[Script], database: str | None = None) -> list[Dec
     """Return what scripts leave behind in a database, in the order they create it.
 
     Args:
-        scripts: In the order they are applied in.
-        database: Name of the one that is migrated; without it, what stands behind any `:use` is
-            left out.
+        scripts: Scripts, in the order they are applied in.
+        database: Name of the database that is migrated. Without it, statements after any `:use`
+            are left out.
     """
     found: dict[tuple[object, ...], Declared] = {}
     for script in scripts:
@@ -136,13 +136,13 @@ def existing(graph: Graph) -> list[Existing]:
     ]
 
 
-def _existing_type(told: str) -> str:
-    """Return the type of a constraint, which Neo4j 5 and 2026 call differently."""
-    return "UNIQUE" if told.endswith("UNIQUENESS") else "OTHER"
+def _existing_type(shown: str) -> str:
+    """Return the type of a constraint; Neo4j 5 and 2026 have different names for it."""
+    return "UNIQUE" if shown.endswith("UNIQUENESS") else "OTHER"
 
 
 def read_command(text: str) -> tuple[bool, Item] | None:
-    """Return what a statement creates (true) or drops (false); None for any other statement.
+    """Return the item that a statement creates (true) or drops (false), or None if neither.
 
     Example:
         >>> read_command("CREATE INDEX by_name IF NOT EXISTS FOR (p:Person) ON (p.name)")[1].labels
@@ -174,13 +174,13 @@ def read_command(text: str) -> tuple[bool, Item] | None:
         kind,
         name,
         index_type if kind == "index" else _declared_type(properties),
-        tuple(sorted(_behind({":", "|"}, pattern))),
-        tuple(_behind({"."}, properties)),
+        tuple(sorted(_following({":", "|"}, pattern))),
+        tuple(_following({"."}, properties)),
     )
 
 
 def _parts(rest: list[str]) -> tuple[list[str], list[str]]:
-    """Return the pattern of a command, and what it says about properties."""
+    """Return the words of a command's pattern, and those about properties."""
     keywords = dict(reversed(list(_outside_brackets(_upper(rest)))))
     end = keywords.get("OPTIONS", len(rest))
     middle = min(keywords.get(word, end) for word in ("REQUIRE", "ASSERT", "ON"))
@@ -188,7 +188,7 @@ def _parts(rest: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _outside_brackets(words: list[str]) -> Iterator[tuple[str, int]]:
-    """Yield words with their places, but none of what may be a label or a property."""
+    """Yield words with their positions, without those that may be labels or properties."""
     depth = 0
     for place, word in enumerate(words):
         depth += (word in {"(", "[", "{"}) - (word in {")", "]", "}"})
@@ -196,7 +196,7 @@ def _outside_brackets(words: list[str]) -> Iterator[tuple[str, int]]:
             yield word, place
 
 
-def _behind(marks: set[str], words: list[str]) -> Iterator[str]:
+def _following(marks: set[str], words: list[str]) -> Iterator[str]:
     return (word for before, word in pairwise(words) if before in marks and word not in marks)
 
 
@@ -209,7 +209,7 @@ def _word(text: str) -> str:
 
 
 def _declared_type(words: list[str]) -> str:
-    """Return the type of a constraint: what stands behind the last IS."""
+    """Return the type of a constraint: the words after its last IS."""
     upper = _upper(words)
     last = len(upper) - upper[::-1].index("IS") if "IS" in upper else 0
     return "UNIQUE" if "UNIQUE" in upper[last:] else "OTHER"

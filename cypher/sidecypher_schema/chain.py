@@ -1,8 +1,8 @@
-"""The chain in the graph: what was applied, when and by whom, as neo4j-migrations writes it.
+"""The chain in the graph: applied scripts with time and user, in the format of neo4j-migrations.
 
-A node for each version, from one with the version `BASELINE` on, linked by `MIGRATED_TO`; a
-repeatable script that ran again has a `REPEATED` loop. `migrationTarget` keeps chains apart. Shape,
-names and constraint were read from its classes `Migrations` and `ChainBuilder` in 2026.
+Each version has a node, linked to the next by `MIGRATED_TO`; the first has the version `BASELINE`.
+A repeatable script that ran again has a `REPEATED` loop. `migrationTarget` separates chains. The
+format is that of the classes `Migrations` and `ChainBuilder` in 2026.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,10 +19,10 @@ CONSTRAINT: Final[LiteralString] = (
     "CREATE CONSTRAINT unique_version___Neo4jMigration IF NOT EXISTS "
     "FOR (n:__Neo4jMigration) REQUIRE (n.version, n.migrationTarget) IS UNIQUE"
 )
-"""Theirs, of the same name."""
+"""The constraint of neo4j-migrations, with the same name."""
 
 Run = Callable[[LiteralString, Mapping[str, Any]], list[dict[str, Any]]]
-"""What runs a statement with parameters and returns its rows."""
+"""Function that runs a statement with parameters and returns its rows."""
 
 _DROP: Final[LiteralString] = (
     "MATCH (one:__Neo4jMigration {migrationTarget: $target}) DETACH DELETE one"
@@ -66,10 +66,10 @@ class Applied:
 
     Attributes:
         after: Version before it; `BASELINE` for the first.
-        version: Its own.
+        version: Its own version.
         description: Words of its name.
         source: Name of its file at that time.
-        checksum: Of what ran last.
+        checksum: Checksum of the text that ran last.
         repeatable: Whether it runs again when it has changed.
         installed_at: When it ran last.
         installed_by: User of the machine that it ran on.
@@ -89,7 +89,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who applies scripts.
+    """The user who applies scripts.
 
     Attributes:
         by: User of the machine.
@@ -101,11 +101,11 @@ class Author:
 
 
 def read_chain(run: Run, target: str) -> list[Applied]:
-    """Return what was applied, in that order.
+    """Return the applied scripts, in the order they were applied.
 
     Args:
         run: Runs a statement that reads.
-        target: Which chain.
+        target: Name of the chain.
     """
     found = {row["after"]: Applied(**row) for row in run(_READ, {"target": target})}
     chain, version = [], BASELINE
@@ -120,7 +120,7 @@ def drop_chain(run: Run, target: str) -> None:
 
     Args:
         run: Runs a statement that writes.
-        target: Which chain.
+        target: Name of the chain.
     """
     run(_DROP, {"target": target})
     if not run(_OTHERS, {})[0]["count"]:
@@ -136,14 +136,14 @@ def record(
     target: str,
     seconds: float,
 ) -> None:
-    """Write down, in a transaction, that a script was applied.
+    """Record in a transaction that a script was applied.
 
     Args:
         tx: The transaction.
-        script: What ran.
-        versions: Those that were applied before, in their order.
-        author: Who ran it.
-        target: Which chain.
+        script: Script that ran.
+        versions: Versions that were applied before, in their order.
+        author: User who ran it.
+        target: Name of the chain.
         seconds: How long it took.
     """
     tx.run(

@@ -1,7 +1,7 @@
 """The checksum of a script, as the Java tool neo4j-migrations computes it.
 
-Their way of splitting a script is not ours, but what they compare must stay the same, so that
-either tool agrees with what the other has recorded. It was read from the class
+That tool splits scripts in another way, but its checksums must be computed exactly, so that each
+tool accepts what the other has recorded. The algorithm is that of the class
 `DefaultCypherResource` in 2026, and a test compares the numbers with those of the tool.
 """
 
@@ -12,7 +12,7 @@ from typing import Final
 _DELIMITER: Final = re.compile(r";(?:\r?\n|\r)")
 _USE: Final = re.compile(r":use +[a-z][a-z\d.\-]{2,62}(?:;?(?:\r?\n|\r)?)?", re.IGNORECASE)
 _JAVA_SPACE: Final = "".join(map(chr, range(33)))
-"""What `String.trim()` takes away."""
+"""Characters that Java's `String.trim()` removes."""
 
 
 def checksum(text: str) -> str:

@@ -1,4 +1,4 @@
-"""How a graph differs from what the files say."""
+"""Differences between a graph and the files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from sidecypher_schema.scripts import Scripts
 from sidecypher_schema.states import MigrationState, migration_states
 from sidecypher_schema.trigger_plan import read_triggers
 
-What = Literal["script", "constraint", "index", "trigger"]
+DriftKind = Literal["script", "constraint", "index", "trigger"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,20 +19,20 @@ class Drift:
     """One difference.
 
     Attributes:
-        what: What is different.
-        name: Which one: a file, or the name of a constraint, index or trigger.
-        problem: `pending`, `changed`, `missing` (not there any more: the file of a script or
-            trigger, or a constraint or index), `different`, `failed`, `stopped` or `unavailable`
+        what: Kind of thing that differs.
+        name: Name of the file, constraint, index or trigger.
+        problem: `pending`, `changed`, `missing` (a constraint or index does not exist, or a script
+            or trigger has no file any more), `different`, `failed`, `stopped` or `unavailable`
             (a trigger, without APOC).
     """
 
-    what: What
+    what: DriftKind
     name: str
     problem: str
 
 
 def find_drift(graph: Graph, scripts: Scripts) -> list[Drift]:
-    """Return all differences; none when the graph is what the files say."""
+    """Return all differences; an empty list if the graph agrees with the files."""
     found = migration_states(scripts.migrations, read_chain(graph.run, scripts.target))
     return [
         *(Drift("script", each.source, each.state) for each in found if each.state != "applied"),
@@ -49,7 +49,7 @@ def find_drift(graph: Graph, scripts: Scripts) -> list[Drift]:
 
 
 def schema_problems(graph: Graph, found: list[MigrationState]) -> Iterator[tuple[Declared, str]]:
-    """Yield what applied scripts declare and the graph does not have, with what is wrong."""
+    """Yield constraints and indexes of applied scripts that have a problem in the graph."""
     there = existing(graph)
     applied = (each.script for each in found if each.applied and each.script)
     for one in declared(applied, graph.database):

@@ -4,19 +4,19 @@ from sidecypher import SidecypherError
 
 
 class SchemaError(SidecypherError):
-    """The schema cannot be brought to what the files say."""
+    """The schema cannot be changed to agree with the files."""
 
     code = "SC-700"
 
 
 class BadScript(SchemaError):
-    """A script cannot be read as statements; the text has file and line."""
+    """A script cannot be split into statements; the text names file and line."""
 
     code = "SC-701"
 
 
 class BadScriptName(SchemaError):
-    """A file's name gives no version, or one that another file has."""
+    """A file's name has no version, or the version of another file."""
 
     code = "SC-702"
     default_hint = "Name it like `V003__what_it_does.cypher` or `R__what_it_does.cypher`."
@@ -30,14 +30,14 @@ class StatementFailed(SchemaError):
 
 
 class LockHeld(SchemaError):
-    """Another run is under way; `details` says whose it is and until when it may go on."""
+    """Another run is in progress; `details` has its holder and the end of its lease."""
 
     code = "SC-706"
     default_hint = "Wait for it with `--wait SECONDS`; the lock of one that crashed runs out."
 
 
 class LockLost(SchemaError):
-    """The lease of this run has ended and another run has begun; this one wrote nothing since."""
+    """The lease of this run expired and another run began; this one wrote nothing since."""
 
     code = "SC-707"
     default_hint = "Let the other run end, then migrate again."
@@ -71,7 +71,7 @@ class CleanRefused(SchemaError):
 
 
 class GraphUnavailable(SchemaError):
-    """Neo4j cannot be reached, or refuses what a run itself needs."""
+    """Neo4j cannot be reached, or refuses a statement that the run itself needs."""
 
     code = "SC-712"
     default_hint = "Check address, user and password, and what that user may do."

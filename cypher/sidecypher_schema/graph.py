@@ -1,4 +1,4 @@
-"""The connection of a run: sessions of one database and of `system`, with our own errors."""
+"""The connection of a run: sessions of a database and of `system`, with this package's errors."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -12,14 +12,14 @@ from sidecypher_schema.errors import GraphUnavailable, SchemaError
 
 SYSTEM: Final = "system"
 NO_LIMIT: Final = 0.0
-"""Seconds a transaction may take; scripts may fill large indexes."""
+"""Time limit of a transaction: none, since scripts may fill large indexes."""
 
 Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What Neo4j says of itself.
+    """Version and edition of a Neo4j server.
 
     Attributes:
         version: Such as `5.26.29`.
@@ -35,7 +35,7 @@ class Graph:
     """A database that is to be migrated.
 
     Attributes:
-        driver: How to reach it.
+        driver: Driver of its server.
         database: Its name.
     """
 
@@ -45,10 +45,10 @@ class Graph:
     def run(
         self, query: str, parameters: Mapping[str, Any] | None = None, database: str | None = None
     ) -> Rows:
-        """Return the rows of a statement of ours, in its own transaction.
+        """Run one of this package's own statements in its own transaction; return its rows.
 
-        It must be one that may run twice: after a deadlock, as two runs that create the same
-        constraint may have, it is tried again.
+        It must be safe to run twice: it is tried again after a deadlock, for example if two runs
+        create the same constraint.
 
         Raises:
             GraphUnavailable: There is no connection, or the statement is refused.
@@ -62,7 +62,7 @@ class Graph:
             return session.execute_write(work)
 
     def session(self, database: str | None = None) -> neo4j.Session:
-        """Return a session of a database; without one, of that which is migrated."""
+        """Return a session of a database, by default the one that is migrated."""
         # Labels that nothing has yet are not a mistake here.
         return self.driver.session(
             database=database or self.database, notifications_min_severity="OFF"
@@ -89,13 +89,13 @@ def connect(driver: neo4j.Driver) -> Graph:
 
 
 def unlimited(query: str) -> neo4j.Query:
-    """Return a statement that may take any time; it comes from our own files."""
+    """Return a statement without a time limit; it comes from a migration or trigger file."""
     return neo4j.Query(query, timeout=NO_LIMIT)
 
 
 @contextmanager
 def reported() -> Iterator[None]:
-    """Raise what goes wrong with the connection as an error of ours.
+    """Raise errors of the driver and of Neo4j as errors of this package.
 
     Raises:
         GraphUnavailable: There is no connection, or a statement is refused.
@@ -105,13 +105,13 @@ def reported() -> Iterator[None]:
             yield
     except Neo4jError as error:
         raise GraphUnavailable(
-            f"Neo4j gave no answer: {message_of(error)}", details={"code": error.code}
+            f"Neo4j refused a request: {message_of(error)}", details={"code": error.code}
         ) from None
 
 
 @contextmanager
 def reported_loss() -> Iterator[None]:
-    """Raise the loss of the connection as an error of ours.
+    """Raise the loss of the connection as an error of this package.
 
     Raises:
         GraphUnavailable: There is no connection.
@@ -119,18 +119,18 @@ def reported_loss() -> Iterator[None]:
     try:
         yield
     except DriverError as error:
-        raise GraphUnavailable(f"Neo4j gave no answer: {message_of(error)}") from None
+        raise GraphUnavailable(f"Neo4j did not answer: {message_of(error)}") from None
 
 
 @contextmanager
 def afterwards(clean_up: Callable[[], object]) -> Iterator[None]:
-    """Do something after a block, whatever the block does; what fails first is raised.
+    """Call a function after a block, even if the block fails; the first error is raised.
 
     Args:
-        clean_up: What is done; its own error is dropped when that of the block is under way.
+        clean_up: Function to call; its own error is dropped if the block has failed.
 
     Raises:
-        SchemaError: That of the block, or else that of what is done after it.
+        SchemaError: Error of the block, or else of the function.
     """
     try:
         yield
@@ -142,5 +142,5 @@ def afterwards(clean_up: Callable[[], object]) -> Iterator[None]:
 
 
 def message_of(error: Exception) -> str:
-    """Return what Neo4j or its driver says about an error."""
+    """Return the message of an error of Neo4j or its driver."""
     return getattr(error, "message", None) or str(error) or type(error).__name__

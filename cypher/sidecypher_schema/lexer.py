@@ -1,7 +1,7 @@
 """Split Cypher scripts into statements, as Neo4j itself would read them.
 
-A semicolon ends a statement unless it stands in a string, a back-ticked name or a comment. Lines
-such as `:use system` are for the client and name the database of what follows.
+A semicolon ends a statement unless it is in a string, a back-ticked name or a comment. Lines such
+as `:use system` are client commands; they name the database of the statements that follow.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from sidecypher_schema.errors import BadScript
 
-# Possessive, so that what is not closed is found where it was opened.
+# Possessive, so that an unclosed string or comment is reported where it was opened.
 _TOKEN: Final = re.compile(
     r"""
       (?P<space>\s++)
@@ -42,8 +42,8 @@ class Token(NamedTuple):
     Attributes:
         kind: `space`, `comment`, `string`, `name` (in back-ticks), `end` (a semicolon), `word` or
             `other` (any other character).
-        text: As it stands in the script.
-        start: Where it begins, in characters.
+        text: Its text in the script.
+        start: Position of its first character.
     """
 
     kind: str
@@ -56,9 +56,9 @@ class Statement:
     """A statement of a script.
 
     Attributes:
-        text: Without the semicolon, and without comments before and after it.
+        text: Its Cypher, without the semicolon and without comments before and after it.
         line: Line of the file where it begins, from 1.
-        database: What a `:use` before it names; None without one.
+        database: Database of the last `:use` before it; None without one.
     """
 
     text: str
@@ -68,10 +68,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What a script holds.
+    """Content of a script.
 
     Attributes:
-        statements: In their order.
+        statements: Its statements, in their order.
         header: Comment lines before the first statement, without `//`, each with its line.
     """
 
@@ -79,13 +79,12 @@ class Split:
     header: tuple[tuple[int, str], ...]
 
 
-def tokens(text: str, *, file: str = "", line: int = 1) -> Iterator[Token]:
-    """Yield the pieces of Cypher text; together they are the text.
+def tokens(text: str, *, file: str = "") -> Iterator[Token]:
+    """Yield the pieces of Cypher text; joined, they are the whole text.
 
     Args:
         text: A script or a statement.
         file: Name of the file, for errors.
-        line: Line of the file where the text begins.
 
     Raises:
         BadScript: A string, name or comment is not closed.
@@ -98,7 +97,7 @@ def tokens(text: str, *, file: str = "", line: int = 1) -> Iterator[Token]:
         if found.lastgroup == "other":
             for opening, what in _OPEN:
                 if text.startswith(opening, found.start()):
-                    where = f"`{file}`, line {line + line_breaks(text[: found.start()])}"
+                    where = f"`{file}`, line {1 + line_breaks(text[: found.start()])}"
                     raise BadScript(f"{what} that begins in {where}, is not closed")
         yield Token(str(found.lastgroup), found.group(), found.start())
 
@@ -141,18 +140,18 @@ class _Splitter:
             if token.start < command_end or token.kind == "space":
                 continue
             if token.kind == "comment":
-                self._note(token)
+                self._add_to_header(token)
             elif token.kind == "end":
                 self._close()
             elif token.text == ":" and self._begin is None:
-                command_end = self._obey(token.start)
+                command_end = self._run_command(token.start)
             else:
                 self._begin = token.start if self._begin is None else self._begin
                 self._end = token.start + len(token.text)
         self._close()
         return Split(tuple(self._statements), tuple(self._header))
 
-    def _note(self, token: Token) -> None:
+    def _add_to_header(self, token: Token) -> None:
         if self._begin is None and not self._statements and token.text.startswith("//"):
             text = token.text.removeprefix("//").strip()
             self._header.append((self._line(token.start), text))
@@ -164,19 +163,19 @@ class _Splitter:
         self._statements.append(Statement(text, self._line(self._begin), self._database))
         self._begin = None
 
-    def _obey(self, start: int) -> int:
-        """Do what a line for the client says; return where it ends."""
+    def _run_command(self, start: int) -> int:
+        """Apply a client command, and return the position of its end."""
         found = _COMMAND.match(self._text, start)
         assert found is not None  # noqa: S101 - it begins with the colon that was found
         argument = found["rest"].partition("//")[0].strip().removesuffix(";").strip()
         where = f"`{self._file}`, line {self._line(start)}"
         if found["command"].lower() != "use":
             raise BadScript(
-                f"`:{found['command']}` in {where}, is a command of other clients",
-                hint="Take it out; a script may have `:use` and Cypher statements.",
+                f"`:{found['command']}` in {where}, is not supported",
+                hint="Remove it; a script may have `:use` and Cypher statements.",
             )
         if not _DATABASE.fullmatch(argument):
-            raise BadScript(f"`:use` in {where}, names no database")
+            raise BadScript(f"`:use` in {where}, does not name a database")
         self._database = argument.lower()
         return found.end()
 

@@ -1,10 +1,10 @@
-"""The lock that lets one run after the other change a schema.
+"""The lock that lets only one run at a time change a schema.
 
-A node with a unique name and a lease. Its holder renews the lease while it works; when it
-crashes, the lease runs out and the next one takes the lock. Before it writes, a holder looks
-whether the lock is still its own, in the transaction that writes where there is one. Where there is
-none, it trusts a lease of which half is left: each new constraint or index makes Neo4j plan all
-statements anew, also the one that looks.
+It is a node with a unique name and a lease. Its holder renews the lease while it works. If it
+crashes, the lease expires and the next run takes the lock. Before it writes, a holder checks that
+it still has the lock, in the writing transaction if there is one. Without one, it relies on the
+lease while half of it is left: after each new constraint or index, Neo4j plans all statements
+again, also the check.
 """
 
 import getpass
@@ -33,7 +33,7 @@ _CONSTRAINT: Final[LiteralString] = (
 _HAS_CONSTRAINT: Final[LiteralString] = (
     "SHOW CONSTRAINTS YIELD name WHERE name = 'sidecypher_migration_lock' RETURN name"
 )
-# What is set first takes the write lock of the node, so that what is read after it is the latest.
+# The first SET takes the write lock of the node, so that the values read after it are the latest.
 _TAKE: Final[LiteralString] = """
     MERGE (l:__SidecypherMigrationLock {name: 'migrate'})
     SET l.asked = true
@@ -60,11 +60,11 @@ class Lock:
     """A lock that is held.
 
     Attributes:
-        graph: Where.
-        token: What tells this holder from all others.
-        lease: Seconds until it runs out unless it is renewed.
-        renewed: When the lease last began, in seconds of the clock that also counts while the
-            machine sleeps.
+        graph: Database of the lock.
+        token: Identity of this holder.
+        lease: Seconds until it expires unless it is renewed.
+        renewed: Time when the lease last began, by the clock that also counts while the machine
+            sleeps.
     """
 
     graph: Graph
@@ -73,11 +73,11 @@ class Lock:
     renewed: float = 0.0
 
     def confirm(self, tx: neo4j.Transaction | None = None) -> None:
-        """Make sure that the lock is still held, and renew the lease if that takes asking.
+        """Check that the lock is still held, and renew the lease if that needs a query.
 
         Args:
-            tx: What is about to commit; it is always asked. Without one, half a lease that is left
-                is enough, since no other run can take the lock before its end.
+            tx: Transaction that is about to commit; it always runs the query. Without one, half a
+                lease is enough, since no other run can take the lock before the lease ends.
 
         Raises:
             LockLost: Another run has begun.
@@ -98,12 +98,12 @@ class Lock:
         return mine
 
     def _is_fresh(self) -> bool:
-        # What seems to be in the future is from before the clock was set back.
+        # A time in the future is from before the clock was set back.
         return 0 <= time.time() - self.renewed < self.lease / 2
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What its statements are given."""
+        """Parameters of its statements."""
         return {"token": self.token, "milliseconds": round(self.lease * 1000)}
 
 
@@ -112,9 +112,9 @@ def held(graph: Graph, *, wait: float = 0.0, lease: float = LEASE_SECONDS) -> It
     """Hold the lock while the block runs.
 
     Args:
-        graph: The database that is to be changed.
+        graph: The database to change.
         wait: Seconds to wait for another holder.
-        lease: Seconds that the lock outlives a holder that crashed.
+        lease: Seconds after which the lock of a crashed holder is free.
 
     Raises:
         LockHeld: Another run still holds it.
@@ -129,30 +129,30 @@ def held(graph: Graph, *, wait: float = 0.0, lease: float = LEASE_SECONDS) -> It
     def release() -> None:
         ended.set()
         renewing.join()
-        # A run that has taken it meanwhile keeps it: it has another token.
+        # If another run has taken the lock meanwhile, it keeps it: its token is different.
         graph.run(_RELEASE, {"token": lock.token})
 
-    # Where it cannot be released, the lease ends anyway.
+    # If the lock cannot be released, the lease ends anyway.
     with afterwards(release):
         yield lock
 
 
 def _take(lock: Lock, wait: float) -> None:
     deadline = time.monotonic() + wait
-    # Only where it is missing, since two that create it at once have a deadlock. Nothing of ours
-    # drops it: between this and the next statement two could then make a lock each.
+    # Only if the constraint is missing, since two runs that create it at once have a deadlock.
+    # It is never dropped: before the next statement, two runs could then create a lock each.
     if not lock.graph.run(_HAS_CONSTRAINT):
         lock.graph.run(_CONSTRAINT)
     while True:
         [found] = lock.graph.run(_TAKE, {**lock.parameters, "holder": machine_user_and_process()})
         if found["free"]:
-            # A node that its last holder deletes at this moment seems free, and takes nothing.
+            # A node that its last holder deletes at this moment seems free, but is not updated.
             if lock.renew():
                 return
             continue
         if time.monotonic() >= deadline:
             raise LockHeld(
-                f"Another run is under way, of {found['holder']}, until {found['until']} at least",
+                f"A run of {found['holder']} is in progress, at least until {found['until']}",
                 retryable=True,
                 details={"holder": found["holder"], "until": found["until"]},
             )
@@ -161,7 +161,7 @@ def _take(lock: Lock, wait: float) -> None:
 
 def _renew(lock: Lock, ended: threading.Event) -> None:
     while not ended.wait(lock.lease / 3):
-        # The run itself finds out before it writes.
+        # The run itself checks the lock before it writes.
         with suppress(SchemaError):
             lock.renew()
 
@@ -175,5 +175,5 @@ def machine_user() -> str:
 
 
 def machine_user_and_process() -> str:
-    """Return who holds a lock, for a person who waits for it."""
+    """Return the holder of a lock, for a person who waits for it."""
     return f"{machine_user()}@{socket.gethostname()}, process {os.getpid()}"

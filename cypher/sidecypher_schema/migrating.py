@@ -1,4 +1,4 @@
-"""Bring a graph to what the files say."""
+"""Apply migrations and triggers to a graph."""
 
 from dataclasses import dataclass
 
@@ -8,19 +8,19 @@ from sidecypher_schema.chain import CONSTRAINT, Author
 from sidecypher_schema.graph import Graph, connect
 from sidecypher_schema.lock import LEASE_SECONDS, held, machine_user
 from sidecypher_schema.plan import Plan, make_plan
-from sidecypher_schema.runner import Runner, Tell, silent
+from sidecypher_schema.runner import BeforeStatement, Runner, ignore_statement
 from sidecypher_schema.scripts import Script, Scripts, shipped_scripts
 
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """What a run has done.
+    """Result of a run.
 
     Attributes:
         applied: Scripts, with the seconds each took.
-        triggers: Names of those that were installed, started or dropped.
-        left_out: Names of those that could not be.
-        why: Why they could not be, or empty.
+        triggers: Names of triggers that were installed, started or dropped.
+        left_out: Names of triggers that could not be installed.
+        why: Reason why they could not be installed, or empty.
     """
 
     applied: tuple[tuple[Script, float], ...]
@@ -35,19 +35,19 @@ def migrate(
     *,
     wait: float = 0.0,
     lease: float = LEASE_SECONDS,
-    tell: Tell = silent,
+    before_each: BeforeStatement = ignore_statement,
 ) -> Migrated:
-    """Apply what is pending and install the triggers; write nothing when all is done.
+    """Apply pending scripts and install triggers; write nothing if all is done.
 
     Args:
         driver: The server, as a user who may change its schema.
-        scripts: What its default database shall be brought to; without them, what ships.
-        wait: Seconds to wait while another run is under way.
-        lease: Seconds after which the lock of a run that crashed is free.
-        tell: Told before each statement.
+        scripts: Scripts for its default database; by default those that ship with sidecypher.
+        wait: Seconds to wait while another run is in progress.
+        lease: Seconds after which the lock of a crashed run is free.
+        before_each: Called before each statement.
 
     Raises:
-        SchemaError: Something was refused; what was applied before it is recorded.
+        SchemaError: Something was refused; scripts applied before it are recorded.
     """
     scripts = shipped_scripts() if scripts is None else scripts
     graph = connect(driver)
@@ -57,7 +57,7 @@ def migrate(
     with held(graph, wait=wait, lease=lease) as lock:
         # Another run may have done some of it meanwhile.
         plan = make_plan(graph, scripts)
-        applied = _apply(plan, Runner(lock, author_of(graph), scripts.target, tell))
+        applied = _apply(plan, Runner(lock, author_of(graph), scripts.target, before_each))
         lock.confirm()
         plan.triggers.carry_out()
     return _migrated(plan, scripts, applied)
@@ -79,7 +79,7 @@ def _apply(plan: Plan, runner: Runner) -> list[tuple[Script, float]]:
 
 
 def author_of(graph: Graph) -> Author:
-    """Return who runs: the user of the machine, and that of Neo4j."""
+    """Return the author of a run: the user of the machine, and that of Neo4j."""
     [row] = graph.run("SHOW CURRENT USER YIELD user")
     return Author(machine_user(), row["user"] or "")
 

@@ -1,4 +1,4 @@
-"""What a run is about to do, found out without writing anything."""
+"""The plan of a run, made without writing to the graph."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ from sidecypher_schema.trigger_plan import TriggerPlan, plan_triggers
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done.
+    """Scripts and triggers that a run will apply.
 
     Attributes:
-        chain: What was applied before.
-        scripts: What will be applied.
-        triggers: What will be done with triggers.
+        chain: Scripts that were applied before.
+        scripts: Scripts to apply.
+        triggers: Changes of triggers.
     """
 
     chain: list[Applied]
@@ -30,11 +30,11 @@ class Plan:
 
 
 def make_plan(graph: Graph, scripts: Scripts) -> Plan:
-    """Return what is to be done; everything that can be refused before a run is refused here.
+    """Return the plan of a run; all that can be refused before a run is refused here.
 
     Args:
         graph: The database.
-        scripts: What it shall be brought to.
+        scripts: Scripts for it.
 
     Raises:
         ChainMismatch: The files are not those that were applied.

@@ -1,4 +1,4 @@
-"""Let the chain agree with the files again, or take away all that the files have made."""
+"""Make chain and schema agree with the files again, or remove all that the files created."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -34,11 +34,11 @@ _FORGET: Final[LiteralString] = """
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What was done.
+    """Result of a repair.
 
     Attributes:
         accepted: Scripts whose new checksum was written into the chain.
-        forgotten: Scripts that have no file any more, and were taken out of the chain.
+        forgotten: Scripts that have no file any more, and were removed from the chain.
         created: Constraints and indexes that were missing.
         triggers: Triggers that were installed, started or dropped.
     """
@@ -51,10 +51,10 @@ class Repaired:
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What was removed.
+    """All that a clean-up removed.
 
     Attributes:
-        scripts: Migrations, out of the chain.
+        scripts: Migrations, from the chain.
         schema: Constraints and indexes.
         triggers: Names of triggers.
     """
@@ -65,7 +65,7 @@ class Cleaned:
 
 
 def repair(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Repaired:
-    """Take the files as the truth: without running a script again, let the graph agree with them.
+    """Make a graph agree with the files, without running a script again.
 
     Args:
         driver: The server.
@@ -95,7 +95,7 @@ def repair(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Repa
 
 
 def clean(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Cleaned:
-    """Remove chain, triggers, constraints and indexes of the files; no other node is touched.
+    """Remove chain, triggers, constraints and indexes of the files; other nodes stay.
 
     The constraint of the lock stays: without it, two runs that begin now could both hold it.
 
@@ -117,7 +117,7 @@ def clean(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Clean
         ours = [
             one.item
             for one in declared(scripts.migrations, graph.database)
-            if any(map(one.is_that, there))
+            if any(map(one.matches, there))
         ]
         for item in ours:
             graph.run(_drop(item))
@@ -131,7 +131,7 @@ def clean(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Clean
 
 
 def _accept(graph: Graph, target: str, found: Iterable[MigrationState]) -> tuple[str, ...]:
-    # What is repeatable runs again instead.
+    # Repeatable scripts run again instead.
     changed = [each.script for each in found if each.state == "changed" and not each.repeatable]
     for script in filter(None, changed):
         graph.run(
@@ -161,5 +161,5 @@ def _create_missing(graph: Graph, found: list[MigrationState]) -> Iterable[str]:
 
 
 def _drop(item: Item) -> str:
-    """Return what drops a constraint or an index; its name is from one of our files."""
+    """Return the statement that drops a constraint or an index; its name is from a migration."""
     return f"DROP {item.kind.upper()} `{item.name.replace('`', '``')}` IF EXISTS"

@@ -16,12 +16,12 @@ class Overview:
     """A migration or a trigger.
 
     Attributes:
-        version: Of a migration; the name of a trigger.
+        version: Version of a migration, or name of a trigger.
         description: Words of the file's name; empty for a trigger.
         type: `versioned`, `repeatable` or `trigger`.
         state: See `MigrationState.state` and `TriggerState`.
         source: Its file.
-        checksum: Of the file, or empty.
+        checksum: Checksum of the file, or empty.
         installed_at: When it ran last; None if it did not.
         installed_by: User of the machine that it ran on.
         seconds: How long it took.

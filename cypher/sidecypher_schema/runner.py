@@ -1,4 +1,4 @@
-"""Apply the scripts that are pending, each statement where it belongs."""
+"""Apply pending scripts, each statement in its database and transaction."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,34 +26,34 @@ from sidecypher_schema.lock import Lock
 from sidecypher_schema.scripts import Script
 
 INDEX_SECONDS: Final = 3600
-"""How long new indexes may take to be filled."""
+"""Time limit for filling new indexes."""
 
 Kind = Literal["schema", "data", "alone"]
 """Schema and data never share a transaction; `alone` begins transactions of its own."""
 
-Tell = Callable[[Script, Statement], None]
-"""Told of each statement before it runs."""
+BeforeStatement = Callable[[Script, Statement], None]
+"""Function that is called before each statement."""
 
 
-def silent(script: Script, statement: Statement) -> None:
-    """Report nothing."""
+def ignore_statement(script: Script, statement: Statement) -> None:
+    """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """What a run needs.
+    """A run that applies scripts.
 
     Attributes:
-        lock: What it holds, in the database that is migrated.
-        author: Who runs.
-        target: Which chain.
-        tell: Told before each statement.
+        lock: Its lock, in the database that is migrated.
+        author: User who runs it.
+        target: Name of the chain.
+        before_each: Called before each statement.
     """
 
     lock: Lock
     author: Author
     target: str
-    tell: Tell
+    before_each: BeforeStatement
 
     @property
     def graph(self) -> Graph:
@@ -64,8 +64,8 @@ class Runner:
         """Run a script and record it.
 
         Args:
-            script: What is pending.
-            versions: Those that were applied before, in their order.
+            script: The pending script.
+            versions: Versions that were applied before, in their order.
 
         Returns:
             Seconds it took.
@@ -76,7 +76,7 @@ class Runner:
         """
         started = time.monotonic()
         groups = self._groups(script)
-        # What ends with data is recorded in the transaction of that data.
+        # A script that ends with data is recorded in the transaction of that data.
         last = groups.pop() if groups and groups[-1].joins(self.graph) else None
         for group in groups:
             self._run_group(script, group)
@@ -88,7 +88,7 @@ class Runner:
             self.lock.confirm(tx)
             seconds = time.monotonic() - started
             record(tx, script, versions, author=self.author, target=self.target, seconds=seconds)
-            # What other statements of the transaction have done may be refused only now.
+            # Neo4j may refuse changes of earlier statements of the transaction only now.
             with located(script, last.statements[-1]) if last else reported():
                 tx.commit()
         return seconds
@@ -109,7 +109,7 @@ class Runner:
                 self._run(script, statement, session)
 
     def _groups(self, script: Script) -> list["_Group"]:
-        """Put together what shares a transaction; Neo4j plans each statement before one runs."""
+        """Group statements that share a transaction; Neo4j plans each before the first runs."""
         kinds = [
             (self._kind(script, each), self._database(each), each) for each in script.statements
         ]
@@ -145,7 +145,7 @@ class Runner:
     def _run(
         self, script: Script, statement: Statement, runner: neo4j.Session | neo4j.Transaction
     ) -> None:
-        self.tell(script, statement)
+        self.before_each(script, statement)
         with located(script, statement):
             if isinstance(runner, neo4j.Session):
                 runner.run(unlimited(statement.text)).consume()
@@ -175,11 +175,11 @@ def await_indexes(graph: Graph) -> None:
 
 @contextmanager
 def located(script: Script, statement: Statement) -> Iterator[None]:
-    """Tell where the statement is that Neo4j refuses.
+    """Raise an error with file and line if Neo4j refuses a statement.
 
     Args:
-        script: Where it stands.
-        statement: What runs.
+        script: Script with the statement.
+        statement: Statement that runs.
 
     Raises:
         StatementFailed: Neo4j refused it.

@@ -1,4 +1,4 @@
-"""The files: migrations, in the order they are applied in, and what each of them says."""
+"""Migration files, in the order they are applied in, and their content."""
 
 import re
 from collections.abc import Iterable
@@ -17,13 +17,13 @@ TARGET: Final = "sidecypher"
 """Chain of the scripts that ship with sidecypher."""
 
 OWN_TARGET: Final = "own"
-"""Chain of the scripts in a folder of the user's."""
+"""Chain of the scripts in a user's own folder."""
 
 _NAME: Final = re.compile(
     r"(?:V(?P<version>\d+(?:[_.]\d+)*)|(?P<repeatable>R))__(?P<description>\w+)\.cypher"
 )
 
-# Their form in the Java tool neo4j-migrations (its class `Precondition`).
+# Preconditions of the Java tool neo4j-migrations (its class `Precondition`).
 _PRECONDITION: Final = re.compile(r"(?:assume|assert)(?: in \w+)? (?:that\b|q')", re.IGNORECASE)
 
 
@@ -36,8 +36,8 @@ class Script:
         version: Such as `001` or `001.1`; `R__name` for a repeatable one.
         description: The rest of its name, with spaces.
         repeatable: Whether it runs again whenever it has changed.
-        statements: In their order.
-        checksum: As the Java tool neo4j-migrations computes it.
+        statements: Its statements, in their order.
+        checksum: Checksum, as the Java tool neo4j-migrations computes it.
     """
 
     source: str
@@ -49,7 +49,7 @@ class Script:
 
     @property
     def order(self) -> tuple[bool, tuple[int, ...], str]:
-        """What scripts are sorted by: versions as numbers, then repeatable ones by name."""
+        """Sort key: versions as numbers, then repeatable scripts by name."""
         if self.repeatable:
             return (True, (), self.version)
         return (False, order_of(self.version), "")
@@ -57,12 +57,12 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Scripts:
-    """What a graph shall be brought to.
+    """Migrations and triggers for a graph.
 
     Attributes:
         target: Name of the chain in the graph, `migrationTarget` of its nodes.
-        migrations: In the order they are applied in.
-        triggers: By name.
+        migrations: Migrations, in the order they are applied in.
+        triggers: Triggers, by name.
     """
 
     target: str
@@ -84,12 +84,12 @@ def own_scripts(folder: Path, target: str = OWN_TARGET) -> Scripts:
     """Return the scripts of a folder.
 
     Args:
-        folder: Has a folder `migrations`, a folder `triggers`, or both.
+        folder: Folder with a folder `migrations`, a folder `triggers`, or both.
         target: Name of their chain.
 
     Raises:
-        BadScript: There is no such folder, or a file of it cannot be read.
-        BadScriptName: A file has no version, or that of another one.
+        BadScript: There is no such folder, or one of its files cannot be read.
+        BadScriptName: A file has no version, or the version of another file.
     """
     if not any((folder / name).is_dir() for name in ("migrations", "triggers")):
         raise BadScript(
@@ -104,8 +104,8 @@ def read_scripts(folder: Traversable, target: str) -> Scripts:
     migrations = [read_script(name, text) for name, text in _texts(folder / "migrations")]
     triggers = [read_trigger(name, text) for name, text in _texts(folder / "triggers")]
     ordered = sorted(migrations, key=lambda script: script.order)
-    _refuse_doubles((each.source, each.order) for each in ordered)
-    _refuse_doubles((each.source, each.name) for each in triggers)
+    _refuse_duplicates((each.source, each.order) for each in ordered)
+    _refuse_duplicates((each.source, each.name) for each in triggers)
     return Scripts(target, tuple(ordered), tuple(triggers))
 
 
@@ -114,11 +114,11 @@ def read_script(name: str, text: str) -> Script:
 
     Args:
         name: Name of its file.
-        text: What the file holds.
+        text: Content of its file.
 
     Raises:
         BadScript: It cannot be split into statements, or has a precondition.
-        BadScriptName: The name gives no version.
+        BadScriptName: The name has no version.
 
     Example:
         >>> read_script("V001_2__add_people.cypher", "CREATE (:Person)").version
@@ -141,7 +141,7 @@ def read_script(name: str, text: str) -> Script:
 
 
 def _refuse_preconditions(header: Iterable[tuple[int, str]], name: str) -> None:
-    """Refuse what neo4j-migrations would obey: read as a comment, a script would run unchecked."""
+    """Refuse preconditions: neo4j-migrations checks them, and here they would be comments only."""
     for line, text in header:
         if _PRECONDITION.match(text):
             raise BadScript(
@@ -178,7 +178,7 @@ def _text(file: Traversable) -> str:
         raise BadScript(f"`{file.name}` is not text in UTF-8") from None
 
 
-def _refuse_doubles(named: Iterable[tuple[str, object]]) -> None:
+def _refuse_duplicates(named: Iterable[tuple[str, object]]) -> None:
     seen: dict[object, str] = {}
     for source, key in named:
         if key in seen:

@@ -1,4 +1,4 @@
-"""What is applied, pending or changed: the files compared with the chain."""
+"""States of migrations, from a comparison of the files with the chain."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from sidecypher_schema.errors import ChainMismatch
 from sidecypher_schema.scripts import Script, order_of
 
 State = Literal["applied", "pending", "changed", "missing"]
-"""`missing`: it was applied, and there is no file any more."""
+"""State of a migration; `missing` means that it was applied and has no file any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class MigrationState:
 
     Attributes:
         script: Its file, if there is one.
-        applied: What the chain has of it, if it was applied.
+        applied: Its entry in the chain, if it was applied.
     """
 
     script: Script | None
@@ -46,7 +46,7 @@ class MigrationState:
 
     @property
     def state(self) -> State:
-        """What is to be said of it."""
+        """State from the comparison of file and chain."""
         if self.script is None:
             return "missing"
         if self.applied is None:
@@ -68,11 +68,11 @@ class MigrationState:
 def migration_states(
     migrations: Sequence[Script], chain: Sequence[Applied]
 ) -> list[MigrationState]:
-    """Return all migrations: what was applied in that order, then what is pending.
+    """Return all migrations: applied ones in the order of the chain, then pending ones.
 
     Args:
         migrations: The files.
-        chain: What was applied.
+        chain: The applied scripts.
 
     Example:
         >>> from sidecypher_schema.scripts import shipped_scripts
@@ -88,7 +88,7 @@ def migration_states(
 
 
 def refuse_mismatch(found: Sequence[MigrationState]) -> None:
-    """Refuse to go on from a chain that the files do not begin with.
+    """Refuse to migrate if the files do not begin with the chain.
 
     Raises:
         ChainMismatch: An applied script was changed or is gone, or a pending one comes too late.
@@ -98,7 +98,7 @@ def refuse_mismatch(found: Sequence[MigrationState]) -> None:
 
 
 def mismatches(found: Sequence[MigrationState]) -> Iterator[str]:
-    """Yield what keeps a run from beginning."""
+    """Yield the reasons why a run cannot begin."""
     latest = max(
         (order_of(each.version) for each in found if each.applied and not each.repeatable),
         default=(),

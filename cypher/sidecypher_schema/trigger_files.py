@@ -1,4 +1,4 @@
-"""The files of triggers: one statement each, with a header that tells name and phase.
+"""Trigger files: one statement each, with a header that sets name and phase.
 
 ::
 
@@ -17,7 +17,7 @@ from sidecypher_schema.errors import TriggerRefused
 from sidecypher_schema.lexer import split
 
 Phase = Literal["before", "after", "rollback", "afterAsync"]
-"""When APOC runs a trigger; only `before` can refuse what a transaction does."""
+"""Time at which APOC runs a trigger; only in the phase `before` can it refuse a transaction."""
 
 _ENTRY: Final = re.compile(r"(?P<key>trigger|phase|params)\s*:\s*(?P<value>.*)")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
@@ -29,10 +29,10 @@ class Trigger:
 
     Attributes:
         source: Name of its file.
-        name: Name that APOC knows it by.
+        name: Its name in APOC.
         phase: When it runs.
         text: Its statement.
-        params: Parameters it gets in addition to those of APOC.
+        params: Its parameters in addition to those of APOC.
         line: Line of the file where the statement begins.
     """
 
@@ -49,7 +49,7 @@ def read_trigger(source: str, text: str) -> Trigger:
 
     Args:
         source: Name of the file.
-        text: What it holds.
+        text: Content of its file.
 
     Raises:
         BadScript: It cannot be split into statements.
@@ -67,7 +67,7 @@ def read_trigger(source: str, text: str) -> Trigger:
         raise TriggerRefused(f"The header of `{source}` says something twice")
     if not _NAME.fullmatch(header.get("trigger", "")):
         raise TriggerRefused(
-            f"`{source}` gives its trigger no name",
+            f"`{source}` does not name its trigger",
             hint="Begin it with `// trigger: NAME`, of letters, digits and dashes.",
         )
     if header.get("phase") not in get_args(Phase):

@@ -1,4 +1,4 @@
-"""What is to be done with triggers: the files compared with what Neo4j has."""
+"""Changes of triggers, from a comparison of the files with Neo4j."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from sidecypher_schema.scripts import Scripts
 from sidecypher_schema.trigger_files import Trigger
 
 TriggerState = Literal["applied", "pending", "changed", "stopped", "missing", "unavailable"]
-"""`missing`: it is installed, and there is no file any more; `unavailable`: there is no APOC."""
+"""State of a trigger; `missing` has no file any more, `unavailable` means that APOC is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class TriggerStatus:
     Attributes:
         name: Its name.
         source: Its file, or empty.
-        state: What is to be said of it.
+        state: State from the comparison of file and Neo4j.
     """
 
     name: str
@@ -31,15 +31,15 @@ class TriggerStatus:
 
 @dataclass(frozen=True, slots=True)
 class TriggerPlan:
-    """What is to be done.
+    """Triggers to install, start and drop.
 
     Attributes:
-        install: Triggers that will be installed.
-        start: Names of triggers of this chain that somebody has stopped, and of any chain that a
-            killed run has.
-        drop: Names of triggers of ours that have no file any more.
-        target: Chain of the scripts they come with.
-        apoc: What does it.
+        install: Triggers to install.
+        start: Names of triggers of this chain that somebody has stopped, and of triggers of any
+            chain that a killed run has stopped.
+        drop: Names of triggers of this chain that have no file any more.
+        target: Chain of their scripts.
+        apoc: Triggers of the database.
     """
 
     install: tuple[Trigger, ...]
@@ -55,14 +55,14 @@ class TriggerPlan:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all triggers that something is done with."""
+        """Names of all triggers that will change."""
         return (*(trigger.name for trigger in self.install), *self.start, *self.drop)
 
     def carry_out(self) -> None:
-        """Do it, and wait until Neo4j shows it.
+        """Apply the plan, and wait until Neo4j shows the result.
 
         Raises:
-            TriggerNotSeen: Neo4j does not show it in time.
+            TriggerNotSeen: Neo4j does not show the result in time.
         """
         self.apoc.drop(self.drop)
         self.apoc.install(self.install, self.target)
@@ -70,18 +70,18 @@ class TriggerPlan:
 
 
 def plan_triggers(graph: Graph, scripts: Scripts) -> TriggerPlan:
-    """Return what is to be done; whatever can be refused is refused here.
+    """Return the changes of triggers; all that can be refused is refused here.
 
     Args:
         graph: The database.
-        scripts: What it shall be brought to.
+        scripts: Scripts for it.
 
     Raises:
         TriggerRefused: A trigger cannot be installed.
     """
     apoc = find_apoc(graph)
     installed = apoc.triggers()
-    states = {each.name: each.state for each in trigger_standings(scripts, apoc, installed)}
+    states = {each.name: each.state for each in trigger_states(scripts, apoc, installed)}
     install = [each for each in scripts.triggers if states[each.name] in {"pending", "changed"}]
     for trigger in install:
         _refuse_foreign(trigger, installed, scripts.target)
@@ -95,10 +95,10 @@ def plan_triggers(graph: Graph, scripts: Scripts) -> TriggerPlan:
     )
 
 
-def trigger_standings(
+def trigger_states(
     scripts: Scripts, apoc: Apoc, installed: Mapping[str, Installed]
 ) -> list[TriggerStatus]:
-    """Return all triggers: of the files, without one, and stopped by a run that was killed."""
+    """Return all triggers: with a file, without one, and stopped by a killed run."""
     target = scripts.target
     named = {trigger.name for trigger in scripts.triggers}
     without_file = [
@@ -121,7 +121,7 @@ def trigger_standings(
 def read_triggers(graph: Graph, scripts: Scripts) -> list[TriggerStatus]:
     """Return all triggers of a database with their state."""
     apoc = find_apoc(graph)
-    return trigger_standings(scripts, apoc, apoc.triggers())
+    return trigger_states(scripts, apoc, apoc.triggers())
 
 
 def _state_of(

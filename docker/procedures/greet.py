@@ -1,10 +1,10 @@
-"""An example; put modules of your own beside it, or in its place."""
+"""An example; put your own modules next to it, or replace it."""
 
 from sidecypher import Row, procedure
 
 
 class Greeting(Row):
-    """What `demo.greet` yields."""
+    """Result of `demo.greet`."""
 
     text: str
 

@@ -1,4 +1,4 @@
 """Generate, compile and pack the Neo4j plugin from a catalogue.
 
-`builder.build` does all of it. `generator.render` writes the Java, `compiler` runs a compiler.
+`builder.build` runs all steps: `generator.render` writes the Java and `compiler` compiles it.
 """

@@ -1,4 +1,4 @@
-"""From a catalogue to the plugin jar that Neo4j loads."""
+"""Build the plugin jar that Neo4j loads from a catalogue."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ from sidecypher_plugin.generator import render
 from sidecypher_plugin.jar import read_core, write_jar
 
 CORE_JAR: Final = Path(__file__).with_name("core.jar")
-"""Where `make core` puts the Java core."""
+"""Path where `make core` puts the Java core."""
 
 _CATALOGUE: Final = "META-INF/sidecypher/catalogue.json"
 _INPUTS: Final = "META-INF/sidecypher/build.json"
@@ -26,7 +26,7 @@ _READABLE_BY_ALL: Final = 0o644
 
 
 class BuildInputs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All that decides a plugin's bytes: equal inputs make equal jars.
+    """All that determines a plugin's bytes: equal inputs make equal jars.
 
     Attributes:
         catalogue: Hash of the catalogue.
@@ -47,7 +47,7 @@ class BuiltPlugin(msgspec.Struct, frozen=True):
     Attributes:
         path: The jar.
         sha256: Hash of its bytes.
-        inputs: What it was made from.
+        inputs: Inputs it was built from.
     """
 
     path: Path
@@ -56,7 +56,7 @@ class BuiltPlugin(msgspec.Struct, frozen=True):
 
 
 def read_inputs(catalogue: Catalogue, *, core_jar: Path, compiler: Compiler) -> BuildInputs:
-    """Tell what a plugin built now would be made from.
+    """Return the inputs of a plugin that is built now.
 
     Raises:
         CoreJarMissing: The core was not built yet.
@@ -73,7 +73,7 @@ def read_inputs(catalogue: Catalogue, *, core_jar: Path, compiler: Compiler) -> 
 
 
 def is_current(jar: Path, inputs: BuildInputs) -> bool:
-    """Tell whether a jar is undamaged and was made from these inputs, so needs no rebuilding."""
+    """Return whether a jar is undamaged and was built from these inputs."""
     try:
         with zipfile.ZipFile(jar) as archive:
             stored = msgspec.json.decode(archive.read(_INPUTS), type=BuildInputs)
@@ -86,7 +86,7 @@ def read_catalogue(jar: Path) -> Catalogue:
     """Return the catalogue that a plugin was built from.
 
     Raises:
-        PluginBuildError: The jar is damaged, or no plugin.
+        PluginBuildError: The jar is damaged, or is not a plugin.
         CatalogueError: Its catalogue is of another version.
     """
     try:
@@ -118,7 +118,7 @@ def build(
         destination: The jar to write or replace; untouched when the build fails.
 
     Raises:
-        UnfitProcedure: An entry of the catalogue has a name that Java cannot have.
+        UnfitProcedure: An entry of the catalogue has a name that is not allowed in Java.
         CoreJarMissing: The core was not built yet.
         CompilerMissing: The compiler cannot be run.
         PluginBuildError: The compiler refused the stubs, or a jar cannot be read or written.
@@ -159,7 +159,7 @@ def _check_classpath(classpath: Iterable[Path]) -> None:
 
 
 def _install(entries: dict[str, bytes], destination: Path) -> None:
-    """Write the jar next to its place and rename it; Neo4j ignores what does not end in `.jar`."""
+    """Write a temporary file next to the jar and rename it; Neo4j ignores the suffix `.tmp`."""
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(

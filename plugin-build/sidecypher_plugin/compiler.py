@@ -1,4 +1,4 @@
-"""The Java compiler, a JDK's own or that of Eclipse: its version, and one run of it."""
+"""Java compilers: `javac` of a JDK, and the compiler of Eclipse."""
 
 import os
 import re
@@ -12,13 +12,13 @@ from sidecypher_plugin.errors import CompilerMissing, PluginBuildError
 
 _RELEASE: Final = 17
 _STACK: Final = "-Xss16m"
-"""Compilers recurse once for each of many columns."""
+"""Stack size: compilers recurse once for each column."""
 
 _QUICK: Final = "-XX:TieredStopAtLevel=1"
-"""In the seconds that a compiler runs no optimizing pays."""
+"""A compiler runs for seconds only, too short for an optimizing JIT to pay off."""
 
-_PLACE: Final = re.compile(r"^(\S+\.java):(?!1:)(\d+):", re.MULTILINE)
-"""Where a complaint lies; ecj puts some about records into the first line, the package."""
+_LOCATION: Final = re.compile(r"^(\S+\.java):(?!1:)(\d+):", re.MULTILINE)
+"""File and line of an error; ecj reports some errors in records at line 1, the package."""
 
 _PROCEDURE: Final = re.compile(r'PythonProcedure\.named\("([^"]+)"\)')
 _VERSION_SECONDS: Final = 60
@@ -30,10 +30,10 @@ class Compiler:
     """A program that compiles Java for Java 17.
 
     Attributes:
-        name: What messages call it.
-        command: What starts it.
-        options: What it is told at each run, in addition to what every compiler is.
-        version_pattern: Finds the version in what it answers to ``-version``.
+        name: Its name in messages.
+        command: Command that starts it.
+        options: Its options for each run, in addition to those of every compiler.
+        version_pattern: Finds the version in the output of ``-version``.
     """
 
     name: str
@@ -42,10 +42,10 @@ class Compiler:
     version_pattern: re.Pattern[str]
 
     def version(self) -> str:
-        """Give name and version, such as ``javac 17.0.15``.
+        """Return name and version, such as ``javac 17.0.15``.
 
         Raises:
-            CompilerMissing: There is no compiler at this place.
+            CompilerMissing: There is no compiler at this path.
         """
         answer = self._run("-version", seconds=_VERSION_SECONDS).stdout
         version = self.version_pattern.search(answer)
@@ -58,7 +58,7 @@ class Compiler:
     def compile(
         self, sources: Mapping[str, str], *, classpath: Iterable[Path], folder: Path
     ) -> dict[str, bytes]:
-        """Compile Java sources and give the class files by name.
+        """Compile Java sources and return the class files by name.
 
         Args:
             sources: Source texts by relative path.
@@ -67,7 +67,7 @@ class Compiler:
 
         Raises:
             PluginBuildError: The compiler refused a source; `details` holds its output.
-            CompilerMissing: There is no compiler at this place.
+            CompilerMissing: There is no compiler at this path.
         """
         source_folder, classes = folder.resolve() / "src", folder / "classes"
         for path, text in sources.items():
@@ -119,7 +119,7 @@ class Compiler:
 
 
 def javac(program: Path) -> Compiler:
-    """Give the compiler of a JDK, which must be 17 or newer.
+    """Return the compiler of a JDK, which must be 17 or newer.
 
     Args:
         program: The JDK's ``javac``.
@@ -133,7 +133,7 @@ def javac(program: Path) -> Compiler:
 
 
 def eclipse(java: Path, jar: Path) -> Compiler:
-    """Give the compiler of Eclipse, for a Java without one.
+    """Return the compiler of Eclipse, for a Java without a compiler.
 
     Args:
         java: The command ``java``, 17 or newer.
@@ -142,18 +142,18 @@ def eclipse(java: Path, jar: Path) -> Compiler:
     return Compiler(
         "ecj",
         (str(java), _STACK, _QUICK, "-jar", str(jar)),
-        # `--release` wants the signatures of older Javas, which a runtime alone does not bring; the
-        # stubs use nothing of Java that came after 17.
+        # `--release` needs the signatures of older Java versions, which are only in a JDK. The
+        # stubs use no API newer than Java 17.
         (f"-{_RELEASE}", "-nowarn", "-Xemacs"),
         re.compile(r"^Eclipse Compiler.*?, (\d[\w.]*),", re.MULTILINE),
     )
 
 
 def _refused(sources: Mapping[str, str], output: str) -> str:
-    """Name the procedure in whose stub the first complaint lies, if it can be told."""
-    place = _PLACE.search(output)
-    if place is None or place[1] not in sources:
+    """Return the procedure whose stub has the first error, or all procedures if unknown."""
+    location = _LOCATION.search(output)
+    if location is None or location[1] not in sources:
         return "the procedures"
-    lines = sources[place[1]].splitlines()[: int(place[2])]
+    lines = sources[location[1]].splitlines()[: int(location[2])]
     names = _PROCEDURE.findall("\n".join(lines))
     return f"the procedure `{names[-1]}`" if names else "the procedures"

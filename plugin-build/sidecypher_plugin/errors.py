@@ -1,25 +1,25 @@
-"""What can go wrong between a catalogue and its plugin jar."""
+"""Errors of building a plugin jar."""
 
 from sidecypher.errors import SidecypherError
 
 
 class PluginBuildError(SidecypherError):
-    """The plugin was not built; a jar that was there before stays as it was.
+    """The plugin was not built; an existing jar stays as it was.
 
-    When the compiler refused the sources, `details` holds its output as ``compiler``.
+    If the compiler refused the sources, `details` holds its output as ``compiler``.
     """
 
     code = "SC-401"
 
 
 class UnfitProcedure(PluginBuildError):
-    """An entry of the catalogue has a name that Java cannot have."""
+    """An entry of the catalogue has a name that is not allowed in Java."""
 
     code = "SC-402"
 
 
 class CoreJarMissing(PluginBuildError):
-    """The Java core, which every plugin carries, was not built yet."""
+    """The Java core, which is part of every plugin, was not built yet."""
 
     code = "SC-403"
     default_hint = "Run `make core`."

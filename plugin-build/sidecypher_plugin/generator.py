@@ -1,4 +1,4 @@
-"""From a catalogue to the Java sources of its stubs."""
+"""Generate the Java sources of stubs from a catalogue."""
 
 import re
 from functools import cache
@@ -22,13 +22,13 @@ def render(catalogue: Catalogue) -> dict[str, str]:
     """Write one Java class per namespace of the catalogue.
 
     Args:
-        catalogue: What `Catalogue.build` gave.
+        catalogue: The procedures and functions.
 
     Returns:
         The sources by their path, relative to a source folder.
 
     Raises:
-        UnfitProcedure: A procedure, function, parameter or column has a name of other characters.
+        UnfitProcedure: A procedure, function, parameter or column has a name that is not allowed.
 
     Example:
         >>> render(Catalogue.build([]))
@@ -46,7 +46,7 @@ def render(catalogue: Catalogue) -> dict[str, str]:
 
 
 def _check_names(catalogue: Catalogue) -> None:
-    """Refuse what would be more than a name: names become classes, and columns their components.
+    """Refuse names that are not Java identifiers: they become part of the Java sources.
 
     All other rules of a signature are checked when its function is decorated.
     """
@@ -97,6 +97,6 @@ def _stubs(catalogue: Catalogue, namespace: str) -> list[Stub]:
 
 
 def _class_name(namespace: str, index: int) -> str:
-    """Name a class so that no other class has that name, on file systems without case either."""
+    """Return a class name that is unique, also on case-insensitive file systems."""
     words = namespace.replace(".", "_").split("_")
     return "".join(word[:1].upper() + word[1:] for word in words) + f"_{index}"

@@ -1,4 +1,4 @@
-"""Jar files whose bytes depend on their content alone."""
+"""Jar files whose bytes depend only on their content."""
 
 import zipfile
 from collections.abc import Mapping
@@ -15,23 +15,23 @@ _SIGNATURE_SUFFIXES: Final = (".SF", ".RSA", ".DSA", ".EC")
 
 
 def read_core(jar: Path) -> dict[str, bytes]:
-    """Read what a plugin carries over from the core's jar, by name.
+    """Return the files of the core's jar that belong in a plugin, by name.
 
-    Left out is what would change how Neo4j's class loader treats the plugin, or be untrue of it:
-    the manifest, module descriptors, classes for other Java releases, signatures, Maven's notes.
+    The manifest, module descriptors, classes for other Java releases, signatures and Maven's files
+    are left out: they are wrong for a plugin, or change how Neo4j's class loader reads it.
 
     Raises:
-        zipfile.BadZipFile: The file is not a jar, or is damaged.
+        zipfile.BadZipFile: The file is not a jar, or it is damaged.
     """
     with zipfile.ZipFile(jar) as archive:
         return {
             name: archive.read(name)
             for name in archive.namelist()
-            if not name.endswith("/") and _carried(name)
+            if not name.endswith("/") and _belongs_in_plugin(name)
         }
 
 
-def _carried(name: str) -> bool:
+def _belongs_in_plugin(name: str) -> bool:
     return not (
         name == _MANIFEST
         or name.rpartition("/")[2] == "module-info.class"

@@ -1,4 +1,4 @@
-"""What Java asks of names, types and texts."""
+"""Java types, literals and annotations."""
 
 import json
 import re
@@ -7,19 +7,19 @@ from typing import Final
 from sidecypher.values.kinds import KINDS
 
 MAX_TEXT_BYTES: Final = 60_000
-"""A class file holds texts of up to 65 535 bytes of modified UTF-8; the rest is margin."""
+"""Longest text of a class file, with a margin: the limit is 65 535 bytes of modified UTF-8."""
 
 _LIST: Final = re.compile(r"(?P<open>(?:LIST<)*)(?P<scalar>[A-Z ]+)(?P<close>>*)")
 _BYTES_BELOW: Final = ((0x80, 1), (0x800, 2), (0x10000, 3), (0x110000, 6))
 _MAX_NESTING: Final = 8
-"""Deeper lists in 254 columns would not fit into the type of the row's constructor."""
+"""Most levels of lists: deeper ones in 254 columns do not fit into a constructor's descriptor."""
 
 
 def java_type(cypher_type: str) -> str:
-    """Give the Java type that carries a Cypher type.
+    """Return the Java type of a Cypher type.
 
     Raises:
-        ValueError: The bridge carries no such type.
+        ValueError: The bridge does not support the type.
 
     Example:
         >>> java_type("LIST<INTEGER>")
@@ -38,7 +38,7 @@ def java_type(cypher_type: str) -> str:
 
 
 def cut(text: str) -> str:
-    """Give the longest start of a text that fits into a class file, whole characters only.
+    """Return the longest prefix of a text that fits into a class file, in whole characters.
 
     Example:
         >>> len(cut("é" * 40_000))
@@ -53,17 +53,17 @@ def cut(text: str) -> str:
 
 
 def _modified_utf8_bytes(point: int) -> int:
-    """Count the bytes of a code point: NUL takes two, what lies above U+FFFF two times three."""
+    """Return the size of a code point: NUL has two bytes, and one above U+FFFF has six."""
     if point == 0:
         return 2
     return next(size for limit, size in _BYTES_BELOW if point < limit)
 
 
 def string_literal(text: str) -> str:
-    r"""Write a text as a Java string literal in ASCII, cut to what a class file can hold.
+    r"""Write a text as a Java string literal in ASCII, cut to fit into a class file.
 
-    JSON escapes every quote, backslash and line end, and never writes one of them as a Unicode
-    escape, which javac would read before it looks for the end of the literal.
+    JSON escapes every quote, backslash and line end, and never as a Unicode escape. javac would
+    decode a Unicode escape before it looks for the end of the literal.
 
     Example:
         >>> print(string_literal('say "\\u0022"'))
@@ -73,7 +73,7 @@ def string_literal(text: str) -> str:
 
 
 def expression(value: str | int) -> str:
-    """Write a text, a truth or a whole number as Java does.
+    """Write a string, boolean or integer as a Java expression.
 
     Example:
         >>> expression("a"), expression(True), expression(5)
@@ -85,7 +85,7 @@ def expression(value: str | int) -> str:
 
 
 def annotation(kind: str, **elements: str) -> str:
-    """Write an annotation whose elements have these expressions as values.
+    """Write an annotation with Java expressions as its elements.
 
     Example:
         >>> annotation("Name", value=expression("limit"), defaultValue=expression("10"))

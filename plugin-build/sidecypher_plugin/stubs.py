@@ -1,4 +1,4 @@
-"""From entries of a catalogue to the pieces of Java that the template puts together."""
+"""Pieces of Java for the template, made from the entries of a catalogue."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from sidecypher_plugin.java import annotation, expression, java_type
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The record that carries one row of a procedure.
+    """The Java record of a procedure's row.
 
     Attributes:
-        components: What the record is declared with.
-        types: Their types, in the same order.
+        components: Declarations of its components.
+        types: Types of its components, in the same order.
     """
 
     name: str
@@ -23,14 +23,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Stub:
-    """The method that stands for one Python procedure or function.
+    """The Java method of one Python procedure or function.
 
     Attributes:
         name: Full Cypher name.
-        constant: Field that holds what the stub knows about the Python side.
-        facts: Calls of the builder that makes the constant.
-        annotations: What Neo4j reads about the method.
-        result: Type of what the method returns, or ``void``.
+        constant: Name of the field with the description of the procedure.
+        builder_calls: Calls of the builder of that description.
+        annotations: Neo4j's annotations of the method.
+        result: Return type of the method, or ``void``.
         parameters: Declarations of the method's parameters.
         body: Its only statement.
         rows: The record of its rows, if it yields any.
@@ -38,7 +38,7 @@ class Stub:
 
     name: str
     constant: str
-    facts: tuple[str, ...]
+    builder_calls: tuple[str, ...]
     annotations: tuple[str, ...]
     result: str
     parameters: tuple[str, ...]
@@ -55,13 +55,13 @@ def procedure_stub(entry: ProcedureEntry, number: int) -> Stub:
     return Stub(
         name=entry.name,
         constant=constant,
-        facts=(
-            *_facts(entry, entry.mode, entry.columns),
-            *([_fact("singleRow")] if entry.single else []),
+        builder_calls=(
+            *_builder_calls(entry, entry.mode, entry.columns),
+            *([_builder_call("singleRow")] if entry.single else []),
         ),
         annotations=(
             annotation("Procedure", **_procedure_elements(entry)),
-            *_remarks(entry),
+            *_documentation(entry),
             *(["@Admin"] if entry.admin else []),
         ),
         result="void" if void else f"Stream<{row}>",
@@ -78,13 +78,13 @@ def function_stub(entry: FunctionEntry, number: int) -> Stub:
     return Stub(
         name=entry.name,
         constant=constant,
-        facts=(
-            *_facts(entry, "READ", [ColumnEntry("value", entry.result)]),
-            _fact("function"),
+        builder_calls=(
+            *_builder_calls(entry, "READ", [ColumnEntry("value", entry.result)]),
+            _builder_call("function"),
         ),
         annotations=(
-            annotation("UserFunction", name=expression(entry.name), **_successor(entry)),
-            *_remarks(entry),
+            annotation("UserFunction", name=expression(entry.name), **_deprecated_by(entry)),
+            *_documentation(entry),
             '@SuppressWarnings({"cast", "unchecked"})',
         ),
         result=result,
@@ -94,24 +94,24 @@ def function_stub(entry: FunctionEntry, number: int) -> Stub:
     )
 
 
-def _facts(
+def _builder_calls(
     entry: ProcedureEntry | FunctionEntry, mode: str, columns: Iterable[ColumnEntry]
 ) -> list[str]:
-    facts = [
-        _fact("signature", entry.signature),
-        _fact("mode", mode),
-        _fact("timeoutMillis", entry.timeout_ms),
+    builder_calls = [
+        _builder_call("signature", entry.signature),
+        _builder_call("mode", mode),
+        _builder_call("timeoutMillis", entry.timeout_ms),
     ]
     for parameter in entry.parameters:
-        nullable = parameter.nullable or _by_null(parameter)
-        facts.append(_fact("parameter", parameter.name, parameter.type, nullable))
-    facts += [_fact("column", column.name, column.type) for column in columns]
+        nullable = parameter.nullable or _default_is_null(parameter)
+        builder_calls.append(_builder_call("parameter", parameter.name, parameter.type, nullable))
+    builder_calls += [_builder_call("column", column.name, column.type) for column in columns]
     if entry.availability != "REQUIRED":
-        facts.append(_fact("availability", entry.availability))
-    return facts
+        builder_calls.append(_builder_call("availability", entry.availability))
+    return builder_calls
 
 
-def _fact(name: str, *values: str | int) -> str:
+def _builder_call(name: str, *values: str | int) -> str:
     return _call(name, *(expression(value) for value in values))
 
 
@@ -123,27 +123,26 @@ def _procedure_elements(entry: ProcedureEntry) -> dict[str, str]:
     elements = {"name": expression(entry.name), "mode": f"Mode.{entry.mode}"}
     if entry.eager:
         elements["eager"] = expression(entry.eager)
-    return elements | _successor(entry)
+    return elements | _deprecated_by(entry)
 
 
-def _successor(entry: ProcedureEntry | FunctionEntry) -> dict[str, str]:
+def _deprecated_by(entry: ProcedureEntry | FunctionEntry) -> dict[str, str]:
     return {"deprecatedBy": expression(entry.deprecated_by)} if entry.deprecated_by else {}
 
 
-def _remarks(entry: ProcedureEntry | FunctionEntry) -> list[str]:
+def _documentation(entry: ProcedureEntry | FunctionEntry) -> list[str]:
     described = annotation("Description", value=expression(entry.description))
     return [described] if entry.deprecated_by is None else [described, "@Deprecated"]
 
 
-def _by_null(parameter: ParameterEntry) -> bool:
+def _default_is_null(parameter: ParameterEntry) -> bool:
     return parameter.default is not None and parameter.default.any
 
 
 def _parameters(parameters: Iterable[ParameterEntry]) -> tuple[str, ...]:
     return tuple(
-        f"{_name(parameter)} {'Object' if _by_null(parameter) else java_type(parameter.type)} "
-        f"a{index}"
-        for index, parameter in enumerate(parameters)
+        f"{_name(each)} {'Object' if _default_is_null(each) else java_type(each.type)} a{index}"
+        for index, each in enumerate(parameters)
     )
 
 

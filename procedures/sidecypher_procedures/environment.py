@@ -1,4 +1,4 @@
-"""Settings from environment variables; what is refused is told by its name, never its value."""
+"""Settings from environment variables. Errors show the name of a variable, never its value."""
 
 import os
 from typing import ClassVar, Self
@@ -10,10 +10,10 @@ from sidecypher import SidecypherError
 
 
 class EnvironmentSettings(BaseSettings):
-    """Base of settings that come from the variables with the prefix `env_prefix`.
+    """Base class of settings from the environment variables with the prefix `env_prefix`.
 
     Attributes:
-        refusal: The error of a variable that is unknown or has an unusable value.
+        refusal: The error class to raise if a variable is unknown or its value is invalid.
 
     Example:
         >>> class Colours(EnvironmentSettings, env_prefix="PAINTER_"):
@@ -35,10 +35,10 @@ class EnvironmentSettings(BaseSettings):
 
     @classmethod
     def load(cls) -> Self:
-        """Read the environment.
+        """Read the settings from the environment.
 
         Raises:
-            SidecypherError: A variable is unknown or has an unusable value; it is a `refusal`.
+            SidecypherError: A variable is unknown or has an invalid value; a `refusal`.
         """
         cls._refuse_unknown()
         try:
@@ -68,7 +68,7 @@ class EnvironmentSettings(BaseSettings):
 
     @classmethod
     def _variable(cls, name: str) -> str:
-        """Return the variable of a field, which may be told by its alias."""
+        """Return the environment variable of a field, given by its name or alias."""
         field = cls.model_fields.get(name)
         if field is None:
             return name

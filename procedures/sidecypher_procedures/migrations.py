@@ -1,4 +1,4 @@
-"""`sidecypher.migrations`: how far the graph is with the schema that these procedures rely on."""
+"""`sidecypher.migrations`: the state of the schema migrations that these procedures rely on."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -11,7 +11,7 @@ __all__ = ["migrations"]
 
 
 class Migration(Row):
-    """A script of the schema."""
+    """A migration script of the schema."""
 
     version: Annotated[str, Description("such as 001, or R__name")]
     description: str
@@ -26,7 +26,7 @@ class Migration(Row):
 
 @procedure("sidecypher.migrations")
 def migrations(ctx: Context) -> list[Migration]:
-    """Migrations that ship with sidecypher, and what the graph has of them."""
+    """List the migrations that ship with sidecypher and their state in the graph."""
 
     def run(query: LiteralString, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
         return [dict(record) for record in ctx.run(query, **parameters)]

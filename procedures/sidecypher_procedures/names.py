@@ -1,14 +1,14 @@
-"""Names and ids as callers give them, and as errors show them."""
+"""Types of names and ids in arguments, and the form in which errors show an id."""
 
 from typing import Annotated, Final
 
 from pydantic import Field, StringConstraints
 
 LONGEST_NAME: Final = 200
-"""Characters of a name or an id."""
+"""The most characters of a name or an id."""
 
 Id = Annotated[str, Field(max_length=LONGEST_NAME, pattern=r"\S")]
-"""An id, kept exactly as it was given; not only space."""
+"""An id, kept exactly as given. It has at least one character that is not a space."""
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LONGEST_NAME)]
 """A name, without the space around it."""
@@ -27,5 +27,5 @@ def is_id(value: str) -> bool:
 
 
 def shown_id(identifier: str) -> str:
-    """Return an id as an error may show it: ids are the caller's own, and could be anything."""
+    """Return an id that is safe in an error text: callers choose ids, so they may be anything."""
     return identifier if len(identifier) <= _LONGEST_SHOWN and identifier.isprintable() else "..."

@@ -1,4 +1,4 @@
-"""Lists in the order of time, page by page."""
+"""Cursor-based paging of lists ordered by time."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Final
@@ -8,13 +8,13 @@ from pydantic import AfterValidator
 from sidecypher import Description, Options
 
 Cursor = Annotated[str, Description("the option `cursor` that goes on behind this row")]
-"""The column of a row: its time in UTC, a space, and what tells it from others of that time."""
+"""Column with the cursor of a row: its time in UTC, a space, and an id unique at that time."""
 
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC).isoformat()
 _LATEST: Final = datetime.max.replace(tzinfo=UTC).isoformat()
 
 
-def _checked(cursor: str) -> str:
+def _validated(cursor: str) -> str:
     moment, _, rest = cursor.partition(" ")
     try:
         datetime.fromisoformat(moment)
@@ -26,21 +26,21 @@ def _checked(cursor: str) -> str:
 
 
 class TimePage(Options):
-    """Where in a list the rows that are wanted begin."""
+    """Position in a list after which rows are returned."""
 
     cursor: Annotated[
-        Annotated[str, AfterValidator(_checked)] | None,
+        Annotated[str, AfterValidator(_validated)] | None,
         Description("only rows behind the one that has this in its column `cursor`"),
     ] = None
 
     @property
     def after(self) -> dict[str, str]:
-        """The parameters of a statement that lists the earliest first."""
+        """Parameters of a statement that lists the earliest rows first."""
         moment, _, rest = (self.cursor or "").partition(" ")
         return {"after": moment or _EARLIEST, "afterId": rest}
 
     @property
     def before(self) -> dict[str, str]:
-        """The parameters of a statement that lists the latest first."""
+        """Parameters of a statement that lists the latest rows first."""
         moment, _, rest = (self.cursor or "").partition(" ")
         return {"before": moment or _LATEST, "beforeId": rest}

@@ -137,14 +137,14 @@ class Stand:
 
     def line(self, call_back=None, port=None):
         token = self.credentials.token
-        answer = call_back or wire.answering(FakeTransaction())
-        line = wire.Line(port or self.server.port, token, answer, TLS)
+        answer = call_back or wire.callback_handler(FakeTransaction())
+        line = wire.WireClient(port or self.server.port, token, answer, TLS)
         self.lines.append(line)
         return line
 
     def state_of(self, name):
         """What the module of a procedure remembers."""
-        return self.loaded.registry.get(name).body.__globals__["state"]
+        return self.loaded.registry.get(name).function.__globals__["state"]
 
     def stop(self):
         for line in self.lines:
@@ -185,7 +185,7 @@ def stand(tmp_path_factory):
 @pytest.fixture
 def dial():
     """Connect to a port and shake hands, and say nothing yet."""
-    return partial(wire.dial, context=TLS)
+    return partial(wire.connect, context=TLS)
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def client(request, stand, transaction):
         yield over_http
         over_http.close()
         return
-    line = stand.line(wire.answering(transaction)) if request.param == "py4j" else None
+    line = stand.line(wire.callback_handler(transaction)) if request.param == "py4j" else None
     send = line.ask if line else memory(stand.dispatcher, transaction)
     yield Client(send, stand.signatures, functions=stand.functions)
     if line:

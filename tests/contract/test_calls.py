@@ -86,7 +86,7 @@ def test_optional_row(rows):
 def as_json(dispatcher):
     """Send requests as a JVM does, so that their arguments have a size."""
     messages, session = Messages(dispatcher), Session(no_transaction)
-    return wire.asking(lambda method, payload: messages.answer(method, payload, session))
+    return wire.request_sender(lambda method, payload: messages.answer(method, payload, session))
 
 
 def test_large_arguments_of_many_calls_are_bounded(stand):

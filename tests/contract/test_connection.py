@@ -676,7 +676,7 @@ def test_the_answer_of_a_call_in_flight_is_encrypted_to_the_end(stand, limited, 
     assert state.begun.wait(10)
     [connection] = server._peers
 
-    connection.read_no_more()
+    connection.stop_reading()
     state.go.set()
 
     assert serving.result(10)["rows"] == [["x" * size]]
@@ -1015,7 +1015,7 @@ def test_a_context_is_dead_after_its_call(stand, line, state):
         state.kept[0].run("RETURN 1 AS one")
 
     assert caught.value.code == "SC-208"
-    assert "only in the body it was given to" in caught.value.hint
+    assert "only in the function that received it" in caught.value.hint
 
 
 async def _use(context):

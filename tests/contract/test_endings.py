@@ -342,7 +342,7 @@ def test_a_stream_that_nobody_reads_expires(stand, state, own, name):
     wait_until(lambda: dispatcher.expire() or state.ended.is_set())
 
     with pytest.raises(
-        CallError, match=f"more rows of `{name}` were asked for within 0.01 s"
+        CallError, match=f"more rows of `{name}` were requested within 0.01 s"
     ) as caught:
         next(stream)
     assert caught.value.code == "SC-221"
@@ -368,7 +368,7 @@ def test_a_lease_begins_again_with_each_page(stand, own):
     stream = client.rows("ending.stream")
     next(stream)
     [call] = dispatcher._calls
-    call.begun -= 61.0
+    call.started -= 61.0
 
     dispatcher.expire()
 

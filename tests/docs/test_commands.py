@@ -24,8 +24,8 @@ from typer.testing import CliRunner
 
 from command_reference import reference
 from sidecypher.cli.commands import all_commands
-from sidecypher.cli.lifecycle import read_status
 from sidecypher.cli.main import app
+from sidecypher.cli.status import read_status
 from sidecypher.host.settings import Settings, load_settings
 from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.rules.client.model import ClientSettings

@@ -402,7 +402,7 @@ def test_every_metric_is_documented():
     observed = telemetry.call(Call("call-1", "kg.score", "neo4j", "neo4j"), "procedure")
     observed.queued(0.1)
     telemetry.rejected("request refused", "busy")
-    telemetry.plugin_failures.tell(
+    telemetry.plugin_failures.update(
         object(), "jvm", [envelope.Failures("kg.score", "SC-210", "error", 1)]
     )
     observed.page(1, 0.1, 10, 10, last=True)

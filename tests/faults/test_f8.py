@@ -9,7 +9,7 @@ from fix_waiting import promised, wait_until
 
 from sidecypher.protocol import envelope
 from sidecypher.sdk.call import no_transaction_in_function
-from sidecypher.testing.wire import Line, client_context
+from sidecypher.testing.wire import WireClient, client_context
 
 PROTOCOL_ERROR = b"!xsprotocol error\n"
 
@@ -92,7 +92,7 @@ def test_a_sick_client_is_cut_off(server, session, evidence, kind):
     hello = envelope.Hello(envelope.VERSION, "sick", "call", "")
 
     def attack():
-        sick = Line(port, token, no_transaction_in_function, client_context())
+        sick = WireClient(port, token, no_transaction_in_function, client_context())
         sick.send("hello", envelope.write(hello))
         begun = time.monotonic()
         sick.socket.sendall(REQUESTS[kind])

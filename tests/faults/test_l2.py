@@ -41,7 +41,7 @@ class Strangers:
             way()
 
     def _line(self, token=None):
-        return wire.Line(self._port, token or self._token, no_transaction, self._tls)
+        return wire.WireClient(self._port, token or self._token, no_transaction, self._tls)
 
     def _call(self):
         line = self._line()

@@ -5,7 +5,7 @@ import ssl
 
 import pytest
 
-from sidecypher.testing.wire import client_context, dial
+from sidecypher.testing.wire import client_context, connect
 
 HELLO = b'c\nt\nhello\ns{"v":2,"jvm":"stranger","role":"control","catalogue":""}\ne\n'
 CALL = ("sidecypher_calls_total", {"procedure": "test.echo", "outcome": "ok"})
@@ -40,7 +40,7 @@ def test_a_plugin_without_the_token_is_cut_off(server, evidence, kind):
     wrong = TOKENS[kind](server.token.encode())
 
     def attack():
-        with dial(server.sidecar.port, client_context()) as stranger:
+        with connect(server.sidecar.port, client_context()) as stranger:
             with contextlib.suppress(OSError):
                 stranger.sendall(b"A\n" + wrong + b"\n" + HELLO)
             with contextlib.suppress(ConnectionResetError, ssl.SSLError):

@@ -78,7 +78,7 @@ def sidecar(tmp_path_factory):
 def line(sidecar):
     """A connection that has shown its token."""
     found, credentials = sidecar
-    opened = wire.Line(found.port, credentials.token, no_transaction, wire.client_context())
+    opened = wire.WireClient(found.port, credentials.token, no_transaction, wire.client_context())
     assert opened.greeting == b"!yv\n"
     yield opened
     opened.close()
@@ -95,7 +95,7 @@ def is_closed(connection):
 def test_a_pickle_for_a_greeting_ends_the_connection(sidecar, trap):
     """Before its token a peer can have nothing read but the token."""
     found, _ = sidecar
-    with wire.dial(found.port, wire.client_context()) as stranger:
+    with wire.connect(found.port, wire.client_context()) as stranger:
         stranger.sendall(b"A\n" + trap + b"\n\n")
 
         assert is_closed(stranger)

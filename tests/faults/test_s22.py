@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from sidecypher.cli import lifecycle, supervise
+from sidecypher.cli import supervise, up
 from sidecypher.host.settings import load_settings
 from sidecypher.loading.loader import load
 from sidecypher.testing import pytest_plugin
@@ -23,12 +23,12 @@ def commands(tmp_path, monkeypatch):
     """The command lines of all processes of an installation, and that of the pytest plugin."""
     found = {}
     settings = load_settings({"home": tmp_path / "home"}, {})
-    monkeypatch.setattr(lifecycle, "install_plugin", lambda *_, **__: False)
-    monkeypatch.setattr(lifecycle, "load_procedures", lambda _: load([]))
+    monkeypatch.setattr(up, "install_plugin", lambda *_, **__: False)
+    monkeypatch.setattr(up, "load_procedures", lambda _: load([]))
     monkeypatch.setattr(
-        lifecycle, "launch_supervisor", lambda _home, argv, _env: found.update(supervisor=argv)
+        up, "launch_supervisor", lambda _home, argv, _env: found.update(supervisor=argv)
     )
-    lifecycle.bring_up(settings)
+    up.bring_up(settings)
     found["sidecar"] = supervise._sidecar(settings, 0).argv
     found["replay"] = supervise._replay(settings, 1).argv
     with monkeypatch.context() as patch:

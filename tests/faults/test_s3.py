@@ -38,7 +38,7 @@ def test_a_squatter_on_the_port_gets_neither_token_nor_calls(server, evidence, t
         thread.join(5)
 
     assert "SC-210" in error.message
-    assert "did not prove to be it" in error.message
+    assert "is not the sidecar's" in error.message
     evidence.told_by_plugin("SC-210")
     assert server.token.encode() not in b"".join(heard)
     assert evidence.payload.encode() not in b"".join(heard)

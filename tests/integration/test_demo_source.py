@@ -49,7 +49,7 @@ def test_an_api_that_answers_is_used_live(answering):
 
     chosen = choose_source()
 
-    assert chosen.told == "GitHub data: live, from 127.0.0.1"
+    assert chosen.notice == "GitHub data: live, from 127.0.0.1"
     assert (chosen.environ, chosen.options) == ({}, ())
 
 
@@ -57,8 +57,8 @@ def test_an_api_that_answers_is_used_live(answering):
     ("body", "reason"),
     [
         (left(3), "the live API's rate limit is used up"),
-        (b"<html>", "the live API gives no usable answer"),
-        (b"[]", "the live API gives no usable answer"),
+        (b"<html>", "the live API returns no usable answer"),
+        (b"[]", "the live API returns no usable answer"),
     ],
 )
 def test_an_api_that_cannot_serve_is_replaced(answering, body, reason):
@@ -67,7 +67,7 @@ def test_an_api_that_cannot_serve_is_replaced(answering, body, reason):
 
     chosen = choose_source()
 
-    assert chosen.told == f"GitHub data: made-up samples ({reason})"
+    assert chosen.notice == f"GitHub data: made-up samples ({reason})"
     assert chosen.options[0] == "--replay-port"
 
 
@@ -78,7 +78,7 @@ def test_a_silent_api_is_given_up(monkeypatch):
         monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", address)
         chosen = choose_source(patience=0.1)
 
-    assert "does not answer from here" in chosen.told
+    assert "does not answer from here" in chosen.notice
 
 
 def test_a_name_that_nobody_looks_up_is_given_up(monkeypatch):
@@ -95,7 +95,7 @@ def test_a_name_that_nobody_looks_up_is_given_up(monkeypatch):
     chosen = choose_source(patience=0.1)
 
     assert not found.is_set()
-    assert "does not answer from here" in chosen.told
+    assert "does not answer from here" in chosen.notice
     found.set()
 
 

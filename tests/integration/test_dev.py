@@ -11,11 +11,11 @@ import pytest
 from fix_modules import good, write
 from fix_running import Running
 
-from sidecypher.cli.lifecycle import read_status
+from sidecypher.cli.status import read_status
 from sidecypher.host.settings import load_settings
 from sidecypher.runtime.process.state import read_state
 
-OFFERED = "Neo4j offers what has changed."
+OFFERED = "Neo4j offers the changes."
 
 SLOW = """
 from collections.abc import Iterator
@@ -199,4 +199,4 @@ def test_a_reload_needs_a_sidecar(clean_environment, tmp_path):
     )
 
     assert done.returncode == 1
-    assert "There is no sidecar" in done.stderr
+    assert "No sidecar is running" in done.stderr

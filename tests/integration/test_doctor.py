@@ -10,10 +10,10 @@ import sys
 from fix_server import PROCEDURES
 
 from sidecypher.cli.doctor.installation import look_at_plugin, look_at_processes, look_at_sidecars
+from sidecypher.cli.doctor.context import DoctorContext
 from sidecypher.cli.doctor.machine import look_at_ports
 from sidecypher.cli.doctor.report import all_checks, examine
-from sidecypher.cli.doctor.subject import Subject
-from sidecypher.runtime._throwaway import running, throwaway_server
+from sidecypher.runtime._temporary_server import running, temporary_server
 from sidecypher_schema import migrate
 
 SECRET = "ghp_" + "5ec2e7" * 6
@@ -21,8 +21,8 @@ SECRET = "ghp_" + "5ec2e7" * 6
 
 def examined(environ, **variables):
     """Look at an installation with these variables; return findings by group and name."""
-    with Subject({}, environ | variables, None) as subject:
-        return {(check.group, check.name): found for check, found in examine(all_checks(), subject)}
+    with DoctorContext({}, environ | variables, None) as context:
+        return {(check.group, check.name): found for check, found in examine(all_checks(), context)}
 
 
 def test_nothing_is_wrong_with_what_runs(server, driver):
@@ -73,9 +73,9 @@ def test_the_json_has_what_the_lines_have(server, driver):
 
 def test_a_sidecar_that_is_down_is_told(server, driver):
     """Without its sidecar the supervisor has a process less, and no call can be made."""
-    with server.sidecar_down(), Subject({}, server.environ, None) as subject:
-        processes, sidecars = look_at_processes(subject), look_at_sidecars(subject)
-        call = dict(examine([c for c in all_checks() if c.name == "call"], subject))
+    with server.sidecar_down(), DoctorContext({}, server.environ, None) as context:
+        processes, sidecars = look_at_processes(context), look_at_sidecars(context)
+        call = dict(examine([c for c in all_checks() if c.name == "call"], context))
 
     assert (processes.state, processes.found) == ("ERROR", "not running: sidecar")
     assert sidecars.found == "no sidecar runs"
@@ -90,8 +90,8 @@ def test_a_sidecar_that_has_left_out_a_module_is_an_error(
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "broken.py").write_text("def broken(:")
     other = another_sidecar(SIDECYPHER_PROCEDURES=str(tmp_path / "mine"))
-    with Subject({}, server.environ, None) as subject:
-        found = look_at_sidecars(subject)
+    with DoctorContext({}, server.environ, None) as context:
+        found = look_at_sidecars(context)
 
     assert found.state == "ERROR"
     assert found.found == f"process {other.process.pid}: `broken.py` is left out"
@@ -111,8 +111,8 @@ def test_a_stale_plugin_names_the_procedures_that_differ(server, tmp_path):
         "def answer() -> Answer: ...\n"
     )
     flags = {"home": tmp_path, "procedures": [changed]}
-    with Subject(flags, {**os.environ}, None) as subject:
-        found = look_at_plugin(subject)
+    with DoctorContext(flags, {**os.environ}, None) as context:
+        found = look_at_plugin(context)
 
     assert found.state == "ERROR"
     assert "than those that are found: unknown to it: `mine.answer`; gone: `" in found.found
@@ -127,8 +127,8 @@ def test_a_port_that_is_taken_is_told_with_the_program_that_has_it(clean_environ
         other = free.getsockname()[1]
         free.close()
         asked_for = {"SIDECYPHER_BOLT_PORT": str(port), "SIDECYPHER_HTTP_PORT": str(other)}
-        with Subject({"home": tmp_path}, clean_environment | asked_for, None) as subject:
-            found = look_at_ports(subject)
+        with DoctorContext({"home": tmp_path}, clean_environment | asked_for, None) as context:
+            found = look_at_ports(context)
 
     assert found.state == "ERROR"
     assert found.found.startswith(f"{port} for Bolt is taken by `")
@@ -183,7 +183,7 @@ def test_a_server_of_ones_own_with_an_allow_list_and_without_apoc(
     installation, java, clean_environment, server, tmp_path
 ):
     """What hides procedures is named with the line to add; APOC, schema and triggers are missed."""
-    with throwaway_server(installation, java) as own:
+    with temporary_server(installation, java) as own:
         for link in own.plugin_folder.iterdir():
             link.unlink()
         shutil.copy(server.home / "neo4j" / "plugins" / "sidecypher.jar", own.plugin_folder)

@@ -139,9 +139,9 @@ def test_while_the_plugin_is_compiled(tmp_path, start, home, installation, javac
 
 
 def test_while_the_plugin_is_tried(start, home, installation):
-    """The throw-away Neo4j is ended too, its folder is gone, and no plugin is there."""
+    """The temporary Neo4j is ended too, its folder is gone, and no plugin is there."""
     up = start()
-    up.printed("Starting a throw-away Neo4j")
+    up.printed("Starting a temporary Neo4j")
     [server] = up.started("--home-dir=")
     option = "--home-dir="
     [folder] = [Path(word[len(option) :]) for word in server.cmdline() if word.startswith(option)]
@@ -165,7 +165,7 @@ def test_while_the_processes_start(start, environ, home, installation):
 
     assert_clean(home, up)
     assert (second.returncode, second.stdout) == (1, "")
-    assert "error: Another `up` or `down` is at work on this home [SC-307]" in second.stderr
+    assert "error: Another `up` or `down` is using this home [SC-307]" in second.stderr
     state = read_state(home)
     assert not state.alive
     assert not state.orphans

@@ -65,7 +65,7 @@ def test_a_home_of_another_is_told(tmp_path, environ, installation):
 
     done = up({**environ, "SIDECYPHER_HOME": str(tmp_path / "theirs/home")}, preexec_fn=_as_anybody)
 
-    assert_one_error(done, "Permission denied [SC-614]", "Give yourself the right")
+    assert_one_error(done, "Permission denied [SC-614]", "Change its permissions")
 
 
 def test_a_full_disk_is_told_and_no_plugin_is_left(tmp_path, environ, installation):
@@ -77,7 +77,7 @@ def test_a_full_disk_is_told_and_no_plugin_is_left(tmp_path, environ, installati
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
 
-    assert_one_error(done, "File too large [SC-614]", "Make room on that disk")
+    assert_one_error(done, "File too large [SC-614]", "Free space on that disk")
     assert list((tmp_path / "home/neo4j/plugins").iterdir()) == []
 
 

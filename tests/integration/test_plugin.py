@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sidecypher.protocol.catalogue import Catalogue
-from sidecypher.runtime._throwaway import running, throwaway_server
+from sidecypher.runtime._temporary_server import running, temporary_server
 from sidecypher_plugin.builder import build
 
 ALL = Path(__file__).parents[1] / "golden" / "plugin" / "all.json"
@@ -15,7 +15,7 @@ ALL = Path(__file__).parents[1] / "golden" / "plugin" / "all.json"
 @pytest.fixture(scope="module")
 def shown(installation, java, jdk_compiler, core_jar):
     """Asks a throw-away Neo4j that has loaded the golden plugin."""
-    with throwaway_server(installation, java) as server:
+    with temporary_server(installation, java) as server:
         build(
             Catalogue.from_json(ALL.read_bytes()),
             core_jar=core_jar,

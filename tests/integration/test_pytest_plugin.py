@@ -79,4 +79,4 @@ def test_an_unknown_place_is_told(project):
     told = run(project, "--sidecypher-on", "docker")
 
     assert told.ret != 0
-    told.stdout.fnmatch_lines(["*does not know `docker`; it takes memory, py4j, neo4j*"])
+    told.stdout.fnmatch_lines(["*does not know `docker`; it accepts memory, py4j, neo4j*"])

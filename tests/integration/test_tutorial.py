@@ -12,7 +12,7 @@ from docs.pages import ROOT, blocks
 from fix_running import Running
 from neo4j.exceptions import Neo4jError
 
-from sidecypher.cli.lifecycle import read_status
+from sidecypher.cli.status import read_status
 from sidecypher.host.settings import load_settings
 
 PAGE = blocks(

@@ -13,7 +13,7 @@ from fix_waiting import wait_until
 from sidecypher.app import Sidecar
 from sidecypher.host.rendezvous import running_sidecars
 from sidecypher.host.settings import load_settings
-from sidecypher.transport.http import _bodies as bodies
+from sidecypher.transport.http import _request_bodies as bodies
 from sidecypher.transport.http import webhooks
 from sidecypher.transport.http.webhooks import MOST_WEBHOOKS
 
@@ -252,14 +252,14 @@ def test_a_body_that_is_held_back_takes_no_place(held, http):
 
 def test_the_largest_body_gives_way_when_there_is_no_room(held, sidecar, http, monkeypatch):
     """It is refused in the middle, and smaller ones are read to their end."""
-    monkeypatch.setattr(sidecar._webhooks._room, "_left", 100_000)
+    monkeypatch.setattr(sidecar._webhooks._body_memory, "_left", 100_000)
     small, large = held(1000), held(100_000)
 
     assert _status(large) == 503
     small.sendall(b"x")
     assert _status(small) == 200
     assert http.post("/webhooks/echo", content=50_000 * b"x").status_code == 200
-    wait_until(lambda: sidecar._webhooks._room._left == 100_000)
+    wait_until(lambda: sidecar._webhooks._body_memory._left == 100_000)
 
 
 def test_a_request_is_refused_by_its_headers_alone(sidecar):

@@ -16,9 +16,9 @@ from sidecypher_procedures.runs.archive_format import (
     Payload,
     Relationship,
     RunArchives,
-    read,
-    sealed,
-    written,
+    decode_line,
+    encode_line,
+    with_tail,
 )
 from sidecypher_procedures.runs.errors import ArchiveDamaged
 
@@ -47,9 +47,9 @@ lines = st.one_of(
 @given(line=lines)
 def test_a_line_is_read_as_it_was_written(line):
     """No value loses anything, and a line has no end but its own."""
-    text = written(line)
+    text = encode_line(line)
 
-    assert read(text) == line
+    assert decode_line(text) == line
     assert text.index(b"\n") == len(text) - 1
 
 
@@ -60,7 +60,7 @@ def test_every_change_of_a_file_is_found(body, data):
     with tempfile.TemporaryDirectory() as folder:
         archives = RunArchives.of(Path(folder), "neo4j", "r1")
         head = Head(format=FORMAT, run_id="r1", created_at=None)
-        file = archives.write(sealed([head, *body]))
+        file = archives.write(with_tail([head, *body]))
         assert [*file.lines()] == [head, *body, file.check()]
 
         path = Path(folder) / file.name

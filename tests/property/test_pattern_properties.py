@@ -20,7 +20,7 @@ from sidecypher_procedures.github.errors import redacted
 from sidecypher_procedures.github.merges import closed_issues
 from sidecypher_procedures.rules.concept_search import find_phrases
 from sidecypher_procedures.rules.detector.comparison import read_text
-from sidecypher_procedures.rules.extraction import listen
+from sidecypher_procedures.rules.extraction import find_in_texts
 from sidecypher_procedures.rules.extractor import MAX_SENTENCE, extract
 from sidecypher_procedures.rules.model import Scope
 from sidecypher_procedures.rules.selection import Bounds
@@ -97,7 +97,9 @@ TEXTS = [
 ]
 READERS = {
     "extract": extract,
-    "listen": lambda text: listen(Scope("ann", "global"), {"text": text, "artifactDelta": text}),
+    "listen": lambda text: find_in_texts(
+        Scope("ann", "global"), {"text": text, "artifactDelta": text}
+    ),
     "read_text": read_text,
     "find_phrases": lambda text: find_phrases(text, Bounds()),
     "closed_issues": lambda text: closed_issues(text, "o/r", "https://github.com/o/r"),

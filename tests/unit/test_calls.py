@@ -13,6 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from fix_describe import describe
 from fix_waiting import wait_until
 
 from sidecypher import Context, Row, procedure
@@ -33,7 +34,6 @@ from sidecypher.protocol import envelope
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.protocol.envelope import RunReply, RunRequest
 from sidecypher.sdk.call import Call
-from sidecypher.sdk.decorators import describe
 from sidecypher.sdk.interruption import CallInterrupted
 from sidecypher.sdk.registry import Registry
 from sidecypher.sdk.resources import Resources
@@ -239,7 +239,7 @@ def test_callbacks_go_through_the_serving_thread_only(shared):
     thread.start()
     thread.join(10)
     assert refused == ["SC-208"]
-    shared.rest()
+    shared.suspend()
     assert not shared.is_served
     with pytest.raises(ContextExpired):
         shared.call_back("run", request)
@@ -639,8 +639,8 @@ def test_arguments_beyond_the_memory_are_refused_for_now():
     with pytest.raises(SidecarBusy) as caught:
         calls.reserve(100_000)
 
-    assert caught.value.message == "The sidecar works on as many bytes of arguments as it may"
-    assert caught.value.hint == "Call again later, with less at once."
+    assert caught.value.message == "The sidecar has reached its limit of bytes of arguments"
+    assert caught.value.hint == "Call again later, or pass less data."
     assert caught.value.retryable
     reservation.release()
     calls.reserve(100_000)

@@ -12,9 +12,9 @@ import pytest
 
 from sidecypher.cli.call import call_procedure, statement, value_of
 from sidecypher.cli.commands import COMMANDS, all_commands, load_command
-from sidecypher.cli.lifecycle import _environment
 from sidecypher.cli.output import download_bar, show_error, show_json, show_table
 from sidecypher.cli.supervise import _sidecar
+from sidecypher.cli.up import _environment
 from sidecypher.errors import SidecypherError
 from sidecypher.host.settings import load_settings
 
@@ -58,14 +58,15 @@ def test_what_asks_a_server_imports_no_sidecar():
     """`status` and its like start without what serves calls: a second each on a busy machine."""
     script = (
         "import sys\n"
-        "import sidecypher.cli.call, sidecypher.cli.lifecycle, sidecypher.cli.migrate\n"
+        "from sidecypher.cli import call, cypher, down, migrate, status\n"
         "print(*sys.modules, sep='\\n')\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
 
-    assert "sidecypher.app" not in done.stdout.splitlines()
+    loaded = set(done.stdout.splitlines())
+    assert not loaded & {"sidecypher.app", "sidecypher.loading.loader", "sidecypher_plugin.builder"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -179,7 +180,7 @@ def test_a_misspelt_command_or_option_is_told_what_was_meant(run, arguments, mea
         (["call"], "Missing argument `name`", " call"),
         (["runs", "show"], "Missing argument `run`", " runs show"),
         (["migrate", "fly"], "No such command `fly`", " migrate"),
-        (["migrate", "--json", "info"], "Invalid value: Options stand behind", " migrate"),
+        (["migrate", "--json", "info"], "Invalid value: Put options after", " migrate"),
     ],
     ids=" ".join,
 )
@@ -355,7 +356,7 @@ def test_a_call_where_nothing_runs_tells_what_to_start(run):
     code, out, err = run("call", "kg.score")
 
     assert (code, out) == (1, "")
-    assert "error: There is no Neo4j to talk to [SC-" in err
+    assert "error: There is no Neo4j to connect to [SC-" in err
     assert "hint: Run `sidecypher up`, or set SIDECYPHER_NEO4J_URI." in err
 
 

@@ -10,7 +10,7 @@ from sidecypher.errors import ReloadFailed
 from sidecypher.host.settings import load_settings
 from sidecypher.runtime.errors import ServerFailed
 
-OFFERED = "Neo4j offers what has changed."
+OFFERED = "Neo4j offers the changes."
 CHANGE = {"name": "kg.word", "state": "signature changed", "detail": "", "module": "word.py"}
 
 

@@ -177,7 +177,7 @@ def test_without_pytest_it_says_what_to_install(clean_environment, tmp_path):
 
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        "error: pytest is not installed, and `sidecypher test` runs the tests by it [SC-613]",
+        "error: pytest is not installed, and `sidecypher test` needs it [SC-613]",
         "hint: Install it where sidecypher is: `pip install pytest`.",
     ]
 
@@ -191,7 +191,7 @@ def test_a_folder_with_files_is_left_as_it_is(run, folder, kept):
     code, out, err = run("init", "people")
 
     assert (code, out) == (1, "")
-    assert "error: `people` is there already, and not empty [SC-612]" in err
+    assert "error: `people` already exists and is not empty [SC-612]" in err
     assert files_of(folder) == [f"people/{kept}"]
 
 
@@ -265,7 +265,7 @@ def test_what_comes_meanwhile_is_left_as_it_is(run, folder, monkeypatch, made):
     code, _, err = run("init", "people")
 
     assert code == 1
-    assert "error: `people` is there already, and not empty [SC-612]" in err
+    assert "error: `people` already exists and is not empty [SC-612]" in err
     assert files_of(folder) == ["people" if made == "a file" else "people/notes.txt"]
 
 
@@ -277,7 +277,7 @@ def test_a_folder_that_was_taken_away_takes_no_project(run, folder):
 
     assert code == 1
     assert "No such file or directory [SC-614]" in err
-    assert "go to one that is there" in err
+    assert "change to an existing folder" in err
 
 
 def test_nothing_half_written_stays(run, folder, monkeypatch):

@@ -8,7 +8,7 @@ import msgspec
 import psutil
 import pytest
 
-from sidecypher.cli import lifecycle, sidecars
+from sidecypher.cli import sidecars, status
 from sidecypher.cli.reload import reload_all
 from sidecypher.cli.sidecars import is_live, is_ready, run_folder_of
 from sidecypher.errors import ReloadFailed
@@ -86,9 +86,9 @@ def test_commands_that_talk_to_neo4j_ask_no_sidecar(settings, home, monkeypatch)
     (home / "ports.json").write_text('{"bolt": 7687, "http": 7474}')
     (home / "neo4j-password").write_text("secret")
     member = Membership(home / "run", "ab" * 32, SIDECAR)
-    monkeypatch.setattr(lifecycle, "is_ready", lambda _sidecar: pytest.fail("it is asked"))
+    monkeypatch.setattr(status, "is_ready", lambda _sidecar: pytest.fail("it is asked"))
 
-    assert lifecycle.bolt_address(settings).uri.endswith("127.0.0.1:7687")
+    assert status.server_address(settings).uri.endswith("127.0.0.1:7687")
     member.leave()
 
 

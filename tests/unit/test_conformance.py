@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 from conformance.cases import REFUSED_PYTHON, REFUSED_WIRE, VALUES, same, type_named
+from fix_describe import describe
 
 from sidecypher import Row
 from sidecypher.errors import ArgumentError, RowError, ValueTypeError
-from sidecypher.sdk.decorators import describe
 from sidecypher.sdk.registry import Procedure
 from sidecypher.values.coders import decoder, encoder
 from sidecypher.values.cypher import CypherType

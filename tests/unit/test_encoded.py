@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 from conformance.cases import VALUES, same
+from fix_describe import describe
 
 from sidecypher import EncodedRow, ProcedureError, Row, procedure
 from sidecypher.errors import RowError
-from sidecypher.sdk.decorators import describe
 from sidecypher.testing import ProcedureEnvironment
 
 

@@ -1,9 +1,11 @@
 """What users import is what is promised; every error has a code of its own."""
 
 import ast
+import builtins
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +46,36 @@ def test_each_public_name_is_documented(name):
     value = getattr(sidecypher, name)
     if inspect.isclass(value) or inspect.isfunction(value):
         assert inspect.getdoc(value)
+
+
+def documented_errors(value):
+    """Return the names in the `Raises:` sections of a public value and of its public members."""
+    members = vars(value).items() if inspect.isclass(value) else ()
+    own = [member for name, member in members if not name.startswith("_") or name == "__init__"]
+    sections = [
+        section
+        for each in (value, *(getattr(member, "__func__", member) for member in own))
+        for section in re.findall(
+            r"^Raises:\n((?: .*\n?)+)", inspect.getdoc(each) or "", re.MULTILINE
+        )
+    ]
+    names = [re.findall(r"^ {4}(\w+(?:, \w+)*):", section, re.MULTILINE) for section in sections]
+    return {name for found in names for listed in found for name in listed.split(", ")}
+
+
+@pytest.mark.parametrize("name", sidecypher.__all__)
+def test_each_documented_error_can_be_imported(name):
+    """An error under `Raises:` of a public name is a public name itself, or one of Python's own."""
+    errors_of = documented_errors(getattr(sidecypher, name))
+
+    assert errors_of <= {*sidecypher.__all__, *dir(builtins)}
+
+
+def test_documented_errors_are_found_in_classes_and_functions():
+    """The test above reads functions, methods, and class methods."""
+    assert documented_errors(sidecypher.procedure) == {"SignatureError"}
+    assert documented_errors(sidecypher.EncodedRow) == {"RowError"}
+    assert "ValueError" in documented_errors(sidecypher.Context)
 
 
 @pytest.mark.parametrize(

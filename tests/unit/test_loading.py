@@ -111,7 +111,7 @@ def test_what_is_decorated_but_offered_by_nobody_is_told(folder, how):
     assert list(loaded.left_out) == ["kg.lost"]
     assert told.startswith(f"(own.py:{line}) is not offered: ")
     assert "Define it there" in told
-    assert [(each.module, each.what) for each in loaded.warnings] == [
+    assert [(each.module, each.reason) for each in loaded.warnings] == [
         ("own.py", f"`kg.lost` {told}")
     ]
     # A reload in which nothing has changed knows it still.

@@ -99,7 +99,7 @@ def test_what_a_module_prints_goes_to_standard_error(folder, capsys):
     assert names(loaded) == ["kg.good", "kg.loud"]
     [warning] = loaded.warnings
     assert warning.module == "loud.py"
-    assert warning.what == "it printed to standard output, which went to standard error"
+    assert warning.reason == "it printed to standard output, which went to standard error"
 
 
 def test_other_threads_keep_standard_output_while_a_module_is_imported(folder, capsys, gate):
@@ -127,7 +127,7 @@ def test_a_changed_directory_is_changed_back(folder):
 
     assert Path.cwd() == before
     assert names(loaded) == ["kg.good", "kg.moves"]
-    assert [each.what for each in loaded.warnings] == [
+    assert [each.reason for each in loaded.warnings] == [
         "it changed the working directory, which was changed back"
     ]
 
@@ -150,7 +150,7 @@ def test_a_changed_locale_is_changed_back(folder):
     loaded = load([folder])
 
     assert locale.setlocale(locale.LC_ALL) == before
-    assert [each.what for each in loaded.warnings] == [
+    assert [each.reason for each in loaded.warnings] == [
         "it changed the locale, which was changed back"
     ]
 
@@ -164,8 +164,8 @@ def test_a_signal_handler_is_not_set(folder):
     loaded = load([folder])
 
     assert signal.getsignal(signal.SIGTERM) is before
-    assert loaded.registry.get("kg.grabs").body.__globals__["old"] is before
-    assert [each.what for each in loaded.warnings] == [
+    assert loaded.registry.get("kg.grabs").function.__globals__["old"] is before
+    assert [each.reason for each in loaded.warnings] == [
         "it set a handler for SIGTERM, which was ignored"
     ]
 
@@ -173,7 +173,7 @@ def test_a_signal_handler_is_not_set(folder):
 def test_a_function_that_a_module_took_from_signal_works_afterwards(folder):
     """What stood in for `signal.signal` at the import is the real one later."""
     write(folder, "takes.py", "from signal import signal as taken" + good("kg.takes"))
-    taken = load([folder]).registry.get("kg.takes").body.__globals__["taken"]
+    taken = load([folder]).registry.get("kg.takes").function.__globals__["taken"]
     before = signal.getsignal(signal.SIGUSR1)
 
     try:

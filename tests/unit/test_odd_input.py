@@ -6,6 +6,7 @@ import sys
 import typing
 
 import pytest
+from fix_describe import describe
 
 from sidecypher import Description, Row, procedure
 from sidecypher.calls.dispatcher import Dispatcher, Session
@@ -24,7 +25,6 @@ from sidecypher.host.limits import Limits
 from sidecypher.host.settings import load_settings
 from sidecypher.loading.loader import load
 from sidecypher.protocol import envelope
-from sidecypher.sdk.decorators import describe
 from sidecypher.sdk.registry import Registry
 from sidecypher.sdk.resources import Resources
 from sidecypher.sdk.signature.reader import read_signature

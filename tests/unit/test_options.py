@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal, Self
 
 import pytest
+from fix_describe import describe
 from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import validate
 from pydantic import Field, field_validator, model_validator
@@ -27,7 +28,6 @@ from sidecypher import (
 )
 from sidecypher.errors import CallError, SignatureError
 from sidecypher.operations.console._view import namespaces
-from sidecypher.sdk.decorators import describe
 from sidecypher.testing import ProcedureEnvironment
 from sidecypher.transport.http._openapi import openapi
 

@@ -36,8 +36,8 @@ def test_a_row_is_not_held_back_when_the_next_one_takes_its_time(page):
     assert not due.add(Number(value=1))
     assert not early.add(Number(value=1))
 
-    assert due.patience() == 0.0
-    assert early.patience() > 50.0
+    assert due.seconds_to_flush() == 0.0
+    assert early.seconds_to_flush() > 50.0
 
 
 def test_what_is_added_after_a_page_was_sent_begins_the_next(page):

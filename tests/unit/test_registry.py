@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from fix_describe import describe, describe_function
 
 from sidecypher import Context, Row, procedure
 from sidecypher.errors import (
@@ -15,7 +16,7 @@ from sidecypher.errors import (
     UnknownProcedure,
 )
 from sidecypher.protocol.catalogue import ColumnEntry, DefaultEntry, ParameterEntry
-from sidecypher.sdk.decorators import DEFAULT_TIMEOUT, describe, describe_function
+from sidecypher.sdk.decorators import DEFAULT_TIMEOUT
 from sidecypher.sdk.registry import Registry, procedures_in
 
 

@@ -144,9 +144,9 @@ def test_who_reads_on_after_closing_is_told(run, use):
     assert next(records) == {"n": 1}
     result.close()
 
-    with pytest.raises(ContextExpired, match="was read on after it was closed"):
+    with pytest.raises(ContextExpired, match="was read after it was closed"):
         use(result)
-    with pytest.raises(ContextExpired, match="was read on after it was closed"):
+    with pytest.raises(ContextExpired, match="was read after it was closed"):
         next(records)
     assert next(iter(result)) == {"n": 1}
 
@@ -203,7 +203,7 @@ def test_the_only_record(run):
 )
 def test_no_or_several_records_are_not_single(run, pages, told):
     """`single` refuses another number than one."""
-    with pytest.raises(ArgumentError, match=f"gave {told}"):
+    with pytest.raises(ArgumentError, match=f"returned {told}"):
         run(*pages).single()
 
 
@@ -287,7 +287,7 @@ def test_who_reads_on_after_closing_is_told_on_the_event_loop(later):
         unread = later([1])
         unread.close()
         for read in (anext(records), _all(begun), _all(unread), unread):
-            with pytest.raises(ContextExpired, match="was read on after it was closed"):
+            with pytest.raises(ContextExpired, match="was read after it was closed"):
                 await read
 
     asyncio.run(body())
@@ -306,7 +306,7 @@ def test_a_result_that_was_not_awaited_tells_to_do_so(later, use):
         use(result)
     result.close()
 
-    assert caught.value.hint == "In an async body write `await ctx.run(...)`."
+    assert caught.value.hint == "In an async function write `await ctx.run(...)`."
 
 
 def test_a_statement_that_nobody_awaits_is_warned_of(later):

@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar
 
 import pydantic
 import pytest
+from fix_describe import describe
 
 from sidecypher import Description, Duration, LocalTime, Node, Path, Point, Relationship, Row
 from sidecypher.errors import RowError, SignatureError
 from sidecypher.protocol.deadline import Deadline
-from sidecypher.sdk.decorators import describe
 from sidecypher.sdk.signature.model import ReturnKind
 from sidecypher.sdk.signature.reader import read_signature
 

@@ -15,7 +15,7 @@ from sidecypher_procedures.runs.archive_format import (
     Head,
     Relationship,
     RunArchives,
-    sealed,
+    with_tail,
 )
 from sidecypher_procedures.runs.archive_graph import write_lines
 from sidecypher_procedures.runs.errors import (
@@ -43,7 +43,7 @@ def test_every_folder_that_is_made_has_a_durable_name(archives, tmp_path, monkey
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", noted)
-    archives.write(sealed([HEAD]))
+    archives.write(with_tail([HEAD]))
 
     above = [tmp_path, tmp_path / "all", archives.folder, archives.folder / "neo4j"]
     assert {each.stat().st_ino for each in above} <= set(synced)
@@ -64,13 +64,13 @@ def test_a_file_is_durable_before_it_has_its_name(archives, monkeypatch):
     monkeypatch.setattr(os, "fsync", noted)
     monkeypatch.setattr(Path, "replace", checked)
 
-    archives.write(sealed([HEAD]))
+    archives.write(with_tail([HEAD]))
 
 
 def test_what_is_attached_after_the_file_is_written_is_not_deleted(tmp_path, monkeypatch):
     """The deletion counts other relationships than the file has: the call fails."""
-    found = {"lock_ended": None, "_noted": None, "is_whole": True, "remove": (0, 1)}
-    found["lines_of"] = sealed([HEAD])
+    found = {"lock_ended": None, "_archived_digest": None, "is_intact": True, "remove": (0, 1)}
+    found["lines_of"] = with_tail([HEAD])
     for name, answer in found.items():
         monkeypatch.setattr(archiving, name, lambda *_, answer=answer: answer)
 
@@ -81,12 +81,12 @@ def test_what_is_attached_after_the_file_is_written_is_not_deleted(tmp_path, mon
 @pytest.mark.parametrize("text", [b"", b"{", b'{"node":[[],{}]}\n'])
 def test_a_file_that_begins_as_no_archive_is_told_as_damaged(archives, text):
     """Writing the same run again makes it whole."""
-    file = archives.write(sealed([HEAD]))
+    file = archives.write(with_tail([HEAD]))
     (file.folder / file.name).write_bytes(text)
 
     with pytest.raises(ArchiveDamaged):
         file.check()
-    assert archives.write(sealed([HEAD])) == file
+    assert archives.write(with_tail([HEAD])) == file
     assert file.check().digest == file.digest
 
 

@@ -278,7 +278,7 @@ def test_a_return_type_without_rows_is_refused(body):
     """A body whose annotation gives no rows of a Row class of its own is refused."""
     error = refused(body)
 
-    assert "has no return type that gives rows" in error.message
+    assert "has no return type with rows" in error.message
     assert "Return a Row, dataclass or model" in error.hint
 
 
@@ -288,7 +288,7 @@ def test_a_body_without_return_type_is_refused():
     def body(value: int):
         raise NotImplementedError
 
-    assert "has no return type that gives rows" in refused(body).message
+    assert "has no return type with rows" in refused(body).message
 
 
 def test_a_body_that_returns_none_has_no_columns():
@@ -309,7 +309,7 @@ def test_a_generator_cannot_return_none():
 
     for generator in (body, later):
         error = refused(generator)
-        assert "is a generator that gives no rows" in error.message
+        assert "is a generator that returns no rows" in error.message
         assert error.hint == "Return `Iterator[MyRow]`."
 
 
@@ -347,7 +347,7 @@ def test_what_gives_no_one_value_is_no_function():
         (untyped, "has no return type"),
         (rows, "annotates its result with a type that is not a Cypher type"),
         (void, "annotates its result with a type that is not a Cypher type"),
-        (generator, "is a generator, and a function gives one value"),
+        (generator, "is a generator, and a function returns one value"),
     ]:
         with pytest.raises(SignatureError) as caught:
             read_function_signature(body)

@@ -297,8 +297,8 @@ def test_numbers_are_summed_up_for_a_person(telemetry, observe):
 
     assert (found["kg.a"].calls, found["kg.a"].errors) == (6, 5)
     assert found["kg.a"].mean == pytest.approx(60.0074 / 5)
-    assert (found["kg.a"].half, found["kg.a"].most) == (0.005, math.inf)
-    assert (found["kg.b"].calls, found["kg.b"].mean, found["kg.b"].half) == (1, None, None)
+    assert (found["kg.a"].median, found["kg.a"].p95) == (0.005, math.inf)
+    assert (found["kg.b"].calls, found["kg.b"].mean, found["kg.b"].median) == (1, None, None)
 
 
 def test_failed_calls_are_remembered_by_code(telemetry, observe):

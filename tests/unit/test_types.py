@@ -3,6 +3,7 @@
 import copy
 import itertools
 import pickle
+import pkgutil
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -10,6 +11,7 @@ import pytest
 
 from sidecypher import DateTime, Deadline, Duration, Node, Path, Point, Relationship, Time
 from sidecypher.host.limits import Limits
+from sidecypher.values.kinds import KINDS
 
 PLAIN = datetime(2024, 2, 29, 10, 11, 12, 123456, UTC)
 VALUE = DateTime.of(PLAIN, 789)
@@ -235,3 +237,10 @@ def test_the_wall_clock_moves_no_deadline():
 def test_both_sides_have_the_same_limit_of_a_message():
     """The default limit of a message is the 16 MiB that the Java side has as well."""
     assert Limits().message_bytes == 16 * 1024 * 1024
+
+
+@pytest.mark.parametrize("kind", [each for each in KINDS.values() if each.driver_class])
+def test_each_class_of_the_driver_exists_and_is_read(kind):
+    """The table names classes of Neo4j's driver as text, so that nothing imports it early."""
+    assert isinstance(pkgutil.resolve_name(kind.driver_class), type)
+    assert kind.from_driver is not None

@@ -31,7 +31,7 @@ def own(loaded):
 
 async def told(loaded, path):
     request = WebhookRequest(Path(), Resources(), {}, b"")
-    return (await loaded.webhooks[path].body(request)).text
+    return (await loaded.webhooks[path].function(request)).text
 
 
 def test_webhooks_are_found_beside_procedures(tmp_path):
@@ -100,7 +100,7 @@ def test_a_removed_webhook_is_gone(tmp_path):
 )  # fmt: skip
 def test_a_path_that_hides_another_is_refused(path):
     """Only plain names below `/webhooks/` are paths of webhooks."""
-    with pytest.raises(SignatureError, match="path that cannot be one"):
+    with pytest.raises(SignatureError, match="path that is not valid"):
         webhook(path)
 
 

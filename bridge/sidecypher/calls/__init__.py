@@ -1,4 +1,4 @@
-"""The one path of a call: admitted, run, answered page by page, ended by its deadline.
+"""The path of a call: admission, execution, replies page by page, and its end.
 
-Enters: what starts, runs or ends a call, whatever transport it came by.
+Enters: code that starts, runs or ends a call, for every transport.
 """

@@ -1,4 +1,4 @@
-"""The calls that are open, and how they end if their callers do not read all rows."""
+"""Open calls, and how they end if their callers do not read all rows."""
 
 import threading
 import time
@@ -14,8 +14,7 @@ from sidecypher.errors import CallError, ProtocolError, SidecarBusy, StreamExpir
 from sidecypher.sdk.call import cancelled, deadline_exceeded
 
 _ENDINGS_KEPT: Final = 1024
-"""Calls that ended between two pages, whose callers may still ask for the next one."""
-
+"""Number of calls that ended between two pages whose endings are kept for their callers."""
 
 _SMALL_BYTES: Final = 64 * 1024
 """Smaller arguments are not counted: the number of connections bounds them."""
@@ -25,10 +24,10 @@ class OpenCalls:
     """Every call that is served, has rows left, or will not stop."""
 
     def __init__(self, lease_seconds: float, argument_bytes: int) -> None:
-        """Begin without calls.
+        """Start without calls.
 
         Args:
-            lease_seconds: How long a call may wait for its next page to be asked for.
+            lease_seconds: How long a call may wait for the request for its next page.
             argument_bytes: How many bytes all calls may `reserve`.
         """
         self._lease_seconds = lease_seconds
@@ -41,40 +40,40 @@ class OpenCalls:
         self._reaper: Final = Reaper()
 
     def __len__(self) -> int:
-        """Return how many are served or have rows left."""
+        """Return the number of calls that are served or have rows left."""
         return len(self._calls)
 
     def __contains__(self, call_id: str) -> bool:
-        """Return whether a call of that id is served or has rows left."""
+        """Return whether a call with this id is served or has rows left."""
         return call_id in self._calls
 
     def __iter__(self) -> Iterator[Execution]:
-        """Iterate over those that are served or have rows left."""
+        """Iterate over the calls that are served or have rows left."""
         return iter(list(self._calls.values()))
 
     @property
     def busy(self) -> int:
-        """How many a thread works on now, clean-up included."""
+        """Number of calls that a thread works on now, clean-up included."""
         return sum(call.is_served for call in self) + len(self._closing)
 
     @property
     def stuck(self) -> int:
-        """How many do not stop though they were cancelled."""
+        """Number of calls that are still running although they were cancelled."""
         return len(self._reaper.stuck)
 
     def reserve(self, size: int) -> Reservation:
-        """Reserve memory for the arguments of a call that is to begin.
+        """Reserve memory for the arguments of a new call.
 
         Raises:
-            SidecarBusy: The arguments of other calls take all there is.
+            SidecarBusy: The arguments of other calls use all of it.
         """
         if size <= _SMALL_BYTES:
             return Reservation(size)
         with self._bytes_lock:
             if size > self._bytes_left:
                 raise SidecarBusy(
-                    "The sidecar works on as many bytes of arguments as it may",
-                    hint="Call again later, with less at once.",
+                    "The sidecar has reached its limit of bytes of arguments",
+                    hint="Call again later, or pass less data.",
                     retryable=True,
                 )
             self._bytes_left -= size
@@ -85,14 +84,14 @@ class OpenCalls:
             self._bytes_left += size
 
     def add(self, call: Execution) -> None:
-        """Add a call that has begun."""
+        """Add a call that has started."""
         self._calls[call.call_id] = call
 
     def find(self, call_id: str, jvm: str) -> Execution:
         """Return an open call of a JVM.
 
         Raises:
-            StreamExpired: Its next page was not asked for in time.
+            StreamExpired: Its next page was not requested in time.
             CallCancelled: It was cancelled here, between two pages.
             ProtocolError: It is not open.
         """
@@ -102,10 +101,10 @@ class OpenCalls:
         ending = self._endings.get((jvm, call_id))
         if ending is not None:
             raise ending()
-        raise ProtocolError("The call whose next page is asked for is not open")
+        raise ProtocolError("The requested call is not open")
 
     def remove(self, call: Execution) -> None:
-        """Remove a call that is over."""
+        """Remove a call that has ended."""
         if self._calls.pop(call.call_id, None) is not None:
             call.reservation.release()
         call.end()
@@ -113,7 +112,7 @@ class OpenCalls:
             self._reaper.watch(call)
 
     def clean_up(self, call: Execution) -> None:
-        """Let the function of a call that is over clean up; what that raises is only logged."""
+        """Let the function of an ended call clean up; log any error that it raises."""
         self._closing[call] = time.monotonic()
         try:
             call.close()
@@ -125,18 +124,18 @@ class OpenCalls:
                 self._reaper.watch(call)
 
     def close_stream(self, call: Execution) -> None:
-        """End a call whose caller wants no more rows; return when its function has cleaned up."""
+        """End a call whose caller reads no more rows; wait for its function to clean up."""
         if self._stop(call, cancelled(call.name)):
             call.observed.closed()
             self._finish(call)
 
     def cancel(self, call: Execution, reason: CallError) -> None:
-        """End a call whose caller does not wait for it; return at once."""
+        """End a call without waiting for it."""
         if not self._stop(call, reason):
             self._reaper.watch(call)
             return
         call.observed.failed(reason)
-        # A function may take long to clean up, and other calls must be cancelled as well.
+        # A function may need long to clean up, and other calls must be cancelled as well.
         thread = threading.Thread(
             target=self._finish, args=(call,), name="sidecypher-close", daemon=True
         )
@@ -146,38 +145,38 @@ class OpenCalls:
             self._finish(call)
 
     def expire(self) -> None:
-        """End what is idle for longer than the lease, and what is served beyond its deadline."""
+        """End calls that are idle for longer than the lease or served beyond their deadline."""
         now = time.monotonic()
         for call in self:
             if call.is_served:
                 if call.is_overdue:
                     self.cancel(call, deadline_exceeded(call.name))
-            elif now - call.rested > self._lease_seconds:
-                self._cancel_silently(call, partial(_too_late, call.name, self._lease_seconds))
+            elif now - call.idle_since > self._lease_seconds:
+                self._cancel_silently(call, partial(_lease_expired, call.name, self._lease_seconds))
         for call, since in list(self._closing.items()):
             if now - since > CLEANUP_SECONDS:
                 self._reaper.watch(call)
 
     def cancel_by_id(self, call_id: str) -> bool:
-        """End a call of any caller, at once; return whether it was open or stuck."""
+        """End a call of any caller at once; return whether it was open or stuck."""
         call = self._calls.get(call_id)
         if call is not None:
             self._cancel_silently(call, partial(cancelled, call.name))
             return True
-        # Of a stuck call, which was cancelled before, nothing more can be ended.
+        # A stuck call was cancelled before, so nothing more can be ended.
         return any(stuck.call_id == call_id for stuck in self._reaper.stuck)
 
     def running(self) -> list[RunningCall]:
-        """Return what is open now, the oldest first."""
+        """Return the open calls, the oldest first."""
         stuck = self._reaper.stuck
         found = dict.fromkeys([*self, *stuck])
         snapshots = [call.snapshot(is_stuck=call in stuck) for call in found]
         return sorted(snapshots, key=lambda call: -call.seconds)
 
     def _cancel_silently(self, call: Execution, ending: Callable[[], CallError]) -> None:
-        """End a call whose caller gets the error only if it asks for the next page.
+        """End a call whose caller gets the error only if it requests the next page.
 
-        An error that was raised keeps its frames and all their values, so only `ending` is stored.
+        A raised error keeps its frames and all their values, so only `ending` is stored.
         """
         with self._endings_lock:
             self._endings[call.jvm, call.call_id] = ending
@@ -186,7 +185,7 @@ class OpenCalls:
         self.cancel(call, ending())
 
     def _stop(self, call: Execution, reason: CallError) -> bool:
-        """Cancel a call; return whether it is idle, and then hold its lock."""
+        """Cancel a call; if it is idle, remove it, return True and keep its lock."""
         call.cancel(reason)
         if not call.lock.acquire(blocking=False):
             return False
@@ -200,5 +199,5 @@ class OpenCalls:
             call.lock.release()
 
 
-def _too_late(name: str, lease_seconds: float) -> StreamExpired:
-    return StreamExpired(f"No more rows of `{name}` were asked for within {lease_seconds:g} s")
+def _lease_expired(name: str, lease_seconds: float) -> StreamExpired:
+    return StreamExpired(f"No more rows of `{name}` were requested within {lease_seconds:g} s")

@@ -1,4 +1,4 @@
-"""Cancelled calls: watched until they end, interrupted, and counted if they do not end."""
+"""Watcher of cancelled calls: it interrupts them, and counts those that do not end."""
 
 import contextlib
 import threading
@@ -9,17 +9,17 @@ from sidecypher.calls.executors.execution import Execution
 from sidecypher.telemetry.calls import logger
 
 INTERRUPT_SECONDS: Final = 0.25
-"""How long a cancelled plain body may go on before an exception is raised in it."""
+"""How long a cancelled plain function may continue before an exception is raised in it."""
 
 STUCK_SECONDS: Final = 1.0
-"""How long a cancelled call may go on before it counts as stuck."""
+"""How long a cancelled call may continue before it counts as stuck."""
 
 _TICK_SECONDS: Final = 0.02
 _SLOW_TICK_SECONDS: Final = 0.25
 
 
 class Reaper:
-    """Watches calls until they have ended, on a thread that lives as long as there are any."""
+    """Watcher of calls until they end, on a thread that ends with the last of them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -30,7 +30,7 @@ class Reaper:
 
     @property
     def stuck(self) -> list[Execution]:
-        """Calls that have not ended though they were cancelled."""
+        """Calls that are still running although they were cancelled."""
         latest = time.monotonic() - STUCK_SECONDS
         return [call for call, since in self._watched() if since <= latest and call.is_busy]
 
@@ -41,7 +41,7 @@ class Reaper:
             self._wake.set()
             if self._thread is None:
                 thread = threading.Thread(target=self._run, name="sidecypher-reaper", daemon=True)
-                # Without room for a thread the next call that is watched starts it for both.
+                # If no thread can be started, the next watched call starts it for both.
                 with contextlib.suppress(RuntimeError):
                     thread.start()
                     self._thread = thread
@@ -64,7 +64,7 @@ class Reaper:
             self._wake.wait(_TICK_SECONDS if now - youngest < STUCK_SECONDS else _SLOW_TICK_SECONDS)
 
     def _drop_ended(self) -> bool:
-        """Drop calls that have ended; return whether any is left to watch."""
+        """Drop calls that have ended; return whether any are left."""
         with self._lock:
             self._wake.clear()
             for call in [call for call in self._since if not call.is_busy]:

@@ -1,4 +1,4 @@
-"""The one path of a call: admit, decode, run, encode. Every transport ends here."""
+"""Dispatcher of calls: admit, decode, run, encode. Every transport uses it."""
 
 import contextlib
 import secrets
@@ -39,24 +39,24 @@ from sidecypher.telemetry import tracing
 from sidecypher.telemetry.calls import Telemetry, log_unexpected
 
 _FRAME_BYTES: Final = len(envelope.write(envelope.PageReply("", [], more=False)))
-"""What a page has in addition to its rows, the commas between them, and the call's id."""
+"""Bytes of a page besides its rows, the commas between them, and the call's id."""
 
 _REFUSED: Final[dict[type[SidecypherError], envelope.Refused]] = {
     SidecarStopping: "stopping",
     SidecarBusy: "busy",
 }
-"""Errors of admission after which another sidecar may begin the call."""
+"""Errors of admission after which another sidecar may start the call."""
 
 
 @dataclass(slots=True)
 class Session:
-    """One connection, as dispatch sees it.
+    """One connection, as the dispatcher sees it.
 
     Attributes:
-        call_back: How a body on this connection reaches the caller's transaction.
-        jvm: Who is at the other end, from `hello` on.
-        is_control: Whether its end means that the JVM has gone.
-        is_surplus: Whether the sidecar has as many connections for calls as it takes.
+        call_back: Sends the requests of a function to the caller's transaction.
+        jvm: Identity of the JVM that connected, set by `hello`.
+        is_control: Whether its end means that the JVM has ended.
+        is_surplus: Whether it exceeds the limit of connections for calls.
     """
 
     call_back: envelope.CallBack
@@ -66,7 +66,7 @@ class Session:
 
 
 class Dispatcher:
-    """Answers the messages of all transports.
+    """Dispatcher of the messages of all transports.
 
     Attributes:
         generation: Identity of this start of the sidecar.
@@ -82,7 +82,7 @@ class Dispatcher:
         *,
         workers: ProcessWorkers | None = None,
     ) -> None:
-        """Serve a registry; without `workers`, bodies of `executor="process"` run on threads."""
+        """Serve a registry; without `workers`, `executor="process"` functions run on threads."""
         self.registry = registry
         self._workers = workers
         self.generation: Final = secrets.token_hex(16)
@@ -97,33 +97,33 @@ class Dispatcher:
 
     @property
     def open_calls(self) -> int:
-        """Calls that are being served or have rows left."""
+        """Number of calls that are being served or have rows left."""
         return len(self._calls)
 
     @property
     def serving_calls(self) -> int:
-        """Calls that a thread works on now."""
+        """Number of calls that a thread works on now."""
         return self._calls.busy
 
     @property
     def stuck(self) -> int:
-        """Calls that do not stop though they were cancelled."""
+        """Number of calls that are still running although they were cancelled."""
         return self._calls.stuck
 
     def running(self) -> list[RunningCall]:
-        """Return the calls that are open now, the oldest first."""
+        """Return the open calls, the oldest first."""
         return self._calls.running()
 
     def swap(self, registry: Registry) -> None:
-        """Serve another registry from the next call on; calls in flight end with what they have."""
+        """Serve another registry from the next call on; running calls keep the one they have."""
         self.registry = registry
 
     def expire(self) -> None:
-        """End calls that are idle or overdue for too long; to be called several times a second."""
+        """End calls that are idle or overdue for too long; call this several times a second."""
         self._calls.expire()
 
     def hello(self, hello: envelope.Hello, session: Session) -> envelope.HelloReply:
-        """Begin a session, or refuse it."""
+        """Start a session, or refuse it."""
         if hello.v != envelope.VERSION:
             self._telemetry.rejected("connection refused", "another version")
             mismatch = CatalogueMismatch(
@@ -157,10 +157,10 @@ class Dispatcher:
         """Reserve memory for a call's arguments, before they are read.
 
         Args:
-            size: Bytes that they have as JSON.
+            size: Bytes of the arguments as JSON.
 
         Raises:
-            SidecarBusy: The arguments of other calls take all there is.
+            SidecarBusy: The arguments of other calls use all of it.
         """
         return self._calls.reserve(size)
 
@@ -170,7 +170,7 @@ class Dispatcher:
         session: Session,
         reservation: Reservation | None = None,
     ) -> envelope.CallReply:
-        """Begin a call, which keeps `reservation` until it ends, and produce its first page."""
+        """Start a call, which keeps `reservation` until it ends, and return its first page."""
         deadline = Deadline.after(request.remaining_ms / 1000)
         try:
             call = self._admit(request, session, reservation or Reservation())
@@ -179,7 +179,7 @@ class Dispatcher:
         return self._serve(call, session, deadline, call.reservation.size)
 
     def refuse(self, request: envelope.CallHead, error: SidecypherError) -> envelope.ErrorReply:
-        """Count a call that is not begun, and return the answer to it."""
+        """Count a refused call, and return the reply to it."""
         self._telemetry.refused(request, error)
         return envelope.ErrorReply(
             request.id, envelope.ErrorBody.of(error), _REFUSED.get(type(error), "")
@@ -201,19 +201,19 @@ class Dispatcher:
         except SidecypherError:
             raise
         except Exception as error:  # noqa: BLE001
-            # An author's validator of options has failed in a way that it does not foresee.
+            # An author's validator of options raised an unexpected error.
             log_unexpected(error, procedure=found.name, call=request.id)
             raise procedure_failed(found.name, error, request.id) from None
-        # Not the call itself: the two would refer to each other.
-        facts = envelope.CallHead(request.id, procedure.name, request.database, request.user)
-        observed = self._telemetry.call(facts, request.kind, request.traceparent)
+        # The observation gets no call: the two would refer to each other.
+        head = envelope.CallHead(request.id, procedure.name, request.database, request.user)
+        observed = self._telemetry.call(head, request.kind, request.traceparent)
         with tracing.current(observed.span):
             call = self._execution(request, procedure, arguments)
         call.observed = observed
         call.jvm = session.jvm
         call.reservation = reservation
         if procedure is not found:
-            # The caller's time is that of the procedure by which it has called this one.
+            # The caller's timeout is that of the procedure that resolved to this one.
             call.seconds_left = procedure.entry.timeout_ms / 1000
         reservation.keep()
         self._calls.add(call)
@@ -234,7 +234,7 @@ class Dispatcher:
         return ThreadExecution(request, procedure, arguments, resources)
 
     def page(self, request: envelope.PageRequest, session: Session) -> envelope.CallReply:
-        """Produce the next page of an open call."""
+        """Return the next page of an open call."""
         try:
             call = self._calls.find(request.id, session.jvm)
         except SidecypherError as error:
@@ -244,12 +244,12 @@ class Dispatcher:
     def _serve(
         self, call: Execution, session: Session, deadline: Deadline, received: int = 0
     ) -> envelope.CallReply:
-        """Produce one page on the current thread."""
+        """Return one page, made on the current thread."""
         if not call.lock.acquire(blocking=False):
             if call.is_cancelled:
                 return envelope.ErrorReply(call.call_id, envelope.ErrorBody.of(call.reason))
-            raise ProtocolError("The peer asked for two pages of one call at a time")
-        begun = time.perf_counter()
+            raise ProtocolError("The peer requested two pages of one call at a time")
+        started = time.perf_counter()
         deadline = deadline.at_most(call.seconds_left)
         page = Page(
             call.procedure,
@@ -262,43 +262,43 @@ class Dispatcher:
             more = self._fill(call, page)
             rows = page.take()
             sent = self._size(call, rows)
-            seconds = time.perf_counter() - begun
+            seconds = time.perf_counter() - started
             call.observed.page(len(rows), seconds, received, sent, last=not more)
-        except BaseException as error:  # noqa: BLE001 - a body may raise anything, SystemExit too
-            return self._failed(call, error, time.perf_counter() - begun)
+        except BaseException as error:  # noqa: BLE001 - a function may raise anything, SystemExit too
+            return self._failed(call, error, time.perf_counter() - started)
         finally:
-            call.rest(Deadline.after(self._limits.lease_seconds))
-            call.seconds_left -= time.perf_counter() - begun
-            call.rested = time.monotonic()
+            call.suspend(Deadline.after(self._limits.lease_seconds))
+            call.seconds_left -= time.perf_counter() - started
+            call.idle_since = time.monotonic()
             call.lock.release()
         if not more:
             self._calls.remove(call)
         elif call.is_cancelled:
-            # Cancelled after the page was made: its caller will not ask for the next one.
+            # Cancelled after the page was made: its caller will not request the next one.
             self._calls.cancel(call, call.reason)
         return envelope.PageReply(call.call_id, list(map(msgspec.Raw, rows)), more)
 
     def _fill(self, call: Execution, page: Page) -> bool:
-        """Have the body add rows; keep an error that comes after some of them for the next page."""
-        if call.broken is not None:
-            raise call.broken
-        # The call may have been cancelled before this thread took its lock.
+        """Let the function add rows; keep an error after the first of them for the next page."""
+        if call.pending_error is not None:
+            raise call.pending_error
+        # The call may have been cancelled before this thread acquired its lock.
         if call.is_cancelled:
             raise call.reason
         try:
             return call.fill(page)
         except BaseException as error:
-            # What the body wrote must not be committed by a caller that reads no further.
+            # A caller that reads no further must not commit the writes of the function.
             if not page.rows or not call.procedure.is_read:
                 raise
             call.check()
-            # An error that was raised keeps its frames and all their values, so a copy is stored.
-            call.broken = envelope.ErrorBody.of(self._known(call, error)).error()
+            # A raised error keeps its frames and all their values, so a copy is stored.
+            call.pending_error = envelope.ErrorBody.of(self._public_error(call, error)).error()
             return True
 
     def _size(self, call: Execution, rows: list[bytes]) -> int:
-        """Return the bytes of the page's message, if the page may be sent."""
-        # A cancelled or late page is not read; raising here closes its generator.
+        """Return the size of the page's message in bytes; raise if it may not be sent."""
+        # Nobody reads a cancelled or late page; raising here closes its generator.
         call.check()
         size = _FRAME_BYTES + len(call.call_id) + sum(map(len, rows)) + max(0, len(rows) - 1)
         if size > self._limits.message_bytes:
@@ -311,13 +311,13 @@ class Dispatcher:
 
     def _failed(self, call: Execution, error: BaseException, seconds: float) -> envelope.ErrorReply:
         self._calls.remove(call)
-        known = self._known(call, error)
+        known = self._public_error(call, error)
         call.observed.failed(known, seconds)
         self._calls.clean_up(call)
         return envelope.ErrorReply(call.call_id, envelope.ErrorBody.of(known))
 
-    def _known(self, call: Execution, error: BaseException) -> SidecypherError:
-        """Return the error Cypher may see; of an unexpected one it is only the type."""
+    def _public_error(self, call: Execution, error: BaseException) -> SidecypherError:
+        """Return the error that Cypher may see; for an unexpected one, only its type."""
         if call.failure is not None:
             return call.failure
         if isinstance(error, SidecypherError):
@@ -328,13 +328,13 @@ class Dispatcher:
         return procedure_failed(call.name, error, call.call_id)
 
     def close(self, request: envelope.CloseRequest, session: Session) -> envelope.Done:
-        """End a call whose caller wants no more rows; return when its body has cleaned up."""
+        """End a call whose caller reads no more rows; wait for its function to clean up."""
         with contextlib.suppress(CallError):
             self._calls.close_stream(self._calls.find(request.id, session.jvm))
         return envelope.Done(request.id)
 
     def cancel(self, request: envelope.CancelRequest, session: Session) -> envelope.Done:
-        """End a call for its own caller, which asks for no further page; wait for nothing."""
+        """End a call for its own caller, which requests no further page; do not wait."""
         with contextlib.suppress(CallError):
             call = self._calls.find(request.id, session.jvm)
             late = request.reason == "deadline"
@@ -342,14 +342,14 @@ class Dispatcher:
         return envelope.Done(request.id)
 
     def failures(self, request: envelope.FailuresRequest, session: Session) -> envelope.Noted:
-        """Take note of the calls that a plugin has ended by itself.
+        """Record the calls that a plugin has ended by itself.
 
         Raises:
-            ProtocolError: They came over a connection for calls.
+            ProtocolError: They arrived on a connection for calls.
         """
         if not session.is_control:
             raise ProtocolError("The peer sent its failures over a connection for calls")
-        self._telemetry.plugin_failures.tell(session, session.jvm, request.failures)
+        self._telemetry.plugin_failures.update(session, session.jvm, request.failures)
         return envelope.Noted()
 
     def disconnected(self, session: Session) -> None:
@@ -358,7 +358,7 @@ class Dispatcher:
             return
         self._telemetry.plugin_failures.forget(session)
         if self._controls.get(session.jvm) is not session:
-            # The JVM has connected again before this end was noticed.
+            # The JVM connected again before this end was noticed.
             return
         del self._controls[session.jvm]
         for call in self._calls:
@@ -366,12 +366,9 @@ class Dispatcher:
                 self._calls.cancel(call, cancelled(call.name))
 
     def cancel_any(self, call_id: str) -> bool:
-        """Cancel a call of any user for an operator; return at once.
+        """Cancel a call of any user at once; return whether such a call is open or stuck.
 
-        Its caller knows nothing of it and gets the error when it asks for the next page.
-
-        Returns:
-            Whether such a call is open or stuck.
+        Its caller gets the error when it requests the next page.
         """
         return self._calls.cancel_by_id(call_id)
 

@@ -1,4 +1,4 @@
-"""Memory for the arguments of calls, counted from before they are read."""
+"""Memory for the arguments of calls, reserved before they are read."""
 
 from collections.abc import Callable
 from types import TracebackType
@@ -6,10 +6,10 @@ from typing import Self
 
 
 class Reservation:
-    """Memory for the arguments of one call, released at its end, or at once if it does not begin.
+    """Memory for the arguments of one call, released when it ends or does not start.
 
     Attributes:
-        size: Bytes that the arguments have as JSON; 0 if they did not come as JSON.
+        size: Bytes of the arguments as JSON; 0 if they did not arrive as JSON.
     """
 
     __slots__ = ("_is_kept", "_release", "size")
@@ -24,7 +24,7 @@ class Reservation:
         self._is_kept = True
 
     def release(self) -> None:
-        """Give the memory back."""
+        """Release the memory; do nothing if it was released before."""
         if self._release is not None:
             release, self._release = self._release, None
             release(self.size)

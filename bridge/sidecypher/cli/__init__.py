@@ -1,5 +1,5 @@
-"""The command `sidecypher`: a module for each command, and what they share.
+"""The command `sidecypher`: a module for each command, and shared helpers.
 
-Enters: what reads a command line or prints. No other room imports it.
-Exit codes: 0 done, 1 it failed, 2 it was called in a way it does not understand, 130 Ctrl-C.
+Enters: code that reads a command line or prints. No other room imports it.
+Exit codes: 0 success, 1 failure, 2 usage error, 130 Ctrl-C.
 """

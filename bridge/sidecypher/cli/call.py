@@ -8,9 +8,9 @@ import neo4j
 import typer
 from neo4j.exceptions import DriverError, Neo4jError
 
-from sidecypher.cli.lifecycle import bolt_address
 from sidecypher.cli.options import AsJson, Config, Home
 from sidecypher.cli.output import show_json, show_next, show_table
+from sidecypher.cli.status import server_address
 from sidecypher.errors import CallError
 from sidecypher.host.settings import load_settings
 from sidecypher.sdk.signature.names import check_procedure_name
@@ -39,7 +39,7 @@ def call(
     ```
     """
     values = [value_of(argument) for argument in arguments or []]
-    address = bolt_address(load_settings({"home": home}, config=config))
+    address = server_address(load_settings({"home": home}, config=config))
     with address.driver(max_transaction_retry_time=0) as driver:
         found = call_procedure(driver, name, values)
     if as_json:
@@ -50,7 +50,7 @@ def call(
 
 
 def value_of(argument: str) -> Any:
-    """Return what an argument of the command line stands for: JSON, or else the text itself."""
+    """Return the value of a command-line argument: parsed as JSON, or else the text itself."""
     try:
         return json.loads(argument)
     except ValueError:
@@ -61,31 +61,31 @@ def call_procedure(driver: neo4j.Driver, name: str, values: Sequence[Any]) -> ne
     """Call a procedure, and return all of its rows.
 
     Raises:
-        CallError: It has failed, or the server does not answer.
-        SignatureError: The name cannot be that of a procedure.
+        CallError: The call failed, or the server does not answer.
+        SignatureError: The name is not a valid name of a procedure.
     """
     try:
-        # The procedure's own timeout ends a call. The server's would end a longer one before that.
+        # The procedure's own timeout ends the call; a shorter timeout of the server must not.
         return driver.execute_query(
             neo4j.Query(statement(name, len(values)), timeout=_NO_LIMIT),
             {f"a{index}": value for index, value in enumerate(values)},
         )
     except OverflowError:
         raise CallError(
-            f"`{name}` was given a number that Cypher has no INTEGER for", code="SC-215"
+            f"`{name}` got a number that does not fit a Cypher INTEGER", code="SC-215"
         ) from None
     except (DriverError, Neo4jError) as error:
         raise CallError(
-            f"`{name}` gave no rows: {getattr(error, 'message', None) or type(error).__name__}",
+            f"`{name}` returned no rows: {getattr(error, 'message', None) or type(error).__name__}",
             code=getattr(error, "code", None) or type(error).__name__,
         ) from None
 
 
 def statement(name: str, count: int) -> str:
-    """Return the call of a procedure with so many parameters.
+    """Return the statement that calls a procedure with so many parameters.
 
     Raises:
-        SignatureError: The name cannot be that of a procedure.
+        SignatureError: The name is not a valid name of a procedure.
     """
     # The name is checked to be letters, digits and dots, so it cannot end the statement.
     checked = check_procedure_name(name)

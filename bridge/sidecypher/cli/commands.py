@@ -1,6 +1,6 @@
-"""What commands there are, and how each is found when it is called.
+"""Table of the commands, and the import of each when it is called.
 
-`sidecypher --help` shows the table below and imports nothing of what these commands do. Packages
+`sidecypher --help` shows the table below and imports no module of these commands. Packages
 add commands by entry point; a package's command is imported when it is called or listed.
 """
 
@@ -17,10 +17,10 @@ from sidecypher.cli.errors import not_understood
 from sidecypher.errors import ModuleLoadError
 
 _UsageError: Final[Any] = typer.BadParameter.__base__
-"""What Typer raises for a command line; of its kinds only this one has a public name."""
+"""Usage error of Typer; only its subclass `BadParameter` has a public name."""
 
 ENTRY_POINT_GROUP: Final = "sidecypher.commands"
-"""Where packages name their commands: each a Typer app or a function."""
+"""Entry points for commands of packages: each a Typer app or a function."""
 
 _START: Final = "Get started"
 _RUN: Final = "Run"
@@ -35,7 +35,7 @@ class Command(NamedTuple):
     Attributes:
         module: Module of this package whose member of the command's name is the command.
         summary: The first sentence of its own help.
-        panel: Under which heading it is listed; None hides it.
+        panel: Heading under which it is listed; None hides it.
     """
 
     module: str
@@ -48,11 +48,11 @@ COMMANDS: Final = {
     "init": Command("init", "Write a project with one procedure and its test.", _START),
     "dev": Command("dev", "Run Neo4j and reload procedures on each save.", _START),
     "test": Command("test", "Run the tests of this project with pytest.", _START),
-    "up": Command("lifecycle", "Start Neo4j and the sidecar in the background.", _RUN),
-    "status": Command("lifecycle", "Show what is running and where.", _RUN),
+    "up": Command("up", "Start Neo4j and the sidecar in the background.", _RUN),
+    "status": Command("status", "Show what is running and where.", _RUN),
     "reload": Command("reload", "Load changed procedures in every running sidecar.", _RUN),
-    "restart": Command("lifecycle", "Stop and start Neo4j and the sidecar.", _RUN),
-    "down": Command("lifecycle", "Stop Neo4j and the sidecar.", _RUN),
+    "restart": Command("up", "Stop and start Neo4j and the sidecar.", _RUN),
+    "down": Command("down", "Stop Neo4j and the sidecar.", _RUN),
     "serve": Command("serve", "Run the sidecar alone in the foreground.", _RUN),
     "plugin": Command("plugin", "Build the jar that Neo4j loads.", _RUN),
     "supervise": Command("supervise", "Keep Neo4j and the sidecar running.", None),
@@ -68,7 +68,7 @@ COMMANDS: Final = {
 
 
 class Commands(TyperGroup):
-    """The commands of the table; the module of one is imported when it is called."""
+    """The commands of the table; each module is imported when its command is called."""
 
     def __init__(self, **attributes: Any) -> None:
         listed = {
@@ -83,11 +83,11 @@ class Commands(TyperGroup):
         super().__init__(**{**attributes, "commands": listed})
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands, those of packages last."""
+        """Return the names of all commands, with those of packages last."""
         return [*super().list_commands(ctx), *_package_commands()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the listed command of a name, or that of a package; None if there is none."""
+        """Return the command with a name, from the table or a package, or None."""
         listed = super().get_command(ctx, cmd_name)
         if listed is not None:
             return listed
@@ -95,32 +95,32 @@ class Commands(TyperGroup):
         return None if point is None else _load_package_command(point)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
-        """Return name and command that the arguments begin with, and the arguments left."""
+        """Return name and command at the start of the arguments, and the other arguments."""
         name, found, rest = super().resolve_command(ctx, args)
         return name, load_command(str(name)) if name in COMMANDS else found, rest
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
-        """Read what stands before the command.
+        """Parse the arguments before the command.
 
         Raises:
-            NotUnderstood: It is not understood.
+            NotUnderstood: They are not valid.
         """
-        with _told_as_others():
+        with _usage_errors_converted():
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        """Read the rest, and run the command.
+        """Parse the other arguments, and run the command.
 
         Raises:
-            NotUnderstood: The rest is not understood.
+            NotUnderstood: They are not valid.
         """
-        with _told_as_others():
+        with _usage_errors_converted():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _told_as_others() -> Iterator[None]:
-    """Raise an error of ours for one that Typer would put into a box."""
+def _usage_errors_converted() -> Iterator[None]:
+    """Raise `NotUnderstood` instead of usage errors, which Typer would print in a box."""
     try:
         yield
     except _UsageError as error:
@@ -131,14 +131,14 @@ def _told_as_others() -> Iterator[None]:
 
 
 def load_command(name: str) -> Any:
-    """Import the module of a command, and return it with its options and verbs."""
+    """Import the module of a command, and return the command with its options and verbs."""
     return _as_command(
         name, getattr(import_module(f"sidecypher.cli.{COMMANDS[name].module}"), name)
     )
 
 
 def all_commands() -> dict[str, Any]:
-    """Import every command that people call, those of packages last."""
+    """Import and return every listed command, with those of packages last."""
     own = {name: load_command(name) for name, each in COMMANDS.items() if each.panel is not None}
     return own | {name: _load_package_command(each) for name, each in _package_commands().items()}
 
@@ -153,7 +153,7 @@ def _as_command(name: str, found: Any) -> Any:
 
 
 def _package_commands() -> dict[str, EntryPoint]:
-    """Return the commands of packages by name; sidecypher's own names are taken."""
+    """Return the commands of packages by name, except those with names of sidecypher."""
     points = sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)
     return {point.name: point for point in points if point.name not in COMMANDS}
 
@@ -161,7 +161,7 @@ def _package_commands() -> dict[str, EntryPoint]:
 def _load_package_command(point: EntryPoint) -> Any:
     try:
         loaded = _as_command(point.name, point.load())
-    # A package is another author's, and its import may do anything; the help still lists the rest.
+    # The import of a package may do anything; the help must still list the other commands.
     except Exception as error:  # noqa: BLE001
         problem = f"The command `{point.name}` cannot be loaded: {type(error).__name__}"
 

@@ -66,7 +66,7 @@ def _shown(name: str, value: Any) -> Any:
 
 
 def _without_user(url: str) -> str:
-    """Leave out what stands before the host; a setting has no other `@`."""
+    """Hide the part before the host; a setting has no other `@`."""
     parts = urlsplit(url)
     _, at, host = parts.netloc.rpartition("@")
     return parts._replace(netloc=f"{_HIDDEN}@{host}").geturl() if at else url

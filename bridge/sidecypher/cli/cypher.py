@@ -1,4 +1,4 @@
-"""`sidecypher cypher`, and Cypher for the commands of packages."""
+"""`sidecypher cypher`, and the Cypher of commands from packages."""
 
 import asyncio
 import csv
@@ -13,9 +13,9 @@ import typer
 
 from sidecypher.cli.call import value_of
 from sidecypher.cli.errors import NotUnderstood
-from sidecypher.cli.lifecycle import bolt_address
 from sidecypher.cli.options import Config, Home
 from sidecypher.cli.output import notes, show_json, show_table
+from sidecypher.cli.status import server_address
 from sidecypher.host.address import Address
 from sidecypher.host.settings import load_settings
 from sidecypher.host.terminal import visible
@@ -24,7 +24,7 @@ from sidecypher.values.coders import encode_any
 
 
 class Format(StrEnum):
-    """How rows are printed."""
+    """Format of printed rows."""
 
     TABLE = "table"
     JSON = "json"
@@ -77,8 +77,8 @@ def cypher(
 def rows_of(
     query: str, parameters: Mapping[str, Any], *, home: Path | None, config: Path | None
 ) -> list[dict[str, Any]]:
-    """Run a statement in the Neo4j that commands talk to; see `run_cypher` of `packages`."""
-    address = bolt_address(load_settings({"home": home}, config=config))
+    """Run a statement in the Neo4j that commands use; see `run_cypher` of `packages`."""
+    address = server_address(load_settings({"home": home}, config=config))
     return asyncio.run(_run(address, query, parameters))
 
 
@@ -109,7 +109,7 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 
 def _text(value: Any) -> str:
-    """Return a value for a cell: a text as it is, a date or time without its tag, else JSON."""
+    """Return the text of a cell: strings unchanged, dates and times without tag, else JSON."""
     plain = encode_any(value)
     if isinstance(plain, dict) and len(plain) == 1:
         [(name, tagged)] = plain.items()

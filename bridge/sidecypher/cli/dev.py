@@ -1,4 +1,4 @@
-"""`sidecypher dev`: what is saved is what the next call runs."""
+"""`sidecypher dev`: the next call runs the code that was saved."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -7,11 +7,12 @@ from typing import Final
 
 from watchfiles import watch
 
-from sidecypher.cli.lifecycle import bring_up, read_status
 from sidecypher.cli.options import Check, Config, Home, Lane, Procedures
 from sidecypher.cli.output import notes, show_error, show_facts, show_next, show_text
 from sidecypher.cli.prepare import install_plugin
 from sidecypher.cli.reload import needs_plugin, reload_all, show_changes
+from sidecypher.cli.status import read_status
+from sidecypher.cli.up import bring_up
 from sidecypher.errors import SettingsError, SidecypherError
 from sidecypher.host.settings import Settings, load_settings
 from sidecypher.loading.loader import Loaded, load
@@ -21,9 +22,9 @@ from sidecypher.sdk.registry import Procedure
 from sidecypher.sdk.samples import sample_call
 
 _WATCH_MILLISECONDS: Final = 200
-"""How often the watcher looks up; the first time tells that it has begun."""
+"""How often the watcher reports; its first report means that it has started."""
 
-_TOLD: Final = ("browser", "bolt", "user", "password_file", "console")
+_SHOWN_FACTS: Final = ("browser", "bolt", "user", "password_file", "console")
 
 
 def dev(
@@ -35,10 +36,10 @@ def dev(
 ) -> None:
     """Run Neo4j and reload procedures on each save.
 
-    Starts what `up` starts and prints the addresses of Neo4j Browser, Bolt and the console, the
-    user, the password file, the logs, and a sample call to paste. When you save a file, it prints
-    the changes. After a new procedure or a changed signature it builds the plugin and restarts
-    Neo4j, which takes some seconds. Ctrl-C stops everything that it started.
+    Starts the same processes as `up`. Prints the addresses of Neo4j Browser, Bolt and the console,
+    the user, the paths of password file and logs, and a sample call. When you save a file, it
+    prints the changes. After a new procedure or a changed signature it builds the plugin and
+    restarts Neo4j, which takes some seconds. Ctrl-C stops everything that it started.
 
     If the home is already running, `dev` uses it and leaves it running. Its sidecars must load the
     same folders, and a changed signature is only reported.
@@ -57,9 +58,9 @@ def dev(
         for saved in _saves(settings.procedures):
             session.load(saved)
             if saved is None:
-                session.tell_where()
+                session.show_addresses()
     except KeyboardInterrupt:
-        # The way to end it: no error, and nothing of ours stays.
+        # Ctrl-C is the normal end of the command.
         pass
     finally:
         if is_ours:
@@ -84,18 +85,18 @@ def _check_folders(folders: Iterable[Path]) -> None:
 
 
 def _saves(folders: tuple[Path, ...]) -> Iterator[str | None]:
-    """Yield the names of saved files, for a person; first None, when watching has begun."""
-    begun = False
+    """Yield the names of saved files as text; first yield None when watching has started."""
+    started = False
     for changes in watch(*folders, rust_timeout=_WATCH_MILLISECONDS, yield_on_timeout=True):
-        if not begun:
+        if not started:
             yield None
-            begun = True
+            started = True
         if changes:
             yield ", ".join(sorted({Path(path).name for _, path in changes}))
 
 
 class _Session:
-    """What `dev` knows of the installation that it keeps up to date."""
+    """The installation that `dev` keeps up to date."""
 
     def __init__(self, settings: Settings, *, is_ours: bool, check: bool) -> None:
         self._settings = settings
@@ -106,13 +107,13 @@ class _Session:
         self._needs_restart = False
 
     def load(self, saved: str | None) -> None:
-        """Have the sidecars load what was saved, and Neo4j offer it."""
+        """Load saved files in the sidecars, and renew the plugin if needed."""
         if saved is not None:
             show_text(f"{datetime.now().astimezone():%H:%M:%S} saved {saved}")
         try:
             changes = reload_all(self._settings)
         except SidecypherError as error:
-            notes.print(f"{error.message}. It loads what is saved when it starts.", markup=False)
+            notes.print(f"{error.message}. It loads saved files when it starts.", markup=False)
             if self._is_ours:
                 # No sidecar reports the changes, so compare the plugin itself.
                 self._renew_plugin(is_stale=True)
@@ -122,7 +123,7 @@ class _Session:
         self._renew_plugin(is_stale=needs_plugin(changes))
 
     def _renew_plugin(self, *, is_stale: bool) -> None:
-        # As the sidecars do: what cannot be loaded now stays as it was.
+        # As in the sidecars, a module that cannot be loaded keeps its previous procedures.
         self._loaded = load(self._settings.procedures, self._loaded)
         self._is_stale |= is_stale
         if not self._is_stale:
@@ -133,7 +134,7 @@ class _Session:
             return
         try:
             if install_plugin(self._settings, self._loaded, check=self._check):
-                # Until it has: a restart that fails leaves a plugin that fits, and an older Neo4j.
+                # Kept after a failed restart: the plugin fits then, but Neo4j runs an older one.
                 self._needs_restart = True
             if self._needs_restart:
                 notes.print("Restarting Neo4j with it")
@@ -143,12 +144,12 @@ class _Session:
             show_error(error)
             return
         self._is_stale = False
-        show_text("  Neo4j offers what has changed.")
+        show_text("  Neo4j offers the changes.")
 
-    def tell_where(self) -> None:
-        """Print every address, and what to paste there."""
+    def show_addresses(self) -> None:
+        """Print all addresses, and a sample call to paste."""
         facts = read_status(self._settings)
-        show_facts({name: facts[name] for name in _TOLD})
+        show_facts({name: facts[name] for name in _SHOWN_FACTS})
         show_facts({"logs": self._settings.log_dir})
         own = self._own_procedures()
         if own:

@@ -9,20 +9,20 @@ from sidecypher.errors import SidecypherError
 
 
 class ProjectRefused(SidecypherError):
-    """`init` cannot write a project here, or not of this name."""
+    """`init` cannot write a project here, or not with this name."""
 
     code = "SC-612"
 
 
 class NoPytest(SidecypherError):
-    """`test` needs pytest, which is not installed beside sidecypher."""
+    """`test` needs pytest, which is not installed next to sidecypher."""
 
     code = "SC-613"
     default_hint = "Install it where sidecypher is: `pip install pytest`."
 
 
 class StorageFailed(SidecypherError):
-    """A file or folder cannot be read or written: no room, or no right."""
+    """A file or folder cannot be read or written: no space, or no permission."""
 
     code = "SC-614"
 
@@ -34,32 +34,32 @@ class UnknownProcess(SidecypherError):
 
 
 class NotUnderstood(SidecypherError):
-    """There is no such command or option, one is missing, or it takes no such value."""
+    """A command or option does not exist or is missing, or its value is not valid."""
 
     code = "SC-616"
 
 
 _ELSEWHERE: Final = "`--home` names a home elsewhere."
-_NO_ROOM: Final = f"Make room on that disk, or use another one: {_ELSEWHERE}"
-_NO_RIGHT: Final = f"Give yourself the right, or use another folder: {_ELSEWHERE}"
+_NO_ROOM: Final = f"Free space on that disk, or use another one: {_ELSEWHERE}"
+_NO_RIGHT: Final = f"Change its permissions, or use another folder: {_ELSEWHERE}"
 _NO_FOLDER: Final = "Correct the path: `sidecypher config` lists all paths."
 _HINTS: Final = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _NO_ROOM),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _NO_RIGHT),
     **dict.fromkeys((errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP), _NO_FOLDER),
-    errno.ENOENT: "It was taken away, or the current folder was: go to one that is there.",
+    errno.ENOENT: "It or the current folder was deleted: change to an existing folder.",
     errno.EBUSY: "Wait until nothing else uses it, or use another folder.",
-    errno.EIO: f"Look after that disk, or use another one: {_ELSEWHERE}",
+    errno.EIO: f"Check that disk, or use another one: {_ELSEWHERE}",
     **dict.fromkeys((errno.EMFILE, errno.ENFILE), "Allow more open files: `ulimit -n 4096`."),
 }
-"""What to do about each of them."""
+"""Hint for each error number."""
 
 _QUOTED: Final = re.compile(r"'([^']*)'")
 _MEANT: Final = re.compile(r"\.? (?:Did you mean (.+)\?|\(Possible options: (.+)\))$")
 
 
 def storage_failure(error: OSError) -> StorageFailed | None:
-    """Return what to tell of a file that cannot be used; None when the error is about no file.
+    """Return the error to show if a file cannot be used; None if the error is not about a file.
 
     Example:
         >>> storage_failure(OSError(errno.ENOSPC, "No space left on device", "/srv/x")).message
@@ -73,7 +73,7 @@ def storage_failure(error: OSError) -> StorageFailed | None:
 
 
 def not_understood(error: Any) -> NotUnderstood:
-    """Return what to tell of a command line that Typer does not understand.
+    """Return the error to show for a command line that Typer does not understand.
 
     Args:
         error: A usage error of Typer; the type has no public name.
@@ -81,8 +81,8 @@ def not_understood(error: Any) -> NotUnderstood:
     text = _QUOTED.sub(r"`\1`", error.format_message())
     meant = _MEANT.search(text)
     message = text[: meant.start()] if meant else text.rstrip(".")
-    way_out = f"Run `{error.ctx.command_path if error.ctx else 'sidecypher'} --help` for details."
+    hint = f"Run `{error.ctx.command_path if error.ctx else 'sidecypher'} --help` for details."
     if meant:
         nearest = " or ".join(f"`{name}`" for name in re.findall(r"[\w-]+", meant[1] or meant[2]))
-        way_out = f"Did you mean {nearest}? {way_out}"
-    return NotUnderstood(message, hint=way_out)
+        hint = f"Did you mean {nearest}? {hint}"
+    return NotUnderstood(message, hint=hint)

@@ -21,7 +21,7 @@ from sidecypher.sdk.signature.names import check_procedure_name
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*\Z")
 _LONGEST: Final = 40
-_IN_THE_WAY: Final = frozenset({errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR})
+_TARGET_EXISTS: Final = frozenset({errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR})
 FILES: Final = {
     ".gitignore": "gitignore.j2",
     "README.md": "README.md.j2",
@@ -32,7 +32,7 @@ FILES: Final = {
     "{name}/__init__.py": "package.py.j2",
     "{name}/greeting.py": "greeting.py.j2",
 }
-"""The files of a project, with what each is made from."""
+"""The files of a project, each with its template."""
 
 
 def init(
@@ -40,9 +40,9 @@ def init(
 ) -> None:
     """Write a project with one procedure and its test.
 
-    Creates a folder with that name: a package with a typed procedure, a test that needs no server,
-    the [settings](settings.md), a `pyproject.toml`, and a `compose.yml` for containers. Never
-    overwrites a folder with files.
+    Creates a folder with that name. It contains a package with a typed procedure, a test that needs
+    no server, the [settings](settings.md), a `pyproject.toml`, and a `compose.yml` for containers.
+    Never overwrites a folder with files.
 
     ```sh
     sidecypher init people
@@ -58,7 +58,8 @@ def init(
 
 def _check_name(name: str) -> None:
     try:
-        fits = bool(_NAME.match(name)) and check_procedure_name(f"{name}.greet") != ""
+        check_procedure_name(f"{name}.greet")
+        fits = bool(_NAME.match(name))
     except SignatureError:
         fits = False
     taken = {"tests", *(point.name for point in entry_points(group="sidecypher.procedures"))}
@@ -70,13 +71,13 @@ def _check_name(name: str) -> None:
         )
     if _is_module(name):
         raise ProjectRefused(
-            f"`{name}` is the name of a module of Python that is here already",
-            hint="Use a name that nothing else has: `sidecypher init people`.",
+            f"`{name}` is the name of an existing Python module",
+            hint="Use another name: `sidecypher init people`.",
         )
 
 
 def _is_module(name: str) -> bool:
-    """Tell whether an import of the name finds anything but what lies in the current folder."""
+    """Return whether an import of the name finds a module outside of the current folder."""
     if name in sys.stdlib_module_names:
         return True
     found = find_spec(name)
@@ -85,19 +86,15 @@ def _is_module(name: str) -> bool:
 
 
 def _write(target: Path, name: str) -> None:
-    """Write all files, or none: they are made beside the folder and moved in one step.
-
-    Raises:
-        ProjectRefused: The folder has files already.
-    """
+    """Write all files or none: make them in another folder, and move it in one step."""
     refused = ProjectRefused(
-        f"`{name}` is there already, and not empty",
-        hint="Choose another name, or take the files away.",
+        f"`{name}` already exists and is not empty",
+        hint="Choose another name, or delete the files.",
     )
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise refused
     with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=target.absolute().parent) as folder:
-        # A folder of its own, as that of a draft is for nobody else.
+        # A subfolder, because only its owner may read the temporary folder.
         draft = Path(folder, name)
         draft.mkdir()
         for path, template in FILES.items():
@@ -107,8 +104,8 @@ def _write(target: Path, name: str) -> None:
         try:
             draft.replace(target)
         except OSError as error:
-            # Somebody has put it there since.
-            raise (refused if error.errno in _IN_THE_WAY else error) from error
+            # Another process has created the folder meanwhile.
+            raise (refused if error.errno in _TARGET_EXISTS else error) from error
 
 
 def _rendered(template: str, name: str) -> str:

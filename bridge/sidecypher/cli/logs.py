@@ -19,7 +19,7 @@ from sidecypher.host.settings import load_settings
 
 _POLL_SECONDS: Final = 0.2
 _STAMP: Final = re.compile(r'(?:^|"timestamp": ?")([\d-]{10})[ T]([\d:.]+)')
-"""UTC, both in the JSON of the sidecar and at the start of Neo4j's lines."""
+"""Date and time in UTC, in the JSON of the sidecar or at the start of Neo4j's lines."""
 
 
 def logs(
@@ -54,14 +54,14 @@ def logs(
     offsets: dict[Path, int] = {}
     about = re.compile(rf"(?<![\w-]){re.escape(call)}(?![\w-])") if call else None
 
-    def fresh() -> Iterator[str]:
+    def new_lines() -> Iterator[str]:
         paths = sorted(path for path in folder.glob("*.log") if not process or path.stem in process)
-        merged = heapq.merge(*(_fresh(path, offsets) for path in paths), key=lambda each: each[0])
+        merged = heapq.merge(*(_unread(path, offsets) for path in paths), key=lambda each: each[0])
         for _, path, text in merged:
             if about is None or about.search(text):
                 yield f"{path.stem:<10} {text}"
 
-    for line in deque(fresh(), maxlen=lines):
+    for line in deque(new_lines(), maxlen=lines):
         show_text(line)
     if not offsets and not follow:
         named = f" of {' or '.join(f'`{name}`' for name in process)}" if process else ""
@@ -72,15 +72,15 @@ def logs(
     while follow:
         sys.stdout.flush()
         sleep(_POLL_SECONDS)
-        for line in fresh():
+        for line in new_lines():
             show_text(line)
 
 
-def _fresh(path: Path, offsets: dict[Path, int]) -> Iterator[tuple[str, Path, str]]:
-    """Yield time, file and text of each line since the last time; an unfinished one has to wait."""
+def _unread(path: Path, offsets: dict[Path, int]) -> Iterator[tuple[str, Path, str]]:
+    """Yield time, file and text of each complete line since the previous read."""
     with suppress(FileNotFoundError), path.open("rb") as file:
         offset = offsets.get(path, 0)
-        # A shorter file was copied and truncated, as programs that rotate logs do.
+        # A shorter file was copied and truncated by a program that rotates logs.
         offsets[path] = file.seek(offset if offset <= file.seek(0, 2) else 0)
         time = ""
         for line in file:

@@ -48,9 +48,9 @@ def _sidecypher(
 
 def main() -> None:
     """Run the command line; show errors as *error / cause / hint*."""
-    # As an exception, so that what a command has started is ended; `serve` has handlers of its own.
+    # Raise an exception, so that commands stop what they started; `serve` has its own handlers.
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # What `nohup` has set to be ignored stays so.
+        # Keep a signal ignored if `nohup` set that.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, _frame: sys.exit(128 + number))
     try:
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def _fail(error: SidecypherError) -> NoReturn:
-    # Drawing takes longer to import than a command that succeeds may need.
+    # The import of `rich` is slow, and commands that succeed do not need it here.
     from sidecypher.cli.output import show_error  # noqa: PLC0415
 
     show_error(error)

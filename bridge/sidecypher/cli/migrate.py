@@ -1,4 +1,4 @@
-"""`sidecypher migrate`: constraints, indexes and triggers, as Cypher files say."""
+"""`sidecypher migrate`: constraints, indexes and triggers from Cypher files."""
 
 import logging
 import sys
@@ -12,9 +12,9 @@ import neo4j
 import typer
 
 import sidecypher_schema as schema
-from sidecypher.cli.lifecycle import bolt_address
 from sidecypher.cli.options import AsJson, Config, Home
 from sidecypher.cli.output import notes, show_json, show_next, show_table, show_text
+from sidecypher.cli.status import server_address
 from sidecypher.host.settings import load_settings
 
 Folder = Annotated[
@@ -56,7 +56,7 @@ def _apply(
         return
     scripts = _scripts(folder)
     with _driver(home, config) as driver:
-        done = schema.migrate(driver, scripts, wait=wait, tell=_tell)
+        done = schema.migrate(driver, scripts, wait=wait, before_each=_print_statement)
     if as_json:
         show_json(_facts_of_run(done))
     else:
@@ -176,27 +176,27 @@ def clean_command(
     """
     scripts = _scripts(folder)
     if not yes:
-        _ask(scripts)
+        _confirm(scripts)
     with _driver(home, config) as driver:
         facts = asdict(schema.clean(driver, scripts, wait=wait))
     _show_facts(facts, as_json=as_json, nothing="There was nothing to remove.")
 
 
 def _refuse_options_before(context: typer.Context) -> None:
-    """Refuse options that the verb behind them would not see."""
+    """Refuse options before the verb, which the verb would not see."""
     sources = filter(None, map(context.get_parameter_source, context.params))
     if any(source.name == "COMMANDLINE" for source in sources):
-        raise typer.BadParameter(f"Options stand behind the verb `{context.invoked_subcommand}`")
+        raise typer.BadParameter(f"Put options after the verb `{context.invoked_subcommand}`")
 
 
 def _scripts(folder: Path | None) -> schema.Scripts:
-    """Return the scripts that ship, or those of a folder."""
+    """Return the shipped scripts, or those of a folder."""
     return schema.shipped_scripts() if folder is None else schema.own_scripts(folder)
 
 
 @contextmanager
 def _driver(home: Path | None, config: Path | None) -> Iterator[neo4j.Driver]:
-    address = bolt_address(load_settings({"home": home}, config=config))
+    address = server_address(load_settings({"home": home}, config=config))
     # Silence the driver's log of retries, for example after deadlocks.
     logging.getLogger("neo4j").addHandler(logging.NullHandler())
     with address.driver() as driver:
@@ -209,12 +209,8 @@ def _graph(home: Path | None, config: Path | None) -> Iterator[schema.Graph]:
         yield schema.connect(driver)
 
 
-def _ask(scripts: schema.Scripts) -> None:
-    """Ask whoever sits before the terminal.
-
-    Raises:
-        CleanRefused: Nobody does, or the answer is no.
-    """
+def _confirm(scripts: schema.Scripts) -> None:
+    """Ask for confirmation; raise `CleanRefused` without a terminal or after a "no"."""
     if not sys.stdin.isatty():
         raise schema.CleanRefused("Cannot ask for confirmation: there is no terminal")
     question = f"Remove the schema of the scripts of `{scripts.target}`, and their triggers?"
@@ -222,7 +218,7 @@ def _ask(scripts: schema.Scripts) -> None:
         raise schema.CleanRefused("Nothing was removed", hint="")
 
 
-def _tell(script: schema.Script, statement: schema.Statement) -> None:
+def _print_statement(script: schema.Script, statement: schema.Statement) -> None:
     number = script.statements.index(statement) + 1
     first = statement.text.splitlines()[0]
     line = f"{script.source} {number}/{len(script.statements)}  {first}"

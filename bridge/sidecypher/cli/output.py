@@ -1,4 +1,4 @@
-"""What the commands print: results to standard output, everything else to standard error."""
+"""Output of the commands: results to standard output, everything else to standard error."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from sidecypher.runtime.download import Progress as OnBytes
 
 
 class _Console(Console):
-    """Prints text of graphs, logs and GitHub, which must not reach the terminal as commands."""
+    """Console that removes control characters from text of graphs, logs and GitHub."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -34,9 +34,9 @@ notes: Final = _Console(stderr=True, highlight=False)
 
 @contextmanager
 def results_alone() -> Iterator[None]:
-    """Send what is written meanwhile to standard error, by this process or one that it starts.
+    """Redirect standard output to standard error during the block, also for child processes.
 
-    A module may do that when it is imported, and standard output is for the results of a command.
+    A module may print when it is imported, and standard output is for the results of a command.
     """
     if sys.stdout is None:
         # Standard output is closed; descriptor 1 may be another file.
@@ -59,23 +59,23 @@ def show_json(value: object) -> None:
 
 
 def show_text(line: str) -> None:
-    """Print a line as it is: no markup, no colours by pattern, not broken at the width."""
+    """Print a line unchanged: without markup, highlighting or line breaks."""
     results.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def show_facts(facts: Mapping[str, object]) -> None:
-    """Print names and values below each other."""
+    """Print one name and value per line."""
     for name, value in facts.items():
         show_text(f"{name:14} {value}")
 
 
 def show_next(command: str, why: str) -> None:
-    """Name the command that most people want next; to standard error, as it is no result."""
+    """Print the command that most people need next; to standard error, as it is not a result."""
     notes.print(Text.assemble(("next: ", "bold"), f"{command}  # {why}"), soft_wrap=True)
 
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Print rows as a table; values are shown as text, never read as markup."""
+    """Print rows as a table; markup in values is printed as text."""
     table = Table(title=title, title_justify="left", title_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
@@ -109,7 +109,7 @@ def show_error(error: SidecypherError) -> None:
 
 @contextmanager
 def download_bar(title: str) -> Iterator[OnBytes]:
-    """Draw a bar while bytes arrive; nothing is drawn when none are missing."""
+    """Draw a bar while bytes arrive; draw nothing if none are missing."""
     columns = (TextColumn(title), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     progress = Progress(*columns, console=notes)
     task = None

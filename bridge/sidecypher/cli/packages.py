@@ -1,6 +1,6 @@
-"""What a package's own command of `sidecypher` can use, besides Typer.
+"""Helpers for commands that packages add to `sidecypher`, besides Typer.
 
-Importing this module is quick, because `sidecypher --help` imports the commands of packages.
+Importing this module is fast, because `sidecypher --help` imports the commands of packages.
 
 Example:
     >>> def queue(home: Home = None, config: Config = None) -> None:
@@ -24,7 +24,7 @@ def run_cypher(
     home: Path | None = None,
     config: Path | None = None,
 ) -> list[dict[str, Any]]:
-    """Run a statement in the Neo4j that commands talk to, for at most a minute.
+    """Run a statement in the Neo4j that commands use, for at most a minute.
 
     Args:
         cypher: The statement; never build it from values.
@@ -51,7 +51,7 @@ def run_cypher(
 
 
 def show_json(value: object) -> None:
-    """Print one JSON document; what JSON does not have is printed as a string.
+    """Print one JSON document; values that JSON lacks are printed as strings.
 
     Example:
         >>> show_json({"waiting": 3})
@@ -65,7 +65,7 @@ def show_json(value: object) -> None:
 
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Print rows as a table; no text in them can control the terminal.
+    """Print rows as a table; control characters in them do not reach the terminal.
 
     Example:
         >>> show_table("Queue", ["waiting"], [[3]])  # doctest: +SKIP

@@ -34,10 +34,10 @@ def build(
 ) -> None:
     """Build the plugin for all procedures.
 
-    Nothing is built when a module cannot be loaded or Neo4j does not start with the result; a
-    plugin that was there stays. Neo4j reads plugins at its start, so it must be started again
-    afterwards. With `--output` and `--no-check` only the jars that plugins are compiled against are
-    fetched, 1.5 MB instead of 140 MB.
+    If a module cannot be loaded or Neo4j does not start with the result, the old plugin is kept.
+    Neo4j loads plugins only at its start, so restart it afterwards. With `--output` and
+    `--no-check` it fetches only the jars that plugins are compiled against, 1.5 MB instead of
+    140 MB.
 
     ```sh
     sidecypher plugin build --procedures my --output build/sidecypher.jar
@@ -50,7 +50,7 @@ def build(
         first = loaded.failures[0]
         raise ModuleLoadError(
             f"`{first.module}` cannot be loaded: {first.reason}",
-            hint="Correct it, or take it out of the folder.",
+            hint="Correct it, or remove it from the folder.",
         )
     built = install_plugin(settings, loaded, output, check=check)
     jar, count = output or plugin_jar(settings), len(loaded.registry)

@@ -1,4 +1,4 @@
-"""What must be there before Neo4j starts: its jars, and a plugin that fits the procedures."""
+"""Preparation of a start of Neo4j: its jars, and a plugin that fits the procedures."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,16 +24,16 @@ def fetch_api_jars(settings: Settings) -> Installation:
     """Fetch the few jars that plugins are compiled against, and check them.
 
     Raises:
-        DownloadFailed: A jar cannot be had.
+        DownloadFailed: A jar cannot be fetched.
     """
     return fetch(load_api_lock(), settings.cache_dir, settings.maven_url or MAVEN_CENTRAL)
 
 
 def fetch_jars(settings: Settings) -> Installation:
-    """Fetch the jars of Neo4j that are missing, and check all of them.
+    """Fetch the missing jars of Neo4j, and check all of them.
 
     Raises:
-        DownloadFailed: A jar cannot be had.
+        DownloadFailed: A jar cannot be fetched.
     """
     fetch_api_jars(settings)
     mirror = settings.maven_url or MAVEN_CENTRAL
@@ -43,21 +43,21 @@ def fetch_jars(settings: Settings) -> Installation:
 
 @dataclass(frozen=True, slots=True)
 class Jdk:
-    """What of Java is needed: one that runs Neo4j, and a compiler for the plugin."""
+    """The Java that runs Neo4j, and a compiler for the plugin."""
 
     java: Java
     compiler: Compiler
 
 
 def find_jdk(settings: Settings) -> Jdk:
-    """Find the Java of the lane before anything is fetched for it, and a compiler.
+    """Find the Java of the lane and a compiler, before anything else is fetched.
 
-    Where the machine has none, the Java of the lane runs Eclipse's, which is fetched.
+    If the machine has no compiler, Eclipse's is fetched, which the Java of the lane runs.
 
     Raises:
         JavaNotFound: There is no Java.
-        WrongJava: There are only others.
-        DownloadFailed: The compiler cannot be had.
+        WrongJava: There are only other versions.
+        DownloadFailed: The compiler cannot be fetched.
     """
     javas = Javas()
     java = javas.find(load_lock(settings.lane).java)
@@ -65,12 +65,12 @@ def find_jdk(settings: Settings) -> Jdk:
 
 
 def find_compiler(javas: Javas, java: Java, eclipse_jar: Callable[[], Path]) -> Compiler:
-    """Take the compiler of a JDK, or else Eclipse's.
+    """Return the compiler of a JDK, or else Eclipse's.
 
     Args:
-        javas: Where to look for a JDK.
-        java: What runs Eclipse's; it need not be a JDK.
-        eclipse_jar: Gives the jar of Eclipse's; it is called where no JDK has a compiler.
+        javas: Javas of the machine.
+        java: Java that runs Eclipse's compiler; it need not be a JDK.
+        eclipse_jar: Returns the jar of Eclipse's compiler; called only if no JDK has one.
     """
     program = javas.javac()
     return javac(program) if program else eclipse(java.executable, eclipse_jar())
@@ -85,35 +85,35 @@ def _fetch_compiler(settings: Settings) -> Path:
 
 
 def load_procedures(settings: Settings) -> Loaded:
-    """Load all procedures, and tell what is wrong with their modules."""
+    """Load all procedures, and print warnings about their modules."""
     with results_alone():
         loaded = load(settings.procedures)
     for failure in loaded.failures:
         notes.print(f"warning: `{failure.module}` is left out: {failure.reason}", markup=False)
     for warning in loaded.warnings:
-        notes.print(f"warning: `{warning.module}`: {warning.what}", markup=False)
+        notes.print(f"warning: `{warning.module}`: {warning.reason}", markup=False)
     return loaded
 
 
 def plugin_jar(settings: Settings) -> Path:
-    """Return where the embedded Neo4j loads the plugin from."""
+    """Return the path from which the embedded Neo4j loads the plugin."""
     return settings.home / "neo4j" / "plugins" / PLUGIN_FILE
 
 
 def install_plugin(
     settings: Settings, loaded: Loaded, destination: Path | None = None, *, check: bool
 ) -> bool:
-    """Put a plugin that fits the procedures where Neo4j loads it from, or elsewhere.
+    """Write a plugin for the procedures to Neo4j's folder of plugins, or elsewhere.
 
     Returns:
-        Whether it was built: one that fits is left as it is.
+        Whether it was built; a current one is kept.
 
     Raises:
         SidecypherError: Java or a jar is missing, or the plugin does not work.
     """
-    # Asked first: without a JDK there is no use in fetching 140 MB.
+    # Before the download of 140 MB, which is useless without a Java.
     jdk = find_jdk(settings)
-    # Neo4j itself is wanted where it will start, here or for the check.
+    # All jars of Neo4j are needed only if it starts, in the home or for the check.
     starts = check or destination is None
     installation = fetch_jars(settings) if starts else fetch_api_jars(settings)
     if destination is None:
@@ -129,14 +129,14 @@ def install_plugin(
 def build_plugin(
     loaded: Loaded, installation: Installation, jdk: Jdk, destination: Path, *, check: bool
 ) -> bool:
-    """Build the plugin unless the one that is there fits.
+    """Build the plugin unless the existing one is current.
 
     Args:
-        loaded: The procedures it shall offer.
-        installation: The jars to compile against, and those of the throw-away server.
-        jdk: The compiler, and the Java of the throw-away server.
-        destination: The jar; replaced only by one that Neo4j has started with.
-        check: Whether to start a throw-away Neo4j with the new jar first.
+        loaded: The procedures of the plugin.
+        installation: The jars to compile against, and those of the temporary server.
+        jdk: The compiler, and the Java of the temporary server.
+        destination: The jar; with `check`, replaced only if Neo4j has started with the new one.
+        check: Whether to start a temporary Neo4j with the new jar first.
 
     Returns:
         Whether it was built.
@@ -149,7 +149,7 @@ def build_plugin(
     if is_current(destination, inputs):
         return False
     notes.print(f"Building the plugin for {len(loaded.registry)} procedures")
-    # A folder beside it, since Neo4j would load any jar that lies in the folder of plugins.
+    # A folder next to it, since Neo4j would load any jar in the folder of plugins itself.
     with TemporaryDirectory(prefix=".sidecypher-", dir=destination.parent) as folder:
         draft = Path(folder, destination.name)
         build(
@@ -160,7 +160,7 @@ def build_plugin(
             destination=draft,
         )
         if check:
-            notes.print("Starting a throw-away Neo4j with it")
+            notes.print("Starting a temporary Neo4j with it")
             boot_check(
                 draft,
                 {entry.name for entry in catalogue.procedures},

@@ -23,7 +23,7 @@ def procedures(
 ) -> None:
     """List procedures and functions with a sample call.
 
-    Lists the procedures and functions of installed packages and of your own folders. Neo4j need not
+    Lists the procedures and functions of installed packages and of your folders. Neo4j need not
     be running. To list what a running sidecar has loaded, call
     [`sidecypher.procedures`](sidecypher.md#sidecypherprocedures).
 

@@ -1,4 +1,4 @@
-"""`sidecypher reload`: changed procedures, while Neo4j and the sidecars go on."""
+"""`sidecypher reload`: load changed procedures while Neo4j and the sidecars keep running."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ import httpx
 
 from sidecypher.cli.options import AsJson, Config, Home
 from sidecypher.cli.output import show_json, show_next, show_text
-from sidecypher.cli.sidecars import ask, run_folder_of
+from sidecypher.cli.sidecars import run_folder_of, send_request
 from sidecypher.errors import ReloadFailed
 from sidecypher.host.rendezvous import Announcement, running_sidecars
 from sidecypher.host.settings import Settings, load_settings
@@ -18,7 +18,7 @@ Change = dict[str, Any]
 """A row of the procedure `sidecypher.reload`."""
 
 _RELOAD_SECONDS: Final = 130.0
-"""A little more than the procedure itself may take."""
+"""Slightly more than the timeout of the procedure."""
 
 _NEEDS_PLUGIN: Final = frozenset({"added", "signature changed", "removed"})
 
@@ -26,8 +26,8 @@ _NEEDS_PLUGIN: Final = frozenset({"added", "signature changed", "removed"})
 def reload(home: Home = None, config: Config = None, as_json: AsJson = False) -> None:
     """Load changed procedures in every running sidecar.
 
-    Running calls finish on the code they began with. Prints what
-    [`sidecypher.reload`](sidecypher.md#sidecypherreload) returns.
+    Running calls finish with the code they started with. Prints the rows of
+    [`sidecypher.reload`](sidecypher.md#sidecypherreload).
 
     ```sh
     sidecypher reload
@@ -45,19 +45,19 @@ def reload(home: Home = None, config: Config = None, as_json: AsJson = False) ->
 
 
 def reload_all(settings: Settings) -> list[Change]:
-    """Ask every sidecar of an installation to load its procedures again.
+    """Reload the procedures in every sidecar of an installation.
 
     Returns:
-        What `sidecypher.reload` yields, each change once, whichever sidecars told it.
+        Rows of `sidecypher.reload`, each change once even if several sidecars reported it.
 
     Raises:
         NotRunning: There is no sidecar.
-        ReloadFailed: One of them did not do it.
+        ReloadFailed: A sidecar did not reload.
     """
     run_folder = run_folder_of(settings)
     sidecars = running_sidecars(run_folder)
     if not sidecars:
-        raise NotRunning("There is no sidecar that could load procedures")
+        raise NotRunning("No sidecar is running")
     changes = [change for each in sidecars for change in _reload_one(run_folder, each)]
     return list({tuple(change.values()): change for change in changes}.values())
 
@@ -65,7 +65,9 @@ def reload_all(settings: Settings) -> list[Change]:
 def _reload_one(run_folder: Path, sidecar: Announcement) -> list[Change]:
     path = "/v1/call/sidecypher.reload"
     try:
-        answer = ask(run_folder, sidecar, "POST", path, seconds=_RELOAD_SECONDS, content=[])
+        answer = send_request(
+            run_folder, sidecar, "POST", path, seconds=_RELOAD_SECONDS, content=[]
+        )
         answer.raise_for_status()
     except (OSError, httpx.HTTPError) as error:
         raise ReloadFailed(
@@ -77,7 +79,7 @@ def _reload_one(run_folder: Path, sidecar: Announcement) -> list[Change]:
 
 
 def show_changes(changes: Sequence[Change]) -> None:
-    """Print what a reload has changed."""
+    """Print the changes by a reload."""
     if not changes:
         show_text("No procedure has changed.")
     for change in changes:
@@ -88,5 +90,5 @@ def show_changes(changes: Sequence[Change]) -> None:
 
 
 def needs_plugin(changes: Sequence[Change]) -> bool:
-    """Tell whether Neo4j must be told of them: a body alone is the sidecar's own."""
+    """Return whether Neo4j needs a new plugin; new code with the same signature needs none."""
     return any(change["state"] in _NEEDS_PLUGIN for change in changes)

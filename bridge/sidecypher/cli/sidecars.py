@@ -1,4 +1,4 @@
-"""Sidecars of this machine, asked over HTTP as by the owner of their run folder."""
+"""HTTP requests to sidecars of this machine, with the token of their run folder."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -13,15 +13,15 @@ _HEALTH_SECONDS: Final = 2.0
 
 
 def run_folder_of(settings: Settings) -> Path:
-    """Return where the sidecars of an installation meet the plugin.
+    """Return the run folder of the sidecars of an installation.
 
-    Those that `up` has started do so in the home, whatever run folder `serve` is told.
+    Sidecars of `up` use the one in the home, even if the settings name another one for `serve`.
     """
     state = read_state(settings.home)
     return settings.home / "run" if state is not None and state.alive else settings.run_folder
 
 
-def ask(
+def send_request(
     run_folder: Path,
     sidecar: Announcement,
     method: str,
@@ -33,16 +33,16 @@ def ask(
     """Send a request with the token of the run folder.
 
     Args:
-        run_folder: Where the sidecar has announced itself.
-        sidecar: The one that is asked.
-        method: Such as `GET`.
-        path: Such as `/v1/procedures`.
-        seconds: How long connecting may take, and each wait for a part of the answer.
-        content: What is sent as JSON, if it is not None.
+        run_folder: Folder in which the sidecar has announced itself.
+        sidecar: Receiver of the request.
+        method: For example `GET`.
+        path: For example `/v1/procedures`.
+        seconds: Timeout for connecting, and for each part of the response.
+        content: Body of the request, sent as JSON; None sends no body.
 
     Raises:
         OSError: The token cannot be read.
-        httpx.HTTPError: There is no answer.
+        httpx.HTTPError: There is no response.
     """
     token = (run_folder / "http-token").read_text(encoding="utf-8").strip()
     headers = {"Authorization": f"Bearer {token}"}
@@ -50,7 +50,7 @@ def ask(
 
 
 def is_ready(sidecar: Announcement) -> bool:
-    """Tell whether a sidecar says that it is ready; that needs no token."""
+    """Return whether a sidecar reports that it is ready; needs no token."""
     try:
         return _send(sidecar, "GET", "/readyz", timeout=_HEALTH_SECONDS).is_success
     except httpx.HTTPError:
@@ -58,10 +58,10 @@ def is_ready(sidecar: Announcement) -> bool:
 
 
 def is_live(sidecar: Announcement) -> bool:
-    """Tell whether a sidecar answers at all; that needs no token.
+    """Return whether a sidecar responds at all; needs no token.
 
-    A connection that it accepts and cuts is an answer: strangers can make it cut connections, and
-    must not have it killed.
+    A connection that it accepts and closes counts: strangers can make it close connections, and
+    must not be able to have it killed.
     """
     try:
         _send(sidecar, "GET", "/livez", timeout=_HEALTH_SECONDS)
@@ -73,6 +73,6 @@ def is_live(sidecar: Announcement) -> bool:
 
 
 def _send(sidecar: Announcement, method: str, path: str, **more: Any) -> httpx.Response:
-    # No proxy reaches what listens on this machine only.
+    # A proxy could not reach a server that listens on the loopback interface.
     url = f"http://127.0.0.1:{sidecar.http}{path}"
     return httpx.request(method, url, trust_env=False, **more)

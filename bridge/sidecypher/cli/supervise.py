@@ -1,4 +1,4 @@
-"""`supervise`, which `up` starts: the processes of one installation."""
+"""`supervise`, which `up` starts: run the processes of one installation."""
 
 import os
 import socket
@@ -56,7 +56,7 @@ def supervise(
 def _sidecar(settings: Settings, number: int) -> ProcessSpec:
     run_folder = settings.home / "run"
     name = f"sidecar-{number + 1}" if number else "sidecar"
-    # Only the first one can have the ports that were asked for.
+    # Only the first one can use the configured ports.
     ports = ("--port", "0", "--http-port", "0") if number else ()
 
     def announced(pid: int) -> Announcement | None:
@@ -64,13 +64,13 @@ def _sidecar(settings: Settings, number: int) -> ProcessSpec:
 
     def answers(pid: int) -> bool:
         found = announced(pid)
-        # A process without an address is not killed for silence.
+        # Do not kill a process that has not announced an address.
         return found is None or is_live(found)
 
     return ProcessSpec(
         name=name,
         argv=(sys.executable, "-P", "-m", "sidecypher", "serve", *ports),
-        # The plugin looks here, whatever run folder the environment names for another sidecar.
+        # The plugin looks here, even if the environment names another run folder.
         env={**os.environ, "SIDECYPHER_RUN_DIR": str(run_folder)},
         log_file=settings.log_dir / f"{name}.log",
         restart=True,
@@ -82,7 +82,7 @@ def _sidecar(settings: Settings, number: int) -> ProcessSpec:
 
 
 def _replay(settings: Settings, port: int) -> ProcessSpec:
-    # By its path: as a module it would first import all that the command line needs.
+    # Run by path: as a module it would first import the whole command line.
     script = str(files("sidecypher.cli.demo") / "replay.py")
     return ProcessSpec(
         name="github-replay",

@@ -19,13 +19,13 @@ _NOTHING_FOUND: Final = 5
 def test(
     arguments: Annotated[
         list[str] | None, typer.Argument(help="Pass these to pytest; put options after `--`.")
-    ] = None,  # noqa: PT028 - a command, no test
+    ] = None,  # noqa: PT028 - a command, not a test
 ) -> None:
     """Run the tests of this project with pytest.
 
     The pytest [fixtures for procedures](testing.md#in-pytest) are available automatically. The exit
-    code is 0 when all tests pass, 1 when one fails, none is found or a file cannot be read, 2 when
-    pytest does not understand its arguments, and 130 when it was interrupted.
+    code is 0 if all tests pass, and 1 if one fails, none is found or a file cannot be read. It is 2
+    if pytest does not understand its arguments, and 130 if it was interrupted.
 
     ```sh
     sidecypher test
@@ -34,8 +34,8 @@ def test(
     ```
     """
     if importlib.util.find_spec("pytest") is None:
-        raise NoPytest("pytest is not installed, and `sidecypher test` runs the tests by it")
-    # A process of its own: pytest wants to see modules imported for the first time.
+        raise NoPytest("pytest is not installed, and `sidecypher test` needs it")
+    # A separate process, because pytest must see the first import of modules.
     ended = _run([sys.executable, "-m", "pytest", *(arguments or ())])
     if ended == _NOTHING_FOUND:
         notes.print("hint: Tests are files `test_*.py`; `sidecypher init` writes the first one.")
@@ -49,10 +49,10 @@ def test(
 def _run(command: list[str]) -> int:
     """Run pytest, and return its exit code.
 
-    Whatever ends this command waits until pytest has torn down its fixtures, which may have a Neo4j
-    to stop.
+    A signal to this command takes effect after pytest has torn down its fixtures, which may have a
+    Neo4j to stop.
     """
-    # A terminal that is closed tells pytest too, which would die of it at once.
+    # A closing terminal sends SIGHUP to pytest too, which would kill it at once.
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     pytest = subprocess.Popen(command)
     signal.signal(signal.SIGHUP, before)
@@ -61,7 +61,7 @@ def _run(command: list[str]) -> int:
         try:
             pytest.wait()
         except KeyboardInterrupt as interrupt:
-            # From a terminal pytest has got it too; a second one would break its fixtures off.
+            # A terminal sends it to pytest too; a second one would interrupt its fixtures.
             end = interrupt
         except SystemExit as terminated:
             end = terminated

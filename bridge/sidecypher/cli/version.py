@@ -17,8 +17,8 @@ from sidecypher_plugin.builder import CORE_JAR
 def version(procedures: Procedures = None, config: Config = None, as_json: AsJson = False) -> None:
     """Show the versions of sidecypher and its parts.
 
-    Two installations fit together if `core` and `catalogue` are the same: the hash of the Java core
-    in plugins, and the hash of the signatures of all procedures.
+    Two installations are compatible if they have the same `core` and `catalogue`. These are hashes
+    of the Java core in plugins, and of the signatures of all procedures.
 
     | member | meaning |
     |---|---|
@@ -45,6 +45,6 @@ def _facts(loaded: Loaded) -> dict[str, Any]:
         "python": platform.python_version(),
         "neo4j": {lane: load_lock(lane).neo4j for lane in ("lts", "current")},
         "core": hashlib.sha256(CORE_JAR.read_bytes()).hexdigest() if CORE_JAR.is_file() else None,
-        # The hash of the others alone would be that of another installation.
+        # Without the failed modules the hash would be that of another installation.
         "catalogue": None if loaded.failures else loaded.registry.catalogue.hash,
     }

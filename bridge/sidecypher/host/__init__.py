@@ -1,4 +1,4 @@
-"""The machine a sidecar runs on: its settings, files, locks, signals and threads.
+"""The machine of a sidecar: settings, files, locks, signals and threads.
 
-Enters: what deals with the operating system and knows no procedure and no call.
+Enters: code that uses the operating system and knows neither procedures nor calls.
 """

@@ -1,18 +1,18 @@
-"""Addresses that a person gives: what keeps one from being used."""
+"""Validation of addresses in settings."""
 
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
 
 def problem_of(url: str, schemes: Collection[str], *, is_mirror: bool) -> str | None:
-    """Return why an address cannot be used, or would be taken for another than it says.
+    """Return why an address cannot be used or would be misread, or None.
 
-    A mirror may have a user, a password and a path, a server none of them.
+    A mirror may have a user, a password and a path; a server may not.
     """
     try:
         parts = urlsplit(url)
         (parts.hostname or "").encode("idna")
-        # Of a port beyond 65535 the driver uses what is left modulo 65536.
+        # The driver takes a port above 65535 modulo 65536.
         port = parts.port
     except ValueError:
         return "its host or its port cannot be one"

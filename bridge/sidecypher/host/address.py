@@ -1,4 +1,4 @@
-"""Where Neo4j is: the server that is set, or the embedded one of a home."""
+"""Address of Neo4j: the server in the settings, or the embedded one of a home."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,13 +21,13 @@ USER: Final = "neo4j"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A Neo4j, and how to log on to it.
+    """Address and credentials of a Neo4j server.
 
     Attributes:
-        uri: For drivers.
-        auth: User and password, None if the server wants none.
-        certificate: The one that the server must show before it gets the password; None leaves
-            that to the scheme of the URI.
+        uri: URI for drivers.
+        auth: User and password, None if the server needs none.
+        certificate: Certificate that the server must have before it gets the password; if None,
+            the scheme of the URI decides.
     """
 
     uri: str
@@ -35,7 +35,7 @@ class Address:
     certificate: Path | None = None
 
     def driver(self, **options: Any) -> "neo4j.Driver":
-        """Return a driver; it connects when it is used.
+        """Return a driver, which connects at first use.
 
         Raises:
             OSError: The certificate cannot be read.
@@ -45,7 +45,7 @@ class Address:
             ...     driver.encrypted
             False
         """
-        # 30 MB and 0.2 s that a process which queries nothing is spared.
+        # The import costs 30 MB and 0.2 s, and some processes need no driver.
         import neo4j  # noqa: PLC0415
 
         return neo4j.GraphDatabase.driver(self.uri, **self._options(options))
@@ -62,15 +62,15 @@ class Address:
 
     def _options(self, options: dict[str, Any]) -> dict[str, Any]:
         if self.certificate is not None:
-            options["ssl_context"] = _trusting(self.certificate)
+            options["ssl_context"] = _tls_context(self.certificate)
         return {"auth": self.auth, **options}
 
 
-def _trusting(certificate: Path) -> "ssl.SSLContext":
+def _tls_context(certificate: Path) -> "ssl.SSLContext":
     import ssl  # noqa: PLC0415 - as the driver
 
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    # The certificate names no host. Only who has its key can show it, wherever that is.
+    # The certificate names no host. Only the owner of its key can use it, on any host.
     tls.check_hostname = False
     tls.load_verify_locations(certificate)
     return tls
@@ -90,7 +90,7 @@ class Ports:
 
 
 def read_ports(memory: Path) -> Ports:
-    """Return the ports of the last start; zeros when there was none."""
+    """Return the ports of the last start, or zeros if there was none."""
     try:
         return msgspec.json.decode(memory.read_bytes(), type=Ports)
     except (FileNotFoundError, msgspec.DecodeError):
@@ -109,7 +109,7 @@ def embedded_address(home: Path, ports: Ports) -> Address:
 
 
 def bolt_address(settings: Settings) -> Address | None:
-    """Return the address of Neo4j, whether it runs or not; None if the home has none.
+    """Return the address of Neo4j, even if it is not running; None if the home has none.
 
     Example:
         >>> from sidecypher.host.settings import load_settings

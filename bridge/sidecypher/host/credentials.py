@@ -1,4 +1,4 @@
-"""The sidecar's certificate and tokens: made at its first start, kept for the owner's eyes."""
+"""The sidecar's certificate and tokens: made at its first start, readable only by the owner."""
 
 import hashlib
 import os
@@ -23,18 +23,18 @@ _VALID: Final = timedelta(days=3650)
 _NAME: Final = "sidecypher sidecar"
 
 LOCK_SECONDS: Final = 10.0
-"""How long a sidecar waits for others that change the run folder: each takes some milliseconds."""
+"""How long a sidecar waits for others to change the run folder: each needs some milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What the sidecar proves itself with, and what a JVM or a client of HTTP must show it.
+    """Certificate of the sidecar, and the tokens that JVMs and HTTP clients must send.
 
     Attributes:
-        fingerprint: SHA-256 of the certificate, in hex; the plugin trusts this one alone.
-        token: Shown by a JVM after the handshake. Never logged.
-        http_token: Shown with each request over HTTP, which is not encrypted: a process that reads
-            it must not get what only a JVM may do. Never logged.
+        fingerprint: SHA-256 of the certificate, in hex; the plugin trusts only this one.
+        token: Sent by a JVM after the handshake. Never logged.
+        http_token: Sent with each request over HTTP, which is not encrypted. A process that reads
+            it must not gain the rights of a JVM. Never logged.
     """
 
     tls: ssl.SSLContext
@@ -43,12 +43,12 @@ class Credentials:
     http_token: bytes
 
     def __repr__(self) -> str:
-        """Leave the tokens out."""
+        """Return the fingerprint without the tokens."""
         return f"Credentials(fingerprint={self.fingerprint!r})"
 
 
 def load_credentials(folder: Path) -> Credentials:
-    """Read the credentials in `folder`, making what is missing.
+    """Read the credentials in `folder`, and make missing ones.
 
     Args:
         folder: The run folder; it gets mode 0700 and its files 0600.
@@ -60,7 +60,7 @@ def load_credentials(folder: Path) -> Credentials:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _check_owner(folder)
         folder.chmod(0o700)
-        # Several sidecars may start at once, and all of them must show the same certificate.
+        # Several sidecars may start at once, and all of them must use the same certificate.
         with run_folder_lock(folder):
             for name in ("token", "http-token", "key.pem", "certificate.pem"):
                 if (folder / name).exists():
@@ -79,7 +79,7 @@ def load_credentials(folder: Path) -> Credentials:
 
 
 def _check_owner(path: Path) -> None:
-    """Refuse what another account has made: it could replace that at any time."""
+    """Refuse a path of another account, which could replace it at any time."""
     if path.lstat().st_uid != os.geteuid():
         raise RunFolderError(
             f"The run folder cannot be used: `{path.name}` belongs to another account",
@@ -89,7 +89,7 @@ def _check_owner(path: Path) -> None:
 
 @contextmanager
 def run_folder_lock(folder: Path, seconds: float = LOCK_SECONDS) -> Iterator[None]:
-    """Keep other sidecars from changing what all of one run folder share.
+    """Hold the lock of a run folder, so that no other sidecar changes its shared files.
 
     Raises:
         RunFolderError: Another process holds the lock for longer.
@@ -108,14 +108,14 @@ def run_folder_lock(folder: Path, seconds: float = LOCK_SECONDS) -> Iterator[Non
 def _load(folder: Path) -> Credentials:
     key_file, certificate_file = folder / "key.pem", folder / "certificate.pem"
     if not (key_file.exists() and certificate_file.exists()):
-        # An old certificate next to a new key would be refused at each start after a crash here.
+        # After a crash here, an old certificate with a new key would stop every start.
         certificate_file.unlink(missing_ok=True)
         key, certificate = _make_certificate()
         write_private(key_file, key)
         write_private(certificate_file, certificate)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.minimum_version = ssl.TLSVersion.TLSv1_2
-    # Each connection has its own handshake; unused session tickets would cost a write each.
+    # Each connection has its own handshake, and each unused session ticket costs a write.
     tls.num_tickets = 0
     tls.load_cert_chain(certificate_file, key_file)
     certificate_der = ssl.PEM_cert_to_DER_cert(certificate_file.read_text())
@@ -130,16 +130,16 @@ def _load(folder: Path) -> Credentials:
 def _token(file: Path) -> bytes:
     token = file.read_bytes().strip() if file.exists() else b""
     if not token:
-        # An empty file too: an empty token would open the sidecar to everybody.
+        # Replace an empty file too: an empty token would let everyone in.
         token = secrets.token_hex(32).encode()
         write_private(file, token + b"\n")
     return token
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner can read, in one step: whole or not at all.
+    """Write a file that only its owner can read, in one step: completely or not at all.
 
-    The file outlives a loss of power once this returns.
+    After the return the file survives a power failure.
     """
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -160,7 +160,7 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def _make_certificate() -> tuple[bytes, bytes]:
-    """Return key and self-signed certificate, as PEM."""
+    """Return a new key and its self-signed certificate, as PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, _NAME)])
     now = datetime.now(UTC)

@@ -1,22 +1,22 @@
-"""What one sidecar accepts: sizes, numbers and times."""
+"""Limits of one sidecar: sizes, numbers and times."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one sidecar accepts.
+    """Limits of one sidecar.
 
     Attributes:
         message_bytes: Longest line, either way, in bytes. The Java side has the same default.
-        connections: Most connections of JVMs for calls; a further one is told that the sidecar is
-            busy. Half of them are for nested calls, since a pool has half of it at most.
-        strangers: Most connections that have not shown the token yet; the oldest is closed for a
-            further one.
-        handshake_seconds: Time a new connection has for TLS and token together, and again for each
+        connections: Maximum number of connections of JVMs for calls; a further one gets the reply
+            "busy". Half of them are for nested calls, since a pool uses half of it at most.
+        strangers: Maximum number of connections that have not sent the token yet; a further one
+            closes the oldest.
+        handshake_seconds: Time of a new connection for TLS and token together, and again for each
             read of its hello.
-        page_bytes: A page of rows is sent when its rows are estimated to exceed this.
-        lease_seconds: How long a call may wait for its next page to be asked for.
+        page_bytes: A page of rows is sent when the size of its rows reaches this.
+        lease_seconds: How long a call may wait for the request for its next page.
     """
 
     message_bytes: int = 16 * 1024 * 1024
@@ -28,8 +28,8 @@ class Limits:
 
     @property
     def argument_bytes(self) -> int:
-        """Bytes of large messages whose arguments may be in memory at a time, for all calls.
+        """Maximum size of all large messages whose arguments are in memory at a time.
 
-        There they take ten to twenty times as much.
+        In memory, arguments need ten to twenty times as much.
         """
         return 4 * self.message_bytes

@@ -1,4 +1,4 @@
-"""A lock between processes that the operating system drops when its holder dies."""
+"""A lock between processes that the operating system releases when its holder dies."""
 
 import errno
 import fcntl
@@ -14,14 +14,14 @@ _POLL: Final = 0.01  # seconds
 
 @contextmanager
 def file_lock(path: Path, *, seconds: float) -> Iterator[None]:
-    """Hold a lock while the body runs; the file itself stays and means nothing.
+    """Hold a lock during the `with` block; the file itself stays and has no meaning.
 
     Args:
-        path: File to lock; made with mode 0600 when it is missing.
-        seconds: How long to wait for another holder; `math.inf` waits until it is gone.
+        path: File to lock; created with mode 0600 if it is missing.
+        seconds: How long to wait for another holder; `math.inf` waits until it releases the lock.
 
     Raises:
-        BlockingIOError: If another process holds it for longer.
+        BlockingIOError: Another process holds it for longer.
 
     Example:
         >>> with file_lock(Path("/tmp/example.lock"), seconds=1.0):
@@ -30,7 +30,7 @@ def file_lock(path: Path, *, seconds: float) -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         deadline = time.monotonic() + seconds
-        while not _take(descriptor):
+        while not _try_lock(descriptor):
             if time.monotonic() >= deadline:
                 raise BlockingIOError(errno.EWOULDBLOCK, "Another process holds the lock")
             time.sleep(_POLL)
@@ -39,7 +39,7 @@ def file_lock(path: Path, *, seconds: float) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _take(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -48,7 +48,7 @@ def _take(descriptor: int) -> bool:
 
 
 def is_locked(path: Path) -> bool:
-    """Tell whether some process holds the lock; others may ask at the same time.
+    """Return whether a process holds the lock; safe to call from many processes at once.
 
     Example:
         >>> is_locked(Path("/tmp/no such file"))

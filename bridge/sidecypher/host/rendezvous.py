@@ -1,8 +1,8 @@
-"""`sidecar.json`: where plugins find the sidecars of a run folder, and how they recognise them.
+"""`sidecar.json`: the addresses of the sidecars of a run folder, and their certificate.
 
 All sidecars of one run folder share its certificate and tokens. Each adds itself when it is ready
-and takes itself out when it stops. One that was killed cannot do that: the next one that comes or
-goes drops it, since the lock that says that it runs has gone with its process.
+and removes itself when it stops. A killed one cannot do that, but its lock ends with its process.
+So the next sidecar that starts or stops removes it.
 """
 
 import contextlib
@@ -18,19 +18,19 @@ from sidecypher.host.locks import file_lock, is_locked
 FILE: Final = "sidecar.json"
 
 LEAVE_LOCK_SECONDS: Final = 1.0
-"""How long a sidecar that leaves waits for others that change the run folder."""
+"""How long a sidecar that stops waits for others to change the run folder."""
 
 
 class Announcement(msgspec.Struct, frozen=True):
-    """One sidecar, as it tells others of itself.
+    """One sidecar, as it announces itself.
 
     Attributes:
         generation: Identity of this start of the sidecar.
-        pid: Its process.
-        host: Where plugins reach it, with `port`.
+        pid: Id of its process.
+        host: Host on which plugins reach it, with `port`.
         http: Port of `/livez`, `/readyz` and `/metrics`.
-        procedures: How many procedures are loaded.
-        left_out: What could not be loaded, or is decorated but not offered, with the reason.
+        procedures: Number of loaded procedures.
+        left_out: Reasons by name: of modules that failed, and of procedures that are not offered.
     """
 
     generation: str
@@ -46,8 +46,8 @@ class Rendezvous(msgspec.Struct, frozen=True):
     """The content of `sidecar.json`.
 
     Attributes:
-        fingerprint: SHA-256 of the certificate that all of them have, in hex.
-        sidecars: In the order in which they came; one that was killed may still be among them.
+        fingerprint: SHA-256, in hex, of the certificate of all sidecars.
+        sidecars: In the order in which they started; may include a killed one.
     """
 
     fingerprint: str
@@ -56,7 +56,7 @@ class Rendezvous(msgspec.Struct, frozen=True):
 
 
 class Membership:
-    """The place of a sidecar in `sidecar.json`, until it leaves or its process ends.
+    """Entry of a sidecar in `sidecar.json`, until it leaves or its process ends.
 
     Example:
         >>> import tempfile
@@ -71,26 +71,26 @@ class Membership:
     """
 
     def __init__(self, folder: Path, fingerprint: str, own: Announcement) -> None:
-        """Add a sidecar that is ready to be called."""
+        """Add a sidecar that is ready for calls."""
         self._folder = folder
         self._own = own
         self._alive = contextlib.ExitStack()
         with run_folder_lock(folder):
-            self._alive.enter_context(file_lock(_sign_of_life(folder, own), seconds=0))
+            self._alive.enter_context(file_lock(_lock_file(folder, own), seconds=0))
             found = read_rendezvous(folder)
-            # A sidecar with another certificate could not be recognised any more.
+            # Plugins could not verify a sidecar that has another certificate.
             fits = found is not None and found.fingerprint == fingerprint
-            others = _living(folder, found) if found is not None and fits else []
+            others = _running(folder, found) if found is not None and fits else []
             if not others:
                 # The file lists no running sidecar. On a full disk its space is needed.
                 (folder / FILE).unlink(missing_ok=True)
             _write(folder, Rendezvous(fingerprint, [*others, own]))
 
     def renew(self, own: Announcement) -> None:
-        """Tell what has changed about this sidecar, whose generation stays the same.
+        """Replace the entry of this sidecar, whose generation stays the same.
 
-        On a full disk, or while another process keeps the folder locked, the file stays as it was,
-        which names the same ports.
+        On a full disk, or while another process keeps the folder locked, the file stays as it was.
+        Its ports are still valid.
         """
         with contextlib.suppress(OSError, RunFolderError), run_folder_lock(self._folder):
             found = read_rendezvous(self._folder)
@@ -100,24 +100,24 @@ class Membership:
                 self._own = own
 
     def leave(self) -> None:
-        """Take the sidecar out, so that plugins send it no further calls.
+        """Remove the sidecar, so that plugins send it no further calls.
 
         On a full disk, or while another process keeps the folder locked, it stays in the file, and
-        plugins find that it refuses their calls.
+        it refuses the calls of plugins.
         """
         locked = run_folder_lock(self._folder, LEAVE_LOCK_SECONDS)
         with contextlib.suppress(OSError, RunFolderError), locked:
             found = read_rendezvous(self._folder)
             if found is not None and self._own in found.sidecars:
-                others = [each for each in _living(self._folder, found) if each != self._own]
+                others = [each for each in _running(self._folder, found) if each != self._own]
                 _write(self._folder, Rendezvous(found.fingerprint, others))
         self._alive.close()
         with contextlib.suppress(OSError):
-            _sign_of_life(self._folder, self._own).unlink(missing_ok=True)
+            _lock_file(self._folder, self._own).unlink(missing_ok=True)
 
 
 def read_rendezvous(folder: Path) -> Rendezvous | None:
-    """Return what the sidecars of this run folder have written, or None."""
+    """Return the content of `sidecar.json`, or None if it cannot be read."""
     try:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=Rendezvous)
     except (OSError, UnicodeError, msgspec.MsgspecError):
@@ -125,26 +125,27 @@ def read_rendezvous(folder: Path) -> Rendezvous | None:
 
 
 def running_sidecars(folder: Path) -> list[Announcement]:
-    """Return the sidecars of this run folder whose processes run, the oldest first."""
+    """Return the running sidecars of this run folder, the oldest first."""
     found = read_rendezvous(folder)
-    return [each for each in found.sidecars if _runs(folder, each)] if found is not None else []
+    sidecars = found.sidecars if found is not None else []
+    return [each for each in sidecars if _is_running(folder, each)]
 
 
-def _living(folder: Path, found: Rendezvous) -> list[Announcement]:
-    """Return the sidecars that run, and clean up after the others."""
-    living = [each for each in found.sidecars if _runs(folder, each)]
+def _running(folder: Path, found: Rendezvous) -> list[Announcement]:
+    """Return the running sidecars, and delete the lock files of the others."""
+    running = [each for each in found.sidecars if _is_running(folder, each)]
     for each in found.sidecars:
-        if each not in living:
-            _sign_of_life(folder, each).unlink(missing_ok=True)
-    return living
+        if each not in running:
+            _lock_file(folder, each).unlink(missing_ok=True)
+    return running
 
 
-def _runs(folder: Path, sidecar: Announcement) -> bool:
-    return is_locked(_sign_of_life(folder, sidecar))
+def _is_running(folder: Path, sidecar: Announcement) -> bool:
+    return is_locked(_lock_file(folder, sidecar))
 
 
-def _sign_of_life(folder: Path, sidecar: Announcement) -> Path:
-    """Where a sidecar holds a lock; a process id would not do, since another may get it."""
+def _lock_file(folder: Path, sidecar: Announcement) -> Path:
+    """Return the file that a sidecar keeps locked; another process could get its process id."""
     return folder / f"{sidecar.generation}.alive"
 
 

@@ -1,7 +1,7 @@
 """Settings: flags over `SIDECYPHER_*` variables over a TOML file over defaults.
 
-Read once, where a command starts, and passed down. A misspelt name is refused, wherever it comes
-from, so that a typing mistake is never silently a default.
+A command reads them once at its start and passes them down. A misspelt name is refused, so that a
+typing mistake never silently means a default.
 """
 
 import os
@@ -22,13 +22,13 @@ from sidecypher.host.limits import Limits
 PREFIX: Final = "SIDECYPHER_"
 
 PROJECT_FILE: Final = "sidecypher.toml"
-"""Settings file of the current folder, read when no other one is named."""
+"""Settings file of the current folder, read if no other file is named."""
 
 NO_FILE: Final = Path(os.devnull)
-"""A settings file that sets nothing; naming it keeps any other one from being read."""
+"""A settings file that sets nothing; if it is named, no other one is read."""
 
 Origin = Literal["default", "file", "environment", "option"]
-"""Where a setting may come from; each one beats those before it."""
+"""Possible origins of a setting; each one overrides those before it."""
 
 PLUGIN_VARIABLES: Final = frozenset(
     f"SIDECYPHER_{name}"
@@ -51,7 +51,7 @@ PLUGIN_VARIABLES: Final = frozenset(
 
 _NEAR: Final = 0.85
 _MISTYPED: Final = 2
-"""How alike, and how different in length, a misspelt name and the right one are."""
+"""Least similarity, and largest difference in length, of a misspelt name and the right one."""
 
 _NEO4J_SCHEMES: Final = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
@@ -59,34 +59,34 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 
 
 class Settings(BaseModel):
-    """Everything that can be set, with its default.
+    """All settings with their defaults.
 
     Attributes:
         home: Folder of all state: graph, logs, run files. Two homes are two installations.
         cache_dir: Folder of downloaded jars, shared by all homes.
         procedures: Folders of an author's own procedures.
-        port: Port of the sidecar for the plugin; 0 takes a free one.
-        http_port: Port of `/livez`, `/readyz` and `/metrics`; 0 takes a free one.
-        sidecars: How many sidecars `up` starts.
-        bolt_port: Bolt port of the embedded Neo4j; 0 takes a free one and keeps it.
-        browser_port: HTTP port of the embedded Neo4j; 0 takes a free one and keeps it.
+        port: Port of the sidecar for the plugin; 0 picks a free one.
+        http_port: Port of `/livez`, `/readyz` and `/metrics`; 0 picks a free one.
+        sidecars: Number of sidecars that `up` starts.
+        bolt_port: Bolt port of the embedded Neo4j; 0 picks a free one and keeps it.
+        browser_port: HTTP port of the embedded Neo4j; 0 picks a free one and keeps it.
         maven_url: Mirror to fetch jars from; empty means Maven Central.
         log_level: Least severe level that is logged.
         log_format: `json` or `console`.
-        run_dir: Folder where sidecar and plugin meet; empty means `run` in the home.
+        run_dir: Run folder; empty means `run` in the home.
         max_line_bytes: Longest message, either way; the plugin reads the same variable.
-        shutdown_seconds: How long calls in flight may take to end when the sidecar stops.
-        hang_seconds: How long a sidecar or the embedded Neo4j may hang until it is replaced; 0 is
-            for ever.
-        worker_processes: Processes for `executor="process"` bodies; 0 refuses such procedures.
-        worker_memory_mb: Memory a body in a worker process may use, in MiB.
-        stream_lease_seconds: How long an open stream may wait for its next page to be asked for.
-        stuck_calls_limit: With more calls that will not stop than this, the sidecar is not ready.
-        http_calls: Calls by HTTP that run at once; further ones are refused as busy.
+        shutdown_seconds: How long running calls may continue when the sidecar stops.
+        hang_seconds: How long a sidecar or the embedded Neo4j may hang until it is replaced; with 0
+            it is never replaced.
+        worker_processes: Processes for `executor="process"` functions; 0 refuses such procedures.
+        worker_memory_mb: Memory that a function in a worker process may use, in MiB.
+        stream_lease_seconds: How long an open stream may wait for the request for its next page.
+        stuck_calls_limit: With more stuck calls than this, the sidecar is not ready.
+        http_calls: Calls over HTTP that run at once; further ones are refused as busy.
         record_dir: Folder for recordings of failing calls; none are made without it.
         traces: Whether each call makes a span that is sent to a collector.
-        lane: Which embedded Neo4j runs: `lts` or `current`.
-        neo4j_uri: Server that commands and metrics ask; empty means the embedded one.
+        lane: Version track of the embedded Neo4j: `lts` or `current`.
+        neo4j_uri: Server that commands and metrics query; empty means the embedded one.
         neo4j_user: User at that server.
         neo4j_password: Password at that server; `SIDECYPHER_NEO4J_PASSWORD_FILE` names a file.
     """
@@ -118,14 +118,14 @@ class Settings(BaseModel):
     traces: bool = False
     lane: Literal["lts", "current"] = "lts"
     neo4j_uri: str = ""
-    # A child could not be told an empty one: an empty variable counts as unset.
+    # An empty one cannot be passed to a child: an empty variable counts as unset.
     neo4j_user: Annotated[str, Field(min_length=1)] = "neo4j"
     neo4j_password: SecretStr | None = None
 
     @field_validator("procedures", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
-        """Take a comma-separated text, as a variable holds it."""
+        """Split a comma-separated text, as a variable holds it."""
         if isinstance(value, str):
             return [part.strip() for part in value.split(",") if part.strip()]
         return value
@@ -144,8 +144,8 @@ class Settings(BaseModel):
 
     @field_validator("procedures", mode="after")
     @classmethod
-    def _nameable(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
-        """Refuse what the variable of a child process would say otherwise."""
+    def _fit_a_variable(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
+        """Refuse folders that a child process would read differently from its variable."""
         for path in value:
             if "," in str(path) or str(path) != str(path).strip():
                 raise ValueError("the path of a folder can have no comma, and no space at its end")
@@ -172,10 +172,10 @@ class Settings(BaseModel):
         return self.home / "logs"
 
     def environment(self) -> dict[str, str]:
-        """Return the `SIDECYPHER_*` variables that give a child process these settings.
+        """Return the `SIDECYPHER_*` variables that pass these settings to a child process.
 
-        It reads no settings file, whatever one says by then. The password is not among them, nor is
-        the address of the mirror, which may hold another: a child fetches nothing.
+        The child reads no settings file, which may have changed by then. The password is left out,
+        and so is the address of the mirror, which may contain another: a child fetches nothing.
         """
         # Pass explicit values even if they equal a default: they may override a variable.
         values = {
@@ -195,12 +195,12 @@ def load_settings(
     """Return the settings of this process.
 
     Args:
-        flags: Values given on the command line; None means not given.
+        flags: Values of command-line options; None means not set.
         environ: Environment variables; an empty one counts as not set.
-        config: TOML file; without it `SIDECYPHER_CONFIG`, else `sidecypher.toml` if it is there.
+        config: TOML file; without it `SIDECYPHER_CONFIG`, else `sidecypher.toml` if it exists.
 
     Raises:
-        SettingsError: A name is unknown or a value cannot be used; neither value nor path is told.
+        SettingsError: A name is unknown or a value is not valid; it shows neither value nor path.
 
     Example:
         >>> load_settings({"port": 7000}, {}).port
@@ -214,7 +214,7 @@ def read_settings(
     environ: Mapping[str, str] = os.environ,
     config: Path | None = None,
 ) -> tuple[Settings, dict[str, Origin]]:
-    """Return what `load_settings` returns, and where each setting comes from.
+    """Return the settings of this process, and the origin of each.
 
     Raises:
         SettingsError: As `load_settings`.
@@ -235,7 +235,7 @@ def read_settings(
 
 
 def read_password(file: Path) -> str:
-    """Return the password that a file holds: all of it but a newline at its end.
+    """Return the password in a file: its content without a newline at its end.
 
     Raises:
         OSError: The file cannot be read.
@@ -260,8 +260,8 @@ def _validated(values: Mapping[str, Any]) -> Settings:
 def _layers(
     flags: Mapping[str, Any], environ: Mapping[str, str], config: Path | None
 ) -> dict[Origin, dict[str, Any]]:
-    """Return what each origin gives, the weakest first."""
-    file = config or _named_file(environ)
+    """Return the values of each origin, the weakest first."""
+    file = config or _settings_file(environ)
     return {
         "file": _from_file(file) if file else {},
         "environment": _from_environment(environ),
@@ -269,7 +269,7 @@ def _layers(
     }
 
 
-def _named_file(environ: Mapping[str, str]) -> Path | None:
+def _settings_file(environ: Mapping[str, str]) -> Path | None:
     named = environ.get(PREFIX + "CONFIG", "").strip()
     if named:
         return Path(named)
@@ -277,8 +277,8 @@ def _named_file(environ: Mapping[str, str]) -> Path | None:
     return project if project.is_file() else None
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
-    """Return a hint with the nearest name there is."""
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    """Return a hint with the most similar known name."""
     nearest = get_close_matches(name, known, n=1)
     hint = f"Did you mean `{nearest[0]}`? " if nearest else ""
     return f"{hint}`sidecypher config` lists all of them."
@@ -298,10 +298,10 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
                 continue
             raise SettingsError(
                 f"There is no setting `{variable}`",
-                hint=_meant(variable, _known_variables()),
+                hint=_suggestion(variable, _known_variables()),
                 details={"variable": variable},
             )
-        # As for the plugin: an empty variable is how a shell or Compose says that none is set.
+        # As in the plugin: shells and Compose pass an unset variable as an empty one.
         if not value.strip():
             continue
         if name == "neo4j_password_file":
@@ -312,7 +312,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _is_misspelt(name: str) -> bool:
-    """Tell whether a name is nearly that of a setting; any other one may be that of a package."""
+    """Return whether a name resembles a setting; any other name may belong to a package."""
     name = name.removesuffix("_file")
     known = [each.removeprefix(PREFIX).lower() for each in _known_variables()]
     if sorted(name) in map(sorted, known):
@@ -345,7 +345,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     if unknown:
         raise SettingsError(
             f"The settings file `{path.name}` has the unknown name `{unknown[0]}`",
-            hint=_meant(unknown[0], Settings.model_fields),
+            hint=_suggestion(unknown[0], Settings.model_fields),
         )
     return found
 

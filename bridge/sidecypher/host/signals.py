@@ -1,4 +1,4 @@
-"""Sleep until a signal comes, and remember whether one of them asked to stop."""
+"""Sleep until a signal arrives, and remember a request to stop."""
 
 import select
 import signal
@@ -11,13 +11,13 @@ _SIGNALS: Final = (*STOP_SIGNALS, signal.SIGCHLD)
 
 
 class Wakeup:
-    """Takes over SIGTERM, SIGINT and SIGCHLD of the main thread while it is entered.
+    """Handler of SIGTERM, SIGINT and SIGCHLD of the main thread during a `with` block.
 
-    The system may give a signal to any thread. One that waits for a lock learns of it only when it
-    is given to that thread; one that waits here always does.
+    The system may deliver a signal to any thread. A thread that waits for a lock notices only its
+    own signals; a thread that waits here notices all of them.
 
     Attributes:
-        stop_requested: Whether SIGTERM or SIGINT has come.
+        stop_requested: Whether SIGTERM or SIGINT has arrived.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Wakeup:
         self._reader, self._writer = socket.socketpair()
         self._reader.setblocking(False)  # noqa: FBT003 - it has no keyword
         self._writer.setblocking(False)  # noqa: FBT003 - it has no keyword
-        self._old_handlers = {number: signal.signal(number, self._note) for number in _SIGNALS}
+        self._old_handlers = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         self._old_descriptor = signal.set_wakeup_fd(
             self._writer.fileno(), warn_on_full_buffer=False
         )
@@ -46,12 +46,12 @@ class Wakeup:
         self._writer.close()
 
     def wait(self, seconds: float | None) -> None:
-        """Sleep until a signal comes, or at most so many seconds."""
+        """Sleep until a signal arrives, or at most so many seconds."""
         select.select([self._reader], [], [], seconds)
         try:
             self._reader.recv(4096)
         except BlockingIOError:
             return
 
-    def _note(self, number: int, _frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         self.stop_requested |= number in STOP_SIGNALS

@@ -1,4 +1,4 @@
-"""Threads for what may block."""
+"""Threads for work that may block."""
 
 import threading
 from collections.abc import Callable
@@ -11,14 +11,14 @@ _MOST_IDLE: Final = 16
 
 
 def in_thread(work: Callable[[], _Result], name: str) -> Future[_Result]:
-    """Do it in a thread that holds up neither an author's threads nor the end of the process.
+    """Run `work` in a thread that delays neither an author's threads nor the end of the process.
 
     Example:
         >>> in_thread(lambda: 7, "seven").result()
         7
     """
     ended: Future[_Result] = Future()
-    # From now on it cannot be cancelled, so that its end can be told whenever it comes.
+    # From now on nobody can cancel the future, so its result can always be set.
     ended.set_running_or_notify_cancel()
 
     def run() -> None:
@@ -32,7 +32,7 @@ def in_thread(work: Callable[[], _Result], name: str) -> Future[_Result]:
 
 
 class SpareThreads:
-    """Threads that do one piece of work after the other; started when none is idle.
+    """Threads that are reused for further work; a new one starts if none is idle.
 
     Example:
         >>> done = threading.Event()
@@ -46,10 +46,10 @@ class SpareThreads:
         self._idle: list[SimpleQueue[Callable[[], None]]] = []
 
     def run(self, work: Callable[[], None]) -> None:
-        """Have a thread do it; it must not raise.
+        """Run `work` in a thread; it must not raise.
 
         Raises:
-            RuntimeError: The machine has no room for a thread.
+            RuntimeError: No thread can be started.
         """
         try:
             tasks = self._idle.pop()

@@ -1,4 +1,4 @@
-"""Find, import and guard the modules that procedures are written in.
+"""Find, import and guard the modules of procedures.
 
-Enters: what happens between a folder and a registry, before any call.
+Enters: code for the steps from a folder to a registry, before any call.
 """

@@ -1,4 +1,4 @@
-"""Tell which files of a folder have changed since they were imported."""
+"""Detection of files that have changed since they were imported."""
 
 import ast
 import contextlib
@@ -11,16 +11,16 @@ from typing import Final
 _DECORATORS: Final = {"procedure", "function", "webhook"}
 
 Stamp = Mapping[str, tuple[int, int]]
-"""Time of change in nanoseconds and size of each file, by its path."""
+"""Modification time in nanoseconds and size of each file, by path."""
 
 
 def stamp_of(root: Path) -> Stamp:
-    """Return the stamp of a file, or of all files below a folder but hidden ones and bytecode."""
+    """Return the stamp of a file, or of all files below a folder except hidden and bytecode."""
     found: dict[str, tuple[int, int]] = {}
     for path in [str(root)] if root.is_file() else _files(root):
-        # A file may go away while one looks.
+        # A file may be deleted meanwhile.
         with contextlib.suppress(OSError):
-            facts = os.stat(path)  # noqa: PTH116 - thousands of files, and the path is a text
+            facts = os.stat(path)  # noqa: PTH116 - thousands of files, and the path is a string
             found[path] = (facts.st_mtime_ns, facts.st_size)
     return found
 
@@ -34,7 +34,7 @@ def _files(root: Path) -> Iterable[str]:
 
 
 def decorated_in(path: Path) -> list[tuple[str, int]]:
-    """Return name and line of what a file that is not imported decorates at its top level."""
+    """Return name and line of each top-level function that a file decorates; do not import it."""
     try:
         text = path.read_text(encoding="utf-8")
         body = ast.parse(text).body if "sidecypher" in text else []
@@ -54,7 +54,7 @@ def decorated_in(path: Path) -> list[tuple[str, int]]:
 
 
 def changed_files(before: Stamp, after: Stamp) -> frozenset[str]:
-    """Return the files that are new, gone or different.
+    """Return the files that are new, deleted or different.
 
     Example:
         >>> changed_files({"a": (1, 1), "b": (1, 1)}, {"a": (2, 1), "b": (1, 1)})
@@ -68,7 +68,7 @@ def changed_files(before: Stamp, after: Stamp) -> frozenset[str]:
 def forget_bytecode(files: Iterable[str]) -> None:
     """Remove the bytecode of changed files.
 
-    Python takes bytecode for current when the source's size and whole second are the same; a file
+    Python treats bytecode as current if size and whole second of the source are the same. A file
     that is saved twice within a second would keep its first code.
     """
     for path in files:

@@ -1,8 +1,8 @@
-"""Import one module without letting it hang the process or change what all of it shares.
+"""Import one module so that it can neither hang the process nor change its shared state.
 
-The import runs on its own thread, because Python cannot stop an import: one that does not end
-is left to itself. What a module prints goes to standard error; a changed working directory or
-locale is changed back, and a signal handler is not set at all.
+The import runs on its own thread, because Python cannot stop an import; one that does not end
+keeps its thread. Output of a module goes to standard error. A changed working directory or
+locale is restored, and signal handlers are not set.
 """
 
 import contextlib
@@ -19,18 +19,18 @@ from typing import Any, Final, Generic, TypeVar
 _Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers | None
 _Value = TypeVar("_Value")
 
-_one_at_a_time: Final = threading.Lock()
-"""Held while a module is imported: what is watched belongs to the whole process."""
+_import_lock: Final = threading.Lock()
+"""Held while a module is imported: the guarded state belongs to the whole process."""
 
 
 @dataclass(frozen=True, slots=True)
-class Done(Generic[_Value]):
-    """How an import ended; without value and error it has not ended in time.
+class ImportOutcome(Generic[_Value]):
+    """Outcome of an import; without value and error it did not end in time.
 
     Attributes:
-        value: What it gave.
-        error: What it raised.
-        warnings: What it did to the process, in words that begin with `it`.
+        value: Value that it returned.
+        error: Error that it raised.
+        warnings: Its changes to the process, in sentences that begin with `it`.
     """
 
     value: _Value | None
@@ -38,13 +38,13 @@ class Done(Generic[_Value]):
     warnings: tuple[str, ...]
 
 
-def guarded(work: Callable[[], _Value], seconds: float) -> Done[_Value]:
+def guarded(work: Callable[[], _Value], seconds: float) -> ImportOutcome[_Value]:
     """Run an import, for at most so many seconds.
 
     Args:
-        work: Imports a module and looks at it.
-        seconds: How long to wait for it. Native code that never gives up the interpreter's lock
-            cannot be bounded.
+        work: Imports a module and inspects it.
+        seconds: How long to wait for it. Native code that never releases the interpreter's lock
+            can block for longer.
 
     Example:
         >>> guarded(lambda: os.name, 1.0).value == os.name
@@ -53,20 +53,20 @@ def guarded(work: Callable[[], _Value], seconds: float) -> Done[_Value]:
     thread = _Import(work)
     warnings: list[str] = []
     with (
-        _one_at_a_time,
-        _same_directory(warnings),
-        _same_locale(warnings),
-        _same_signals(thread, warnings),
-        _same_output(thread, warnings),
+        _import_lock,
+        _restore_directory(warnings),
+        _restore_locale(warnings),
+        _ignore_handlers(thread, warnings),
+        _redirect_output(thread, warnings),
     ):
         thread.start()
         thread.join(seconds)
         value, error = thread.value, thread.error
-    return Done(value, error, tuple(warnings))
+    return ImportOutcome(value, error, tuple(warnings))
 
 
 class _Import(threading.Thread, Generic[_Value]):
-    """Imports a module and notes how that ended."""
+    """Thread that imports a module and stores the outcome."""
 
     def __init__(self, work: Callable[[], _Value]) -> None:
         super().__init__(name="sidecypher-import", daemon=True)
@@ -75,7 +75,7 @@ class _Import(threading.Thread, Generic[_Value]):
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Import."""
+        """Import the module."""
         try:
             self.value = self._work()
         # SystemExit too: a module that calls `sys.exit()` must not end the sidecar.
@@ -84,7 +84,7 @@ class _Import(threading.Thread, Generic[_Value]):
 
 
 @contextlib.contextmanager
-def _same_directory(warnings: list[str]) -> Iterator[None]:
+def _restore_directory(warnings: list[str]) -> Iterator[None]:
     before = _directory()
     try:
         yield
@@ -102,7 +102,7 @@ def _directory() -> str | None:
 
 
 @contextlib.contextmanager
-def _same_locale(warnings: list[str]) -> Iterator[None]:
+def _restore_locale(warnings: list[str]) -> Iterator[None]:
     before = locale.setlocale(locale.LC_ALL)
     try:
         yield
@@ -113,18 +113,18 @@ def _same_locale(warnings: list[str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _same_signals(thread: threading.Thread, warnings: list[str]) -> Iterator[None]:
-    # Outside of the main thread Python refuses handlers with an error that would end the import.
+def _ignore_handlers(thread: threading.Thread, warnings: list[str]) -> Iterator[None]:
+    # Outside of the main thread Python refuses handlers with an error, which would end the import.
     original = signal.signal
 
-    def watched(signalnum: int, handler: _Handler) -> _Handler:
+    def guarded_signal(signalnum: int, handler: _Handler) -> _Handler:
         if threading.current_thread() is not thread:
             return original(signalnum, handler)
         name = signal.Signals(signalnum).name
         warnings.append(f"it set a handler for {name}, which was ignored")
         return signal.getsignal(signalnum)
 
-    signal.signal = watched
+    signal.signal = guarded_signal
     try:
         yield
     finally:
@@ -132,7 +132,7 @@ def _same_signals(thread: threading.Thread, warnings: list[str]) -> Iterator[Non
 
 
 @contextlib.contextmanager
-def _same_output(thread: threading.Thread, warnings: list[str]) -> Iterator[None]:
+def _redirect_output(thread: threading.Thread, warnings: list[str]) -> Iterator[None]:
     original = sys.stdout
     watched = _Output(original, thread)
     sys.stdout = watched
@@ -145,10 +145,10 @@ def _same_output(thread: threading.Thread, warnings: list[str]) -> Iterator[None
 
 
 class _Output:
-    """Standard output for all threads but one, whose texts go to standard error.
+    """Standard output for all threads except one, which writes to standard error.
 
     Attributes:
-        used: Whether that one has printed.
+        used: Whether that thread has printed.
     """
 
     def __init__(self, original: Any, thread: threading.Thread) -> None:
@@ -157,7 +157,7 @@ class _Output:
         self.used = False
 
     def write(self, text: str) -> int:
-        """Write, wherever it belongs."""
+        """Write to standard output, or to standard error on the import's thread."""
         if threading.current_thread() is self._thread:
             self.used = True
             return sys.stderr.write(text)

@@ -1,6 +1,6 @@
-"""Where modules of procedures come from: installed packages and an author's own folders.
+"""Sources of modules: installed packages and an author's own folders.
 
-A source is what is imported again as a whole, since its modules import each other.
+A source is imported again as a whole, because its modules import each other.
 """
 
 import hashlib
@@ -22,39 +22,38 @@ ENTRY_POINT_GROUP: Final = "sidecypher.procedures"
 _OWN_PACKAGE: Final = "sidecypher"
 _loads: Final = itertools.count(1)
 
-
 _NO_INIT: Final = "is not offered: its folder has no `__init__.py`. Put an empty one there"
 
 Unreached = tuple[str, list[tuple[str, str]]]
-"""A file, and what it decorates, each with the reason why it is not offered."""
+"""A file, and the names that it decorates, each with the reason why it is not offered."""
 
 
 class Source(Protocol):
     """A folder or an installed package.
 
     Attributes:
-        name: What tells it from the others.
+        name: Unique name of the source.
     """
 
     name: str
 
     def stamp(self) -> Stamp:
-        """Return the state of its files."""
+        """Return the stamp of its files."""
 
     def modules(self) -> list[ModuleType]:
-        """Return what of it is imported now."""
+        """Return its modules that are imported now."""
 
     def forget(self, kept: Iterable[ModuleType]) -> None:
-        """Have it imported again, next to what is imported; `kept` modules are in service still."""
+        """Prepare a new import next to the current one; `kept` modules are still in service."""
 
     def imports(self) -> Iterator[tuple[str, Callable[[], ModuleType]]]:
-        """Yield each of its modules by name, with what imports it."""
+        """Yield the name of each of its modules, with a function that imports it."""
 
     def unreached(self) -> Iterator[Unreached]:
-        """Yield each file that decorates something, but is not imported."""
+        """Yield each file that decorates something but is not imported."""
 
     def restore(self, modules: Iterable[ModuleType]) -> None:
-        """Put modules back whose successors could not be imported."""
+        """Restore modules whose successors could not be imported."""
 
 
 def find_sources(folders: Iterable[Path]) -> Iterator[Source]:
@@ -76,18 +75,18 @@ class Package:
         self._points = points
 
     def stamp(self) -> Stamp:
-        """Return the state of its files; this package's own never change."""
+        """Return the stamp of its files; those of sidecypher itself never change."""
         spec = _find_spec(self.name)
         if self.name == _OWN_PACKAGE or spec is None or spec.origin is None:
             return {}
         return stamp_of(Path((spec.submodule_search_locations or [spec.origin])[0]))
 
     def modules(self) -> list[ModuleType]:
-        """Return what of it is imported now."""
+        """Return its modules that are imported now."""
         return modules_of(self.name)
 
     def forget(self, kept: Iterable[ModuleType]) -> None:  # noqa: ARG002 - they left `sys.modules`
-        """Have it imported again."""
+        """Prepare a new import."""
         if self.name != _OWN_PACKAGE:
             for module in self.modules():
                 del sys.modules[module.__name__]
@@ -98,11 +97,11 @@ class Package:
             yield point.name, point.load
 
     def unreached(self) -> Iterator[Unreached]:
-        """Yield nothing: an entry point says what is imported."""
+        """Yield nothing: entry points select the modules."""
         return iter(())
 
     def restore(self, modules: Iterable[ModuleType]) -> None:
-        """Put back those that nothing has replaced."""
+        """Restore those that nothing has replaced."""
         for module in modules:
             sys.modules.setdefault(module.__name__, module)
 
@@ -113,32 +112,32 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self._path = path
-        # A unique package name per folder: a user's `json.py` shadows nothing.
+        # A unique package name per folder, so that a user's `json.py` shadows nothing.
         digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
         self._family = f"sidecypher_folder_{digest}_"
-        # And for each load: what runs may still import from its own generation, and an import that
-        # hangs holds Python's lock of that name for ever.
+        # And per load: running code may still import from its own generation, and an import that
+        # hangs holds Python's lock of that name forever.
         self._package = f"{self._family}{next(_loads)}"
 
     def stamp(self) -> Stamp:
-        """Return the state of its files."""
+        """Return the stamp of its files."""
         return stamp_of(self._path)
 
     def modules(self) -> list[ModuleType]:
-        """Return what of it is imported now."""
+        """Return its modules that are imported now."""
         return modules_of(self._package)
 
     def forget(self, kept: Iterable[ModuleType]) -> None:
-        """Drop earlier generations, but those whose modules are `kept`."""
+        """Drop earlier generations, except those with `kept` modules."""
         alive = {module.__name__.partition(".")[0] for module in kept}
         for name in [name for name in sys.modules if name.startswith(self._family)]:
             if name.partition(".")[0] not in alive:
                 del sys.modules[name]
 
     def imports(self) -> Iterator[tuple[str, Callable[[], ModuleType]]]:
-        """Yield each file and package that is not private, and all that packages hold."""
+        """Yield each file and package that is not private, and the modules of packages."""
         if not self._path.is_dir():
-            yield self._path.name, _no_folder
+            yield self._path.name, _raise_no_folder
             return
         parent = ModuleType(self._package)
         parent.__path__ = [str(self._path)]
@@ -176,7 +175,7 @@ class Folder:
                         yield str(file.relative_to(self._path)), reasons
 
     def restore(self, modules: Iterable[ModuleType]) -> None:
-        """Do nothing: generations have names of their own."""
+        """Do nothing: each generation has its own names."""
 
 
 def modules_of(package: str) -> list[ModuleType]:
@@ -189,7 +188,7 @@ def modules_of(package: str) -> list[ModuleType]:
     ]
 
 
-def _no_folder() -> ModuleType:
+def _raise_no_folder() -> ModuleType:
     raise SidecypherError("there is no such folder")
 
 
@@ -207,7 +206,7 @@ def _importer(name: str, imported: list[ModuleType]) -> Callable[[], ModuleType]
 
 
 def _package_of(module: str) -> str:
-    """Return a module's outermost package that is not a namespace package, which many share."""
+    """Return a module's outermost package that is not a namespace package."""
     parts = module.split(".")
     for count in range(1, len(parts)):
         name = ".".join(parts[:count])
@@ -220,6 +219,6 @@ def _package_of(module: str) -> str:
 def _find_spec(name: str) -> "importlib.machinery.ModuleSpec | None":
     try:
         return importlib.util.find_spec(name)
-    # The packages above are imported for it, and may raise anything.
+    # This imports the parent packages, which may raise anything.
     except Exception:  # noqa: BLE001
         return None

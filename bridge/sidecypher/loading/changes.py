@@ -1,4 +1,4 @@
-"""What a reload has changed, procedure by procedure."""
+"""Changes by a reload, for each procedure."""
 
 import inspect
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ _IN_SERVICE: Final = "the code before it goes on"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What has happened to one procedure or function, or to a module that has none.
+    """Change of one procedure or function, or of a module that has none.
 
     Attributes:
         module: Entry point or file name.
         name: The procedure or function; None for a module that failed and has none in service.
-        detail: What to do or to know, for a person; empty when there is nothing.
+        detail: Advice or reason for a person; may be empty.
     """
 
     module: str
@@ -35,7 +35,7 @@ class Change:
 
 
 def changes_between(before: Loaded, after: Loaded) -> tuple[Change, ...]:
-    """Return the changes by source and name; what is as it was is left out."""
+    """Return the changes in the order of sources and modules."""
     found: list[Change] = []
     known = {key_of(each): each for each in before.registry}
     for source, part in after.parts.items():
@@ -74,7 +74,7 @@ def _changes_of(
 
 
 def _has_shared_change(part: Part, before: Part | None) -> bool:
-    """Tell whether a file other than modules of procedures has changed: any of them may use it."""
+    """Return whether a helper file has changed, which any module of procedures may use."""
     units = (*part.units, *(before.units if before is not None else ()))
     files = {_file_of(each) for unit in units for each in unit.procedures}
     names = {unit.name for unit in units}
@@ -82,5 +82,5 @@ def _has_shared_change(part: Part, before: Part | None) -> bool:
 
 
 def _file_of(procedure: Procedure) -> str:
-    code: CodeType = inspect.unwrap(procedure.body).__code__
+    code: CodeType = inspect.unwrap(procedure.function).__code__
     return code.co_filename

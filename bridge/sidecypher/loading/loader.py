@@ -1,7 +1,7 @@
-"""Find procedures: installed packages by entry point, an author's own files by folder.
+"""Load procedures from entry points of installed packages and from an author's own folders.
 
-A module that cannot be imported never keeps the others from loading; it is reported by name and
-reason. What has changed can be loaded again while the code before it goes on.
+A module that cannot be imported does not stop the others; its name and the reason are reported.
+Changed sources can be loaded again while their previous code keeps running.
 """
 
 import importlib
@@ -17,28 +17,16 @@ from sidecypher.loading._files import Stamp, changed_files, forget_bytecode
 from sidecypher.loading._guard import guarded
 from sidecypher.loading._sources import Source, find_sources, modules_of
 from sidecypher.sdk.batch.variants import with_batches
-from sidecypher.sdk.marks import noted
+from sidecypher.sdk.declarations import collect_declarations
 from sidecypher.sdk.registry import Procedure, Registry, procedures_in
 from sidecypher.sdk.signature.reader import place_of
 from sidecypher.sdk.webhooks import Webhook, webhooks_in
 
-__all__ = [
-    "IMPORT_SECONDS",
-    "Key",
-    "LoadFailure",
-    "LoadWarning",
-    "Loaded",
-    "Part",
-    "Unit",
-    "key_of",
-    "load",
-]
-
 IMPORT_SECONDS: Final = 15.0
-"""How long a module may take to be imported.
+"""How long the import of a module may take.
 
-Each one that does not end halves this for those after it, so that any number of them holds up a
-start for half a minute at most.
+Each one that does not end halves this for the modules after it, down to a sixteenth. Otherwise a
+few such modules would delay a start for minutes.
 """
 
 _REASON_LENGTH: Final = 300
@@ -49,36 +37,23 @@ _NOT_KEPT: Final = (
 )
 
 Found = Procedure | Webhook
-"""What a module may have for the sidecar."""
+"""Member of a module that the sidecar serves."""
 
 Key = tuple[str, str]
-"""What a procedure, function or webhook is known by: its kind and its name."""
+"""Kind and name of a procedure, function or webhook."""
 
 
 @dataclass(frozen=True, slots=True)
-class LoadFailure:
-    """A module, or one procedure, function or webhook of it, that is left out, and why.
+class LoadProblem:
+    """A problem of a module, or of one procedure, function or webhook.
 
     Attributes:
-        module: Entry point or file name; of what a module has lost, its own name.
+        module: Entry point or file name, or the name of the procedure, function or webhook.
         reason: One line for a person.
     """
 
     module: str
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class LoadWarning:
-    """A module that is loaded, but did something at its import that a module must not do.
-
-    Attributes:
-        module: Entry point or file name.
-        what: One line for a person.
-    """
-
-    module: str
-    what: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,12 +62,12 @@ class Unit:
 
     Attributes:
         name: Entry point or file name.
-        found: What is in service of it: of an earlier load, if it has a failure now.
+        found: Its members in service; they are from an earlier load if it has a failure now.
         failure: Why it could not be imported, or None.
-        public_failure: The same for every Cypher user: without the text of a foreign exception,
-            which may hold a password.
-        warnings: What its import did to the process, and what of it is not offered.
-        lost: What was decorated in it, but is offered by no module.
+        public_failure: The same for all Cypher users: without the text of a foreign exception,
+            which may contain a password.
+        warnings: Changes of its import to the process, and members that are not offered.
+        lost: Members that were decorated in it but are offered by no module.
     """
 
     name: str
@@ -100,7 +75,7 @@ class Unit:
     failure: str | None = None
     public_failure: str | None = None
     warnings: tuple[str, ...] = ()
-    lost: tuple[LoadFailure, ...] = ()
+    lost: tuple[LoadProblem, ...] = ()
 
     @classmethod
     def failed(cls, name: str, error: BaseException, warnings: tuple[str, ...] = ()) -> "Unit":
@@ -111,7 +86,7 @@ class Unit:
 
     @property
     def procedures(self) -> tuple[Procedure, ...]:
-        """Procedures and functions in service of it."""
+        """Its procedures and functions in service."""
         return tuple(_procedures(self.found))
 
 
@@ -120,9 +95,9 @@ class Part:
     """One source, as it was loaded.
 
     Attributes:
-        kept: Modules of earlier loads that are in service, since their successors failed.
+        kept: Modules of earlier loads that are in service, because their successors failed.
         replaced: Modules that went out of service with this load.
-        changed: Files that had changed; empty at a first load.
+        changed: Files that had changed; empty at the first load.
     """
 
     source: Source
@@ -133,13 +108,13 @@ class Part:
     changed: frozenset[str] = frozenset()
 
     def failed(self) -> bool:
-        """Tell whether a module of it could not be imported."""
+        """Return whether one of its modules could not be imported."""
         return any(unit.failure is not None for unit in self.units)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
-    """What was found.
+    """Result of a load.
 
     Attributes:
         registry: Every procedure in service.
@@ -153,26 +128,26 @@ class Loaded:
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """Every module, those that could not be imported too."""
+        """All modules, including those that could not be imported."""
         return tuple(unit for part in self.parts.values() for unit in part.units)
 
     @property
-    def failures(self) -> tuple[LoadFailure, ...]:
+    def failures(self) -> tuple[LoadProblem, ...]:
         """Modules that could not be imported."""
         return tuple(
-            LoadFailure(unit.name, unit.failure) for unit in self.units if unit.failure is not None
+            LoadProblem(unit.name, unit.failure) for unit in self.units if unit.failure is not None
         )
 
     @property
     def left_out(self) -> dict[str, str]:
-        """The reason for each module that could not be imported, and for all that modules lost."""
+        """Reasons by name: of modules that could not be imported, and of lost members."""
         lost = (each for unit in self.units for each in unit.lost)
         return {each.module: each.reason for each in (*self.failures, *lost)}
 
     @property
-    def warnings(self) -> tuple[LoadWarning, ...]:
-        """What imports did that was undone, and what of them is not offered."""
-        return tuple(LoadWarning(unit.name, what) for unit in self.units for what in unit.warnings)
+    def warnings(self) -> tuple[LoadProblem, ...]:
+        """Changes of imports that were undone, and members that are not offered."""
+        return tuple(LoadProblem(unit.name, text) for unit in self.units for text in unit.warnings)
 
 
 def load(
@@ -182,8 +157,8 @@ def load(
 
     Args:
         folders: Folders of an author's own modules; each `*.py` file and package in them.
-        before: What was loaded earlier. A source none of whose files has changed since is taken
-            from there as it is; so are the procedures of a module that cannot be imported now.
+        before: Result of the previous load. Sources without changed files are reused from it, and
+            so are the procedures of a module that cannot be imported now.
         seconds: How long the first module may take.
 
     Returns:
@@ -203,27 +178,27 @@ class _Loader:
         self._seconds = seconds
         self._shortest = seconds / 16
         self._claimed: dict[Key, Found] = {}
-        self._made: dict[Unit, list[Found]] = {}
+        self._decorated: dict[Unit, list[Found]] = {}
         self._offered: set[Key] = set()
         self._parts: dict[str, Part] = {}
 
     def load(self, source: Source) -> None:
-        """Load a source, or take it over if nothing in it has changed."""
+        """Load a source, or reuse it if nothing in it has changed."""
         before = self._before.get(source.name)
-        # Taken first: what changes while it is imported is imported again the next time.
+        # Read first, so that files that change during the import are imported again next time.
         stamp = source.stamp()
         if before is None:
             part = Part(source, stamp, tuple(self._import(source)))
         elif stamp == before.stamp and not before.failed():
-            part = self._take_over(before)
+            part = self._reuse(before)
         else:
             part = self._replace(before, source, stamp)
         self._parts[source.name] = part
 
     def loaded(self) -> Loaded:
-        """Return what was loaded, failed modules with the procedures they had before.
+        """Return the result; failed modules keep the procedures that they had before.
 
-        These come last: a procedure that has moved to another module is that one's.
+        Those claim their names last: a procedure that has moved belongs to its new module.
         """
         for name, part in self._parts.items():
             units = (_with_lost(unit, self._lost(unit)) for unit in part.units)
@@ -234,15 +209,15 @@ class _Loader:
         webhooks = {each.name: each for each in claimed if isinstance(each, Webhook)}
         return Loaded(Registry(_procedures(claimed)), self._parts, webhooks)
 
-    def _lost(self, unit: Unit) -> list[LoadFailure]:
-        """Return what was decorated while a module was imported, and is in none of them."""
+    def _lost(self, unit: Unit) -> list[LoadProblem]:
+        """Return the members that were decorated during an import but are in no module."""
         return [
-            LoadFailure(each.name, f"({place_of(each.body)}) {_NOT_KEPT}")
-            for each in self._made.get(unit, [])
+            LoadProblem(each.name, f"({place_of(each.function)}) {_NOT_KEPT}")
+            for each in self._decorated.get(unit, [])
             if key_of(each) not in self._offered
         ]
 
-    def _take_over(self, before: Part) -> Part:
+    def _reuse(self, before: Part) -> Part:
         units = []
         for unit in before.units:
             try:
@@ -261,7 +236,7 @@ class _Loader:
         try:
             units = tuple(self._import(source))
         finally:
-            # Also when the call that asked for it is cancelled.
+            # Also if the call that requested the reload is cancelled.
             source.restore(old)
         return Part(source, stamp, units, replaced=old, changed=changed)
 
@@ -283,30 +258,30 @@ class _Loader:
         for name, import_module in source.imports():
             yield self._unit(name, import_module)
         for path, lost in source.unreached():
-            yield _with_lost(Unit(path), [LoadFailure(name, why) for name, why in lost])
+            yield _with_lost(Unit(path), [LoadProblem(name, why) for name, why in lost])
 
     def _unit(self, name: str, import_module: Callable[[], ModuleType]) -> Unit:
         seconds = self._seconds
-        done = guarded(lambda: _imported(import_module), seconds)
-        if done.error is not None:
-            return Unit.failed(name, done.error, done.warnings)
-        if done.value is None:
+        outcome = guarded(lambda: _imported(import_module), seconds)
+        if outcome.error is not None:
+            return Unit.failed(name, outcome.error, outcome.warnings)
+        if outcome.value is None:
             self._seconds = max(self._shortest, seconds / 2)
             late = f"its import did not end within {seconds:g} s"
-            return Unit(name, failure=late, public_failure=late, warnings=done.warnings)
-        found, made = done.value
+            return Unit(name, failure=late, public_failure=late, warnings=outcome.warnings)
+        found, decorated = outcome.value
         self._offered |= set(map(key_of, found))
-        # Those imported from another module, which offers them already, are not new.
+        # Members that were imported from a module which offers them already are not new.
         new = [each for each in found if self._claimed.get(key_of(each)) is not each]
         try:
-            unit = Unit(name, self._claim(_with_batches(new)), warnings=done.warnings)
+            unit = Unit(name, self._claim(_with_batches(new)), warnings=outcome.warnings)
         except SidecypherError as error:
-            return Unit.failed(name, error, done.warnings)
-        self._made[unit] = made
+            return Unit.failed(name, error, outcome.warnings)
+        self._decorated[unit] = decorated
         return unit
 
     def _claim(self, found: Iterable[Found]) -> tuple[Found, ...]:
-        """Claim the names of all that were found, or of none."""
+        """Claim the names of all members, or of none if one is taken."""
         claimed: dict[Key, Found] = {}
         for candidate in found:
             key = key_of(candidate)
@@ -319,23 +294,23 @@ class _Loader:
 
 
 def key_of(found: Found) -> Key:
-    """Return what a procedure, function or webhook is known by."""
+    """Return kind and name of a procedure, function or webhook."""
     return found.kind, found.name
 
 
 def _imported(import_module: Callable[[], ModuleType]) -> tuple[list[Found], list[Found]]:
-    """Import a module; return what it has, and what was decorated meanwhile."""
-    with noted() as made:
+    """Import a module; return its members, and all that was decorated meanwhile."""
+    with collect_declarations() as decorated:
         module = import_module()
     modules = [module, *modules_of(module.__name__)[1:]]
-    return [*procedures_in(modules), *webhooks_in(modules)], made
+    return [*procedures_in(modules), *webhooks_in(modules)], decorated
 
 
-def _with_lost(unit: Unit, lost: list[LoadFailure]) -> Unit:
+def _with_lost(unit: Unit, lost: list[LoadProblem]) -> Unit:
     if not lost:
         return unit
-    told = (f"`{each.module}` {each.reason}" for each in lost)
-    return replace(unit, lost=tuple(lost), warnings=(*unit.warnings, *told))
+    warnings = (f"`{each.module}` {each.reason}" for each in lost)
+    return replace(unit, lost=tuple(lost), warnings=(*unit.warnings, *warnings))
 
 
 def _procedures(found: Iterable[Found]) -> Iterator[Procedure]:

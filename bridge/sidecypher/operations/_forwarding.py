@@ -1,7 +1,7 @@
 """`sidecypher.call` and `sidecypher.callWrite`: any procedure of the sidecar, by its name.
 
-They reach what the plugin does not know yet, or knows with another signature. Forwarding takes
-place at admission: what runs is the other procedure itself, with all that holds for its calls.
+They reach procedures that the plugin does not know yet, or knows with another signature. A call is
+forwarded at admission: the other procedure itself runs, with its own rules for calls.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,9 +14,9 @@ from sidecypher.protocol.catalogue import Mode, ProcedureEntry
 from sidecypher.sdk.registry import MARK, Procedure, Registry
 
 FORWARDED_SECONDS: Final = 300.0
-"""The longest a forwarded call may take; the called procedure's own timeout may end it earlier."""
+"""Longest time of a forwarded call; the called procedure's own timeout may end it earlier."""
 
-_Body = TypeVar("_Body", bound=Callable[..., Any])
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Called(Row):
@@ -30,11 +30,11 @@ class Forwarding(Procedure):
     """A procedure whose calls run another one."""
 
     def resolve(self, sent: list[Any], registry: Registry) -> tuple[Procedure, list[Any]]:
-        """Return the procedure that is named, made to give maps, and its arguments.
+        """Return the named procedure, with maps as its rows, and its arguments.
 
         Raises:
             UnknownProcedure: No procedure has this name.
-            ArgumentError: It is of another mode, or its arguments do not fit.
+            ArgumentError: It has another mode, or its arguments do not fit.
         """
         name, given = self.arguments(sent)
         target = registry.get(name)
@@ -50,7 +50,7 @@ class Forwarding(Procedure):
         else:
             raise ArgumentError(
                 f"The argument `args` of `{self.name}` is neither a LIST nor a MAP",
-                hint="Give the arguments by position in a list, or by name in a map.",
+                hint="Pass the arguments by position in a list, or by name in a map.",
             )
         return AsMaps.of(target), arguments
 
@@ -58,7 +58,7 @@ class Forwarding(Procedure):
         if isinstance(target, Forwarding):
             raise ArgumentError(
                 f"`{self.name}` cannot call `{target.name}`",
-                hint="Name the procedure itself, and give its own arguments.",
+                hint="Name the procedure itself, and pass its own arguments.",
             )
         mode = _mode(target)
         if mode == _mode(self):
@@ -79,8 +79,8 @@ class AsMaps(Procedure):
 
     @classmethod
     def of(cls, target: Procedure) -> Self:
-        """Return a procedure that does what `target` does."""
-        return cls(target.body, target.signature, target.entry, target.executor, target=target)
+        """Return a procedure that runs the function of `target`."""
+        return cls(target.function, target.signature, target.entry, target.executor, target=target)
 
     def encode_row(self, row: object) -> list[Any]:
         """Return the row as a map of its columns."""
@@ -88,28 +88,28 @@ class AsMaps(Procedure):
         return [dict(zip(names, self.target.encode_row(row), strict=True))]
 
 
-def _mode(of: Procedure) -> Mode:
-    return of.entry.mode if isinstance(of.entry, ProcedureEntry) else "READ"
+def _mode(target: Procedure) -> Mode:
+    return target.entry.mode if isinstance(target.entry, ProcedureEntry) else "READ"
 
 
-def _forwards(body: _Body) -> _Body:
-    """Make a procedure one that forwards its calls; its body is never run."""
-    described: Procedure = getattr(body, MARK)
+def _forwards_calls(function: _Function) -> _Function:
+    """Make a procedure forward its calls; its own function is never run."""
+    described: Procedure = getattr(function, MARK)
     forwarding = Forwarding(
-        described.body, described.signature, described.entry, described.executor
+        described.function, described.signature, described.entry, described.executor
     )
-    setattr(body, MARK, forwarding)
-    return body
+    setattr(function, MARK, forwarding)
+    return function
 
 
-@_forwards
+@_forwards_calls
 @procedure("sidecypher.call", timeout=FORWARDED_SECONDS, admin=True)
 def call(name: str, args: Any = None) -> Iterator[Called]:
     """Call a READ procedure that the plugin may not know yet, with a LIST or MAP of arguments."""
     raise NotImplementedError(name, args)
 
 
-@_forwards
+@_forwards_calls
 @procedure("sidecypher.callWrite", mode="WRITE", timeout=FORWARDED_SECONDS, admin=True)
 def call_write(name: str, args: Any = None) -> Iterator[Called]:
     """Call a WRITE procedure that the plugin may not know yet, with a LIST or MAP of arguments."""

@@ -1,4 +1,4 @@
-"""What who runs a sidecar asks it over HTTP: calls, how one is ended, and modules."""
+"""Operators' requests over HTTP: list calls, cancel one, and list modules."""
 
 from http import HTTPStatus
 from typing import Any, Final
@@ -22,7 +22,7 @@ _COLUMNS: Final = read_columns(RunningCall)
 
 
 class OperatorApi:
-    """The routes under `/v1/calls`, and `/v1/modules`; each request has to show the token."""
+    """The routes under `/v1/calls`, and `/v1/modules`; each request must carry the token."""
 
     def __init__(self, inspector: Inspector, *, token: bytes, telemetry: Telemetry) -> None:
         self._inspector = inspector
@@ -54,14 +54,14 @@ class OperatorApi:
         return Response(status_code=HTTPStatus.ACCEPTED)
 
     async def _modules(self, request: Request) -> Response:
-        # What an import raised may hold anything; it is in no page that every user can read.
+        # The text of an import error may hold anything, so only operators can read it.
         self._authorize(request)
-        return _json({"modules": [_told(unit) for unit in self._inspector.loaded.units]})
+        return _json({"modules": [_module(unit) for unit in self._inspector.loaded.units]})
 
 
-def _json(told: dict[str, Any]) -> Response:
+def _json(content: dict[str, Any]) -> Response:
     headers = {"Cache-Control": "no-store"}
-    return Response(msgspec.json.encode(told), headers=headers, media_type="application/json")
+    return Response(msgspec.json.encode(content), headers=headers, media_type="application/json")
 
 
 def _running(call: RunningCall) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _failed(call: FailedCall) -> dict[str, Any]:
     }
 
 
-def _told(unit: Unit) -> dict[str, Any]:
+def _module(unit: Unit) -> dict[str, Any]:
     failure = [] if unit.failure is None else [unit.failure]
     return {
         "module": unit.name,

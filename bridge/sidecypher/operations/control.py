@@ -1,4 +1,4 @@
-"""`Inspector`: what the sidecar knows of itself, and how it loads changed procedures again."""
+"""`Inspector`: the state of the sidecar, and the reload of changed procedures."""
 
 import contextvars
 import threading
@@ -21,12 +21,12 @@ _STOP_SECONDS: Final = 5.0
 
 
 class Inspector:
-    """Answers the procedures of `sidecypher.operations.procedures`; the sidecar provides it.
+    """State and control of the sidecar, for the procedures `sidecypher.*`; the sidecar provides it.
 
     Args:
-        loaded: What was loaded of them at the start.
-        checks: What must hold for calls to be served, by name.
-        on_reload: Called with what is loaded now, after each reload.
+        loaded: The procedures loaded at the start.
+        checks: The conditions for serving calls, by name.
+        on_reload: Called after each reload, with the loaded procedures and the changes.
     """
 
     def __init__(
@@ -52,16 +52,16 @@ class Inspector:
         self._unused: list[tuple[list[type], frozenset[str]]] = []
 
     def health(self) -> dict[str, str | None]:
-        """Return what is wrong, or None, by the name of each check and shared object."""
+        """Return the problem, or None, by the name of each check and shared object."""
         checked = {name: check() for name, check in self._checks.items()}
         return checked | self._resources.ping(lambda start: self._await(start, _PING_SECONDS))
 
     def reload(self, own_call: str, seconds: float) -> tuple[Change, ...]:
-        """Load again what has changed; calls in flight go on with the code they began with.
+        """Load changed modules again; running calls keep the code they started with.
 
         Args:
-            own_call: Id of the call that asks for it.
-            seconds: How long to wait for another reload to end.
+            own_call: Id of the call that requests it.
+            seconds: Longest wait for another reload to end.
 
         Raises:
             TimeoutError: It did not end.
@@ -85,7 +85,7 @@ class Inspector:
         return changes
 
     def run_housekeeping(self) -> None:
-        """Stop the shared objects of replaced classes once no call is left that may use them."""
+        """Stop the shared objects of replaced classes once no running call can use them."""
         if not self._unused:
             return
         running = {each.call_id for each in self.dispatcher.running()}

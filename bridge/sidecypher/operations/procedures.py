@@ -1,4 +1,4 @@
-"""`sidecypher.*`: the sidecar about itself, as procedures like any other."""
+"""`sidecypher.*`: procedures about the sidecar itself."""
 
 import os
 import platform
@@ -46,7 +46,7 @@ class Info(Row):
 
 
 class Listed(Row):
-    """A procedure or function, or a module that has something wrong with it."""
+    """A procedure or function, or a module with a problem."""
 
     name: str
     kind: Annotated[str, Description("procedure, function or module")]
@@ -69,7 +69,7 @@ class Checked(Row):
 
 
 class Counted(Row):
-    """How much of one kind is in the graph."""
+    """Number of nodes with a label, or of relationships of a type."""
 
     kind: Annotated[str, Description("node or relationship")]
     name: Annotated[str, Description("label or type")]
@@ -77,7 +77,7 @@ class Counted(Row):
 
 
 class Changed(Row):
-    """What a reload did to a procedure, or to a module that has none."""
+    """Change of a procedure by a reload, or of a module without procedures."""
 
     module: str
     name: str | None
@@ -87,7 +87,7 @@ class Changed(Row):
 
 @procedure("sidecypher.info")
 def info(ctx: Context) -> Info:
-    """Version, identity and size of the sidecar that answers."""
+    """Return the version, identity and size of the sidecar."""
     inspector = ctx.resource(Inspector)
     registry = inspector.loaded.registry
     return Info(
@@ -106,7 +106,7 @@ def info(ctx: Context) -> Info:
 
 @procedure("sidecypher.procedures")
 def procedures(ctx: Context) -> Iterator[Listed]:
-    """All procedures and functions in service, and the modules that could not be loaded."""
+    """List the procedures and functions in service, and the modules that could not be loaded."""
     for part in ctx.resource(Inspector).loaded.parts.values():
         for unit in part.units:
             yield from _listed(unit)
@@ -114,14 +114,14 @@ def procedures(ctx: Context) -> Iterator[Listed]:
 
 @procedure("sidecypher.health")
 def health(ctx: Context) -> Iterator[Checked]:
-    """What must hold for calls to be served, and how the shared objects are."""
+    """List the conditions for serving calls and the state of shared objects."""
     for check, problem in ctx.resource(Inspector).health().items():
         yield Checked(check=check, ok=problem is None, problem=problem)
 
 
 @procedure("sidecypher.running", admin=True)
 def running(ctx: Context) -> Iterator[RunningCall]:
-    """Calls that are being served or have rows left, but for this one."""
+    """List calls that are being served or have rows left, except this one."""
     for each in ctx.resource(Inspector).dispatcher.running():
         if each.call_id != ctx.call_id:
             yield each
@@ -129,7 +129,7 @@ def running(ctx: Context) -> Iterator[RunningCall]:
 
 @procedure("sidecypher.graphSize", admin=True)
 def graph_size(ctx: Context) -> Iterator[Counted]:
-    """How many nodes have each label, and how many relationships each type.
+    """Count the nodes of each label, and the relationships of each type.
 
     Neo4j keeps these counts itself, so the call takes the same time however large the graph is.
     """
@@ -146,7 +146,7 @@ def graph_size(ctx: Context) -> Iterator[Counted]:
 
 @procedure("sidecypher.reload", timeout=120.0, admin=True)
 def reload(ctx: Context) -> list[Changed]:
-    """Load changed procedures again; calls in flight go on with the code they began with."""
+    """Load changed procedures again; running calls keep the code they started with."""
     try:
         changes = ctx.resource(Inspector).reload(ctx.call_id, ctx.deadline.remaining())
     except TimeoutError:

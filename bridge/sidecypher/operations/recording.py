@@ -1,7 +1,7 @@
-"""Recordings of failing calls, to run them again where no Neo4j is.
+"""Recordings of failed calls, to run them again without Neo4j.
 
-Only with the setting `record_dir`: a recording holds the arguments, the statements and what Neo4j
-answered, so it is as confidential as the graph.
+Only with the setting `record_dir`: a recording holds the arguments, the statements and Neo4j's
+records, so it is as confidential as the graph.
 """
 
 import contextlib
@@ -21,17 +21,17 @@ from sidecypher.protocol import envelope
 from sidecypher.telemetry.calls import logger
 
 MOST_BYTES: Final = 64 * 1024 * 1024
-"""A call whose statements and records exceed this is not recorded."""
+"""Most bytes of the statements and records of a call; a larger call is not recorded."""
 
 MOST_FILES: Final = 100
-"""Failing calls that are kept; further ones are not recorded until some are deleted."""
+"""Most recordings; further calls are not recorded until some files are deleted."""
 
 _NAME_LENGTH: Final = 100
 _NOT_OF_NAMES: Final = re.compile(r"[^A-Za-z0-9-]")
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """One callback of the call and its answer, as they crossed the wire."""
+    """One callback of the call and its reply, as they were sent."""
 
     method: str
     request: msgspec.Raw
@@ -44,7 +44,7 @@ class Recording(msgspec.Struct, frozen=True):
     Attributes:
         v: Version of this format.
         args: The arguments in their JSON form.
-        error: What the caller was told.
+        error: The caller's error.
     """
 
     v: Literal[1]
@@ -75,38 +75,38 @@ class Recording(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class _RecordedCall:
-    """What has been said in a call so far."""
+    """The callbacks of a running call so far."""
 
     request: envelope.CallRequest
     exchanges: list[Exchange] = field(default_factory=list)
     size: int = 0
 
-    def between(self, session: Session) -> Session:
-        """Return the session with its callbacks overheard."""
+    def recording(self, session: Session) -> Session:
+        """Return the session with its callbacks recorded."""
         call_back: envelope.CallBack = session.call_back
 
-        def overheard(method: str, request: envelope.CallBackRequest) -> envelope.RunReply:
+        def recorded(method: str, request: envelope.CallBackRequest) -> envelope.RunReply:
             reply = call_back(method, request)
-            # As JSON, whose size is known, and which takes the least memory until the call ends.
-            asked, answered = envelope.write(request), envelope.write(reply)
-            self.size += len(asked) + len(answered)
+            # As JSON, whose size is known, and which needs the least memory until the call ends.
+            sent, received = envelope.write(request), envelope.write(reply)
+            self.size += len(sent) + len(received)
             if self.size <= MOST_BYTES:
-                self.exchanges.append(Exchange(method, msgspec.Raw(asked), msgspec.Raw(answered)))
+                self.exchanges.append(Exchange(method, msgspec.Raw(sent), msgspec.Raw(received)))
             return reply
 
-        return replace(session, call_back=overheard)
+        return replace(session, call_back=recorded)
 
 
 class RecordingDispatcher(Dispatcher):
-    """A dispatcher that writes each failing call to its own file."""
+    """A dispatcher that writes each failed call to its own file."""
 
     def __init__(
         self, *arguments: Any, folder: Path, workers: ProcessWorkers | None = None
     ) -> None:
-        """Take what `Dispatcher` takes, and the folder for the recordings."""
+        """Accept the arguments of `Dispatcher`, and the folder for the recordings."""
         super().__init__(*arguments, workers=workers)
         self._folder = folder
-        self._heard: dict[str, _RecordedCall] = {}
+        self._recordings: dict[str, _RecordedCall] = {}
 
     def call(
         self,
@@ -114,32 +114,32 @@ class RecordingDispatcher(Dispatcher):
         session: Session,
         reservation: Reservation | None = None,
     ) -> envelope.CallReply:
-        """Begin a call as `Dispatcher.call` does, and record it if it fails."""
-        heard = _RecordedCall(request)
-        return self._recorded(heard, super().call(request, heard.between(session), reservation))
+        """Start a call as `Dispatcher.call` does, and record it if it fails."""
+        call = _RecordedCall(request)
+        return self._recorded(call, super().call(request, call.recording(session), reservation))
 
     def page(self, request: envelope.PageRequest, session: Session) -> envelope.CallReply:
         """Produce a page as `Dispatcher.page` does, and record its call if it fails."""
-        heard = self._heard.pop(request.id, None)
-        if heard is None:
+        call = self._recordings.pop(request.id, None)
+        if call is None:
             return super().page(request, session)
-        return self._recorded(heard, super().page(request, heard.between(session)))
+        return self._recorded(call, super().page(request, call.recording(session)))
 
-    def _recorded(self, heard: _RecordedCall, reply: envelope.CallReply) -> envelope.CallReply:
+    def _recorded(self, call: _RecordedCall, reply: envelope.CallReply) -> envelope.CallReply:
         if isinstance(reply, envelope.ErrorReply):
-            self._write(heard, reply.error)
+            self._write(call, reply.error)
         elif reply.more:
-            self._heard[reply.id] = heard
+            self._recordings[reply.id] = call
             self._drop_ended()
         return reply
 
     def _drop_ended(self) -> None:
-        for call_id in [each for each in self._heard if each not in self._calls]:
-            del self._heard[call_id]
+        for call_id in [each for each in self._recordings if each not in self._calls]:
+            del self._recordings[call_id]
 
-    def _write(self, heard: _RecordedCall, error: envelope.ErrorBody) -> None:
-        request = heard.request
-        if heard.size > MOST_BYTES or len(list(self._folder.glob("*.json"))) >= MOST_FILES:
+    def _write(self, call: _RecordedCall, error: envelope.ErrorBody) -> None:
+        request = call.request
+        if call.size > MOST_BYTES or len(list(self._folder.glob("*.json"))) >= MOST_FILES:
             logger().warning("call not recorded", call=request.id, reason="too large or too many")
             return
         recording = Recording(
@@ -150,11 +150,11 @@ class RecordingDispatcher(Dispatcher):
             database=request.database,
             user=request.user,
             error=error,
-            exchanges=heard.exchanges,
+            exchanges=call.exchanges,
         )
-        # No call must fail because the disk is full.
+        # A full disk must not fail a call.
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # The id comes from a peer: nothing in it may name another folder.
+            # The id comes from a peer, and must not name another folder.
             name = _NOT_OF_NAMES.sub("_", request.id)[:_NAME_LENGTH]
             write_private(self._folder / f"{name}.json", msgspec.json.encode(recording))

@@ -1,4 +1,4 @@
-"""What plugin and sidecar agree on: the messages between them, the catalogue, and their bounds.
+"""Contract of plugin and sidecar: the messages between them, the catalogue, and deadlines.
 
-Enters: what the Java core has too. A change here is a change there.
+Enters: code with a counterpart in the Java core. A change here needs a change there.
 """

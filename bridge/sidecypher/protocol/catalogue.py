@@ -1,7 +1,7 @@
 """The catalogue: the signature of every procedure and function as data, with one hash over all.
 
-Plugin and sidecar each hold a catalogue. Equal hashes mean that they agree about everything; when
-the hashes differ, the signature of the one procedure or function that is called decides.
+Plugin and sidecar each have a catalogue. Equal hashes mean that both are the same. If the hashes
+differ, the signature of the called procedure or function decides.
 """
 
 import hashlib
@@ -13,19 +13,6 @@ import msgspec
 
 from sidecypher.errors import DuplicateProcedure, SidecypherError
 
-__all__ = [
-    "Availability",
-    "Catalogue",
-    "CatalogueError",
-    "ColumnEntry",
-    "DefaultEntry",
-    "FunctionEntry",
-    "Mode",
-    "ParameterEntry",
-    "ProcedureEntry",
-    "signature_of",
-]
-
 Mode = Literal["READ", "WRITE", "SCHEMA"]
 Availability = Literal["OFF", "OPTIONAL", "REQUIRED"]
 
@@ -33,19 +20,19 @@ _SIGNATURE_DIGITS = 16
 
 
 class CatalogueError(SidecypherError):
-    """A catalogue cannot be read, or is not what its hash says."""
+    """A catalogue cannot be read, or does not fit its hash."""
 
     code = "SC-104"
     default_hint = "Write the catalogue again with `sidecypher plugin build`."
 
 
 class DefaultEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What Neo4j passes when the caller leaves a parameter out.
+    """Value that Neo4j passes if the caller omits a parameter.
 
     Attributes:
         text: The text for ``@Name(defaultValue = ...)``.
-        any: Whether the parameter is ``ANY`` for Neo4j, so that its null can stand for the Python
-            default; the declared type is then checked by the Java core.
+        any: Whether Neo4j sees the type ``ANY``, so that null can mean the Python default; the
+            Java core then checks the declared type.
     """
 
     text: str
@@ -62,7 +49,7 @@ class ParameterEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ColumnEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One column of the rows a procedure yields."""
+    """One column of the rows of a procedure."""
 
     name: str
     type: str
@@ -70,20 +57,20 @@ class ColumnEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ProcedureEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One procedure: all that the plugin must know to offer it to Cypher.
+    """One procedure: all data that the plugin needs to offer it to Cypher.
 
     Attributes:
         name: Full Cypher name, such as ``github.getIssue``.
         timeout_ms: The longest a call may take, in milliseconds.
-        signature: What `signature_of` gives for name, mode, parameters and columns.
-        columns: None of them makes a void procedure.
-        single: Whether a call always gives exactly one row; without a sidecar that is one row of
-            nulls when ``availability`` is OPTIONAL.
-        availability: What a call gives without a sidecar: an error when REQUIRED, else nulls.
-        eager: Whether Neo4j finishes what comes before the call first, and reads all its rows
-            before it goes on.
+        signature: Result of `signature_of` for name, mode, parameters and columns.
+        columns: A procedure without columns is void.
+        single: Whether a call always returns exactly one row; without a sidecar that is one row of
+            nulls if ``availability`` is OPTIONAL.
+        availability: Result of a call without a sidecar: an error if REQUIRED, else nulls.
+        eager: Whether Neo4j executes the preceding clauses first, and reads all rows of the call
+            before it continues.
         admin: Whether only administrators may call it.
-        deprecated_by: What to call instead, ``""`` for nothing; None when it is not deprecated.
+        deprecated_by: Replacement, ``""`` if there is none; None if it is not deprecated.
     """
 
     name: str
@@ -100,15 +87,15 @@ class ProcedureEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     deprecated_by: str | None = None
 
     def true_signature(self) -> str:
-        """Give what `signature` must be."""
+        """Return the signature of the other fields, which `signature` must equal."""
         return signature_of(self.name, self.mode, self.parameters, self.columns)
 
 
 class FunctionEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One function that Cypher expressions can use; the fields mean what a procedure's do.
+    """One function that Cypher expressions can use; its fields are like those of a procedure.
 
     Attributes:
-        signature: What `signature_of` gives for the mode FUNCTION and one column ``value``.
+        signature: Result of `signature_of` for the mode FUNCTION and one column ``value``.
         result: Type of the value.
     """
 
@@ -122,7 +109,7 @@ class FunctionEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     deprecated_by: str | None = None
 
     def true_signature(self) -> str:
-        """Give what `signature` must be."""
+        """Return the signature of the other fields, which `signature` must equal."""
         return signature_of(
             self.name, "FUNCTION", self.parameters, [ColumnEntry("value", self.result)]
         )
@@ -134,7 +121,7 @@ _Entry = TypeVar("_Entry", ProcedureEntry, FunctionEntry)
 class Catalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All procedures and all functions, each sorted by name, and the hash of them.
 
-    A procedure and a function may have one name.
+    A procedure and a function may have the same name.
 
     Attributes:
         version: Version of this format.
@@ -157,19 +144,19 @@ class Catalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Sort the entries by name and hash them.
 
         Raises:
-            DuplicateProcedure: Two procedures, or two functions, have one name.
+            DuplicateProcedure: Two procedures, or two functions, have the same name.
             CatalogueError: A text cannot be written as UTF-8.
         """
         content = (_sorted(procedures, "procedures"), _sorted(functions, "functions"))
         return cls(2, _sha256(content), *content)
 
     def to_json(self) -> bytes:
-        """Give the catalogue as JSON, always the same bytes for an equal catalogue."""
+        """Return the catalogue as JSON; equal catalogues have equal bytes."""
         return msgspec.json.encode(self)
 
     @classmethod
     def from_json(cls, text: bytes | str) -> Self:
-        """Read what `to_json` wrote, and check it against its hash and signatures.
+        """Parse the output of `to_json`, and check it against its hash and signatures.
 
         Raises:
             CatalogueError: The text is not a catalogue of this version, or was changed by hand.
@@ -192,9 +179,9 @@ def signature_of(
     parameters: Iterable[ParameterEntry],
     columns: Iterable[ColumnEntry],
 ) -> str:
-    """Hash what a plugin and a sidecar must agree on to call one procedure or function.
+    """Hash the name, mode, parameters and columns of one procedure or function.
 
-    All else, such as descriptions and the timeout, is left out: a plugin that holds an older one
+    Everything else, such as descriptions and the timeout, is left out: a plugin with an older one
     can still call.
 
     Returns:

@@ -24,7 +24,7 @@ class Hello(msgspec.Struct, frozen=True):
     Attributes:
         v: Envelope version of the peer.
         jvm: Identity of the JVM that connects, new at each of its starts; never empty.
-        role: `control` for the one connection whose end means that the JVM has gone.
+        role: `control` for the one connection whose end means that the JVM has ended.
         catalogue: Hash of the catalogue in the peer's plugin.
     """
 
@@ -35,7 +35,7 @@ class Hello(msgspec.Struct, frozen=True):
 
 
 class CallHead(msgspec.Struct, frozen=True):
-    """What a call is named by in logs and traces: a `CallRequest` without what it asks for."""
+    """Identity of a call in logs and traces: the part of a `CallRequest` without arguments."""
 
     id: str
     name: str
@@ -44,17 +44,17 @@ class CallHead(msgspec.Struct, frozen=True):
 
     @property
     def call_id(self) -> str:
-        """The call's identifier, as logs and traces name it."""
+        """Id of the call, as logs and traces name it."""
         return self.id
 
 
 class CallRequest(CallHead, frozen=True):
-    """Start a call and answer with its first page.
+    """Request to start a call; the reply is its first page.
 
     Attributes:
-        signature: Signature hash the plugin was built with.
+        signature: Signature hash that the plugin was built with.
         remaining_ms: Milliseconds left for this message.
-        kind: What `name` names; a procedure and a function may share a name.
+        kind: Kind of `name`; a procedure and a function may share a name.
         traceparent: W3C trace context of the caller, or empty.
     """
 
@@ -67,20 +67,20 @@ class CallRequest(CallHead, frozen=True):
 
 
 class PageRequest(msgspec.Struct, frozen=True):
-    """Answer with the next page of an open call."""
+    """Request for the next page of an open call."""
 
     id: str
     remaining_ms: Milliseconds
 
 
 class CloseRequest(msgspec.Struct, frozen=True):
-    """Forget an open call; its generator is closed."""
+    """Request to forget an open call and to close its generator."""
 
     id: str
 
 
 class CancelRequest(msgspec.Struct, frozen=True):
-    """Stop a call that is being served."""
+    """Request to stop a call that is being served."""
 
     id: str
     reason: Literal["deadline", "terminated"]
@@ -91,13 +91,13 @@ _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Failures(msgspec.Struct, frozen=True):
-    """How many calls a plugin has ended by itself, where no sidecar could count them.
+    """Number of calls that a plugin ended by itself, without a sidecar to count them.
 
     Attributes:
         procedure: Cypher name of a procedure or function.
-        code: An error's code, or `OFF` for calls that were not to be made.
+        code: Code of an error, or `OFF` if availability `OFF` prevented the calls.
         result: Whether the callers got the error, or nulls or no rows instead.
-        count: Since the JVM started.
+        count: Number of calls since the JVM started.
     """
 
     procedure: _Name
@@ -107,13 +107,13 @@ class Failures(msgspec.Struct, frozen=True):
 
 
 class FailuresRequest(msgspec.Struct, frozen=True):
-    """Take note of all failures of the plugin so far; sent on the control connection."""
+    """Report of all failures of the plugin so far, on the control connection."""
 
     failures: Annotated[list[Failures], msgspec.Meta(max_length=10_000)]
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
-    """An error as it crosses the bridge."""
+    """An error in the form in which it crosses the bridge."""
 
     code: str
     message: str
@@ -133,7 +133,7 @@ class ErrorBody(msgspec.Struct, frozen=True):
         return cls(code, message, hint, error.retryable, details)
 
     def error(self) -> CallError:
-        """Return the error it stands for."""
+        """Return the error as an exception."""
         return CallError(
             self.message,
             code=self.code,
@@ -144,11 +144,11 @@ class ErrorBody(msgspec.Struct, frozen=True):
 
 
 class HelloReply(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Answer to `Hello`: who the sidecar is, or why it will not talk.
+    """Reply to `Hello`: identity of the sidecar, or the reason why it refuses the connection.
 
     Attributes:
-        failures: Whether it takes `FailuresRequest`; a plugin that is older or newer may not ask.
-        busy: Whether it will not talk because it has too many connections.
+        failures: Whether it accepts `FailuresRequest`; older or newer plugins may not send one.
+        busy: Whether it refuses because it has too many connections.
     """
 
     v: int
@@ -160,7 +160,7 @@ class HelloReply(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class PageReply(msgspec.Struct, frozen=True):
-    """Rows of a call; `more` tells that another page must be asked for."""
+    """Rows of a call; if `more` is true, another page must be requested."""
 
     id: str
     rows: list[msgspec.Raw]
@@ -168,15 +168,15 @@ class PageReply(msgspec.Struct, frozen=True):
 
 
 Refused = Literal["", "stopping", "busy"]
-"""Why a sidecar has not begun a call; empty when that is not so."""
+"""Reason why a sidecar did not start a call; empty if it did."""
 
 
 class ErrorReply(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The call has failed and is over.
+    """Error with which a call has ended.
 
     Attributes:
-        refused: Why the sidecar has not begun the call, so that another one may; empty when it has.
-            Its own member, because functions choose the codes of their errors.
+        refused: Why the sidecar did not start the call, so that another one may; empty if it did.
+            A separate member, because functions choose the codes of their errors.
     """
 
     id: str
@@ -185,24 +185,24 @@ class ErrorReply(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 CallReply = PageReply | ErrorReply
-"""Answer to `CallRequest` and `PageRequest`."""
+"""Reply to `CallRequest` and `PageRequest`."""
 
 
 class Done(msgspec.Struct, frozen=True):
-    """Answer to `CloseRequest` and `CancelRequest`."""
+    """Reply to `CloseRequest` and `CancelRequest`."""
 
     id: str
 
 
 class Noted(msgspec.Struct, frozen=True):
-    """Answer to `FailuresRequest`."""
+    """Reply to `FailuresRequest`."""
 
 
 class RunRequest(msgspec.Struct, frozen=True):
     """Callback: run a statement in the caller's transaction.
 
     Attributes:
-        cursor: Number of its result, by which further pages are asked for; new in each call.
+        cursor: Number of its result, which requests for further pages use; new in each call.
     """
 
     id: str
@@ -212,21 +212,21 @@ class RunRequest(msgspec.Struct, frozen=True):
 
 
 class CursorRequest(msgspec.Struct, frozen=True):
-    """Callback: give the next page of a result, or forget it."""
+    """Callback: return the next page of a result, or forget the result."""
 
     id: str
     cursor: int
 
 
 class RunError(msgspec.Struct, frozen=True):
-    """What Neo4j said of a statement that failed."""
+    """Error of Neo4j for a statement that failed."""
 
     code: str
     message: str
 
 
 class RunReply(msgspec.Struct, frozen=True):
-    """Answer to a callback: a page of records; `more` tells that another may be asked for."""
+    """Reply to a callback: a page of records; if `more` is true, another can be requested."""
 
     columns: list[str] = []
     rows: list[list[Any]] = []
@@ -244,10 +244,10 @@ write: Final = msgspec.json.Encoder().encode
 
 
 def read(payload: bytes, kind: type[_Message]) -> _Message:
-    """Read a message of one kind.
+    """Parse a message of one kind.
 
     Raises:
-        ProtocolError: The payload is something else. What it holds is not told.
+        ProtocolError: The payload is something else. The error does not show its content.
     """
     try:
         return msgspec.json.decode(payload, type=kind)

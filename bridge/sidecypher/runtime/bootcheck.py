@@ -1,4 +1,4 @@
-"""Start a throw-away Neo4j with a plugin before anyone depends on that plugin."""
+"""Test start of a temporary Neo4j with a plugin, before the plugin is installed."""
 
 import re
 from collections.abc import Collection
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from sidecypher.runtime._throwaway import offered_names, running, throwaway_server
+from sidecypher.runtime._temporary_server import offered_names, running, temporary_server
 from sidecypher.runtime.errors import PluginRefused, ServerFailed
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java
@@ -26,26 +26,26 @@ def boot_check(
     installation: Installation,
     java: Java,
 ) -> None:
-    """Start Neo4j with a plugin in its own folder, and see whether it offers everything.
+    """Start Neo4j with a plugin in its own folder, and check whether it offers all procedures.
 
-    Takes 5 to 10 s. The server has a password that only this process knows, offers nothing but Bolt
-    on loopback, and leaves nothing behind.
+    Takes 5 to 10 s. The server has a password that only this process knows, offers Bolt on loopback
+    only, and leaves no files behind.
 
     Args:
         plugin_jar: The plugin; None checks Neo4j alone.
-        expected_procedures: Full names that `SHOW PROCEDURES` must give.
-        expected_functions: Full names that `SHOW FUNCTIONS` must give.
+        expected_procedures: Full names that `SHOW PROCEDURES` must list.
+        expected_functions: Full names that `SHOW FUNCTIONS` must list.
         installation: Neo4j's jars.
         java: The Java to run on.
 
     Raises:
         PluginRefused: If Neo4j does not start, or a procedure or function is missing;
-            `details["log_tail"]` has the log lines that tell why.
+            `details["log_tail"]` has the log lines with the reason.
 
     Example:
         >>> boot_check(jar, {"kg.score"}, installation=installation, java=java)  # doctest: +SKIP
     """
-    with throwaway_server(installation, java) as server:
+    with temporary_server(installation, java) as server:
         if plugin_jar is not None:
             (server.plugin_folder / plugin_jar.name).symlink_to(plugin_jar.resolve())
         try:
@@ -71,14 +71,14 @@ def _refused(what: str, plugin_jar: Path | None, server: Neo4jServer) -> PluginR
 
 
 def _reasons(server: Neo4jServer) -> list[str]:
-    """Pick the lines that tell why, from what the server printed and from its debug log."""
+    """Return the lines with the reason, from the server's output and its debug log."""
     logs = (server.log_file, server.folder / "logs" / "debug.log")
     texts = [log.read_text(encoding="utf-8", errors="replace") for log in logs if log.is_file()]
     plain = ["".join(map(_as_text, text.splitlines(keepends=True))) for text in texts]
     entries = [entry for text in plain for entry in _ENTRY.split(text)]
     known = [jar.name for jar in server.installation.jars("plugins")]
-    telling = [entry for entry in entries if _tells(entry, known)]
-    lines = "".join(telling or entries).splitlines()
+    relevant = [entry for entry in entries if _has_reason(entry, known)]
+    lines = "".join(relevant or entries).splitlines()
     return [line for line in lines if not line.startswith("\t")][-_REASON_LINES:]
 
 
@@ -91,7 +91,7 @@ class _JsonEntry(msgspec.Struct):
 
 
 def _as_text(line: str) -> str:
-    """Write a line of the current lane's debug log, which is JSON, as the LTS lane writes it."""
+    """Return a line of the current lane's debug log, which is JSON, in the format of the LTS."""
     try:
         entry = msgspec.json.decode(line, type=_JsonEntry)
     except msgspec.DecodeError:
@@ -100,8 +100,8 @@ def _as_text(line: str) -> str:
     return "\n".join(filter(None, [head, entry.stacktrace])) + "\n"
 
 
-def _tells(entry: str, known: Collection[str]) -> bool:
-    # APOC warns at each start of classes of its own that lack an optional library.
+def _has_reason(entry: str, known: Collection[str]) -> bool:
+    # At each start, APOC warns of its own classes that lack an optional library.
     headline = entry.partition("\n")[0]
     noise = any(name in headline for name in known)
     return not noise and any(reason in entry for reason in _REASONS)

@@ -1,7 +1,7 @@
-"""Fetch the jars of a lock file into the cache: parallel, resumable, verified.
+"""Download the jars of a lock file into the cache: parallel, resumable, verified.
 
-A jar is in the cache under its own name only after its hash was seen to be right. What is still
-under way is called `.part` and is taken up again by the next run.
+A jar gets its own name in the cache only after its hash was verified. An unfinished download is
+called `.part`, and the next run resumes it.
 """
 
 import hashlib
@@ -33,18 +33,18 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How often a jar is tried, and how long to wait between two tries.
+    """Number of attempts for a jar, and the delays between them.
 
     Attributes:
-        attempts: Tries for one jar, the first one included.
-        first_delay: Seconds before the second try; doubled before each further one.
+        attempts: Attempts for one jar, the first one included.
+        first_delay: Seconds before the second attempt; doubled before each further one.
     """
 
     attempts: int = 5
     first_delay: float = 0.5
 
     def delay(self, failures: int) -> float:
-        """Seconds to wait after so many failures."""
+        """Return the seconds to wait after so many failures."""
         return self.first_delay * 2.0 ** (failures - 1)
 
 
@@ -65,13 +65,13 @@ def fetch(
         lock: The jars.
         cache_dir: Folder of the cache; made when it is missing.
         mirror: Root of a Maven repository; user name and password in it are used, never shown.
-        progress: Called with the bytes that are there and the bytes wanted; from several threads,
-            one at a time. The first may step back when a download has to begin again.
-        retry: How stubborn to be; the default waits at most 7.5 s for one jar.
+        progress: Called with the bytes received and the bytes expected; from several threads, one
+            at a time. The first number decreases if a download has to start again.
+        retry: Attempts and delays; the default waits at most 7.5 s for one jar.
 
     Raises:
-        DownloadFailed: If a jar cannot be had, or the cache cannot be written.
-        CorruptJar: If the mirror keeps sending other bytes than the lock file names.
+        DownloadFailed: If a jar cannot be fetched, or the cache cannot be written.
+        CorruptJar: If the mirror repeatedly sends other bytes than the lock file names.
 
     Example:
         >>> installation = fetch(load_lock("lts"), Path("cache"))  # doctest: +SKIP
@@ -95,11 +95,11 @@ def fetch(
 def _missing(installation: Installation) -> list[Jar]:
     jars = installation.lock.jars
     with ThreadPoolExecutor(_THREADS) as threads:
-        checks = threads.map(_is_good, jars, map(installation.path, jars))
+        checks = threads.map(_is_valid, jars, map(installation.path, jars))
         return [jar for jar, good in zip(jars, checks, strict=True) if not good]
 
 
-def _is_good(jar: Jar, path: Path) -> bool:
+def _is_valid(jar: Jar, path: Path) -> bool:
     return path.is_file() and _sha256(path) == jar.sha256
 
 
@@ -142,7 +142,7 @@ def _client(mirror: str) -> Iterator[httpx.Client]:
             "The mirror is not an http or https address",
             hint=f"Give the root of a Maven repository, such as {MAVEN_CENTRAL}.",
         )
-    # The user name and password leave the address, so that no log of the client can show them.
+    # Without user name and password in the address, no log of the client can show them.
     with httpx.Client(
         base_url=url.copy_with(username=None, password=None),
         auth=(url.username, url.password) if url.username else None,
@@ -155,7 +155,7 @@ def _client(mirror: str) -> Iterator[httpx.Client]:
 
 
 class _Counter:
-    """Adds up how far each jar has come, over all threads."""
+    """Sum of the downloaded bytes of all jars, over all threads."""
 
     def __init__(self, total: int, progress: Progress | None) -> None:
         self._total = total
@@ -171,7 +171,7 @@ class _Counter:
 
 
 class _Unfinished(Exception):  # control flow, never seen outside
-    """This try did not give the jar; another one may."""
+    """An attempt that failed; another one may succeed."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class _Fetcher:
             raise failure
 
     def _download(self, jar: Jar, part: Path) -> None:
-        """Bring the part file as far as one answer of the mirror carries it."""
+        """Extend the part file by one response of the mirror."""
         start = part.stat().st_size if part.is_file() else 0
         if start >= jar.size:
             return

@@ -14,7 +14,7 @@ class JavaNotFound(RuntimeFailure):
 
 
 class WrongJava(RuntimeFailure):
-    """Java is there, but no version that this lane runs on."""
+    """Java was found, but no version that this lane runs on."""
 
     code = "SC-302"
 
@@ -26,7 +26,7 @@ class DownloadFailed(RuntimeFailure):
 
 
 class CorruptJar(RuntimeFailure):
-    """What the mirror sends is not what the lock file names."""
+    """A mirror sent other bytes than the lock file names."""
 
     code = "SC-304"
     default_hint = "The mirror serves other bytes than the lock file names; set another mirror."
@@ -59,7 +59,7 @@ class PluginRefused(RuntimeFailure):
 
 
 class NotRunning(RuntimeFailure):
-    """A command needs a Neo4j that runs, and none does."""
+    """A command needs a running Neo4j, and there is none."""
 
     code = "SC-310"
     default_hint = "Run `sidecypher up`, or set SIDECYPHER_NEO4J_URI."

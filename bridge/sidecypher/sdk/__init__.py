@@ -1,4 +1,4 @@
-"""What an author of procedures uses: decorators, signatures, rows, the context and its results.
+"""The SDK for authors of procedures: decorators, signatures, rows, the context and its results.
 
-Enters: what authors import, and what stands behind it. It does not run calls.
+Enters: what authors import, and the code that implements it. It does not run calls.
 """

@@ -1,4 +1,4 @@
-"""Calling Cypher as a client of Neo4j does: over Bolt, in its own transaction."""
+"""`BoltClient`: Cypher as a client of Neo4j, over Bolt, in its own transaction."""
 
 import asyncio
 import contextlib
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString
 
 from sidecypher.errors import CypherError, Neo4jUnavailable
 from sidecypher.host.threads import in_thread
+from sidecypher.values.coders import to_driver
 
 if TYPE_CHECKING:
     import neo4j
@@ -17,26 +18,26 @@ if TYPE_CHECKING:
     from sidecypher.host.address import Address
 
 RUN_SECONDS: Final = 60.0
-"""How long a statement of a `BoltClient` may take: longer than most procedures that it calls."""
+"""Longest time of a statement of a `BoltClient`: more than most procedures that it calls need."""
 
 CONNECT_SECONDS: Final = 5.0
-"""How long Neo4j may take to accept a connection."""
+"""Longest time for Neo4j to accept a connection."""
 
 REFUSED_SECONDS: Final = 60.0
-"""How long a refused password is not used: again and again it would lock the user out of Neo4j."""
+"""Pause after a refused password: frequent attempts would lock the user out of Neo4j."""
 
 LOCKED_SECONDS: Final = 6.0
-"""How long no password is used after too many wrong ones: Neo4j then refuses all for 5 s."""
+"""Pause after too many wrong passwords: Neo4j then refuses every password for 5 s."""
 
 IDLE_SECONDS: Final = 2.0
-"""A connection that rests for longer is tried before it is used: Neo4j may have been restarted."""
+"""Idle time after which a connection is tested before use: Neo4j may have been restarted."""
 
 _CONNECTIONS: Final = 4
 
-# Neo4j answers so to a right password too, after too many wrong ones.
+# After too many wrong passwords, Neo4j returns this for the right one too.
 _LOCKED_OUT: Final = "Neo.ClientError.Security.AuthenticationRateLimit"
 
-# Errors carry what the driver logs; without a handler Python would print it among lines of JSON.
+# Errors carry the driver's log texts; without a handler Python would print them between the JSON.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 Record = dict[str, Any]
@@ -44,7 +45,7 @@ Record = dict[str, Any]
 
 @dataclass(eq=False, slots=True)
 class _Pool:
-    """A driver, which is closed when it has been replaced and its last statement has ended."""
+    """A driver that closes when it has been replaced and its last statement has ended."""
 
     driver: "neo4j.AsyncDriver"
     address: "Address"
@@ -57,10 +58,10 @@ class _Pool:
 
 
 class BoltClient:
-    """Runs Cypher as a client of Neo4j, for what happens outside of every call.
+    """A client of Neo4j that runs Cypher outside of a call, for example in a webhook.
 
     A statement has its own transaction and may call any procedure, those of the sidecar
-    included. Inside a call `ctx.run` is what you want: it is in the transaction of the caller.
+    included. Inside a call, use `ctx.run`, which runs in the caller's transaction.
 
     Example:
         >>> async def receive(request):  # doctest: +SKIP
@@ -77,7 +78,7 @@ class BoltClient:
         self._is_stopped = False
 
     async def run(self, cypher: LiteralString, /, **params: Any) -> list[Record]:
-        """Run a statement and return its records, for at most a minute.
+        """Run a statement for at most a minute, and return its records.
 
         Args:
             cypher: The statement; never build it from values.
@@ -87,10 +88,10 @@ class BoltClient:
             Each record as a dict by column name, with values as `ctx.run` returns them.
 
         Raises:
-            Neo4jUnavailable: Neo4j cannot be reached or asks to try again; then `neo4jCode` in its
-                `details` says why. Whether the statement was committed is not known.
+            Neo4jUnavailable: Neo4j cannot be reached or asks to try again. `neo4jCode` in its
+                `details` then has Neo4j's reason. The statement may have been committed.
             CypherError: The statement failed.
-            ValueTypeError: A record holds a value that rows do not take, such as a VECTOR. The
+            ValueTypeError: A record holds a value that rows do not accept, such as a VECTOR. The
                 statement was committed.
         """
         try:
@@ -101,16 +102,16 @@ class BoltClient:
 
     async def _run(self, cypher: LiteralString, params: dict[str, Any]) -> list[Record]:
         address = await self._address()
-        # 30 MB and 0.2 s that a sidecar without webhooks is spared; `_address` has imported it.
+        # It takes 30 MB and 0.2 s, which not every sidecar needs. `_address` has imported it.
         import neo4j  # noqa: PLC0415
         from neo4j.exceptions import AuthError, DriverError, Neo4jError  # noqa: PLC0415
 
-        from sidecypher.sdk._driver_values import parameter_of, record_of  # noqa: PLC0415
+        from sidecypher.sdk._driver_records import record_of  # noqa: PLC0415
 
         try:
             async with self._connected(address) as driver, driver.session() as session:
                 query = neo4j.Query(cypher, timeout=RUN_SECONDS)
-                result = await session.run(query, parameter_of(params))
+                result = await session.run(query, to_driver(params))
                 records = [record async for record in result]
         except AuthError:
             raise await self._refuse(address, REFUSED_SECONDS) from None
@@ -155,7 +156,7 @@ class BoltClient:
     async def _current(self, address: "Address") -> _Pool:
         """Return the pool of an address; open a new one to try a refused password again.
 
-        An older connection goes on with a password that Neo4j would refuse by now.
+        An older connection stays open even if Neo4j now refuses its password.
         """
         is_refused = address == self._refused
         if is_refused and time.monotonic() < self._retry_at:
@@ -190,7 +191,7 @@ class BoltClient:
         return _refusal()
 
     async def stop(self) -> None:
-        """Close all connections; what runs now fails."""
+        """Close all connections; running statements fail."""
         self._is_stopped = True
         pool, self._pool = self._pool, None
         if pool is not None:
@@ -211,6 +212,6 @@ def _driver(address: "Address") -> "neo4j.AsyncDriver":
             liveness_check_timeout=IDLE_SECONDS,
             notifications_min_severity="OFF",
         )
-    # For such an address the driver raises errors of many types.
+    # For an unusable address, the driver raises errors of many types.
     except Exception as error:
         raise Neo4jUnavailable("The address of Neo4j cannot be used") from error

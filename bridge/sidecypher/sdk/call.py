@@ -1,4 +1,4 @@
-"""`Call`: what serving threads, event loop and canceller share of one call."""
+"""`Call`: the state of one call that its serving threads, event loop and canceller share."""
 
 import contextlib
 from functools import partial
@@ -18,7 +18,7 @@ from sidecypher.errors import (
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.protocol.envelope import CallBack, CallBackRequest, RunReply
 from sidecypher.sdk.interruption import InterruptibleSection
-from sidecypher.sdk.work import WorkItem
+from sidecypher.sdk.work_item import WorkItem
 
 _NO_TIME: Final = Deadline(0.0)
 
@@ -36,7 +36,7 @@ def no_transaction(_method: str, _request: CallBackRequest) -> RunReply:
 
 
 def no_transaction_in_function(_method: str, _request: CallBackRequest) -> RunReply:
-    """Refuse `ctx.run` in a function: Cypher calls it for values, not in its own transaction.
+    """Refuse `ctx.run` in a Cypher function, which has no part in the caller's transaction.
 
     Raises:
         NoTransaction: Always.
@@ -60,12 +60,12 @@ def no_transaction_in_worker(_method: str, _request: CallBackRequest) -> RunRepl
 
 
 def procedure_failed(name: str, error: BaseException, call_id: str) -> ProcedureFailed:
-    """Return what Cypher may see of an unexpected exception: its type, never its text."""
+    """Return the error that Cypher sees for an unexpected exception: its type, never its text."""
     return ProcedureFailed(f"`{name}` failed with {type(error).__name__} in call {call_id}")
 
 
 def deadline_exceeded(name: str) -> DeadlineExceeded:
-    """Return the error of a call that has used up its time."""
+    """Return the error of a call whose time is used up."""
     return DeadlineExceeded(
         f"`{name}` did not answer within its time",
         hint="Do less per call, or raise the procedure's `timeout`.",
@@ -73,21 +73,21 @@ def deadline_exceeded(name: str) -> DeadlineExceeded:
 
 
 def cancelled(name: str) -> CallCancelled:
-    """Return the error of a call whose caller does not wait any more."""
+    """Return the error of a call whose caller has stopped waiting."""
     return CallCancelled(f"The call to `{name}` was cancelled")
 
 
 class Call:
-    """One call, as the threads that serve, run and cancel it share it.
+    """One call, shared by the threads that serve, run and cancel it.
 
     Attributes:
-        deadline: When the message being served must have been answered.
+        deadline: Time by which the message being served must have been answered.
         failure: First statement that failed; it dooms the call.
         inbox: Work for the serving thread from a function that runs elsewhere, and its results.
-        home: The thread of a function that runs elsewhere: the event loop's, or that of a stream.
-        section: Of a plain function, where its thread may be interrupted.
-        done: How far the function has come, if it reports progress.
-        total: What it will have done at its end, if it knows.
+        function_thread: The thread of a function that runs elsewhere: the event loop or a stream.
+        section: The part of a plain function in which its thread may be interrupted.
+        done: Progress of the function, if it reports any.
+        total: The value of `done` at the function's end, if it knows that.
         is_over: Whether the call has ended, and its context with it.
     """
 
@@ -99,7 +99,7 @@ class Call:
         self.deadline = _NO_TIME
         self.failure: CypherError | None = None
         self.inbox: SimpleQueue[Any] | None = None
-        self.home: int | None = None
+        self.function_thread: int | None = None
         self.section: InterruptibleSection | None = None
         self.done: float | None = None
         self.total: float | None = None
@@ -108,12 +108,12 @@ class Call:
         self._serving: tuple[int, CallBack] | None = None
 
     def serve(self, call_back: CallBack, deadline: Deadline) -> None:
-        """Begin a message: callbacks go through `call_back`, on the current thread only."""
+        """Start to serve a message: callbacks use `call_back`, on the current thread only."""
         self.deadline = deadline
         self._serving = (get_ident(), call_back)
 
-    def rest(self, deadline: Deadline = _NO_TIME) -> None:
-        """End a message: a callback waits for the next one, which is to come by `deadline`."""
+    def suspend(self, deadline: Deadline = _NO_TIME) -> None:
+        """End a message: a callback waits for the next one, which must come by `deadline`."""
         self._serving = None
         self.deadline = deadline
 
@@ -123,14 +123,14 @@ class Call:
         if self.inbox is not None:
             self._refuse_work(self.inbox)
 
-    def hand(self, item: WorkItem) -> None:
-        """Hand work to the thread that serves this message or the next; refuse it after both.
+    def submit(self, item: WorkItem) -> None:
+        """Send work to the thread that serves this message or the next; refuse it after both.
 
         Raises:
-            ContextExpired: This is not the thread the function runs on.
+            ContextExpired: The function runs on another thread.
         """
-        if self.inbox is None or get_ident() != self.home:
-            raise self.outside()
+        if self.inbox is None or get_ident() != self.function_thread:
+            raise self.expired()
         self.inbox.put(item)
         # Checked after `put`: this thread sees that the call is over, or `end` sees the item.
         if self.is_over:
@@ -141,34 +141,34 @@ class Call:
             while True:
                 item = inbox.get_nowait()
                 if isinstance(item, WorkItem):
-                    item.refuse(self._cancelled or self.outside())
+                    item.refuse(self._cancelled or self.expired())
 
     def cancel(self, reason: CallError) -> None:
-        """Make `check` raise `reason` from now on; return at once."""
+        """Make `check` raise `reason` from now on; does not wait."""
         self._cancelled = self._cancelled or reason
 
     def check(self) -> None:
-        """Raise if the call was cancelled, doomed, or has used up its time."""
+        """Raise if the call was cancelled or doomed, or its time is used up."""
         if self._cancelled is not None:
             raise self._cancelled
         if self.failure is not None:
             raise self.failure
         if self.is_over:
-            raise self.outside()
+            raise self.expired()
         if self.deadline.expired():
             raise deadline_exceeded(self.name)
 
     def progress(self, done: float, total: float | None) -> None:
-        """Note how far the function has come."""
+        """Set the progress of the function."""
         if self.is_over:
-            raise self.outside()
+            raise self.expired()
         # Lists of calls cannot show other numbers, such as those of numpy.
         self.done, self.total = float(done), None if total is None else float(total)
 
     def call_back(self, method: str, request: CallBackRequest) -> RunReply:
         """Send one callback from the thread that serves the call; return its reply.
 
-        The function of a stream waits until that thread has done so.
+        The function of a stream waits until that thread has sent it.
 
         Raises:
             ContextExpired: This is another thread.
@@ -176,10 +176,10 @@ class Call:
         serving = self._serving
         if serving is not None and serving[0] == get_ident():
             send = serving[1]
-        elif self.section is not None and self.home == get_ident():
-            send = self._send_elsewhere
+        elif self.section is not None and self.function_thread == get_ident():
+            send = self._send_by_serving_thread
         else:
-            raise self.outside()
+            raise self.expired()
         if self.section is None:
             return send(method, request)
         # An exception in the middle of a message would leave half of it on the wire.
@@ -189,22 +189,22 @@ class Call:
         finally:
             self.section.enter()
 
-    def _send_elsewhere(self, method: str, request: CallBackRequest) -> RunReply:
+    def _send_by_serving_thread(self, method: str, request: CallBackRequest) -> RunReply:
         item = WorkItem(partial(self._send, method, request))
-        self.hand(item)
+        self.submit(item)
         reply: RunReply = item.result.result()
         return reply
 
     def _send(self, method: str, request: CallBackRequest) -> RunReply:
         if self._serving is None:
-            raise self.outside()
+            raise self.expired()
         return self._serving[1](method, request)
 
-    def outside(self) -> ContextExpired:
-        """Return the error of a context that is used where its call is not."""
+    def expired(self) -> ContextExpired:
+        """Return the error of a context that is used after its call or on another thread."""
         return ContextExpired(
             f"The context was used outside of its call to `{self.name}`",
-            hint="Use the context only in the body it was given to, on the body's own thread.",
+            hint="Use the context only in the function that received it, and on its thread.",
         )
 
     @property
@@ -214,10 +214,10 @@ class Call:
 
     @property
     def reason(self) -> CallError:
-        """Why the call was cancelled."""
+        """Reason of the cancellation."""
         return self._cancelled or cancelled(self.name)
 
     @property
     def is_served(self) -> bool:
-        """Whether a thread of the sidecar serves the call now."""
+        """Whether a thread of the sidecar is serving the call."""
         return self._serving is not None

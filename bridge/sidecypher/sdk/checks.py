@@ -1,4 +1,4 @@
-"""Checks of `sidecypher doctor`, which any package may bring."""
+"""Checks of `sidecypher doctor`, which any package can add."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -10,12 +10,12 @@ State = Literal["OK", "WARN", "ERROR"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check has found.
+    """The result of one check.
 
     Attributes:
         state: `ERROR` if something does not work, `WARN` if it will or may not.
         found: The facts, in one line without secrets.
-        fix: What to do; empty if there is nothing to do.
+        fix: The next step for the user; empty if nothing is wrong.
 
     Example:
         >>> Finding.warn("the token ends tomorrow", "Make a new one.").state
@@ -28,26 +28,26 @@ class Finding:
 
     @classmethod
     def ok(cls, found: str) -> Self:
-        """Return that all is well."""
+        """Return a finding without a problem."""
         return cls("OK", found)
 
     @classmethod
     def warn(cls, found: str, fix: str) -> Self:
-        """Return what works now, and may fail later."""
+        """Return a finding that works now but may fail later."""
         return cls("WARN", found, fix)
 
     @classmethod
     def error(cls, found: str, fix: str) -> Self:
-        """Return what does not work."""
+        """Return a finding that does not work."""
         return cls("ERROR", found, fix)
 
 
 class CannotCheck(Exception):
-    """A check needs something that is not there, such as a running server; reported as `WARN`.
+    """A check needs something that is missing, such as a running server; reported as `WARN`.
 
     Args:
-        why: Why it cannot be checked.
-        fix: What to do so that it can.
+        why: The reason.
+        fix: The step that makes the check possible.
 
     Example:
         >>> raise CannotCheck("Neo4j does not run", "Run `sidecypher up`.")
@@ -63,7 +63,7 @@ class CannotCheck(Exception):
 
 
 class CheckContext(ABC):
-    """The installation that a check looks at; a check must change nothing.
+    """The installation that a check examines; a check must change nothing.
 
     Example:
         >>> def look_at_queue(ctx: CheckContext) -> Finding:
@@ -82,7 +82,7 @@ class CheckContext(ABC):
 
     @abstractmethod
     def call_in_neo4j(self, name: str, *arguments: Any) -> list[dict[str, Any]]:
-        """Call a procedure that reads the graph: through Neo4j, or without a sidecar on no graph.
+        """Call a procedure that reads the graph, through Neo4j; without a sidecar it reads none.
 
         Raises:
             CannotCheck: Neo4j cannot be reached, or there is no such procedure.
@@ -95,9 +95,9 @@ class Check:
     """One check. A package lists its checks in an entry point of the group `sidecypher.checks`.
 
     Attributes:
-        group: The heading of the report that it belongs to.
+        group: Its heading in the report.
         name: Its name.
-        look: Looks at one thing and says what it has found; changes nothing, within 30 s.
+        look: Checks one thing and returns the finding; changes nothing and takes at most 30 s.
 
     Example:
         >>> CHECKS = (Check("Acme", "token", lambda ctx: Finding.ok("there is one")),)

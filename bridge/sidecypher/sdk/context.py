@@ -1,4 +1,4 @@
-"""`Context`: what a body sees of its call."""
+"""`Context`: the call as a procedure's function sees it."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from sidecypher.protocol.deadline import Deadline
 from sidecypher.sdk.call import Call
 from sidecypher.sdk.resources import Resources
 from sidecypher.sdk.results import Result, Statements
-from sidecypher.sdk.work import WorkItem
+from sidecypher.sdk.work_item import WorkItem
 from sidecypher.telemetry.calls import call_logger
 from sidecypher.values.coders import encode_any
 
@@ -20,10 +20,10 @@ _Resource = TypeVar("_Resource")
 
 
 class Context:
-    """A body's view of its call: the caller's transaction, the deadline, the log.
+    """The call of a function: the caller's transaction, the deadline, the log.
 
     Example:
-        >>> def body(ctx: Context) -> None:
+        >>> def names(ctx: Context) -> None:
         ...     for record in ctx.run("MATCH (n:Person) RETURN n.name AS name LIMIT $n", n=3):
         ...         ctx.check()
     """
@@ -32,7 +32,7 @@ class Context:
         self._call = call
         self._resources = resources
         self._is_async = is_async
-        # Made by the first `run`: most bodies have none.
+        # Made by the first `run`: most functions have none.
         self._statements: Statements | None = None
 
     @cached_property
@@ -57,11 +57,11 @@ class Context:
 
     @property
     def deadline(self) -> Deadline:
-        """When the call must have answered; `ctx.deadline.remaining()` gives seconds."""
+        """Time by which the call must have answered; `ctx.deadline.remaining()` returns seconds."""
         return self._call.deadline
 
     def check(self) -> None:
-        """Raise if the caller does not wait any more; use it in long loops.
+        """Raise if the caller has stopped waiting; use it in long loops.
 
         Raises:
             CallCancelled: The caller's transaction was terminated, or the sidecar stops.
@@ -71,11 +71,11 @@ class Context:
         self._call.check()
 
     def progress(self, done: float, total: float | None = None) -> None:
-        """Report how far your function has come; `sidecypher.running()` shows it.
+        """Report the progress of your function; `sidecypher.running()` shows it.
 
         Args:
-            done: What is done, in a unit of your choice.
-            total: What will have been done at the end, if you know it.
+            done: Work done so far, in a unit of your choice.
+            total: Work done at the end, if you know it.
 
         Raises:
             ContextExpired: The call is over.
@@ -91,14 +91,14 @@ class Context:
             params: Its parameters.
 
         Returns:
-            The records, which arrive in pages. Iterate over them in a plain body. In an async one
-            `await` the result, or iterate by `async for`.
+            The records, which arrive in pages. Iterate over them in a plain function. In an async
+            one, `await` the result or iterate with `async for`.
 
         Raises:
             CypherError: The statement failed. Neo4j has no savepoints: the transaction is doomed
-                and the call fails with this error whatever the body does next.
+                and the call fails with this error, even if your function catches it.
             ValueTypeError: A parameter has no Cypher type.
-            ContextExpired: The call is over, or this is not the body's thread.
+            ContextExpired: The call is over, or your function runs on another thread.
             NoTransaction: The transport has none.
         """
         self._call.check()
@@ -106,13 +106,13 @@ class Context:
         if self._statements is None:
             self._statements = Statements(self._call)
         if self._is_async:
-            return Result.later(partial(self._statements.run, cypher, encoded), self._hand)
+            return Result.later(partial(self._statements.run, cypher, encoded), self._submit)
         return Result(*self._statements.run(cypher, encoded))
 
-    async def _hand(self, work: Callable[[], Any]) -> Any:
-        """Have the serving thread, which pumps requests while it waits, do `work`."""
+    async def _submit(self, work: Callable[[], Any]) -> Any:
+        """Run `work` on the serving thread, which handles such requests while it waits."""
         item = WorkItem(work)
-        self._call.hand(item)
+        self._call.submit(item)
         return await asyncio.wrap_future(item.result)
 
     def resource(self, kind: type[_Resource]) -> _Resource:
@@ -123,8 +123,8 @@ class Context:
                 is called when the sidecar stops.
 
         Raises:
-            TimeoutError: In an async body: another thread has been making it for 0.25 s, and has
-                not ended; the event loop must not wait any longer.
+            TimeoutError: In an async function: another thread has been making it for 0.25 s. The
+                event loop must not wait any longer.
         """
         return self._resources.get(kind, is_loop=self._is_async)
 

@@ -1,4 +1,4 @@
-"""`@procedure` and `@function`: what an author writes above a typed Python function."""
+"""`@procedure` and `@function`: decorators of typed Python functions."""
 
 import inspect
 from collections.abc import Callable, Iterable
@@ -15,19 +15,19 @@ from sidecypher.protocol.catalogue import (
     ProcedureEntry,
     signature_of,
 )
-from sidecypher.sdk.marks import note
-from sidecypher.sdk.registry import MARK, Executor, Procedure
+from sidecypher.sdk.declarations import declare
+from sidecypher.sdk.registry import MARK, Executor, Procedure, is_async
 from sidecypher.sdk.signature.model import ReturnKind, Signature
 from sidecypher.sdk.signature.names import check_procedure_name
 from sidecypher.sdk.signature.reader import place_of, read_function_signature, read_signature
 
 DEFAULT_TIMEOUT: Final = 30.0
-"""Seconds a call may take when its procedure names no timeout."""
+"""Longest time of a call, in seconds, if its procedure sets no timeout."""
 
 LONGEST_TIMEOUT: Final = 86_400.0
-"""Seconds in a day; what takes longer is not a call."""
+"""The longest timeout of a call: a day, in seconds."""
 
-_Body = TypeVar("_Body", bound=Callable[..., Any])
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def procedure(
@@ -42,29 +42,29 @@ def procedure(
     admin: bool = False,
     eager: bool = False,
     **unknown: Never,
-) -> Callable[[_Body], _Body]:
+) -> Callable[[_Function], _Function]:
     """Make a typed Python function a Cypher procedure.
 
-    The function stays callable as it is. Its annotations give the Cypher signature and the first
+    The function stays callable as it is. Its annotations become the Cypher signature, and the first
     line of its docstring the description.
 
     Args:
         name: Cypher name with a namespace, such as `kg.similar`.
-        mode: What the body may do by `ctx.run`: READ, WRITE or SCHEMA.
+        mode: Access of `ctx.run` to the graph: READ, WRITE or SCHEMA.
         timeout: Seconds a call may spend inside Python and callbacks.
-        availability: What Cypher gets without a sidecar: REQUIRED gives an error; OPTIONAL one row
-            of nulls where a call always has one row, else no row; OFF gives the same at once.
-        executor: `"process"` runs a plain body in a worker process. By default an `async def` runs
-            on the event loop (`"async"`) and any other body on the thread that serves the call
-            (`"thread"`).
-        batch: Whether there shall be a `NAME.batch` that takes many rows at once; or a body for it.
-        deprecated_by: What to call instead, or `""`; Neo4j then warns its callers.
+        availability: Result without a sidecar. REQUIRED raises an error. OPTIONAL returns one row
+            of nulls if a call always returns one row, else no row. OFF returns the same at once.
+        executor: `"process"` runs a plain function in a worker process. By default an `async def`
+            runs on the event loop (`"async"`) and any other function on the thread that serves the
+            call (`"thread"`).
+        batch: True adds a `NAME.batch` that accepts many rows at once; or a function for it.
+        deprecated_by: The successor to call, or `""`; Neo4j then warns the callers.
         admin: Whether only administrators may call it.
-        eager: Whether Neo4j shall finish what comes before the call first.
+        eager: Whether Neo4j finishes the preceding operations before the call.
         **unknown: No other option; each is refused.
 
     Raises:
-        SignatureError: At import, naming file, line and what to write.
+        SignatureError: At import, with file, line and the fix.
 
     Example:
         >>> from sidecypher import Row
@@ -74,7 +74,42 @@ def procedure(
         ... def greet(name: str) -> Greeting:
         ...     return Greeting(text=f"Hello {name}")
     """
-    return _decorate(procedure, describe, locals())
+    _check_is_called(procedure, name)
+
+    def decorate(decorated: _Function) -> _Function:
+        check = _Check(decorated, name)
+        check.unknown(unknown, procedure)
+        check.choice("mode", mode, Mode)
+        check.timeout(timeout)
+        check.choice("availability", availability, Availability)
+        check.deprecated_by(deprecated_by)
+        chosen = check.executor(executor)
+        signature = read_signature(decorated)
+        if batch is not False:
+            check.batch(batch, signature, chosen)
+        parameters = _parameters(signature)
+        columns = tuple(
+            ColumnEntry(name=column.name, type=str(column.type), description=column.description)
+            for column in signature.columns
+        )
+        entry = ProcedureEntry(
+            name=name,
+            mode=mode,
+            description=_description(decorated),
+            timeout_ms=_milliseconds(timeout),
+            signature=signature_of(name, mode, parameters, columns),
+            parameters=parameters,
+            columns=columns,
+            single=signature.returns is ReturnKind.ROW,
+            availability=availability,
+            eager=eager,
+            admin=admin,
+            deprecated_by=deprecated_by,
+        )
+        _attach(Procedure(decorated, signature, entry, chosen, batch))
+        return decorated
+
+    return decorate
 
 
 def function(
@@ -84,133 +119,66 @@ def function(
     availability: Availability = "REQUIRED",
     deprecated_by: str | None = None,
     **unknown: Never,
-) -> Callable[[_Body], _Body]:
+) -> Callable[[_Function], _Function]:
     """Make a typed Python function a Cypher function, which expressions can use.
 
-    It returns one value. It may take the context, but `ctx.run` raises `NoTransaction` in it.
+    It returns one value. It may accept the context, but `ctx.run` then raises `NoTransaction`.
 
     Args:
         name: Cypher name with a namespace, such as `kg.slug`.
         timeout: Seconds an evaluation may take.
-        availability: What Cypher gets without a sidecar: REQUIRED gives an error, OPTIONAL null,
-            OFF null at once.
-        deprecated_by: What to use instead, or `""`; Neo4j then warns its callers.
+        availability: Result without a sidecar. REQUIRED raises an error, OPTIONAL returns null, OFF
+            returns null at once.
+        deprecated_by: The successor to use, or `""`; Neo4j then warns the callers.
         **unknown: No other option; each is refused, also one that only procedures have.
 
     Raises:
-        SignatureError: At import, naming file, line and what to write.
+        SignatureError: At import, with file, line and the fix.
 
     Example:
         >>> @function("demo.slug")
         ... def slug(title: str) -> str:
         ...     return "-".join(title.lower().split())
     """
-    return _decorate(function, describe_function, locals())
+    _check_is_called(function, name)
+
+    def decorate(decorated: _Function) -> _Function:
+        check = _Check(decorated, name)
+        check.unknown(unknown, function)
+        check.timeout(timeout)
+        check.choice("availability", availability, Availability)
+        check.deprecated_by(deprecated_by)
+        signature = read_function_signature(decorated)
+        parameters = _parameters(signature)
+        result = str(signature.columns[0].type)
+        entry = FunctionEntry(
+            name=name,
+            description=_description(decorated),
+            timeout_ms=_milliseconds(timeout),
+            signature=signature_of(name, "FUNCTION", parameters, [ColumnEntry("value", result)]),
+            parameters=parameters,
+            result=result,
+            availability=availability,
+            deprecated_by=deprecated_by,
+        )
+        _attach(Procedure(decorated, signature, entry, check.executor(None)))
+        return decorated
+
+    return decorate
 
 
-def _decorate(
-    decorator: Callable[..., Any], describe: Callable[..., Procedure], arguments: dict[str, Any]
-) -> Callable[[_Body], _Body]:
-    """Return what attaches a `Procedure` to a body; `arguments` is all the decorator was given."""
-    if not isinstance(arguments["name"], str):
+def _check_is_called(decorator: Callable[..., Any], name: object) -> None:
+    """Refuse a decorator without parentheses, which receives the function instead of a name."""
+    if not isinstance(name, str):
         raise SignatureError(
             f"`@{decorator.__name__}` was used without a name",
             hint=f'Write `@{decorator.__name__}("kg.score")`, say.',
         )
 
-    def decorate(body: _Body) -> _Body:
-        described = describe(body, **arguments)
-        setattr(body, MARK, described)
-        note(described)
-        return body
 
-    return decorate
-
-
-def describe(
-    body: Callable[..., Any],
-    name: str,
-    mode: Mode = "READ",
-    timeout: float = DEFAULT_TIMEOUT,
-    *,
-    availability: Availability = "REQUIRED",
-    executor: Executor | None = None,
-    batch: bool | Callable[..., Any] = False,
-    deprecated_by: str | None = None,
-    admin: bool = False,
-    eager: bool = False,
-    unknown: Iterable[str] = (),
-) -> Procedure:
-    """Return the `Procedure` that `@procedure` attaches to `body`.
-
-    Raises:
-        SignatureError: Name, options or annotations cannot be used.
-    """
-    check = _Check(body, name)
-    check.unknown(unknown, procedure)
-    check.choice("mode", mode, Mode)
-    check.timeout(timeout)
-    check.choice("availability", availability, Availability)
-    check.deprecated_by(deprecated_by)
-    chosen = check.executor(executor)
-    signature = read_signature(body)
-    if batch is not False:
-        check.batch(batch, signature, chosen)
-    parameters = _parameters(signature)
-    columns = tuple(
-        ColumnEntry(name=column.name, type=str(column.type), description=column.description)
-        for column in signature.columns
-    )
-    entry = ProcedureEntry(
-        name=name,
-        mode=mode,
-        description=_description(body),
-        timeout_ms=_milliseconds(timeout),
-        signature=signature_of(name, mode, parameters, columns),
-        parameters=parameters,
-        columns=columns,
-        single=signature.returns is ReturnKind.ROW,
-        availability=availability,
-        eager=eager,
-        admin=admin,
-        deprecated_by=deprecated_by,
-    )
-    return Procedure(body, signature, entry, chosen, batch)
-
-
-def describe_function(
-    body: Callable[..., Any],
-    name: str,
-    timeout: float = DEFAULT_TIMEOUT,
-    *,
-    availability: Availability = "REQUIRED",
-    deprecated_by: str | None = None,
-    unknown: Iterable[str] = (),
-) -> Procedure:
-    """Return the `Procedure` that `@function` attaches to `body`.
-
-    Raises:
-        SignatureError: Name, options or annotations cannot be used.
-    """
-    check = _Check(body, name)
-    check.unknown(unknown, function)
-    check.timeout(timeout)
-    check.choice("availability", availability, Availability)
-    check.deprecated_by(deprecated_by)
-    signature = read_function_signature(body)
-    parameters = _parameters(signature)
-    result = str(signature.columns[0].type)
-    entry = FunctionEntry(
-        name=name,
-        description=_description(body),
-        timeout_ms=_milliseconds(timeout),
-        signature=signature_of(name, "FUNCTION", parameters, [ColumnEntry("value", result)]),
-        parameters=parameters,
-        result=result,
-        availability=availability,
-        deprecated_by=deprecated_by,
-    )
-    return Procedure(body, signature, entry, check.executor(None))
+def _attach(described: Procedure) -> None:
+    setattr(described.function, MARK, described)
+    declare(described)
 
 
 def _parameters(signature: Signature) -> tuple[ParameterEntry, ...]:
@@ -227,8 +195,8 @@ def _parameters(signature: Signature) -> tuple[ParameterEntry, ...]:
     )
 
 
-def _description(body: Callable[..., Any]) -> str:
-    return (inspect.getdoc(body) or "").partition("\n")[0]
+def _description(decorated: Callable[..., Any]) -> str:
+    return (inspect.getdoc(decorated) or "").partition("\n")[0]
 
 
 def _milliseconds(timeout: float) -> int:
@@ -236,12 +204,12 @@ def _milliseconds(timeout: float) -> int:
 
 
 class _Check:
-    """Checks what a decorator was told about one body; knows its place for the errors."""
+    """Checks of the options of one decorated function; errors name its file and line."""
 
-    def __init__(self, body: Callable[..., Any], name: str) -> None:
-        self.body = body
+    def __init__(self, decorated: Callable[..., Any], name: str) -> None:
+        self.is_async = is_async(decorated)
         self.name = check_procedure_name(name)
-        self.place = place_of(body)
+        self.place = place_of(decorated)
 
     def refuse(self, what: str, hint: str) -> NoReturn:
         raise SignatureError(f"`{self.name}` ({self.place}) {what}", hint=hint)
@@ -268,7 +236,7 @@ class _Check:
         if not isinstance(timeout, int | float) or not 0 < timeout <= LONGEST_TIMEOUT:
             self.refuse(
                 "has a timeout that cannot be kept",
-                "Give seconds above 0 and up to 86 400 (a day).",
+                "Set seconds above 0 and up to 86 400 (a day).",
             )
 
     def deprecated_by(self, successor: object) -> None:
@@ -279,20 +247,19 @@ class _Check:
             )
 
     def executor(self, executor: Executor | None) -> Executor:
-        is_async = inspect.iscoroutinefunction(self.body) or inspect.isasyncgenfunction(self.body)
         if executor is None:
-            return "async" if is_async else "thread"
+            return "async" if self.is_async else "thread"
         self.choice("executor", executor, Executor)
-        if executor == "async" and not is_async:
+        if executor == "async" and not self.is_async:
             self.refuse(
                 "is a plain function with the executor `async`",
                 'Write `async def`, or leave `executor="async"` out.',
             )
-        if executor != "async" and is_async:
+        if executor != "async" and self.is_async:
             self.refuse(
                 f"is an async function with the executor `{executor}`",
                 f'Write a plain `def`, or leave `executor="{executor}"` out: '
-                "async bodies run on the event loop.",
+                "async functions run on the event loop.",
             )
         return executor
 
@@ -307,7 +274,7 @@ class _Check:
                 )
             if column.name == "error" and column.type.name != "MAP":
                 self.refuse(
-                    "has a batch, which tells errors in a column `error`, and its own is not a MAP",
+                    "has a batch, whose errors are in a column `error`, and its own is not a MAP",
                     "Call the column something else, or make it a `dict[str, Any] | None`.",
                 )
 
@@ -315,7 +282,7 @@ class _Check:
         if not inspect.isfunction(batch):
             self.refuse(
                 "has a batch that is neither a boolean nor a function",
-                "Write `batch=True`, or give a function of `ctx` and `rows`.",
+                "Write `batch=True`, or pass a function of `ctx` and `rows`.",
             )
         try:
             inspect.signature(batch).bind(object(), object())

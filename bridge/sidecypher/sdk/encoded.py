@@ -1,4 +1,4 @@
-"""`EncodedRow`: a row that was checked and written once, to be given many times."""
+"""`EncodedRow`: a row that is checked and encoded once, and returned many times."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,16 +23,15 @@ _read: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class EncodedRow(msgspec.Struct, Generic[R], frozen=True, gc=False):
-    """A row as it is sent to Neo4j, to be given instead of the row.
+    """A row in the form in which it is sent to Neo4j; a function can return it instead of the row.
 
-    For what is given far more often than it changes, such as what a cache keeps: its values are
-    checked and written when it is made, and not again each time. It takes less memory than the row,
-    and none of the garbage collector's time.
+    Use it for rows that seldom change, such as those of a cache. Its values are checked and encoded
+    once, not for each call. It needs less memory than the row, and no garbage collection.
 
     Attributes:
         row: The class of the row.
         json: Its values, in the order of the columns.
-        MOST_LEVELS: How deep lists and maps may nest in a column.
+        MOST_LEVELS: Deepest nesting of lists and maps in a column.
 
     Example:
         >>> from sidecypher import EncodedRow, Row
@@ -52,21 +51,21 @@ class EncodedRow(msgspec.Struct, Generic[R], frozen=True, gc=False):
 
     @classmethod
     def of(cls, row: R) -> Self:
-        """Check and write a row.
+        """Check and encode a row.
 
         Raises:
             RowError: A value has another type than its column.
         """
-        form = _form(type(row))
-        return cls(type(row), _write([form.encoded(row, column) for column in form.columns]))
+        codec = _codec(type(row))
+        return cls(type(row), _write([codec.encoded(row, column) for column in codec.columns]))
 
     def decode(self) -> R:
         """Return the row."""
-        form = _form(self.row)
+        codec = _codec(self.row)
         sent = msgspec.json.decode(self.json)
         values = {
             column.attribute: decode(value)
-            for column, decode, value in zip(form.columns, form.decoders, sent, strict=True)
+            for column, decode, value in zip(codec.columns, codec.decoders, sent, strict=True)
         }
         return self.row(**values)
 
@@ -76,8 +75,8 @@ class EncodedRow(msgspec.Struct, Generic[R], frozen=True, gc=False):
 
 
 @dataclass(frozen=True)
-class _Form:
-    """How rows of one class are written and read."""
+class _RowCodec:
+    """Encoders and decoders of the rows of one class."""
 
     columns: tuple[Column, ...]
     encoders: dict[str, Coder]
@@ -94,9 +93,9 @@ class _Form:
 
 
 @lru_cache(_MOST_CLASSES)
-def _form(row: type[Any]) -> _Form:
+def _codec(row: type[Any]) -> _RowCodec:
     columns = read_columns(row)
-    return _Form(
+    return _RowCodec(
         columns,
         {column.name: encoder(column.type) for column in columns},
         tuple(decoder(column.type) for column in columns),

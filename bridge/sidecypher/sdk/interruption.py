@@ -1,4 +1,4 @@
-"""Interrupt a thread from another one: only in an author's code, never in the sidecar's own.
+"""Interrupts of a thread by another one: only in an author's code, never in the sidecar's own.
 
 CPython can raise an exception in another thread, at any instruction. Here only an interruptible
 section can be interrupted. A thread that enters its section puts down a token, and takes it back
@@ -40,9 +40,9 @@ class InterruptibleSection:
         """Call an author's function, which may be interrupted.
 
         Raises:
-            CallInterrupted: It was interrupted, even if it has swallowed that exception.
+            CallInterrupted: It was interrupted, even if it has caught that exception.
         """
-        # Spelled out instead of `enter` and `leave`: every call of a plain function pays for it.
+        # Not with `enter` and `leave`: every call of a plain function would pay for two more calls.
         self._token.append(get_ident())
         try:
             return function(*arguments)
@@ -82,7 +82,7 @@ class InterruptibleSection:
         return True
 
     def _await_interrupt(self) -> NoReturn:
-        """Wait until the exception is pending, so that it cannot come any later."""
+        """Wait until the exception is pending, so that it cannot come later."""
         while not self._is_sent:
             time.sleep(_PAUSE_SECONDS)
         _raise_in(get_ident(), None)
@@ -90,6 +90,6 @@ class InterruptibleSection:
 
 
 def _raise_in(thread: int, kind: type[BaseException] | None) -> None:
-    """Make an exception pending in a thread; None takes back what is pending."""
+    """Make an exception pending in a thread; None clears a pending one."""
     exception = None if kind is None else ctypes.py_object(kind)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)

@@ -1,4 +1,4 @@
-"""Procedures and functions as the sidecar runs them, and the registry of all it knows."""
+"""Procedures and functions as the sidecar runs them, and the registry of all of them."""
 
 import inspect
 import operator
@@ -32,41 +32,47 @@ MARK: Final = "__sidecypher_procedure__"
 """Attribute of an author's function that holds its `Procedure`."""
 
 
+def is_async(function: Callable[..., Any]) -> bool:
+    """Return whether a function is `async def`, with or without `yield`."""
+    return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+
+
 @dataclass(frozen=True, eq=False)
 class Procedure:
     """One Python function that Cypher can call, as a procedure or as a function.
 
     Attributes:
-        entry: What the catalogue says about it.
-        executor: Where the body runs: on the thread that serves the call, on the event loop, or in
-            a worker process.
-        batch: Whether there is a `NAME.batch` too; or the author's own body for it.
+        entry: Its entry in the catalogue.
+        executor: Where the function runs: on the thread that serves the call, on the event loop, or
+            in a worker process.
+        batch: Whether there is a `NAME.batch` too; or the author's own function for it.
     """
 
-    body: Callable[..., Any]
+    function: Callable[..., Any]
     signature: Signature
     entry: ProcedureEntry | FunctionEntry
     executor: Executor = "thread"
     batch: bool | Callable[..., Any] = False
     is_async: bool = field(init=False)
-    """Whether the body is `async def`, with or without `yield`."""
-    _whole: int = field(init=False, repr=False)
+    """Whether the function is `async def`, with or without `yield`."""
+    _count_without_defaults: int = field(init=False, repr=False)
     _decoders: tuple[Coder, ...] = field(init=False, repr=False)
     _encoders: tuple[Coder, ...] = field(init=False, repr=False)
     _values_of: Callable[[Any], tuple[Any, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Make the coders, once for all calls."""
-        is_async = inspect.iscoroutinefunction(self.body) or inspect.isasyncgenfunction(self.body)
         columns = self.signature.columns
         defaults = [parameter.default for parameter in self.signature.parameters]
         prepared = {
-            "is_async": is_async,
+            "is_async": is_async(self.function),
             # Nulls that mean "use the default" are replaced before decoding.
-            "_whole": -1 if any(d.by_null for d in defaults if d) else len(defaults),
+            "_count_without_defaults": -1
+            if any(default.by_null for default in defaults if default)
+            else len(defaults),
             "_decoders": tuple(map(_decoder, self.signature.parameters)),
             "_encoders": tuple(encoder(column.type) for column in columns),
-            "_values_of": _alone
+            "_values_of": _single_value
             if self.signature.returns is ReturnKind.VALUE
             else _values_of([column.attribute for column in columns]),
         }
@@ -96,9 +102,9 @@ class Procedure:
                 yield from parameter.shape.walk(parameter.name + items)
 
     def resolve(self, sent: list[Any], registry: "Registry") -> "tuple[Procedure, list[Any]]":  # noqa: ARG002
-        """Return what a call of this procedure runs, and the Python arguments for it.
+        """Return the procedure that a call of this one runs, and the Python arguments for it.
 
-        It is this procedure itself, but for one that forwards to another of `registry`.
+        It is this procedure itself, unless it forwards to another of `registry`.
 
         Raises:
             ArgumentError: As `arguments` does.
@@ -106,16 +112,16 @@ class Procedure:
         return self, self.arguments(sent)
 
     def arguments(self, sent: Sequence[Any]) -> list[Any]:
-        """Return the Python arguments for the JSON values `sent`; defaults fill up the rest.
+        """Return the Python arguments for the JSON values `sent`, with defaults for missing ones.
 
         Raises:
             ArgumentError: Too many or too few arguments, or one of another type.
         """
-        if len(sent) == self._whole:
+        if len(sent) == self._count_without_defaults:
             try:
                 return [decode(value) for decode, value in zip(self._decoders, sent)]  # noqa: B905
             except (ValueTypeError, RecursionError):
-                pass  # Told below, with the parameter's name.
+                pass  # Raised below, with the parameter's name.
         parameters = self.signature.parameters
         if len(sent) > len(parameters):
             raise ArgumentError(
@@ -125,7 +131,7 @@ class Procedure:
         values = [self._argument(index, value) for index, value in enumerate(sent)]
         for parameter in parameters[len(sent) :]:
             if parameter.default is None:
-                raise self._without(parameter)
+                raise self._missing(parameter)
             values.append(self._default(parameter, len(values)))
         return values
 
@@ -147,10 +153,10 @@ class Procedure:
     def _sent_default(self, parameter: Parameter) -> Any:
         default = parameter.default
         if default is None:
-            raise self._without(parameter)
+            raise self._missing(parameter)
         return None if default.by_null else encoder(parameter.type)(default.value)
 
-    def _without(self, parameter: Parameter) -> ArgumentError:
+    def _missing(self, parameter: Parameter) -> ArgumentError:
         return ArgumentError(
             f"`{self.name}` was called without its argument `{parameter.name}`",
             hint=f"Its signature is {self.usage()}.",
@@ -165,14 +171,14 @@ class Procedure:
         except (ValueTypeError, RecursionError) as error:
             raise ArgumentError(
                 f"The argument `{parameter.name}{getattr(error, 'path', '')}` of `{self.name}` "
-                f"{_told(error)}",
+                f"{_problem(error)}",
                 hint=getattr(error, "hint", "") or f"Its signature is {self.usage()}.",
             ) from None
 
     def _default(self, parameter: Parameter, index: int) -> Any:
         if parameter.shape is not None:
             return self._decoders[index](None)
-        assert parameter.default is not None  # noqa: S101 - its callers have looked
+        assert parameter.default is not None  # noqa: S101 - its callers have checked
         return deepcopy(parameter.default.value)
 
     def encode_row(self, row: object) -> list[Any]:
@@ -203,7 +209,7 @@ class Procedure:
                 encode(value)
             except (ValueTypeError, RecursionError) as error:
                 named = "result" if self.kind == "function" else f"column `{column.name}`"
-                return RowError(f"The {named} of `{self.name}` {_told(error)}")
+                return RowError(f"The {named} of `{self.name}` {_problem(error)}")
         return RowError(f"`{self.name}` returned a row that changed while it was read")
 
     def usage(self) -> str:
@@ -225,13 +231,13 @@ def _decoder(parameter: Parameter) -> Coder:
     return parameter.shape.reader(parameter.type, sent)
 
 
-def _told(error: ValueTypeError | RecursionError) -> str:
+def _problem(error: ValueTypeError | RecursionError) -> str:
     if isinstance(error, ValueTypeError):
         return error.message
     return "nests too deeply, or holds itself"
 
 
-def _alone(value: Any) -> tuple[Any, ...]:
+def _single_value(value: Any) -> tuple[Any, ...]:
     return (value,)
 
 
@@ -287,7 +293,7 @@ class Registry:
         """Return the procedure or function called `name`.
 
         Raises:
-            UnknownProcedure: There is none.
+            UnknownProcedure: There is no such procedure.
         """
         try:
             return self._procedures[kind, name]

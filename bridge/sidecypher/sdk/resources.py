@@ -13,20 +13,20 @@ from sidecypher.host.threads import in_thread
 from sidecypher.telemetry.calls import logger
 
 LOOP_SECONDS: Final = 0.25
-"""How long the event loop, on which other calls wait too, may wait for an object."""
+"""Longest wait of the event loop for an object, since other calls need the loop too."""
 
 _Resource = TypeVar("_Resource")
 
 Await = Callable[[Callable[[], Awaitable[Any]]], Any]
-"""Runs what makes an awaitable on the sidecar's event loop, for a bounded time."""
+"""Runner of an async function on the sidecar's event loop, for a limited time."""
 
 
 class _Abandoned(Exception):
-    """The caller that made an object was interrupted, which is its own affair."""
+    """The caller that was making an object was interrupted; another caller makes it."""
 
 
 class _Creation:
-    """An object that a thread makes, for itself and for all that wait."""
+    """An object that one thread is making, for itself and for waiting threads."""
 
     def __init__(self) -> None:
         self.thread = threading.get_ident()
@@ -48,7 +48,7 @@ class Resources:
         self._making: dict[type, _Creation] = {}
 
     def provide(self, made: object) -> None:
-        """Give an object that is there already, in the name of its class."""
+        """Add an existing object, as the one of its class."""
         self._made[type(made)] = made
 
     def get(self, kind: type[_Resource], *, is_loop: bool = False) -> _Resource:
@@ -59,8 +59,8 @@ class Resources:
             is_loop: Whether this is the event loop, which must not wait for long.
 
         Raises:
-            TimeoutError: The event loop has waited long enough for another thread.
-            RecursionError: The object needs itself to be made.
+            TimeoutError: The event loop has waited `LOOP_SECONDS` for another thread.
+            RecursionError: The constructor requests its own class.
         """
         while True:
             made: _Resource | None = self._made.get(kind)
@@ -78,7 +78,7 @@ class Resources:
     def _make(self, kind: type[_Resource], making: _Creation) -> _Resource:
         error: Exception = _Abandoned()
         try:
-            # Another thread may have made it between the two looks of this one.
+            # Another thread may have made it since this thread's first look-up.
             made: _Resource | None = self._made.get(kind)
             if made is None:
                 made = self._made[kind] = kind()
@@ -89,16 +89,16 @@ class Resources:
             making.done.set_result(None)
             return made
         finally:
-            # The next one to ask tries again; who waits is told why it failed.
+            # The next caller tries again; waiting callers receive the error.
             del self._making[kind]
             if not making.done.done():
                 making.done.set_exception(error)
 
     def ping(self, await_: Await) -> dict[str, str | None]:
-        """Ask each object that has a method `ping`, plain or async, how it is.
+        """Call the method `ping`, plain or async, of each object that has one.
 
         Returns:
-            For each such class, None, or the type of what its `ping` raised.
+            For each such class, None, or the type of the exception that its `ping` raised.
         """
         found: dict[str, str | None] = {}
         for kind, made in list(self._made.items()):
@@ -114,11 +114,11 @@ class Resources:
         return found
 
     def of_modules(self, modules: Iterable[ModuleType]) -> list[type]:
-        """Return the classes of these very modules that an object was made of."""
+        """Return the classes of these modules that have an object."""
         return [kind for kind in list(self._made) if any(_defines(each, kind) for each in modules)]
 
     def drop(self, kinds: Iterable[type], await_: Await) -> None:
-        """Drain and stop the objects of classes that nothing uses any more."""
+        """Drain and stop the objects of unused classes."""
         for kind in kinds:
             made = self._made.pop(kind, None)
             for name in ("drain", "stop"):
@@ -133,20 +133,20 @@ class Resources:
         return any(hasattr(made, "drain") for made in list(self._made.values()))
 
     async def drain(self) -> None:
-        """Have objects end what they have begun, all at once, while calls are still served."""
-        # A copy: calls go on, and may make objects.
+        """Drain all objects at once, while calls are still served."""
+        # A copy: running calls may make objects.
         made = list(self._made.items())
         await asyncio.gather(*(_end(kind, _drained(each)) for kind, each in made))
 
     async def stop(self) -> None:
-        """Stop all objects that can be stopped, the latest first; one that fails stops no other."""
+        """Stop all objects that have `stop`, the latest first; a failure does not skip others."""
         while self._made:
             kind, made = self._made.popitem()
             await _end(kind, _stopped(made))
 
 
 async def _drained(made: object) -> None:
-    """Drain an object that may not know how, a plain way in a thread: calls are still served."""
+    """Call an object's `drain`, if it has one; a plain one on a thread, since calls still run."""
     drain = getattr(made, "drain", None)
     if inspect.iscoroutinefunction(drain):
         await drain()
@@ -162,12 +162,12 @@ async def _stopped(made: object) -> None:
 
 
 async def _end(kind: type, ending: Awaitable[None]) -> None:
-    """Await it; what an author's method raises stays with it."""
+    """Await the end of an object, and log an exception of the author's method."""
     try:
         await ending
     except BaseException as error:
         task = asyncio.current_task()
-        # Who ends their own task and awaits it raises the same as who is cancelled.
+        # A method that awaits its own cancelled task raises the same as if this task is cancelled.
         if task is not None and task.cancelling():
             raise
         _not_stopped(kind, error)
@@ -182,7 +182,7 @@ def _call(method: Callable[[], Any] | None, await_: Await) -> None:
 
 
 def _defines(module: ModuleType, kind: type) -> bool:
-    """Tell whether this is the module that made the class, not a later one of the same name."""
+    """Return whether this module defined the class, not a later module of the same name."""
     if kind.__module__ != module.__name__:
         return False
     found: Any = module

@@ -1,8 +1,8 @@
 """Statements of `ctx.run` and their results, which arrive page by page.
 
-A result's pages are a chain. Who reads holds the page it is at, and only the `Result` holds the
-first one: so records can be read as often as wanted, and yet a loop over `ctx.run(...)` keeps no
-more than one page of them.
+A result's pages are a chain. An iterator holds its current page, and only the `Result` holds the
+first one. So records can be read several times, but a loop over `ctx.run(...)` keeps only one page
+in memory.
 """
 
 import weakref
@@ -19,12 +19,12 @@ from sidecypher.values.coders import decode_any
 Record = dict[str, Any]
 """One record of a statement: values by column name."""
 
-Hand = Callable[[Callable[[], Any]], Coroutine[Any, Any, Any]]
+Submit = Callable[[Callable[[], Any]], Coroutine[Any, Any, Any]]
 """Runs a function on the thread that serves the call, and waits for it on the event loop."""
 
 
 class _Page:
-    """Some records, and the page after them once it is there."""
+    """Some records, and the next page once it is fetched."""
 
     __slots__ = ("next", "records")
 
@@ -34,7 +34,7 @@ class _Page:
 
 
 class Cursor:
-    """The open end of a result.
+    """Position in a result after its last fetched page.
 
     Attributes:
         more: Whether the JVM has more records.
@@ -50,7 +50,7 @@ class Cursor:
         self._broken: Exception | None = None
 
     def follow(self, page: _Page) -> _Page | None:
-        """Return the page after `page`, if there is one; fetch it if it is not there yet."""
+        """Return the page after `page`, or None; fetch it if necessary."""
         if page.next is None:
             if self._broken is not None:
                 raise self._broken
@@ -62,30 +62,30 @@ class Cursor:
         """Fetch a page and add it to the chain.
 
         Raises:
-            CypherError: The statement failed on the way; the call is doomed.
+            CypherError: The statement failed; the call is doomed.
         """
         try:
             records, self.more = self._statements.fetch(self.number)
         except Exception as error:
-            # The records of this page will never come: no later ones may be read as the next.
+            # The records of this page are lost, so no later ones may be read in their place.
             self._broken, self.more = error, False
             raise
         self._last.next = page = _Page(records)
         self._last = page
 
     def close(self) -> None:
-        """Fetch no more; who reads on is told so."""
+        """Stop fetching; iterators that need another page raise `ContextExpired`."""
         if self.more:
             self._broken, self.more = _closed(), False
 
     def fetch_all(self) -> None:
-        """Fetch what is left."""
+        """Fetch all remaining pages."""
         while self.more:
             self.fetch()
 
 
 class Statements:
-    """The statements of one call; to be used on the thread that serves it."""
+    """The statements of one call, used on the thread that serves it."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -93,17 +93,17 @@ class Statements:
         self._open: dict[int, weakref.ref[Cursor]] = {}
 
     def run(self, cypher: str, params: dict[str, Any]) -> tuple[_Page, Cursor | None]:
-        """Run a statement; return its first page, and the way to the others.
+        """Run a statement; return its first page, and a cursor for the others.
 
         Raises:
             CypherError: It failed; the call is doomed.
         """
         # Otherwise a statement could change rows that an earlier one has yet to read.
         if self._open:
-            self._settle()
+            self._finish_open_results()
         self._count += 1
         number = self._count
-        records, more = self._ask("run", RunRequest(self._call.call_id, number, cypher, params))
+        records, more = self._send("run", RunRequest(self._call.call_id, number, cypher, params))
         page = _Page(records)
         if not more:
             return page, None
@@ -114,22 +114,22 @@ class Statements:
     def fetch(self, number: int) -> tuple[list[Record], bool]:
         """Return the next page of an open result, and whether there are more."""
         self._call.check()
-        records, more = self._ask("next", CursorRequest(self._call.call_id, number))
+        records, more = self._send("next", CursorRequest(self._call.call_id, number))
         if not more:
             del self._open[number]
         return records, more
 
-    def _settle(self) -> None:
-        """Fetch what open results have left, and give up those that cannot be read any more."""
+    def _finish_open_results(self) -> None:
+        """Fetch the rest of open results, and discard those that nothing refers to."""
         for number, reference in list(self._open.items()):
             cursor = reference()
             if cursor is not None and cursor.more:
                 cursor.fetch_all()
             else:
                 del self._open[number]
-                self._ask("discard", CursorRequest(self._call.call_id, number))
+                self._send("discard", CursorRequest(self._call.call_id, number))
 
-    def _ask(self, method: str, message: CallBackRequest) -> tuple[list[Record], bool]:
+    def _send(self, method: str, message: CallBackRequest) -> tuple[list[Record], bool]:
         reply = self._call.call_back(method, message)
         if reply.error is not None:
             failure = CypherError(reply.error.message, neo4j_code=reply.error.code)
@@ -143,95 +143,95 @@ class Statements:
 class Result:
     """Records of a statement, each a dict by column name.
 
-    Iterate over it in a plain body; in an async one `await` it, which fetches all records, or use
-    `async for`, which fetches them page by page. Records can be read as often as wanted; a loop
-    over `ctx.run(...)` itself keeps no more than one page of them.
+    In a plain function, iterate over it. In an async one, `await` it to fetch all records, or use
+    `async for` to fetch them page by page. Records can be read several times. A loop over
+    `ctx.run(...)` itself keeps only one page of them in memory.
 
     Example:
         >>> list(Result.of([{"n": 1}]))
         [{'n': 1}]
     """
 
-    __slots__ = ("_begin", "_cursor", "_hand", "_is_closed", "_page")
+    __slots__ = ("_begin", "_cursor", "_is_closed", "_page", "_submit")
 
     def __init__(
         self,
         page: _Page | None,
         cursor: Cursor | None = None,
         begin: Coroutine[Any, Any, tuple[_Page, Cursor | None]] | None = None,
-        hand: Hand | None = None,
+        submit: Submit | None = None,
     ) -> None:
         self._page = page
         self._cursor = cursor
         self._begin = begin
-        self._hand = hand
+        self._submit = submit
         self._is_closed = False
 
     @classmethod
     def of(cls, records: list[Record]) -> "Result":
-        """Return a result whose records are there."""
+        """Return a result of these records."""
         return cls(_Page(records))
 
     @classmethod
-    def later(cls, begin: Callable[[], tuple[_Page, Cursor | None]], hand: Hand) -> "Result":
-        """Return the result of a statement that an async body is yet to wait for."""
+    def later(cls, begin: Callable[[], tuple[_Page, Cursor | None]], submit: Submit) -> "Result":
+        """Return the result of a statement that an async function has yet to await."""
         # A coroutine, because Python itself warns of one that was not awaited.
-        return cls(None, None, hand(begin), hand)
+        return cls(None, None, submit(begin), submit)
 
     def __await__(self) -> Generator[Any, None, "Result"]:
-        """Wait for all records; in async bodies."""
+        """Wait for all records; in async functions."""
         if self._begin is not None:
             begin, self._begin = self._begin, None
             self._page, self._cursor = yield from begin.__await__()
-        if self._hand is not None and self._cursor is not None and self._cursor.more:
-            yield from self._hand(self._cursor.fetch_all).__await__()
+        if self._submit is not None and self._cursor is not None and self._cursor.more:
+            yield from self._submit(self._cursor.fetch_all).__await__()
         self._ready()
         return self
 
     async def __aiter__(self) -> AsyncIterator[Record]:
-        """Iterate over the records page by page; in async bodies."""
+        """Iterate over the records page by page; in async functions."""
         if self._begin is not None:
             begin, self._begin = self._begin, None
             self._page, self._cursor = await begin
-        page, cursor, hand = self._ready(), self._cursor, self._hand
-        # Only who still holds the result keeps the pages that were read.
+        page, cursor, submit = self._ready(), self._cursor, self._submit
+        # Without a reference to the result, pages that were read can be freed.
         del self
         while True:
             for record in page.records:
                 yield record
             following = page.next
-            if following is None and hand is not None and cursor is not None:
-                following = await hand(partial(cursor.follow, page))
+            if following is None and submit is not None and cursor is not None:
+                following = await submit(partial(cursor.follow, page))
             if following is None:
                 return
             page = following
 
     def __iter__(self) -> Iterator[Record]:
-        """Iterate over the records; in plain bodies, or after `await`."""
+        """Iterate over the records; in plain functions, or after `await`."""
         page = self._ready()
         return iter(page.records) if self._cursor is None else _read(page, self._cursor)
 
     def __len__(self) -> int:
-        """Return the number of records; all of them are fetched."""
+        """Fetch all records and return their number."""
         return sum(1 for _ in self)
 
     def single(self) -> Record:
         """Return the only record.
 
         Raises:
-            ArgumentError: There is none, or there are several.
+            ArgumentError: There is no record, or there are several.
         """
         records = list(islice(self, 2))
         if len(records) != 1:
             raise ArgumentError(
-                f"The statement gave {'several records' if records else 'no record'} "
+                f"The statement returned {'several records' if records else 'no record'} "
                 "where one is expected",
                 hint="Match on a unique property, or iterate over the result.",
             )
         return records[0]
 
     def close(self) -> None:
-        """Fetch no more records. Who reads beyond those that are there gets `ContextExpired`."""
+        """Stop fetching records; reading beyond the fetched ones raises `ContextExpired`."""
         if self._cursor is not None:
             self._cursor.close()
         if self._begin is not None:
@@ -244,16 +244,16 @@ class Result:
             raise _closed()
         if self._page is None:
             raise ContextExpired(
-                "The result of `ctx.run` was used before it was there",
-                hint="In an async body write `await ctx.run(...)`.",
+                "The result of `ctx.run` was used before it was awaited",
+                hint="In an async function write `await ctx.run(...)`.",
             )
         return self._page
 
 
 def _closed() -> ContextExpired:
     return ContextExpired(
-        "The result of `ctx.run` was read on after it was closed",
-        hint="Read what you need of it before `close()`.",
+        "The result of `ctx.run` was read after it was closed",
+        hint="Read the records that you need before `close()`.",
     )
 
 

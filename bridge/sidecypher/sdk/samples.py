@@ -1,11 +1,11 @@
-"""A statement that calls a procedure or function, to be pasted and changed."""
+"""Sample statements that call a procedure or function, to paste and change."""
 
 from sidecypher.protocol.catalogue import FunctionEntry, ParameterEntry, ProcedureEntry
 from sidecypher.values.kinds import KINDS
 
 
 def sample_call(entry: ProcedureEntry | FunctionEntry) -> str:
-    """Return a statement that gives what must be given, and nothing else.
+    """Return a statement that passes the required arguments only.
 
     Example:
         >>> from sidecypher.protocol.catalogue import ColumnEntry
@@ -23,13 +23,13 @@ def sample_call(entry: ProcedureEntry | FunctionEntry) -> str:
     if isinstance(entry, FunctionEntry):
         return f"{match}RETURN {call} AS value"
     columns = ", ".join(column.name for column in entry.columns)
-    # A statement that begins with something else has to say what it returns.
+    # A statement that begins with `MATCH` needs a `RETURN`.
     returned = f" RETURN {columns}" if match and columns else ""
     return f"{match}CALL {call}{f' YIELD {columns}' if columns else ''}{returned}"
 
 
 def _variable(parameter: ParameterEntry) -> str:
-    """Name what is found for a parameter; a column may well be called as the parameter is."""
+    """Return the variable of a parameter, prefixed since a column may have the parameter's name."""
     return f"the{parameter.name[:1].upper()}{parameter.name[1:]}"
 
 

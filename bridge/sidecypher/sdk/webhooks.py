@@ -1,4 +1,4 @@
-"""`@webhook`: an HTTP endpoint of a package of procedures, for senders elsewhere that sign."""
+"""`@webhook`: an HTTP endpoint of a package of procedures, for senders that sign requests."""
 
 import inspect
 import re
@@ -11,13 +11,13 @@ from typing import Final, Literal, TypeVar
 from structlog.typing import FilteringBoundLogger
 
 from sidecypher.errors import SignatureError
-from sidecypher.sdk.marks import note
+from sidecypher.sdk.declarations import declare
 from sidecypher.sdk.resources import Resources
 from sidecypher.sdk.signature.reader import place_of
 from sidecypher.telemetry.calls import logger
 
 PREFIX: Final = "/webhooks/"
-"""Every path of a webhook begins with it, so that none hides a path of the sidecar's own."""
+"""Prefix of every webhook's path, so that none hides a path of the sidecar itself."""
 
 _MARK: Final = "__sidecypher_webhook__"
 _PATH: Final = re.compile(r"/webhooks(?:/[a-z0-9][a-z0-9_-]*)+")
@@ -27,10 +27,10 @@ _Resource = TypeVar("_Resource")
 
 @dataclass(frozen=True, slots=True)
 class WebhookContext:
-    """What a sidecar offers to its webhooks.
+    """The sidecar as its webhooks see it.
 
     Attributes:
-        home: The sidecar's folder of state, for files of the webhook's own; it may be missing.
+        home: The sidecar's data directory, for the webhook's own files; it may be missing.
     """
 
     home: Path
@@ -38,7 +38,7 @@ class WebhookContext:
 
     @property
     def log(self) -> FilteringBoundLogger:
-        """Structured logger; log facts, not what was sent."""
+        """Structured logger; log facts, not request data."""
         return logger()
 
     def resource(self, kind: type[_Resource]) -> _Resource:
@@ -48,11 +48,11 @@ class WebhookContext:
 
 @dataclass(frozen=True, slots=True)
 class WebhookRequest(WebhookContext):
-    """What was posted to a webhook. Its sender was not checked.
+    """A request to a webhook. Its sender was not checked.
 
     Attributes:
         headers: By name, whose case does not matter.
-        body: The bytes as they were sent, which is what signatures are about.
+        body: The bytes as they were sent, to which signatures refer.
     """
 
     headers: Mapping[str, str]
@@ -61,26 +61,26 @@ class WebhookRequest(WebhookContext):
 
 @dataclass(frozen=True, slots=True)
 class WebhookAnswer:
-    """What the sender is told.
+    """The response to the sender.
 
     Attributes:
-        status: HTTP status; senders repeat what is no 2xx.
-        text: One line that the sender's log shows.
+        status: HTTP status; senders repeat a request if it is not a 2xx.
+        text: One line for the sender's log.
     """
 
     status: int
     text: str = ""
 
 
-WebhookBody = Callable[[WebhookRequest], Awaitable[WebhookAnswer]]
+WebhookFunction = Callable[[WebhookRequest], Awaitable[WebhookAnswer]]
 WebhookCheck = Callable[[Mapping[str, str]], WebhookAnswer | None]
 WebhookBackground = Callable[[WebhookContext], Awaitable[None]]
-_Body = TypeVar("_Body", bound=WebhookBody)
+_Function = TypeVar("_Function", bound=WebhookFunction)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Webhook:
-    """One function that answers what is posted to its path.
+    """One function that answers requests to its path.
 
     Attributes:
         name: The path.
@@ -89,7 +89,7 @@ class Webhook:
     """
 
     name: str
-    body: WebhookBody
+    function: WebhookFunction
     check: WebhookCheck | None = None
     background: WebhookBackground | None = None
     kind: Literal["webhook"] = "webhook"
@@ -100,22 +100,22 @@ def webhook(
     *,
     check: WebhookCheck | None = None,
     background: WebhookBackground | None = None,
-) -> Callable[[_Body], _Body]:
-    """Make an async function the receiver of what is posted to a path of the sidecar's HTTP side.
+) -> Callable[[_Function], _Function]:
+    """Make an async function the receiver of POST requests to a path of the sidecar.
 
-    The sidecar asks for no token there, so that a program elsewhere may: the
-    function has to check by itself who sent the request, before it reads anything else of it. It
-    runs on the event loop, for at most 10 seconds, and gets bodies of up to 25 MB.
+    The sidecar requires no token there, because senders do not have it. Your function must check
+    the sender before it reads anything else of the request. It runs on the event loop, for at most
+    10 seconds, and receives bodies of up to 25 MB.
 
     Args:
-        path: Such as `/webhooks/github`; what follows `/webhooks/` is yours.
-        check: Plain function of the headers, called before the body is read: it returns the answer
-            to what is refused, else None. It must not block.
+        path: A path such as `/webhooks/github`; choose the part after `/webhooks/`.
+        check: Plain function of the headers, called before the body is read. It returns the answer
+            to a refused request, else None. It must not block.
         background: Async function that runs on the event loop from the sidecar's start to its end,
-            or until a reload replaces the webhook: for what was stored and is done later.
+            or until a reload replaces the webhook. It can process requests that were stored.
 
     Raises:
-        SignatureError: At import: the path cannot be one, or the function takes no request.
+        SignatureError: At import: the path is not valid, or the function accepts no request.
 
     Example:
         >>> import hmac
@@ -129,29 +129,29 @@ def webhook(
     """
     if not isinstance(path, str) or not _PATH.fullmatch(path):
         raise SignatureError(
-            "`@webhook` was given a path that cannot be one",
+            "`@webhook` was given a path that is not valid",
             hint="Write `/webhooks/` and names of lower-case letters, digits, `-` and `_`.",
         )
 
-    def decorate(body: _Body) -> _Body:
-        _check(body, path)
-        made = Webhook(path, body, check, background)
-        setattr(body, _MARK, made)
-        note(made)
-        return body
+    def decorate(function: _Function) -> _Function:
+        _check(function, path)
+        declared = Webhook(path, function, check, background)
+        setattr(function, _MARK, declared)
+        declare(declared)
+        return function
 
     return decorate
 
 
-def _check(body: WebhookBody, path: str) -> None:
-    place = place_of(body)
+def _check(function: WebhookFunction, path: str) -> None:
+    place = place_of(function)
     try:
-        inspect.signature(body).bind(object())
+        inspect.signature(function).bind(object())
     except TypeError:
-        takes_one = False
+        has_one_parameter = False
     else:
-        takes_one = True
-    if not inspect.iscoroutinefunction(body) or not takes_one:
+        has_one_parameter = True
+    if not inspect.iscoroutinefunction(function) or not has_one_parameter:
         raise SignatureError(
             f"The webhook `{path}` ({place}) is not an async function of one argument",
             hint="Write `async def receive(request: WebhookRequest) -> WebhookAnswer`, say.",

@@ -1,4 +1,4 @@
-"""What the sidecar reports of its calls: log lines, metrics, traces, and the latest failures.
+"""The sidecar's reports about its calls: log lines, metrics, traces, and the latest failures.
 
 Enters: what observes calls and decides nothing about them.
 """

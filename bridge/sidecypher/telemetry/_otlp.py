@@ -1,4 +1,4 @@
-"""Spans over OTLP, by OpenTelemetry's SDK."""
+"""Spans over OTLP, with OpenTelemetry's SDK."""
 
 import logging
 import os
@@ -20,18 +20,18 @@ _NAME: Final = "sidecypher"
 
 
 class SpanExport:
-    """Sends spans that have ended, in batches and from its own thread: no call waits for it.
+    """Exporter of ended spans, in batches and on its own thread, so that no call waits for it.
 
-    Bodies that make spans by OpenTelemetry's API make them here too.
+    It also exports spans that functions make with OpenTelemetry's API.
     """
 
     def __init__(self) -> None:
-        """Begin.
+        """Start the exporter.
 
         Raises:
             SettingsError: A variable `OTEL_*` has a value that cannot be used.
         """
-        _take_over_log()
+        _redirect_log()
         try:
             self._exporter = _Counting(OTLPSpanExporter())
             self._provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
@@ -46,12 +46,12 @@ class SpanExport:
 
     @property
     def lost(self) -> int:
-        """Spans that could not be sent."""
+        """Number of spans that could not be sent."""
         return self._exporter.lost
 
     def stop(self, seconds: float) -> None:
-        """Send what is left, and give up after so many seconds."""
-        # A thread that is not waited for: the SDK waits for a collector without a bound.
+        """Send the remaining spans, and give up after so many seconds."""
+        # On a daemon thread, since the SDK waits for a collector without a limit.
         sending = threading.Thread(
             target=self._provider.shutdown, name="sidecypher-spans", daemon=True
         )
@@ -62,7 +62,7 @@ class SpanExport:
 
 
 class _Counting(SpanExporter):
-    """Counts and logs what another exporter could not send."""
+    """Exporter that counts and logs the spans that another exporter could not send."""
 
     def __init__(self, exporter: SpanExporter) -> None:
         self._exporter = exporter
@@ -80,20 +80,20 @@ class _Counting(SpanExporter):
 
 
 def _resource() -> Resource:
-    """Return what all spans say of this process; what the user's variables say goes before."""
+    """Return the attributes of this process for all spans; the user's variables override them."""
     own = Resource({"service.name": _NAME, "process.pid": os.getpid()})
     return Resource.create(own.merge(OTELResourceDetector().detect()).attributes)
 
 
-class _Problems(logging.Handler):
-    """Writes what OpenTelemetry warns of as lines of ours."""
+class _LogHandler(logging.Handler):
+    """Handler that writes OpenTelemetry's warnings to the sidecar's log."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        # The text with its gaps: what would fill them may be a header or an address.
+        # The text without its arguments, which may be a header or an address.
         logger().warning("tracing problem", problem=str(record.msg))
 
 
-def _take_over_log() -> None:
-    its = logging.getLogger("opentelemetry")
-    its.handlers = [_Problems(logging.WARNING)]
-    its.propagate = False
+def _redirect_log() -> None:
+    sdk_logger = logging.getLogger("opentelemetry")
+    sdk_logger.handlers = [_LogHandler(logging.WARNING)]
+    sdk_logger.propagate = False

@@ -1,4 +1,4 @@
-"""Logs, metrics and traces: what happened in which call, never what was in it."""
+"""Logs, metrics and traces of calls, without the contents of calls."""
 
 import contextlib
 import io
@@ -36,18 +36,18 @@ _TRANSPORTS: Final[dict[Rejection, str]] = {
 _OUR_CODE: Final = re.compile(r"SC-\d{3}\Z")
 
 _QUIET_SECONDS: Final = 1.0
-"""How long nothing is logged that was turned away for the reason of the last line: a stranger may
-connect thousands of times a second, and must not fill the disk."""
+"""Pause between two log lines about rejections for one reason: a stranger may connect thousands of
+times a second, and must not fill the disk."""
 
 _CODE_LENGTH: Final = 100
-"""How much is kept of an author's own code."""
+"""Characters that are kept of an author's own error code."""
 
 
 class _StandardError(io.StringIO):
-    """Whatever `sys.stderr` is when a line is written; a lost line must not fail a call.
+    """The current `sys.stderr` at each write; a lost line must not fail a call.
 
-    A test runner gives each test a `sys.stderr` and closes it afterwards, and the disk below it may
-    be full.
+    A test runner sets a `sys.stderr` for each test and closes it afterwards, and the disk may be
+    full.
     """
 
     def write(self, text: str) -> int:
@@ -64,13 +64,13 @@ def configure_logging(level: str, log_format: LogFormat) -> None:
     """Send structured logs to standard error.
 
     Args:
-        level: `DEBUG`, `INFO`, `WARNING` or `ERROR`. Calls that go well are logged at `DEBUG`.
+        level: `DEBUG`, `INFO`, `WARNING` or `ERROR`. Successful calls are logged at `DEBUG`.
         log_format: `json` for machines, `console` for people.
     """
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if log_format == "json"
-        # A convention of all programs rather than a setting: https://no-color.org
+        # A convention of many programs: https://no-color.org
         else structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty() and not os.environ.get("NO_COLOR")
         )
@@ -102,12 +102,12 @@ def logger() -> FilteringBoundLogger:
 
 def call_logger(call_id: str, procedure: str) -> FilteringBoundLogger:
     """Return a logger whose lines carry the call's id and procedure."""
-    # Bound lazily: a body that never logs pays nothing.
+    # Bound lazily: a function that never logs pays nothing.
     return structlog.get_logger(call=call_id, procedure=procedure)  # type: ignore[no-any-return]
 
 
 def log_unexpected(error: BaseException, **named: str) -> None:
-    """Log where a body failed; an exception's text may hold data, so it is left out."""
+    """Log the place where a function failed, without the exception's text, which may hold data."""
     frames = traceback.extract_tb(error.__traceback__)
     logger().error(
         "unexpected exception",
@@ -120,7 +120,7 @@ def log_unexpected(error: BaseException, **named: str) -> None:
 
 
 class Observation:
-    """What is seen of one call, from its admission to its end.
+    """Counts, log lines and span of one call, from its admission to its end.
 
     A call is counted once, when it is over, by its outcome: `ok`, `closed` (the caller wanted no
     more rows) or an error's code.
@@ -128,7 +128,7 @@ class Observation:
     Attributes:
         rows: Rows sent so far.
         seconds: Time spent in Python so far, callbacks included.
-        span: The call's span, when traces are kept; it is to be current in the body.
+        span: The call's span, if traces are kept; it must be the current one in the function.
     """
 
     __slots__ = ("_facts", "_is_over", "_series", "_telemetry", "rows", "seconds", "span")
@@ -145,7 +145,7 @@ class Observation:
         self._is_over = False
 
     def queued(self, seconds: float) -> None:
-        """Count how long the call waited before its body could start."""
+        """Count the time that the call waited before its function could start."""
         with self._series.lock:
             self._series.queued.observe(seconds)
 
@@ -167,7 +167,7 @@ class Observation:
             if last:
                 series.end("ok", self.seconds)
         if last:
-            self._over("ok", None)
+            self._finish("ok", None)
 
     def failed(self, error: SidecypherError, seconds: float = 0.0) -> None:
         """Count and log a call that ended in an error after `seconds` more."""
@@ -179,7 +179,7 @@ class Observation:
         self._end("closed", None)
 
     def unexpected(self, error: BaseException) -> None:
-        """Log where a body failed."""
+        """Log the place where a function failed."""
         log_unexpected(error, **self._named())
 
     def _end(self, outcome: str, error: SidecypherError | None) -> None:
@@ -187,9 +187,9 @@ class Observation:
             return
         with self._series.lock:
             self._series.end(outcome, self.seconds)
-        self._over(outcome, error)
+        self._finish(outcome, error)
 
-    def _over(self, outcome: str, error: SidecypherError | None) -> None:
+    def _finish(self, outcome: str, error: SidecypherError | None) -> None:
         self._is_over = True
         if self.span is not None:
             tracing.end(self.span, outcome, self.rows)
@@ -216,18 +216,18 @@ class Observation:
 
 
 class Telemetry:
-    """Counts, logs and traces calls.
+    """Metrics, log and traces of all calls.
 
     Attributes:
-        plugin_failures: What plugins tell of calls that did not get here.
-        is_debug: Whether calls that went well are logged.
+        plugin_failures: Failures of calls that did not reach the sidecar, as plugins report them.
+        is_debug: Whether successful calls are logged.
     """
 
     def __init__(self, tracer: Tracer | None = None) -> None:
-        """Count from nought.
+        """Start to count at zero.
 
         Args:
-            tracer: Makes a span for each call; without it calls have no spans, at no cost.
+            tracer: Makes a span for each call; without it, calls have no spans, at no cost.
         """
         self.metrics: Final = CollectorRegistry()
         self._tracer = tracer
@@ -237,7 +237,7 @@ class Telemetry:
         self.plugin_failures: Final = PluginFailures()
         self.metrics.register(self.plugin_failures)
         self.log: Final = logger()
-        # Asked once: even a log call that prints nothing costs as much as decoding a small call.
+        # Read once: even a log call that prints nothing costs as much as decoding a small call.
         self.is_debug: Final[bool] = self.log.is_enabled_for(logging.DEBUG)
         self.connections: Final = self._gauge("connections", "Open connections of JVMs")
         self.open_calls: Final = self._gauge("open_calls", "Calls served or with rows left")
@@ -269,7 +269,7 @@ class Telemetry:
         return Gauge(f"sidecypher_{name}", text, registry=self.metrics)
 
     def connected(self, *, same: bool) -> None:
-        """Log that a JVM has come, and whether its plugin has the catalogue that is loaded."""
+        """Log that a JVM has connected, and whether its plugin has the loaded catalogue."""
         if same:
             self.log.info("plugin connected")
         else:
@@ -280,35 +280,35 @@ class Telemetry:
             )
 
     def rejected(self, event: Rejection, reason: str, **facts: str) -> None:
-        """Count what was refused at the door, and log one a second of each reason.
+        """Count a rejection before any call, and log one a second for each reason.
 
         Args:
-            event: What was refused.
-            reason: One of a few texts, never what a peer has sent.
-            facts: What else the log is told.
+            event: Kind of rejection.
+            reason: One of a few texts, never one that a peer has sent.
+            facts: Further fields of the log line.
         """
         self._rejected.labels(_TRANSPORTS[event], reason).inc()
-        untold = self._untold((event, reason))
+        untold = self._count_unlogged((event, reason))
         if untold is not None:
             log = self.log.bind(untold=untold) if untold else self.log
             log.warning(event, reason=reason, **facts)
 
-    def _untold(self, kind: tuple[str, str]) -> int | None:
-        """Return how many of a kind were not logged before this one, or None if neither is this."""
+    def _count_unlogged(self, kind: tuple[str, str]) -> int | None:
+        """Return the number of unlogged rejections of a kind before this one; None in a pause."""
         now = time.monotonic()
         with self._refusals_lock:
-            quiet_until, untold = self._refusals.get(kind, (now, 0))
-            is_told = now >= quiet_until
+            quiet_until, unlogged = self._refusals.get(kind, (now, 0))
+            is_logged = now >= quiet_until
             self._refusals[kind] = (
-                (now + _QUIET_SECONDS, 0) if is_told else (quiet_until, untold + 1)
+                (now + _QUIET_SECONDS, 0) if is_logged else (quiet_until, unlogged + 1)
             )
-        return untold if is_told else None
+        return unlogged if is_logged else None
 
     def call(self, facts: CallHead, kind: str, traceparent: str = "") -> Observation:
-        """Begin to observe a call that was admitted.
+        """Start to observe an admitted call.
 
         Args:
-            facts: Names the call and its caller; `name` is one of the registry.
+            facts: The call's id, name and caller; `name` is one of the registry.
             kind: `procedure` or `function`.
             traceparent: The caller's span, as W3C Trace Context writes it, or empty.
         """
@@ -329,7 +329,7 @@ class Telemetry:
     def remember(
         self, facts: CallHead, name: str, error: SidecypherError, seconds: float = 0.0
     ) -> None:
-        """Keep a call among those that failed of late."""
+        """Add a call to the latest failed ones."""
         code = sendable(error.code)[:_CODE_LENGTH]
         self.failed_calls.add(
             FailedCall(facts.call_id, name, code, facts.user, facts.database, seconds)

@@ -1,7 +1,7 @@
-"""Spans of calls, and of what bodies do, on their way to a collector.
+"""Export of the spans of calls and of authors' functions to a collector.
 
-Only `sidecypher.telemetry._otlp` imports OpenTelemetry's SDK, and only when traces are kept. A
-sidecar that keeps none does not need it and does not have it in memory.
+Only `sidecypher.telemetry._otlp` imports OpenTelemetry's SDK, and only when traces are kept. Other
+sidecars do not need it, and do not load it.
 """
 
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def export_spans() -> "SpanExport":
-    """Begin to send spans to where the variables `OTEL_*` say.
+    """Start to send spans to the address in the variables `OTEL_*`.
 
     Raises:
         SettingsError: The SDK is not installed, or a variable has a value that cannot be used.

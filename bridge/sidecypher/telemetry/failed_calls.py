@@ -1,4 +1,4 @@
-"""The calls that failed last: what the log says of them, kept for requests to the sidecar."""
+"""The latest failed calls, with the fields of their log lines, for requests to the sidecar."""
 
 import threading
 from collections import deque
@@ -7,17 +7,17 @@ from datetime import UTC, datetime
 from typing import Final
 
 KEPT: Final = 50
-"""How many failed calls are remembered."""
+"""Number of failed calls that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailedCall:
-    """A call that ended in an error; nothing of what was in it.
+    """A call that ended in an error, without its contents.
 
     Attributes:
         call_id: Its identifier, the same in both logs.
-        name: Cypher name of what was called, `unknown` where there is no such thing.
-        seconds: How long it took in Python.
+        name: Cypher name of the procedure or function, or `unknown` if there is none.
+        seconds: Its time in Python.
     """
 
     call_id: str
@@ -44,11 +44,11 @@ class FailedCalls:
         self._calls: deque[FailedCall] = deque(maxlen=KEPT)
 
     def add(self, call: FailedCall) -> None:
-        """Remember a call, and forget the oldest one if there are too many."""
+        """Add a call, and drop the oldest one if there are too many."""
         with self._lock:
             self._calls.append(call)
 
     def latest(self) -> list[FailedCall]:
-        """Return what is remembered, the latest first."""
+        """Return the calls, the latest first."""
         with self._lock:
             return list(reversed(self._calls))

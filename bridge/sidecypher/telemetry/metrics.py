@@ -1,6 +1,6 @@
-"""What Prometheus is told of calls.
+"""Metrics of calls for Prometheus.
 
-Our own collector instead of six metric objects: a call pays for one lock, not for six.
+One collector instead of six metric objects: a call pays for one lock, not for six.
 """
 
 import math
@@ -22,7 +22,7 @@ BUCKET_SECONDS: Final = (0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 3
 
 _LABELS: Final = ("procedure",)
 
-_FINE: Final = ("ok", "closed")
+_SUCCESSFUL: Final = ("ok", "closed")
 """Outcomes that are not errors."""
 
 
@@ -41,7 +41,7 @@ class Seconds:
         self.total += seconds
 
     def buckets(self) -> list[tuple[str, float]]:
-        """Return the cumulative buckets as Prometheus wants them."""
+        """Return the cumulative buckets in the form of Prometheus."""
         bounds = [*(repr(bound) for bound in BUCKET_SECONDS), "+Inf"]
         return list(zip(bounds, map(float, accumulate(self.counts)), strict=True))
 
@@ -50,14 +50,14 @@ class Seconds:
         count = sum(self.counts)
         return self.total / count if count else None
 
-    def bound_of(self, share: float) -> float | None:
-        """Return the bound that this share of all durations keeps to, infinity above the last one.
+    def quantile_bound(self, share: float) -> float | None:
+        """Return the upper bound of this share of all durations; infinity above the last bucket.
 
         Example:
             >>> seconds = Seconds()
             >>> for each in (0.0001, 0.003, 0.004, 60.0):
             ...     seconds.observe(each)
-            >>> seconds.bound_of(0.5), seconds.bound_of(1.0)
+            >>> seconds.quantile_bound(0.5), seconds.quantile_bound(1.0)
             (0.005, inf)
         """
         wanted = share * sum(self.counts)
@@ -102,30 +102,31 @@ class Summary:
         calls: Calls that are over or were never started.
         errors: Those of them that ended in an error.
         mean: Seconds that a call took, None before the first one.
-        half: Seconds within which half of the calls were over, as a bucket's bound.
-        most: The same of 95 %.
+        median: Seconds within which half of the calls were over, as a bucket's bound.
+        p95: The same for 95 % of the calls.
     """
 
     calls: int
     errors: int
     mean: float | None
-    half: float | None
-    most: float | None
+    median: float | None
+    p95: float | None
 
     @classmethod
     def of(cls, series: Series) -> Self:
-        """Sum up a series."""
+        """Summarize a series."""
         with series.lock:
             calls = sum(series.outcomes.values())
-            fine = sum(series.outcomes.get(each, 0) for each in _FINE)
+            errors = calls - sum(series.outcomes.get(each, 0) for each in _SUCCESSFUL)
             taken = series.taken
-            return cls(calls, calls - fine, taken.mean(), taken.bound_of(0.5), taken.bound_of(0.95))
+            median, p95 = taken.quantile_bound(0.5), taken.quantile_bound(0.95)
+            return cls(calls, errors, taken.mean(), median, p95)
 
 
 class CallMetrics(Collector):
     """The series of all procedures; a function that shares a procedure's name shares its series.
 
-    Names come from the registry, never from a caller, so that there are only so many series.
+    Names come from the registry, never from a caller, which limits the number of series.
     """
 
     def __init__(self) -> None:
@@ -141,7 +142,7 @@ class CallMetrics(Collector):
         return found
 
     def summaries(self) -> dict[str, Summary]:
-        """Return what has been counted so far, by the name of procedure or function."""
+        """Return the summaries by the name of procedure or function."""
         with self._lock:
             found = list(self._series.items())
         return {name: Summary.of(series) for name, series in found}
@@ -181,27 +182,27 @@ class CallMetrics(Collector):
 
 
 class PluginFailures(Collector):
-    """What each connected JVM has told last of the calls that it has ended by itself."""
+    """The latest reports of connected JVMs about calls that failed without the sidecar."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._told: dict[int, tuple[str, Sequence[Failures]]] = {}
+        self._reports: dict[int, tuple[str, Sequence[Failures]]] = {}
 
-    def tell(self, source: object, jvm: str, failures: Sequence[Failures]) -> None:
-        """Take the place of what came from the same source before.
+    def update(self, source: object, jvm: str, failures: Sequence[Failures]) -> None:
+        """Replace the report of a source.
 
         Args:
-            source: The connection it comes by.
+            source: The connection.
             jvm: Identity of the JVM, new at each of its starts.
-            failures: All so far.
+            failures: All failures so far.
         """
         with self._lock:
-            self._told[id(source)] = (jvm, failures)
+            self._reports[id(source)] = (jvm, failures)
 
     def forget(self, source: object) -> None:
-        """Show no more what came from a connection that has ended."""
+        """Remove the report of a closed connection."""
         with self._lock:
-            self._told.pop(id(source), None)
+            self._reports.pop(id(source), None)
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metric as it is now."""
@@ -211,8 +212,8 @@ class PluginFailures(Collector):
             labels=("jvm", "procedure", "code", "result"),
         )
         with self._lock:
-            # A JVM that connects again may be here twice for a moment; the later one counts.
-            latest = dict(self._told.values())
+            # A JVM that connects again may be here twice for a moment; the later report counts.
+            latest = dict(self._reports.values())
         for jvm, failures in latest.items():
             for each in failures:
                 family.add_metric((jvm, each.procedure, each.code, each.result), each.count)

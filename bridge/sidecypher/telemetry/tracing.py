@@ -1,4 +1,4 @@
-"""OpenTelemetry: one span per call, the child of its caller's and the parent of its body's."""
+"""OpenTelemetry: one span per call, child of the caller's span, parent of the function's spans."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -14,7 +14,7 @@ _propagator: Final = TraceContextTextMapPropagator()
 
 
 def start(tracer: Tracer, facts: CallHead, kind: str, traceparent: str) -> Span:
-    """Begin the span of a call, the child of `traceparent` (W3C Trace Context) if there is one."""
+    """Start the span of a call, the child of `traceparent` (W3C Trace Context) if there is one."""
     return tracer.start_span(
         facts.name,
         _propagator.extract({"traceparent": traceparent}, context.Context()),
@@ -38,15 +38,15 @@ def end(span: Span, outcome: str, rows: int) -> None:
 
 
 def current(span: Span | None) -> AbstractContextManager[object]:
-    """Make a span the current one, so that what is done inside becomes its child."""
+    """Make a span the current one, so that spans inside become its children."""
     if span is None:
         return nullcontext()
-    # An exception's text may hold data: the span is told of errors by `end`, by code alone.
+    # An exception's text may hold data. `end` sets the error by its code alone.
     return trace.use_span(span, record_exception=False, set_status_on_exception=False)
 
 
 def traceparent() -> str:
-    """Return the current span as W3C Trace Context writes it, or nothing without a span.
+    """Return the current span in the format of W3C Trace Context, or `""` without a span.
 
     Example:
         >>> traceparent()
@@ -59,7 +59,7 @@ def traceparent() -> str:
 
 @contextmanager
 def continued(traceparent: str) -> Iterator[None]:
-    """Make a span of another process the current one; a worker does so around a body."""
+    """Make a span of another process the current one, around a function in a worker."""
     if not traceparent:
         yield
         return

@@ -1,4 +1,4 @@
-"""An environment that runs procedures as the sidecar does."""
+"""`ProcedureEnvironment`: procedures run as in the sidecar, without Neo4j."""
 
 import tempfile
 import types
@@ -28,24 +28,24 @@ from sidecypher.sdk.registry import Kind, Registry, procedures_in
 from sidecypher.sdk.resources import Resources
 from sidecypher.sdk.results import Record
 from sidecypher.telemetry.calls import Telemetry, configure_logging
-from sidecypher.testing.wire import Line, answering, client_context
+from sidecypher.testing.wire import WireClient, callback_handler, client_context
 from sidecypher.transport.memory import Client, Send, memory
 from sidecypher.transport.py4j import Py4JServer
 from sidecypher.values.coders import decode_map, encode_any
 
 Run = Callable[[str, Mapping[str, Any]], list[Record]]
-"""Stands in for the caller's transaction: takes a statement and parameters, gives records."""
+"""Mock of the caller's transaction: accepts a statement and parameters, returns records."""
 
 Transport = Literal["memory", "py4j"]
-"""How calls reach the sidecar's code: directly, or over its real socket."""
+"""Path of calls to the sidecar's code: directly, or over its real socket."""
 
 
 class ProcedureEnvironment:
-    """Runs procedures as the sidecar does, types and errors included, without Neo4j.
+    """An environment that runs procedures as the sidecar does, without Neo4j.
 
     Args:
-        bodies: Functions decorated with `@procedure` or `@function`.
-        folders: Folders of further procedures; those of installed packages come with them.
+        functions: Functions decorated with `@procedure` or `@function`.
+        folders: Folders of further procedures; they also load those of installed packages.
         run: Answers `ctx.run`; without it `ctx.run` raises `NoTransaction`.
         timeout: Seconds each call may take.
         transport: `memory`, or `py4j` to go through a real socket as Neo4j does.
@@ -64,7 +64,7 @@ class ProcedureEnvironment:
 
     def __init__(
         self,
-        *bodies: Callable[..., Any],
+        *functions: Callable[..., Any],
         folders: Iterable[Path] = (),
         run: Run | None = None,
         timeout: float = 30.0,
@@ -72,7 +72,7 @@ class ProcedureEnvironment:
     ) -> None:
         if not structlog.is_configured():
             configure_logging("WARNING", "console")
-        self._registry = _registry(bodies, list(folders))
+        self._registry = _registry(functions, list(folders))
         self._ends = ExitStack()
         loop, resources, telemetry = EventLoop(), Resources(), Telemetry()
         self._ends.callback(loop.stop, [resources.stop])
@@ -90,7 +90,7 @@ class ProcedureEnvironment:
         return {found.name: found.entry.signature for found in self._registry if found.kind == kind}
 
     def _wire(self, dispatcher: Dispatcher, call_back: CallBack, telemetry: Telemetry) -> Send:
-        """Return a way to send requests over the sidecar's real socket."""
+        """Return a function that sends requests over the sidecar's real socket."""
         folder = self._ends.enter_context(tempfile.TemporaryDirectory())
         credentials = load_credentials(Path(folder))
         server = Py4JServer(
@@ -103,7 +103,9 @@ class ProcedureEnvironment:
         )
         self._ends.callback(server.stop)
         server.start()
-        line = Line(server.port, credentials.token, answering(call_back), client_context())
+        line = WireClient(
+            server.port, credentials.token, callback_handler(call_back), client_context()
+        )
         self._ends.callback(line.close)
         return line.ask
 
@@ -111,7 +113,7 @@ class ProcedureEnvironment:
         """Call a procedure and return its rows, each a dict by column name.
 
         Raises:
-            CallError: What Cypher would see, with its code.
+            CallError: The error that Cypher would see, with its code.
         """
         columns = [column.name for column in self._registry.get(name).signature.columns]
         return [dict(zip(columns, row, strict=True)) for row in self._client.rows(name, *arguments)]
@@ -120,7 +122,7 @@ class ProcedureEnvironment:
         """Call a function and return its value.
 
         Raises:
-            CallError: What Cypher would see, with its code.
+            CallError: The error that Cypher would see, with its code.
         """
         return self._client.value(name, *arguments)
 
@@ -137,10 +139,10 @@ class ProcedureEnvironment:
         self.close()
 
 
-def _registry(bodies: Iterable[Callable[..., Any]], folders: list[Path]) -> Registry:
-    holder = types.ModuleType("bodies")
-    vars(holder).update({f"body_{index}": body for index, body in enumerate(bodies)})
-    found = list(with_batches(procedures_in([holder])))
+def _registry(functions: Iterable[Callable[..., Any]], folders: list[Path]) -> Registry:
+    module = types.ModuleType("functions")
+    vars(module).update({str(index): function for index, function in enumerate(functions)})
+    found = list(with_batches(procedures_in([module])))
     return Registry([*found, *load(folders).registry] if folders else found)
 
 

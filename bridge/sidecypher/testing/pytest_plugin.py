@@ -1,11 +1,11 @@
-"""pytest fixtures for authors of procedures: the same test on a stand-in, the wire, or Neo4j.
+"""pytest fixtures for authors of procedures: one test in memory, over the socket, or in Neo4j.
 
-pytest loads this plugin by itself. Name the folders of your procedures in the configuration::
+pytest loads this plugin itself. Set the folders of your procedures in the configuration::
 
     [tool.pytest.ini_options]
     sidecypher_procedures = ["procedures"]
 
-Then a test takes `sidecypher_call`::
+Then a test uses the fixture `sidecypher_call`::
 
     def test_greets_by_name(sidecypher_call):
         assert sidecypher_call("demo.greet", "Ann") == [{"text": "Hello Ann"}]
@@ -33,20 +33,20 @@ _PLACES = ("memory", "py4j", "neo4j")
 
 
 class Caller(Protocol):
-    """What `sidecypher_call` is."""
+    """Type of the fixture `sidecypher_call`."""
 
     def __call__(self, name: str, *arguments: Any) -> list[dict[str, Any]]:
         """Call a procedure and return its rows, each a dict by column name."""
 
     def given(self, cypher: str, **params: Any) -> None:
-        """Put something into the graph first; without a graph this does nothing."""
+        """Run a statement that prepares the graph; without a graph this does nothing."""
 
     def expect(self, cypher: str, *, records: Iterable[dict[str, Any]] = ()) -> None:
-        """Tell what the graph's stand-in answers; a real graph needs no telling."""
+        """Set the records that the mock of the graph returns; on a real graph this does nothing."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare where tests run and where procedures are."""
+    """Add the option `--sidecypher-on` and the setting `sidecypher_procedures`."""
     parser.addoption(
         "--sidecypher-on",
         default="memory",
@@ -66,18 +66,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     unknown = sorted(set(places) - set(_PLACES))
     if unknown:
         raise pytest.UsageError(
-            f"--sidecypher-on does not know `{unknown[0]}`; it takes {', '.join(_PLACES)}"
+            f"--sidecypher-on does not know `{unknown[0]}`; it accepts {', '.join(_PLACES)}"
         )
     metafunc.parametrize("sidecypher_call", places, indirect=True)
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedNeo4j:
-    """A Neo4j with a sidecar, up for the whole run.
+    """A Neo4j with a sidecar, running for the whole test run.
 
     Attributes:
         uri: Its Bolt address.
-        home: Folder of its state and logs; gone with the run.
+        home: Its data directory, deleted after the run.
     """
 
     uri: str
@@ -122,19 +122,19 @@ def sidecypher_call(request: pytest.FixtureRequest) -> Iterator[Caller]:
     """Call procedures where `--sidecypher-on` says."""
     place: Literal["memory", "py4j", "neo4j"] = getattr(request, "param", "memory")
     if place == "neo4j":
-        yield _OnGraph(request.getfixturevalue("sidecypher_session"))
+        yield _RealGraph(request.getfixturevalue("sidecypher_session"))
         return
     from sidecypher.testing import ExpectedStatements, ProcedureEnvironment  # noqa: PLC0415
 
     statements = ExpectedStatements()
     folders = _folders(request.config)
     with ProcedureEnvironment(folders=folders, run=statements, transport=place) as environment:
-        yield _OnStandIn(environment, statements)
+        yield _MockedGraph(environment, statements)
     statements.verify()
 
 
-class _OnStandIn:
-    """Calls in an environment whose graph is a stand-in."""
+class _MockedGraph:
+    """Calls in an environment with a mock of the graph."""
 
     def __init__(
         self, environment: "ProcedureEnvironment", statements: "ExpectedStatements"
@@ -149,8 +149,8 @@ class _OnStandIn:
         """Do nothing: there is no graph."""
 
 
-class _OnGraph:
-    """Calls by Cypher in a real graph."""
+class _RealGraph:
+    """Calls with Cypher in a real graph."""
 
     def __init__(self, session: "neo4j.Session") -> None:
         self._session = session

@@ -1,4 +1,4 @@
-"""What stands in for the graph: statements a test expects, and what each of them answers."""
+"""`ExpectedStatements`, a mock of the graph: expected statements and their records."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from sidecypher.sdk.results import Record
 
 
 class UnexpectedStatement(SidecypherError, AssertionError):
-    """A body ran a statement that its test does not expect, or left out one that it does."""
+    """A function ran a statement that its test does not expect, or did not run an expected one."""
 
     code = "SC-621"
 
@@ -23,9 +23,9 @@ class _Expected:
 
 
 class ExpectedStatements:
-    """Answers `ctx.run` with what a test has told it, in any order, each as often as told.
+    """Mock of `ctx.run`: returns the records of each expected statement once, in any order.
 
-    Statements are compared word by word, so line breaks and indentation do not matter. Give it to
+    Statements are compared word by word, so line breaks and indentation do not matter. Pass it to
     `ProcedureEnvironment(run=...)`.
 
     Example:
@@ -53,8 +53,8 @@ class ExpectedStatements:
         Args:
             cypher: The statement.
             params: Its parameters; None allows any.
-            records: What it gives.
-            fails_with: Neo4j's status when it shall fail, such as
+            records: Its records.
+            fails_with: Neo4j's status if the statement fails, such as
                 `Neo.ClientError.Schema.ConstraintValidationFailed`.
         """
         failure = (
@@ -65,11 +65,11 @@ class ExpectedStatements:
         self._waiting.append(_Expected(_words(cypher), params, list(records), failure))
 
     def __call__(self, cypher: str, params: Mapping[str, Any]) -> list[Record]:
-        """Answer a statement.
+        """Return the records of a statement.
 
         Raises:
-            CypherError: The test wants it to fail.
-            UnexpectedStatement: Nothing like it is expected any more.
+            CypherError: The test set a failure for it.
+            UnexpectedStatement: No remaining expectation matches it.
         """
         for expected in self._waiting:
             if expected.statement == _words(cypher) and expected.params in (None, params):
@@ -81,17 +81,17 @@ class ExpectedStatements:
         raise _unexpected(cypher)
 
     def verify(self) -> None:
-        """Check that all that was expected has come, and nothing else.
+        """Check that all expected statements were run, and no others.
 
         Raises:
-            UnexpectedStatement: Naming the statement.
+            UnexpectedStatement: A statement is missing or unexpected; the text names it.
         """
         if self._unexpected:
             raise _unexpected(self._unexpected[0])
         if self._waiting:
             raise UnexpectedStatement(
                 f"The statement `{self._waiting[0].statement}` was expected and did not come",
-                hint="Correct the body, or do not expect it.",
+                hint="Correct the function, or do not expect it.",
             )
 
 
@@ -99,7 +99,7 @@ def _unexpected(cypher: str) -> UnexpectedStatement:
     return UnexpectedStatement(
         f"The statement `{_words(cypher)}` came with parameters that no `expect` allows, "
         "or too often, or unexpectedly",
-        hint="Tell the stand-in by `expect(...)` what it answers.",
+        hint="Add the statement with `expect(...)`.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The JVM's end of the wire, in Python: what the Java core sends, and no more."""
+"""A client of the Py4J transport that sends what the Java core sends."""
 
 import contextlib
 import socket
@@ -12,15 +12,15 @@ from sidecypher.transport.memory import Reply, Request, Send
 from sidecypher.transport.py4j import escape, unescape
 
 _SECONDS: Final = 60.0
-"""Longer than any deadline of a test's call, so that a broken peer fails a test, not hangs it."""
+"""Longer than the deadline of any test's call, so a broken peer fails a test instead of hanging."""
 
 
 Answer = Callable[[str, bytes], bytes]
-"""Answers a callback: takes its method and its envelope, returns the envelope of the reply."""
+"""Handler of callbacks: accepts a method and an envelope, returns the envelope of the reply."""
 
 
-def answering(call_back: envelope.CallBack) -> Answer:
-    """Return what answers the callbacks of a `Line` as `call_back` does."""
+def callback_handler(call_back: envelope.CallBack) -> Answer:
+    """Return a handler for the callbacks of a `WireClient` that calls `call_back`."""
 
     def answer(method: str, request: bytes) -> bytes:
         kind: type[envelope.CallBackRequest] = (
@@ -31,8 +31,8 @@ def answering(call_back: envelope.CallBack) -> Answer:
     return answer
 
 
-def asking(send: Callable[[str, bytes], bytes]) -> Send:
-    """Return what sends requests as JSON with `send`, which takes their method and envelope."""
+def request_sender(send: Callable[[str, bytes], bytes]) -> Send:
+    """Return a sender of requests as JSON with `send`, which accepts a method and an envelope."""
 
     def ask(request: Request) -> Reply:
         payload = envelope.write(request)
@@ -50,9 +50,9 @@ def asking(send: Callable[[str, bytes], bytes]) -> Send:
 
 
 def client_context() -> ssl.SSLContext:
-    """Return a TLS context for loopback peers whose certificate is known by other means.
+    """Return a TLS context that does not check certificates, for peers on loopback.
 
-    Not a default context: reading the system's certificates would cost 20 ms per connection.
+    A default context would read the system's certificates, 20 ms for each connection.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
@@ -60,22 +60,22 @@ def client_context() -> ssl.SSLContext:
     return context
 
 
-def dial(port: int, context: ssl.SSLContext) -> ssl.SSLSocket:
-    """Connect to a port of this machine and shake hands, and say nothing yet."""
+def connect(port: int, context: ssl.SSLContext) -> ssl.SSLSocket:
+    """Connect to a port of this machine and shake hands, without sending anything else."""
     plain = socket.create_connection(("127.0.0.1", port), _SECONDS)
     plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return context.wrap_socket(plain)
 
 
-class Line:
+class WireClient:
     """One connection to a sidecar, as a JVM would hold it.
 
     Attributes:
-        greeting: What the sidecar answered to the token.
+        greeting: The sidecar's reply to the token.
     """
 
     def __init__(self, port: int, token: bytes, call_back: Answer, context: ssl.SSLContext) -> None:
-        self.socket = dial(port, context)
+        self.socket = connect(port, context)
         self.reader = self.socket.makefile("rb")
         self.call_back = call_back
         self.socket.sendall(b"A\n" + token + b"\n")
@@ -87,10 +87,10 @@ class Line:
         Raises:
             ProtocolError: The sidecar closed the connection or sent something else.
         """
-        return asking(self.send)(request)
+        return request_sender(self.send)(request)
 
     def send(self, method: str, payload: bytes) -> bytes:
-        """Send a request, answer the callbacks that come meanwhile, and return the reply.
+        """Send a request, answer its callbacks, and return the reply.
 
         Raises:
             ProtocolError: The sidecar closed the connection or sent something else.

@@ -1,4 +1,4 @@
-"""Ways into the sidecar: from Neo4j over Py4J, over HTTP, and in memory for tests.
+"""Transports of the sidecar: Py4J from Neo4j, HTTP, and memory for tests.
 
 Enters: what turns messages into structs for the dispatcher, and back.
 """

@@ -1,4 +1,4 @@
-"""The messages of a JVM as JSON: read, answered by the dispatcher, and the reply written."""
+"""Messages of a JVM in JSON: read, passed to the dispatcher, and answered with its reply."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
@@ -14,7 +14,7 @@ _Answer = Callable[[bytes, Session], msgspec.Struct]
 
 
 class Messages:
-    """Answers messages that come as JSON."""
+    """The dispatcher's methods for messages in JSON."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
@@ -28,10 +28,10 @@ class Messages:
         }
 
     def answer(self, method: str, payload: bytes, session: Session) -> bytes:
-        """Return the reply's envelope to a request's; an error of the call is in it.
+        """Return the reply to a request, both in JSON; it may hold the call's error.
 
         Raises:
-            ProtocolError: The peer does not speak the protocol; close the connection.
+            ProtocolError: The peer broke the protocol; close the connection.
         """
         try:
             answer = self._methods[method]

@@ -1,4 +1,4 @@
-"""Calls without a socket: the same messages, passed to the dispatcher directly."""
+"""Calls without a socket: the same messages, passed directly to the dispatcher."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
@@ -54,7 +54,7 @@ class Client:
         """Call a procedure and yield its rows, page by page; closing the iterator closes the call.
 
         Raises:
-            CallError: With the code, text and hint the sidecar gave.
+            CallError: With the code, text and hint of the sidecar.
         """
         request = self._request("procedure", name, self._signatures, arguments)
         page = self._page(request)
@@ -75,7 +75,7 @@ class Client:
         """Call a function and return its value.
 
         Raises:
-            CallError: With the code, text and hint the sidecar gave.
+            CallError: With the code, text and hint of the sidecar.
         """
         [[value]] = _rows(self._page(self._request("function", name, self._functions, arguments)))
         return value
@@ -106,7 +106,7 @@ class Client:
 
 
 def memory(dispatcher: Dispatcher, call_back: envelope.CallBack = no_transaction) -> Send:
-    """Return a way to send requests to a dispatcher in this process."""
+    """Return a function that sends requests to a dispatcher in this process."""
     session = Session(call_back)
     answers: dict[type, Callable[[Any, Session], Reply]] = {
         envelope.Hello: dispatcher.hello,

@@ -1,13 +1,12 @@
-"""The JVM's way in: Py4J's line protocol over pinned TLS, with a token, on loopback.
+"""The transport for JVMs: Py4J's line protocol over pinned TLS, with a token, on loopback.
 
 The peer is a Py4J `ClientServerConnection` in the Neo4j JVM. Of Py4J's commands only the call of
 the entry point is understood; there are no proxies, no reflection and no garbage-collection
-commands on either side. One thread serves one connection, and a body's callbacks go back over the
-same connection to the caller's thread.
+commands on either side. One thread serves one connection, and a function's callbacks go back over
+the same connection to the caller's thread.
 
-Py4J's own server classes are not used, because each of their steps would have to be replaced: they
-shake hands and accept in one thread, read lines of any length, understand every command, and leave
-Nagle's algorithm on.
+Py4J's own server classes do not fit. They shake hands and accept in one thread, read lines of any
+length, understand every command, and leave Nagle's algorithm on.
 """
 
 import contextlib
@@ -34,7 +33,7 @@ from sidecypher.telemetry.calls import Telemetry, logger
 from sidecypher.transport._messages import Messages
 
 SEND_SECONDS: Final = 1.0
-"""How long answers may take to be sent when the server stops."""
+"""Longest time to send pending answers when the server stops."""
 
 _AUTHENTICATE: Final = protocol.AUTH_COMMAND_NAME.encode()
 _CALL: Final = protocol.CALL_PROXY_COMMAND_NAME.encode()
@@ -59,9 +58,9 @@ _HANG_UP: Final = select.POLLRDHUP if sys.platform == "linux" else select.POLLHU
 
 
 def escape(payload: bytes) -> bytes:
-    """Swap the backslashes of JSON text for a character JSON never holds.
+    """Replace the backslashes of JSON text by a character that JSON never contains.
 
-    Py4J escapes backslashes a second time; swapped, there is nothing for it to escape.
+    Py4J would escape backslashes a second time.
     """
     return payload.replace(b"\\", b"\x1a")
 
@@ -72,42 +71,42 @@ def unescape(text: bytes) -> bytes:
 
 
 class LineReader:
-    """Cuts what arrives into lines of a bounded length.
+    """Reader that splits received bytes into lines of a bounded length.
 
-    Almost always one TLS record is one request: one read and one `split` give all of its lines.
-    (Together with `_send`, 7 us of 35 less per call than `readline` and `sendall`; CPython 3.11.)
+    Almost always one TLS record is one request, so one read and one `split` return all its lines.
+    With `_send`, this saves 7 of 35 us per call over `readline` and `sendall` (CPython 3.11).
     """
 
     def __init__(self, receive: Callable[[int], bytes], limit: int) -> None:
         self._receive = receive
         self._limit = limit
-        self._whole: deque[bytes] = deque()
+        self._lines: deque[bytes] = deque()
         self._begun: list[bytes] = []
         self._begun_bytes = 0
 
     def line(self) -> bytes | None:
-        """Return a line without its end, or None when the peer has gone.
+        """Return a line without its end, or None when the peer has disconnected.
 
         Raises:
             MessageTooLarge: The line is longer than the limit.
         """
-        while not self._whole:
+        while not self._lines:
             received = self._receive(_TLS_RECORD)
             if not received:
                 return None
-            self._cut(received)
-        return self._whole.popleft()
+            self._split(received)
+        return self._lines.popleft()
 
-    def _cut(self, received: bytes) -> None:
+    def _split(self, received: bytes) -> None:
         first, *others = received.split(b"\n")
         self._begun_bytes += len(first)
         if self._begun_bytes > self._limit:
             raise MessageTooLarge(f"The peer sent more than {self._limit} bytes in one message")
         self._begun.append(first)
         if others:
-            self._whole.append(b"".join(self._begun))
+            self._lines.append(b"".join(self._begun))
             *whole, rest = others
-            self._whole.extend(whole)
+            self._lines.extend(whole)
             self._begun = [rest]
             self._begun_bytes = len(rest)
 
@@ -122,7 +121,7 @@ class Connection:
         token: bytes,
         dispatcher: Dispatcher,
         *,
-        welcome: Callable[["Connection"], bool],
+        on_authenticated: Callable[["Connection"], bool],
         limits: Limits,
         telemetry: Telemetry,
     ) -> None:
@@ -131,7 +130,7 @@ class Connection:
         self._token = token
         self._dispatcher = dispatcher
         self._messages = Messages(dispatcher)
-        self._welcome = welcome
+        self._on_authenticated = on_authenticated
         self._is_evicted = False
         self._limits = limits
         self._telemetry = telemetry
@@ -140,7 +139,7 @@ class Connection:
         self._ends = select.poll()
 
     def serve(self) -> None:
-        """Shake hands, check the token, then answer until the peer goes."""
+        """Shake hands, check the token, then answer until the peer disconnects."""
         try:
             if self._open():
                 self._answer()
@@ -162,12 +161,12 @@ class Connection:
             self.close()
             self._dispatcher.disconnected(self._session)
 
-    def read_no_more(self) -> None:
-        """Let the thread write the answer that it has, and end where it would read again."""
+    def stop_reading(self) -> None:
+        """Let the thread write its pending answer, and end at its next read."""
         self._shut(socket.SHUT_RD)
 
     def evict(self) -> None:
-        """End it before it has shown the token; its own thread closes the socket."""
+        """End it before it has sent the token; its own thread closes the socket."""
         self._is_evicted = True
         self._shut(socket.SHUT_RDWR)
 
@@ -177,12 +176,12 @@ class Connection:
         self._socket.close()
 
     def _shut(self, how: int) -> None:
-        # `SSLSocket.shutdown` drops TLS first: what another thread then sends leaves in clear text.
+        # `SSLSocket.shutdown` drops TLS first: another thread would then send in clear text.
         with contextlib.suppress(OSError):
             socket.socket.shutdown(self._socket, how)
 
     def _open(self) -> bool:
-        """Return whether a peer with our token is at the other end."""
+        """Shake hands, and return whether the peer has sent the right token."""
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         deadline = Deadline.after(self._limits.handshake_seconds)
         self._socket.settimeout(deadline.remaining())
@@ -190,7 +189,7 @@ class Connection:
             tls = self._tls.wrap_socket(
                 self._socket, server_side=True, do_handshake_on_connect=False
             )
-            # The descriptor has moved to it, so `close` must shut this one from here on.
+            # The descriptor has moved to it, so `close` must shut it from now on.
             self._socket = tls
             if self._is_evicted:
                 # While the descriptor moved, `evict` had nothing to shut.
@@ -204,7 +203,7 @@ class Connection:
         if not hmac.compare_digest(greeting, expected):
             self._refused("wrong token" if greeting else "no token")
             return False
-        self._session.is_surplus = not self._welcome(self)
+        self._session.is_surplus = not self._on_authenticated(self)
         self._line = LineReader(self._socket.recv, self._limits.message_bytes).line
         self._ends.register(self._socket, _HANG_UP)
         self._socket.sendall(_VOID_REPLY)
@@ -217,7 +216,7 @@ class Connection:
             self._telemetry.rejected("connection refused", reason, **facts)
 
     def _greeting(self, deadline: Deadline) -> bytes:
-        """Return what of the peer's first two lines comes within the deadline, however sliced."""
+        """Return the peer's first two lines, or the part of them received before the deadline."""
         text = b""
         while text.count(b"\n") < _GREETING_LINES and len(text) <= _GREETING_BYTES:
             self._socket.settimeout(max(deadline.remaining(), _SHORTEST_TIMEOUT))
@@ -233,7 +232,7 @@ class Connection:
     def _answer(self) -> None:
         while (request := self._request()) is not None:
             method, payload = request
-            # A request may have waited here while this process was stopped, until its caller left.
+            # While this process was stopped, the caller of a waiting request may have given up.
             if method == "call" and self._ends.poll(0):
                 self._telemetry.rejected("connection closed", "caller gone")
                 return
@@ -251,7 +250,7 @@ class Connection:
         command = self._line()
         if command is None:
             return None
-        # At once: other commands have fewer lines, and the missing ones would never come.
+        # Checked before the next read: other commands have fewer lines, so it would wait for ever.
         if command != _CALL:
             raise ProtocolError("The peer sent a Py4J command that is not allowed")
         target, method, text, end = (self._line(), self._line(), self._line(), self._line())
@@ -262,7 +261,7 @@ class Connection:
         return method.decode("ascii", "replace"), unescape(text[1:])
 
     def _send(self, message: bytes) -> None:
-        # `sendall` wraps every message in views; nearly always all of it goes at once.
+        # `sendall` wraps every message in views, and nearly always one `send` is enough.
         sent = self._socket.send(message)
         if sent < len(message):
             self._socket.sendall(memoryview(message)[sent:])
@@ -297,13 +296,13 @@ class Connection:
 
 
 class Py4JServer:
-    """Accepts connections of JVMs; each gets its own thread.
+    """Server for connections of JVMs; each gets its own thread.
 
-    Anybody on this machine may connect. Who has not shown the token is a stranger, and strangers
-    compete with each other only.
+    Any program on this machine can connect. Connections that have not sent the token yet are
+    strangers. Their limit does not affect the others.
 
     Attributes:
-        port: The port that is listened on, on 127.0.0.1.
+        port: The port it listens on, on 127.0.0.1.
     """
 
     def __init__(
@@ -326,7 +325,7 @@ class Py4JServer:
             tls,
             token,
             dispatcher,
-            welcome=self._welcome,
+            on_authenticated=self._add_peer,
             limits=limits,
             telemetry=telemetry,
         )
@@ -334,14 +333,14 @@ class Py4JServer:
         self._telemetry = telemetry
         self._lock = threading.Lock()
         self._stopped = threading.Event()
-        # A dict, so that the one that came first is found.
+        # A dict, because it keeps the order, and the oldest one is evicted first.
         self._strangers: dict[Connection, None] = {}
         self._peers: set[Connection] = set()
         self._listener = _listen(port)
         self.port: Final[int] = self._listener.getsockname()[1]
 
     def start(self) -> None:
-        """Accept from now on."""
+        """Start to accept connections."""
         threading.Thread(target=self._accept, name="sidecypher-accept", daemon=True).start()
 
     def _accept(self) -> None:
@@ -372,11 +371,11 @@ class Py4JServer:
             thread.start()
         except RuntimeError:
             connection.close()
-            self._forget(connection)
+            self._remove(connection)
             raise
 
-    def _welcome(self, connection: Connection) -> bool:
-        """Count a stranger among the JVMs; tell whether there is room for calls of it."""
+    def _add_peer(self, connection: Connection) -> bool:
+        """Move a stranger to the JVMs; return whether their limit allows calls of it."""
         with self._lock:
             self._strangers.pop(connection, None)
             self._peers.add(connection)
@@ -386,9 +385,9 @@ class Py4JServer:
         try:
             connection.serve()
         finally:
-            self._forget(connection)
+            self._remove(connection)
 
-    def _forget(self, connection: Connection) -> None:
+    def _remove(self, connection: Connection) -> None:
         with self._lock:
             self._strangers.pop(connection, None)
             self._peers.discard(connection)
@@ -398,7 +397,7 @@ class Py4JServer:
         self._telemetry.connections.set(len(self._strangers) + len(self._peers))
 
     def stop(self) -> None:
-        """Close the listener and every connection, once answers that are on their way are sent."""
+        """Close the listener and every connection, after sending pending answers."""
         self._stopped.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -406,9 +405,9 @@ class Py4JServer:
         with self._lock:
             connections = [*self._strangers, *self._peers]
         for connection in connections:
-            connection.read_no_more()
-        patience = Deadline.after(SEND_SECONDS)
-        while (self._strangers or self._peers) and not patience.expired():
+            connection.stop_reading()
+        deadline = Deadline.after(SEND_SECONDS)
+        while (self._strangers or self._peers) and not deadline.expired():
             time.sleep(_PAUSE_SECONDS)
         for connection in connections:
             connection.close()

@@ -1,4 +1,4 @@
-"""Cypher values in Python: their types, how they cross to Neo4j and back, and rows of them.
+"""Cypher values in Python: their types, their codec to and from Neo4j, and rows.
 
 Enters: a Cypher type and its coders. Nothing here knows of calls, processes or settings.
 """

@@ -1,4 +1,4 @@
-"""What an annotation says beyond Python's own type."""
+"""Annotations that add to Python's own type."""
 
 from dataclasses import dataclass
 from datetime import datetime, time
@@ -13,20 +13,20 @@ INTEGER_MAX: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Describe a column: `score: Annotated[float, Description("0..1, cosine")]`."""
+    """Description of a column: `score: Annotated[float, Description("0..1, cosine")]`."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class CypherTypeName:
-    """Name the Cypher type of an annotation that Python's type alone leaves open."""
+    """Cypher type of an annotation whose Python type has more than one."""
 
     name: str
 
 
 LocalDateTime = Annotated[datetime, CypherTypeName("LOCAL DATETIME")]
-"""A `datetime` without a time zone; annotate with it where Cypher shall say LOCAL DATETIME."""
+"""A `datetime` without a time zone; its Cypher type is LOCAL DATETIME."""
 
 LocalTime = Annotated[time, CypherTypeName("LOCAL TIME")]
-"""A `time` without a time zone; annotate with it where Cypher shall say LOCAL TIME."""
+"""A `time` without a time zone; its Cypher type is LOCAL TIME."""

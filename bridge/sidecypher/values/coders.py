@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from sidecypher.errors import ValueTypeError
-from sidecypher.values.codec import containers
+from sidecypher.values.codec import containers, driver
 from sidecypher.values.codec.problems import Coder, guess
 from sidecypher.values.cypher import CypherType
 from sidecypher.values.kinds import KINDS
@@ -18,6 +18,12 @@ encode_any: Final = containers.encode_any
 
 decode_map: Final = containers.decode_map
 """Reads a MAP of values of any type."""
+
+from_driver: Final = driver.from_driver
+"""Returns a value of Neo4j's driver as one of sidecypher."""
+
+to_driver: Final = driver.to_driver
+"""Returns a parameter as Neo4j's driver accepts it."""
 
 
 def encoder(kind: CypherType) -> Coder:
@@ -56,7 +62,7 @@ def decoder(kind: CypherType) -> Coder:
 
 
 def _nullable(kind: CypherType, coder: Coder) -> Coder:
-    # No coder but that of ANY takes None, so only a nullable type needs a step before it.
+    # Only the coder of ANY accepts None, so a nullable type needs a step before its coder.
     if kind.name == "ANY" or not kind.nullable:
         return coder
     return lambda value: None if value is None else coder(value)

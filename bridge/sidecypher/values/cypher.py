@@ -1,4 +1,4 @@
-"""`CypherType`: a type as signature and codec speak of it."""
+"""`CypherType`: a Cypher type in signatures and in the codec."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ class CypherType:
         name: `INTEGER`, `LIST`, `MAP`, ...
         item: Type of a LIST's items or a MAP's values; None for scalars and ANY.
         nullable: Whether null belongs to the type.
-        allowed: The only values of a STRING or INTEGER, if it is not open to all.
+        allowed: The only valid values of a STRING or INTEGER; empty if all are valid.
 
     Example:
         >>> str(CypherType("LIST", CypherType("STRING")))
@@ -25,11 +25,11 @@ class CypherType:
 
     @property
     def choices(self) -> str:
-        """The allowed values as texts for people show them, such as `` `a`, `b` ``."""
+        """The allowed values as shown to people, such as `` `a`, `b` ``."""
         return ", ".join(f"`{value}`" if value != "" else "`''`" for value in self.allowed)
 
     def __str__(self) -> str:
-        """Return the type as Cypher writes it, such as `LIST<STRING>`."""
+        """Return the type in Cypher, such as `LIST<STRING>`."""
         if self.name == "LIST" and self.item is not None:
             return f"LIST<{self.item}>"
         return self.name

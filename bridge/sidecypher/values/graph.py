@@ -1,8 +1,8 @@
 """Nodes, relationships and paths, as they were when they crossed the bridge.
 
-They are snapshots: a later write of the same transaction does not change them. Returned to Cypher,
-each becomes the entity again, found by its element id; only the id matters then. As in Cypher, two
-are equal when they are the same entity, whatever their properties were.
+They are snapshots: a later write of the same transaction does not change them. If you return one to
+Cypher, the entity is found again by its element id; nothing else of it matters. As in Cypher, two
+are equal if they are the same entity, even if their properties differ.
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ class Node:
     """A NODE.
 
     Attributes:
-        element_id: What `elementId(n)` gives.
+        element_id: The result of `elementId(n)`.
         labels: Its labels.
         properties: Its properties, by name.
 
@@ -34,7 +34,7 @@ class Relationship:
     """A RELATIONSHIP.
 
     Attributes:
-        element_id: What `elementId(r)` gives.
+        element_id: The result of `elementId(r)`.
         type: Its type.
         properties: Its properties, by name.
         start: Element id of the node it leaves.
@@ -54,11 +54,11 @@ class Relationship:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A PATH: nodes, and the relationships between each two that follow each other.
+    """A PATH: nodes, and the relationships between neighbouring ones.
 
     Attributes:
-        nodes: One more than there are relationships, in the path's order.
-        relationships: In the path's order; each may run either way.
+        nodes: In the path's order, one more than there are relationships.
+        relationships: In the path's order; each may have either direction.
 
     Example:
         >>> Path((Node("4:a:1"), Node("4:a:2")), (Relationship("5:a:7"),)).nodes[-1].element_id

@@ -1,8 +1,7 @@
 """The one table of Cypher types.
 
 Signatures, codec, OpenAPI, sample statements and the plugin's generator read it. A new type is one
-entry here and one in `Kind.java` of the plugin. `BoltClient` refuses values of a type until
-`sdk/_driver_values.py` knows the driver's class for it.
+entry here and one in `Kind.java` of the plugin.
 """
 
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from sidecypher.values.codec import _graph as graph
 from sidecypher.values.codec import _scalars as scalars
 from sidecypher.values.codec import _spatial as spatial
 from sidecypher.values.codec import _tags as tags
-from sidecypher.values.codec import containers, temporal
+from sidecypher.values.codec import containers, driver, temporal
 from sidecypher.values.codec.problems import Coder
 from sidecypher.values.graph import Node, Path, Relationship
 from sidecypher.values.spatial import Point
@@ -25,20 +24,23 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A Cypher type, all that the bridge knows of it.
+    """A Cypher type, with everything that the bridge knows about it.
 
     Attributes:
-        name: As Cypher writes it.
-        annotations: What Python signatures say for it; values of these classes are of this type
-            where any type is allowed.
-        written: What hints call its annotation, if not by the name of the first class.
-        java: The class that generated stubs declare, with its package.
-        tag: The only key of the JSON object that stands for a value, if one does.
-        sample: An expression for sample statements; `<name>` stands for the parameter's name.
-        pattern: What a sample statement matches for a type that has no expression.
+        name: Its name in Cypher.
+        annotations: Its classes in Python signatures; values of these classes have this type where
+            any type is allowed.
+        written: The name of its annotation in hints, if not that of the first class.
+        java: The class in generated stubs, with its package.
+        tag: The only key of the JSON object that represents a value, if there is such an object.
+        sample: An expression for sample statements, with `<name>` for the parameter's name.
+        pattern: The pattern in sample statements for a type that has no expression.
         has_literals: Whether Neo4j reads defaults of this type.
         encode_nullable: Writes a value or null, for types so common that a second step counts.
         encode_any: Writes a value of one of the classes where any type is allowed, if not `encode`.
+        driver_class: The class of Neo4j's driver, as `module:name`; `BoltClient` reads no other.
+        from_driver: Reads a value of that class.
+        to_driver: Writes a value of one of the classes as that class, if the driver needs it.
     """
 
     name: str
@@ -54,6 +56,9 @@ class Kind:
     has_literals: bool = False
     encode_nullable: Coder | None = None
     encode_any: Coder | None = None
+    driver_class: str = ""
+    from_driver: Coder | None = None
+    to_driver: Coder | None = None
 
 
 def _tagged(tag: str, value: Schema, text: str) -> Schema:
@@ -176,6 +181,9 @@ _TABLE: Final = (
         encode=temporal.encode_zoned_datetime,
         encode_any=temporal.encode_any_datetime,
         decode=temporal.decode_zoned_datetime,
+        driver_class="neo4j.time:DateTime",
+        from_driver=driver.read_datetime,
+        to_driver=driver.write_datetime,
         java="java.time.ZonedDateTime",
         schema=_tagged(
             "$datetime",
@@ -202,6 +210,8 @@ _TABLE: Final = (
         tag="$date",
         encode=temporal.encode_date,
         decode=temporal.decode_date,
+        driver_class="neo4j.time:Date",
+        from_driver=driver.read_date,
         java="java.time.LocalDate",
         schema=_tagged("$date", _text("2024-02-29"), "A date."),
         sample="date()",
@@ -213,6 +223,9 @@ _TABLE: Final = (
         encode=temporal.encode_zoned_time,
         encode_any=temporal.encode_any_time,
         decode=temporal.decode_zoned_time,
+        driver_class="neo4j.time:Time",
+        from_driver=driver.read_time,
+        to_driver=driver.write_time,
         java="java.time.OffsetTime",
         schema=_tagged("$time", _text("10:11:12+01:00"), "A time with an offset."),
         sample="time()",
@@ -233,6 +246,9 @@ _TABLE: Final = (
         tag="$duration",
         encode=temporal.encode_duration,
         decode=temporal.decode_duration,
+        driver_class="neo4j.time:Duration",
+        from_driver=driver.read_duration,
+        to_driver=driver.write_duration,
         java="java.time.temporal.TemporalAmount",
         schema=_tagged(
             "$duration",
@@ -247,6 +263,9 @@ _TABLE: Final = (
         tag="$point",
         encode=spatial.encode_point,
         decode=spatial.decode_point,
+        driver_class="neo4j.spatial:Point",
+        from_driver=driver.read_point,
+        to_driver=driver.write_point,
         java="org.neo4j.graphdb.spatial.Point",
         schema=_tagged(
             "$point",
@@ -267,6 +286,8 @@ _TABLE: Final = (
         tag="$node",
         encode=graph.encode_node,
         decode=graph.decode_node,
+        driver_class="neo4j.graph:Node",
+        from_driver=driver.read_node,
         java="org.neo4j.graphdb.Node",
         schema=_tagged("$node", _NODE, "A node."),
         pattern="(<name>)",
@@ -277,6 +298,8 @@ _TABLE: Final = (
         tag="$relationship",
         encode=graph.encode_relationship,
         decode=graph.decode_relationship,
+        driver_class="neo4j.graph:Relationship",
+        from_driver=driver.read_relationship,
         java="org.neo4j.graphdb.Relationship",
         schema=_tagged("$relationship", _RELATIONSHIP, "A relationship."),
         pattern="()-[<name>]->()",
@@ -287,6 +310,8 @@ _TABLE: Final = (
         tag="$path",
         encode=graph.encode_path,
         decode=graph.decode_path,
+        driver_class="neo4j.graph:Path",
+        from_driver=driver.read_path,
         java="org.neo4j.graphdb.Path",
         schema=_tagged(
             "$path",
@@ -315,7 +340,7 @@ _TABLE: Final = (
 )
 
 KINDS: Final = {kind.name: kind for kind in _TABLE}
-"""Every type but LIST, which each type has one of, by its Cypher name."""
+"""Every type by its Cypher name, except LIST, since each type has its own LIST."""
 
 TAGS: Final = {kind.tag: kind.name for kind in _TABLE if kind.tag}
 """The type of each tag."""
@@ -323,6 +348,10 @@ TAGS: Final = {kind.tag: kind.name for kind in _TABLE if kind.tag}
 # The codec cannot import the table: a NODE has properties of any type, and ANY may be a NODE.
 tags.type_of_tag.update(TAGS)
 containers.tag_decoders.update({kind.tag: kind.decode for kind in _TABLE if kind.tag})
+driver.readers.update({kind.driver_class: kind.from_driver for kind in _TABLE if kind.from_driver})
+driver.writers.update(
+    {each: kind.to_driver for kind in _TABLE if kind.to_driver for each in kind.annotations}
+)
 
 _CLASSES: Final[dict[type, Coder]] = {
     python_class: kind.encode_any or kind.encode

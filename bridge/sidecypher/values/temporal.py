@@ -1,4 +1,4 @@
-"""Times as Neo4j stores them: to the nanosecond, and in years Python's own types do not have."""
+"""Times as Neo4j stores them: with nanoseconds, and in years that Python's own types lack."""
 
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta, tzinfo
@@ -8,9 +8,9 @@ _SECOND = 1_000_000_000
 
 
 class _Nanoseconds:
-    """Adds the nanoseconds below the microsecond to a `datetime` or `time`.
+    """Nanoseconds below the microsecond of a `datetime` or `time`.
 
-    What the two classes have in common: `of`, comparing, hashing and pickling.
+    The common part of the two classes: comparing and hashing.
     """
 
     __slots__ = ()
@@ -23,12 +23,12 @@ class _Nanoseconds:
         return self.microsecond * 1000 + self._extra
 
     def __eq__(self, other: object) -> bool:
-        """Compare as Python's own class does, and by the nanoseconds below the microsecond."""
+        """Compare as Python's own class does, then by the nanoseconds below the microsecond."""
         same = super().__eq__(other)
         return same if same is not True else self._extra == _extra_of(other)
 
     def __ne__(self, other: object) -> bool:
-        """Be the opposite of `==`; the inherited one leaves out the nanoseconds."""
+        """Return the opposite of `==`; the inherited one ignores the nanoseconds."""
         same = self.__eq__(other)
         return same if same is NotImplemented else not same
 
@@ -45,14 +45,14 @@ class _Nanoseconds:
         return self._ordered("__ge__", other)
 
     def _ordered(self, name: str, other: Any) -> bool:
-        """Compare as Python's own class does; where that sees no difference, by nanoseconds."""
+        """Compare as Python's own class does; if that finds no difference, by nanoseconds."""
         if super().__eq__(other) is True:
             ordered: bool = getattr(self._extra, name)(_extra_of(other))
         else:
             ordered = getattr(super(), name)(other)
         return ordered
 
-    # Equal values have equal hashes, since the inherited one leaves out the nanoseconds.
+    # Equal values have equal hashes, since the inherited one ignores the nanoseconds.
     def __hash__(self) -> int:
         return super().__hash__()
 
@@ -64,7 +64,7 @@ def _extra_of(value: object) -> int:
 class DateTime(_Nanoseconds, datetime):
     """A `datetime` that keeps the nanoseconds Neo4j stores.
 
-    Arithmetic and `replace` give microsecond precision, as `datetime` itself does.
+    Arithmetic and `replace` have microsecond precision, as for `datetime` itself.
 
     Attributes:
         nanosecond: Nanoseconds within the second, 0 to 999 999 999.
@@ -79,44 +79,25 @@ class DateTime(_Nanoseconds, datetime):
     @classmethod
     def of(cls, value: datetime, extra: int) -> Self:
         """Return `value` with `extra` nanoseconds (0 to 999) below its microsecond."""
-        made = cls(
-            value.year,
-            value.month,
-            value.day,
-            value.hour,
-            value.minute,
-            value.second,
-            value.microsecond,
-            value.tzinfo,
-            fold=value.fold,
-        )
-        made._extra = extra
+        # `combine` leaves out the fold in a subclass.
+        made = cls.combine(value.date(), value.timetz()).replace(fold=value.fold)
+        made._extra = extra  # noqa: SLF001 - of this class
         return made
 
     def astimezone(self, tz: tzinfo | None = None) -> Self:
-        """Return the same instant in zone `tz`, nanoseconds kept."""
+        """Return the same instant in zone `tz`, with its nanoseconds."""
         return type(self).of(super().astimezone(tz), self._extra)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[object, ...]:
         """Pickle and copy with the nanoseconds."""
-        plain = datetime(
-            self.year,
-            self.month,
-            self.day,
-            self.hour,
-            self.minute,
-            self.second,
-            self.microsecond,
-            self.tzinfo,
-            fold=self.fold,
-        )
+        plain = datetime.combine(self.date(), self.timetz())
         return (type(self).of, (plain, self._extra))
 
 
 class Time(_Nanoseconds, time):
     """A `time` that keeps the nanoseconds Neo4j stores.
 
-    `replace` gives microsecond precision, as `time` itself does.
+    `replace` has microsecond precision, as for `time` itself.
 
     Attributes:
         nanosecond: Nanoseconds within the second, 0 to 999 999 999.
@@ -152,16 +133,16 @@ class Time(_Nanoseconds, time):
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """A DURATION: months, days and seconds, which have no fixed length in each other.
+    """A DURATION: months, days and seconds, of which none has a fixed length in the others.
 
-    Nanoseconds beyond a second are carried over to the seconds, as Neo4j does, so that equal
+    As in Neo4j, nanoseconds beyond a second are carried over to the seconds, so that equal
     durations are equal values.
 
     Attributes:
-        months: Years are 12 months.
-        days: Weeks are 7 days.
-        seconds: Hours and minutes are in here.
-        nanoseconds: 0 to 999 999 999, also when `seconds` is negative.
+        months: Months; a year is 12 of them.
+        days: Days; a week is 7 of them.
+        seconds: Seconds, also those of hours and minutes.
+        nanoseconds: 0 to 999 999 999, also if `seconds` is negative.
 
     Example:
         >>> Duration(months=14, seconds=1, nanoseconds=-1)
@@ -184,11 +165,11 @@ class Duration:
 class OpaqueTemporal:
     """A date or date and time outside the years 1 to 9999, which Python's own types do not have.
 
-    It goes back to Cypher unchanged.
+    It returns to Cypher unchanged.
 
     Attributes:
         type: Its Cypher type.
-        text: As ISO 8601 writes it, the year with a sign.
+        text: Its text in ISO 8601, the year with a sign.
 
     Example:
         >>> OpaqueTemporal("DATE", "-0044-03-15").text
@@ -200,9 +181,9 @@ class OpaqueTemporal:
 
 
 class FixedZone(tzinfo):
-    """A zone by its id, where Python does not know the zone or has another offset for it.
+    """A zone with its id and a fixed offset, for zones that Python has not, or with other offsets.
 
-    Such a value is the right instant and keeps its zone's id, but follows no clock changes.
+    A value with it is the right instant and keeps the zone's id, but follows no clock changes.
 
     Example:
         >>> datetime(1900, 1, 1, tzinfo=FixedZone("Moon/Base", timedelta(hours=1))).isoformat()
@@ -218,7 +199,7 @@ class FixedZone(tzinfo):
         return self._offset
 
     def dst(self, _at: datetime | None) -> None:
-        """Return None: it is not known."""
+        """Return None, since it is not known."""
 
     def tzname(self, _at: datetime | None) -> str:
         """Return the zone's id."""
@@ -238,5 +219,5 @@ class FixedZone(tzinfo):
         return f"FixedZone({self.key!r}, {self._offset!r})"
 
     def __getinitargs__(self) -> tuple[str, timedelta]:
-        """Tell `tzinfo.__reduce__` how to pickle and copy it."""
+        """Return the arguments with which `tzinfo.__reduce__` pickles and copies it."""
         return (self.key, self._offset)

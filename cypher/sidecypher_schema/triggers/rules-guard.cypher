@@ -1,15 +1,15 @@
 // trigger: rules-guard
 // phase: before
 //
-// 1. A concept, rule, fact, preference or relation hangs on an Extraction, now and later.
-// 2. A rule that plain Cypher writes is checked as `rules.add` checks one.
+// 1. Each concept, rule, fact, preference and relation has an Extraction, now and later.
+// 2. A rule that plain Cypher writes is checked in the same way as by `rules.add`.
 //
-// APOC runs this in each transaction that writes, before its commit; an error rolls it back. Nodes
-// and relationships that the transaction deletes have no properties or labels any more: they are told
-// by elementId(), and what can still be matched by it lives on.
+// APOC runs this in each writing transaction before its commit; an error rolls it back. Deleted nodes
+// and relationships have no properties or labels any more: they are identified by elementId(). If one
+// can still be matched by it, it was not deleted.
 
-// Most transactions touch nothing of this, and end here. What a node's property is called tells nothing:
-// others have a `type` or a `text` too. A node that is deleted has no label here, but in $removedLabels.
+// Most transactions change none of these and end here. The name of a node's property is not enough:
+// other nodes have a `type` or `text` too. A deleted node has no label here, but in $removedLabels.
 UNWIND CASE WHEN
   any(label IN ['StyleRule', 'Concept', 'Fact', 'Extraction']
       WHERE $assignedLabels[label] IS NOT NULL OR $removedLabels[label] IS NOT NULL)

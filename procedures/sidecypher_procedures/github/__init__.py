@@ -1,5 +1,5 @@
 """The `github` namespace: live GitHub data inside Cypher.
 
-Only what never changes belongs in the graph; everything else is fetched, cached and confirmed.
-With one token for the sidecar, every Cypher user sees what the token sees.
+Only data that never changes is stored in the graph. Everything else is fetched, cached and
+revalidated. The sidecar has one token, so every Cypher user sees what the token sees.
 """

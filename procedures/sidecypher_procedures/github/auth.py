@@ -1,4 +1,4 @@
-"""Who asks GitHub, and what GitHub says of that; nothing of a secret."""
+"""Authentication with a token or a GitHub App, and GitHub's report on the credential."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -41,7 +41,7 @@ _SCOPE: Final = re.compile(r"[a-z_:.]{1,40}")
 
 
 def read_credentials(source: str | None, headers: httpx.Headers, now: datetime) -> Credentials:
-    """Read what the headers of an answer that is no refusal say of who asked.
+    """Return the properties of an accepted credential from the headers of a response.
 
     Example:
         >>> headers = httpx.Headers({"x-oauth-scopes": "repo, gist"})
@@ -65,7 +65,7 @@ def _scopes(headers: httpx.Headers) -> list[str] | None:
 
 
 def _expires_at(headers: httpx.Headers) -> datetime | None:
-    # GitHub writes the offset of some tokens as a number, that of others as a name.
+    # GitHub writes the offset as a number for some tokens, and as a name for others.
     told = headers.get(_EXPIRES, "").replace("UTC", "+0000")
     try:
         return datetime.strptime(told, _EXPIRES_FORMAT).astimezone(UTC)
@@ -74,34 +74,34 @@ def _expires_at(headers: httpx.Headers) -> datetime | None:
 
 
 def _clock_offset(headers: httpx.Headers, now: datetime) -> float | None:
-    """Return the seconds that our clock is ahead of GitHub's; None where GitHub tells no time."""
+    """Return the seconds that our clock is ahead of GitHub's; None if GitHub sends no time."""
     theirs = read_date(headers.get("date", ""))
     return None if theirs is None else (now - theirs).total_seconds()
 
 
 REFUSED_SECONDS: Final = 10.0
-"""How long what GitHub refused, and what cannot be replaced, is not tried again."""
+"""Seconds for which a refused credential without a replacement is not tried again."""
 
 _WHAT: Final = "the token of the App's installation"
-# GitHub's clock may be behind ours, and it refuses more than ten minutes in all.
+# GitHub's clock may be behind ours, and it refuses a validity of more than ten minutes.
 _BACK: Final = timedelta(seconds=60)
 _AHEAD: Final = timedelta(minutes=9)
 _RENEWED_BEFORE: Final = timedelta(minutes=5)
-# An installation token that is refused so soon is not to blame; a new one would be refused too.
+# If a token is refused so soon after its creation, a new one would be refused too.
 _TRUSTED: Final = timedelta(minutes=1)
 _SKEW_SECONDS: Final = 60.0
 
 Post = Callable[[str, httpx.URL, Mapping[str, str]], Awaitable[Reply]]
-"""Sends a POST without a body: what it is about, its URL, and the headers that prove who asks."""
+"""Function that sends a POST without body: its name for errors, its URL and its headers."""
 
 
 def authentication(
     settings: GithubSettings, clock: Clock, post: Post
 ) -> "TokenAuthentication | AppAuthentication":
-    """Return the one that the settings want.
+    """Return the authentication from the settings.
 
     Raises:
-        GithubSettingsError: A file cannot be read, or holds no token or key.
+        GithubSettingsError: A file cannot be read, or has no token or key.
     """
     app = settings.app()
     if app is None:
@@ -110,7 +110,7 @@ def authentication(
 
 
 class TokenAuthentication:
-    """A token, from wherever the settings say, or none."""
+    """Authentication with a token from the settings, or without one."""
 
     def __init__(self, settings: GithubSettings) -> None:
         self._settings = settings
@@ -118,15 +118,15 @@ class TokenAuthentication:
 
     @property
     def key(self) -> str:
-        """Tell tokens apart without showing them."""
+        """Key that identifies the token without exposing it."""
         return self._credential.key
 
     async def credential(self) -> Credential:
-        """Give the token."""
+        """Return the token."""
         return self._credential
 
     async def replacement(self, refused: Credential) -> Credential | None:
-        """Read the token again: its file may hold another one by now."""
+        """Read the token again, since its file may have changed."""
         if self._credential == refused:
             self._credential = self._settings.credential()
         return None if self._credential == refused else self._credential
@@ -140,7 +140,7 @@ class _InstallationToken:
 
 
 class AppAuthentication:
-    """An installation of a GitHub App, whose tokens live an hour and are renewed in time."""
+    """Authentication as an installation of a GitHub App. Its hourly tokens are renewed in time."""
 
     def __init__(self, app: App, base_url: str, clock: Clock, post: Post) -> None:
         self._app = app
@@ -156,14 +156,14 @@ class AppAuthentication:
 
     @property
     def key(self) -> str:
-        """Name the installation: all of its tokens may see the same."""
+        """Key of the installation; all of its tokens have the same permissions."""
         return f"installation {self._app.installation}"
 
     async def credential(self) -> Credential:
-        """Give the installation's token, a new one if its hour is nearly over.
+        """Return the installation's token, a new one if it expires soon.
 
         Raises:
-            GithubError: There is none to be had.
+            GithubError: GitHub returned no token.
         """
         token, now = self._token, self._clock.now()
         if token is not None and token.expires_at - now > _RENEWED_BEFORE:
@@ -176,10 +176,10 @@ class AppAuthentication:
             return token.credential
 
     async def replacement(self, refused: Credential) -> Credential | None:
-        """Give a new token, unless it is the App itself that GitHub refuses.
+        """Return a new token, or None if the refused one was new already.
 
         Raises:
-            GithubError: There should be one, and it cannot be had.
+            GithubError: GitHub returned no token.
         """
         token = self._token
         if token is not None and token.credential == refused:
@@ -190,7 +190,7 @@ class AppAuthentication:
 
     async def _renew(self) -> _InstallationToken:
         if self._refusal is not None and self._clock.monotonic() < self._refused_until:
-            # It is told many times: what is done to one of them is nothing to the others.
+            # A copy, since the error is raised many times, and each raise changes its traceback.
             raise copy(self._refusal)
         try:
             self._token = await self._ask()
@@ -226,7 +226,7 @@ def _read_token(content: bytes, now: datetime) -> _InstallationToken:
     except (msgspec.DecodeError, ValueError, RecursionError):
         answer = None
     if answer is None or answer.expires_at.tzinfo is None or not is_token(answer.token):
-        # Nothing is quoted: the body holds the token.
+        # The body is not quoted, since it may have the token.
         raise UnusableAnswer(f"GitHub's answer for {_WHAT} holds no token")
     return _InstallationToken(Credential(SecretStr(answer.token)), now, answer.expires_at)
 
@@ -250,7 +250,7 @@ def _refusal(reply: Reply, now: datetime) -> GithubError:
     return AppRefused(_REFUSALS.get(reply.status, _REFUSED), details=details)
 
 
-_REFUSED: Final = "GitHub gives the App no token for its installation"
+_REFUSED: Final = "GitHub returns no token for the App's installation"
 _REFUSALS: Final = {
     401: "GitHub does not accept the App's signature",
     403: f"{_REFUSED}: it may be suspended",
@@ -265,7 +265,7 @@ def _read_key(file: Path) -> RSAPrivateKey:
     except OSError as error:
         raise unusable_file(variable, error.strerror or "it cannot be read") from None
     except (ValueError, TypeError, UnsupportedAlgorithm):
-        # `from None`: what could not be read as a key may still be one.
+        # `from None`: the original error may show the key.
         key = None
     if not isinstance(key, RSAPrivateKey):
         raise unusable_file(variable, "it holds no RSA key in PEM form without a password")

@@ -1,4 +1,4 @@
-"""Answers kept in memory, and one request for all callers who want the same."""
+"""In-memory cache of answers, and sharing of one request by concurrent callers."""
 
 import asyncio
 import contextvars
@@ -18,25 +18,25 @@ from sidecypher_procedures.github.entities import Identity
 from sidecypher_procedures.github.errors import GithubError
 
 Key = tuple[str, str]
-"""Who asked, and the path in GitHub's REST API, in lower case."""
+"""Key of the credential, and the path in GitHub's REST API, in lower case."""
 
-# Of an entry of `MemoryStore`, beside its row and ETag; measured on CPython 3.11.
+# Size of an entry in `MemoryStore` without its row and ETag; measured on CPython 3.11.
 _OVERHEAD_BYTES: Final = 920
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """One answer of GitHub's: an entity's row, or that there is none.
+    """One answer from GitHub: the row of an entity, or that it does not exist.
 
     Attributes:
-        row: The row as Neo4j gets it, so that giving it again takes next to no work; None when
+        row: The row in the encoding for Neo4j, so that it can be returned again cheaply; None if
             `missing` is set.
-        missing: The error that says why there is no entity.
-        etag: The validator as received, quotes and weakness included; GraphQL gives none.
-        checked_at: When GitHub last gave or confirmed it, on the growing clock, seconds.
-        lifetime: Seconds after which it must be confirmed, however patient the caller.
-        path: Where GitHub says that it is, if that is not where it was asked for.
-        node: Its kind and node id, which stay when it is renamed or moved, if GitHub tells.
-        identity: What the columns do not have, for those who write it into the graph.
+        missing: The error class for an entity that does not exist.
+        etag: The validator as received, with quotes and weakness; None from GraphQL.
+        checked_at: Time of the last fetch or revalidation, in monotonic seconds.
+        lifetime: Seconds after which it must be revalidated, regardless of `max_age`.
+        path: Its path according to GitHub, if it differs from the requested one.
+        node: Its kind and node id, which survive renames and moves, if known.
+        identity: Data that the columns do not have, for writing to the graph.
     """
 
     row: EncodedRow[Any] | None
@@ -50,19 +50,19 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def size(self) -> int:
-        """What it counts for, bytes: its row and what Python needs to keep it."""
+        """Its size in bytes: the row and the overhead of Python's objects."""
         row = b"" if self.row is None else self.row.json
         return len(row) + len(self.etag or "") + _OVERHEAD_BYTES
 
     def is_fresh(self, max_age: float, now: float) -> bool:
-        """Tell whether it may be given to a caller who accepts an age of `max_age` seconds."""
+        """Return whether it is fresh for a caller who accepts an age of `max_age` seconds."""
         return now - self.checked_at < min(max_age, self.lifetime)
 
 
 class MemoryStore:
-    """Entries in memory, the least recently used dropped when their sizes exceed a bound.
+    """Store of entries in memory, which drops the least recently used ones above a size.
 
-    An `OrderedDict` and not `cachetools.LRUCache`, whose three dicts cost 300 bytes an entry.
+    An `OrderedDict` instead of `cachetools.LRUCache`, whose three dicts cost 300 bytes per entry.
 
     Example:
         >>> store = MemoryStore(max_bytes=1024)
@@ -76,17 +76,17 @@ class MemoryStore:
         self._paths: dict[tuple[str, str], str] = {}
         self._credentials: set[str] = set()
         self.bytes = 0
-        """The sizes of all entries together."""
+        """The total size of all entries."""
 
     def get(self, key: Key) -> Entry | None:
-        """Give the entry, fresh or not."""
+        """Return the entry, fresh or not."""
         entry = self._entries.get(key)
         if entry is not None:
             self._entries.move_to_end(key)
         return entry
 
     def put(self, key: Key, entry: Entry) -> None:
-        """Keep the entry in place of the one it has, unless it is larger than the whole store."""
+        """Store or replace the entry, unless it is larger than the whole store."""
         self._remove(key)
         if entry.size > self._max_bytes:
             return
@@ -100,7 +100,7 @@ class MemoryStore:
             self._paths[credential, entry.node] = path
 
     def drop(self, path: str) -> int:
-        """Forget what each credential has at a path, and return how many entries that were."""
+        """Drop the entries of all credentials at a path; return their number."""
         return sum(self._remove((credential, path)) for credential in self._credentials)
 
     def below(self, path: str) -> set[str]:
@@ -128,13 +128,13 @@ T = TypeVar("T")
 _NAME_SECONDS: Final = 3600.0
 _MAX_NAMES: Final = 4096
 _MAX_MARKS: Final = 65_536
-# How many parts `/repos/OWNER/NAME` and `/repos/OWNER/NAME/pulls` have, split at each slash.
+# Number of parts in `/repos/OWNER/NAME` and `/repos/OWNER/NAME/pulls`, split at each slash.
 _INVALIDATED_WHOLE: Final = (4, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The two kinds of time: one that only grows, in seconds, and the one people read."""
+    """Source of monotonic time, of wall-clock time and of pauses."""
 
     monotonic: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -142,11 +142,10 @@ class Clock:
 
 
 class EntityCache:
-    """Entries by credential and path, wherever an entity was asked for and however it is called.
+    """Cache of entries by credential and path, aware of renamed and moved entities.
 
-    An entity that was found under several names is one entry: where GitHub says that it is. No
-    entry is given to another credential. What was being fetched while it was invalidated is not
-    kept.
+    An entity with several names has one entry, at its current path. No entry is served to another
+    credential. A request that was in flight during an invalidation is not cached.
 
     Example:
         >>> cache = EntityCache(MemoryStore(max_bytes=1024), Clock())
@@ -156,26 +155,26 @@ class EntityCache:
 
     def __init__(self, store: MemoryStore, clock: Clock) -> None:
         self._store = store
-        # An old name may be given to another entity, so that none is believed for ever.
+        # A former name may be given to another entity, so known renames expire.
         self._names: TTLCache[str, str] = TTLCache(_MAX_NAMES, _NAME_SECONDS, clock.monotonic)
         self._invalidated: dict[str, int] = {}
         self._forgotten = 0
         self.generation = 0
-        """How many invalidations there were."""
+        """Number of invalidations."""
 
     def path(self, asked: str) -> str:
-        """Return where what is asked for under an old name is now."""
+        """Return the current path of an entity from the requested one."""
         return self._names.get(asked, asked)
 
     def get(self, credential: str, asked: str) -> Entry | None:
-        """Give the entry, fresh or not."""
-        # Nothing is kept under an old name, so that most are found without looking at those.
+        """Return the entry, fresh or not."""
+        # Entries are at their current path, so most are found without looking up names.
         return self._store.get((credential, asked)) or self._store.get(
             (credential, self.path(asked))
         )
 
     def put(self, credential: str, asked: str, entry: Entry, since: int) -> None:
-        """Keep what was fetched, unless it was invalidated since the generation `since`."""
+        """Store an entry, unless it was invalidated after the generation `since`."""
         path = entry.path or asked
         if max(self.invalidated(path), self.invalidated(asked)) > since:
             return
@@ -188,7 +187,7 @@ class EntityCache:
         self._store.put((credential, path), entry)
 
     def _carry_over(self, name: str, path: str) -> None:
-        """Invalidate what was invalidated by a name when nobody knew that it was this one's."""
+        """Apply invalidations of a former name to the current path."""
         if self.invalidated(name) > self.invalidated(path):
             self._store.drop(path)
             self._mark(path, self.invalidated(name))
@@ -199,9 +198,9 @@ class EntityCache:
             self._mark(f"{path}/", below)
 
     def invalidate(self, asked: str, *, below: bool = False) -> int:
-        """Drop what all credentials have at a path, and return how many entries that were.
+        """Drop the entries of all credentials at a path; return their number.
 
-        The path may be of any name that the entity was found under.
+        The path may be a current or former one.
         """
         self.generation += 1
         paths = {asked, self.path(asked)}
@@ -212,14 +211,14 @@ class EntityCache:
             self._mark(path, self.generation)
             if below:
                 self._mark(f"{path}/", self.generation)
-        # An old name may have been given to another entity, which GitHub is to say.
+        # A former name may belong to another entity now, so it is resolved by GitHub again.
         for name in [name for name in self._names if _within(name, asked, below=below)]:
             self._names.pop(name, None)
         kept = paths.union(*map(self._store.below, paths)) if below else paths
         return sum(map(self._store.drop, kept))
 
     def invalidated(self, path: str) -> int:
-        """Return the generation of the latest invalidation of a path, or of all it is below of."""
+        """Return the generation of the latest invalidation of a path or of one above it."""
         marks = self._invalidated
         parts = path.split("/")
         places = ("/".join(parts[:end]) for end in _INVALIDATED_WHOLE)
@@ -228,7 +227,7 @@ class EntityCache:
 
     def _mark(self, path: str, generation: int) -> None:
         if len(self._invalidated) >= _MAX_MARKS:
-            # As if all had been invalidated: it only costs a request for what is being fetched.
+            # Treated as an invalidation of everything; entries in flight are fetched again.
             self._invalidated.clear()
             self._forgotten = self.generation
         self._invalidated[path] = generation
@@ -245,20 +244,20 @@ class _Flight(Generic[T]):
 
 
 class SingleFlight(Generic[T]):
-    """Callers of one key at one time share one run of the work.
+    """Deduplication of concurrent work: callers with the same key share one run.
 
-    A cancelled caller leaves the others alone; the work is cancelled with its last caller. All
-    callers must be on one event loop, so there is nothing to lock.
+    Cancelling a caller does not affect the others; the work is cancelled with its last caller. All
+    callers must be on one event loop, so no lock is needed.
     """
 
     def __init__(self) -> None:
         self._flights: dict[Hashable, _Flight[T]] = {}
 
     async def run(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Join the run for `key`, or start it, and give its result.
+        """Join the run for `key`, or start it; return its result.
 
         Raises:
-            Exception: Whatever the work raises, to every caller.
+            Exception: Any error of the work, for every caller.
         """
         flight = self._flights.get(key) or self._start(key, work)
         flight.waiters += 1
@@ -271,7 +270,7 @@ class SingleFlight(Generic[T]):
                 flight.task.cancel()
 
     def _start(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> _Flight[T]:
-        # An empty context: the work serves many calls and must not log or trace as the first.
+        # An empty context, since the work serves many calls and must not log or trace as the first.
         task = asyncio.create_task(work(), context=contextvars.Context())
         flight = _Flight(task)
         self._flights[key] = flight

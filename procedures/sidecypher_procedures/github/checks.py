@@ -8,29 +8,31 @@ from sidecypher import CannotCheck, Check, CheckContext, Finding, SidecypherErro
 
 _SOON: Final = timedelta(days=14)
 _CLOCK_SECONDS: Final = 60.0
-"""GitHub refuses what an App signs ahead of its time; it tells its own in whole seconds."""
+"""The largest accepted clock offset: GitHub refuses signatures of an App from the future."""
 
-_FEW: Final = 0.1
+_LOW_SHARE: Final = 0.1
 _NOT_NOW: Final = frozenset({"SC-507", "SC-508", "SC-509", "SC-510"})
-"""Codes of what may be gone later: GitHub cannot be reached, or answers no more for a while."""
+"""Codes of transient errors: GitHub is not reachable, has failed, or has reached a limit."""
 
 
 def look_at_token(ctx: CheckContext) -> Finding:
-    """Tell which setting the token is from, and whether GitHub accepts it."""
-    told = _credentials(ctx)
-    if isinstance(told, SidecypherError):
-        state = Finding.warn if told.code in _NOT_NOW else Finding.error
-        return state(f"{told.message} [{told.code}]", told.hint or "Try again later.")
-    source = told["source"]
+    """Check that GitHub accepts the token, and report the setting it is from."""
+    credential = _credential(ctx)
+    if isinstance(credential, SidecypherError):
+        state = Finding.warn if credential.code in _NOT_NOW else Finding.error
+        return state(
+            f"{credential.message} [{credential.code}]", credential.hint or "Try again later."
+        )
+    source = credential["source"]
     if source is None:
         return Finding.warn(
             "there is none: few requests an hour, and nothing private",
             "Set SIDECYPHER_GITHUB_TOKEN, and restart the sidecar.",
         )
-    if not told["accepted"]:
+    if not credential["accepted"]:
         return Finding.error(f"GitHub does not accept that of {source}", "Put a valid one there.")
-    text = f"GitHub accepts that of {source}{_scopes(told['scopes'])}"
-    ends = _moment(told["expiresAt"])
+    text = f"GitHub accepts that of {source}{_scopes(credential['scopes'])}"
+    ends = _moment(credential["expiresAt"])
     if ends is not None and ends - datetime.now(UTC) < _SOON:
         return Finding.warn(
             f"{text}; it expires at {ends:%Y-%m-%d %H:%M} UTC", "Make a new one in time."
@@ -39,15 +41,15 @@ def look_at_token(ctx: CheckContext) -> Finding:
 
 
 def look_at_limits(ctx: CheckContext) -> Finding:
-    """Tell how many requests GitHub still answers."""
-    _answering(ctx)
+    """Check that enough requests are left of GitHub's rate limits."""
+    _accepted_credential(ctx)
     limits = ctx.call("github.rateLimit")
     if not limits:
         return Finding.ok("this GitHub has none")
     text = ", ".join(
         f"{each['resource']} {each['remaining']} of {each['limit']}" for each in limits
     )
-    few = [each["resource"] for each in limits if each["remaining"] < _FEW * each["limit"]]
+    few = [each["resource"] for each in limits if each["remaining"] < _LOW_SHARE * each["limit"]]
     if few:
         ends = max(filter(None, (_moment(each["resetAt"]) for each in limits)))
         return Finding.warn(
@@ -58,9 +60,9 @@ def look_at_limits(ctx: CheckContext) -> Finding:
 
 def look_at_clock(ctx: CheckContext) -> Finding:
     """Compare the sidecar's clock with GitHub's."""
-    offset = _answering(ctx)["clockOffset"]
+    offset = _accepted_credential(ctx)["clockOffset"]
     if offset is None:
-        return Finding.ok("GitHub tells no time")
+        return Finding.ok("GitHub sends no time")
     if abs(offset) > _CLOCK_SECONDS:
         way = "ahead of" if offset > 0 else "behind"
         return Finding.warn(
@@ -70,24 +72,24 @@ def look_at_clock(ctx: CheckContext) -> Finding:
 
 
 @cache
-def _credentials(ctx: CheckContext) -> dict[str, Any] | SidecypherError:
-    """Return who asks GitHub, or why it gives no answer; asked once, and not by each check."""
+def _credential(ctx: CheckContext) -> dict[str, Any] | SidecypherError:
+    """Return the credential, or the error of reading it; cached for all checks."""
     try:
         return ctx.call("github.credentials")[0]
     except SidecypherError as error:
         return error
 
 
-def _answering(ctx: CheckContext) -> dict[str, Any]:
-    """Return what GitHub says of who asks, if it does.
+def _accepted_credential(ctx: CheckContext) -> dict[str, Any]:
+    """Return the credential if GitHub accepts it.
 
     Raises:
-        CannotCheck: It gives no answer, or none to who asks so.
+        CannotCheck: GitHub does not answer or does not accept it.
     """
-    told = _credentials(ctx)
-    if isinstance(told, SidecypherError) or not told["accepted"]:
-        raise CannotCheck("GitHub gives no answer", "See what is said of the token.")
-    return told
+    credential = _credential(ctx)
+    if isinstance(credential, SidecypherError) or not credential["accepted"]:
+        raise CannotCheck("GitHub does not answer", "See the check of the token.")
+    return credential
 
 
 def _scopes(scopes: list[str] | None) -> str:
@@ -97,7 +99,7 @@ def _scopes(scopes: list[str] | None) -> str:
 
 
 def _moment(value: str | datetime | None) -> datetime | None:
-    """Return a time, which comes over HTTP as a text."""
+    """Return a time, which HTTP transports as text."""
     return datetime.fromisoformat(value) if isinstance(value, str) else value
 
 

@@ -1,4 +1,4 @@
-"""Entities from GitHub: cached, confirmed by ETag, one request for all who want the same."""
+"""Client for GitHub's entities, with a cache, ETags and one request for concurrent callers."""
 
 import asyncio
 import math
@@ -28,14 +28,14 @@ from sidecypher_procedures.github.graphql import Found, closing_references, fetc
 from sidecypher_procedures.github.graphql_documents import LARGEST_NUMBER
 from sidecypher_procedures.github.model import Extent, Kind, Target
 from sidecypher_procedures.github.options import Api
-from sidecypher_procedures.github.rate_limits import TRIES, listed_in, retrying, used_up
+from sidecypher_procedures.github.rate_limits import TRIES, budgets_in, retrying, used_up
 from sidecypher_procedures.github.responses import Reply
 from sidecypher_procedures.github.rows import ROWS, Credentials, RateLimit
 from sidecypher_procedures.github.settings import GithubSettings
 
-# GitHub computes `mergeable` after it was first asked for, within seconds.
+# GitHub computes `mergeable` within seconds after the first request for it.
 _PENDING_SECONDS: Final = 3.0
-# One call of GraphQL costs as much as some of REST, and its answers have no ETag.
+# One GraphQL call costs as much as several REST calls, and its answers have no ETag.
 _MOST_BY_REST: Final = 20
 _KEYS_PER_QUERY: Final = 100
 _QUERIES_AT_A_TIME: Final = 4
@@ -44,7 +44,7 @@ _Work = Callable[[], Coroutine[Any, Any, Entry]]
 
 
 class Snapshot(msgspec.Struct, frozen=True, gc=False):
-    """An entity as GitHub last gave it; the identity is None if the answer did not have it."""
+    """The last known version of an entity; its identity is None if the answer had none."""
 
     row: EncodedRow[Any]
     identity: Identity | None = None
@@ -57,9 +57,9 @@ class Snapshot(msgspec.Struct, frozen=True, gc=False):
 
 
 class GithubClient:
-    """Fetches repositories, issues and pull requests; one per sidecar, used from one event loop.
+    """Client for repositories, issues and pull requests; one per sidecar, on one event loop.
 
-    What waits for GitHub has an argument `wait`, the seconds to wait at most.
+    Methods that wait for GitHub have an argument `wait`, the most seconds to wait.
     """
 
     def __init__(self, settings: GithubSettings | None = None, clock: Clock | None = None) -> None:
@@ -73,12 +73,12 @@ class GithubClient:
 
     @property
     def _credential_key(self) -> str:
-        # What one token may see must never be given to another, and a token may be replaced.
+        # Answers must never be served to another token, and a token may be replaced.
         return self._connection.credential_key
 
     @property
     def has_token(self) -> bool:
-        """Tell whether GitHub's GraphQL API can be asked."""
+        """Whether there is a token, which GitHub's GraphQL API requires."""
         return self._connection.has_token
 
     async def stop(self) -> None:
@@ -88,12 +88,12 @@ class GithubClient:
     async def get(
         self, target: Target, *, max_age: float = 60.0, wait: float = 30.0, api: Api = "auto"
     ) -> Snapshot:
-        """Give the target, from memory if it is not older than `max_age` seconds.
+        """Return the target, from the cache if it is not older than `max_age` seconds.
 
-        The age 0 always asks GitHub, with the ETag at hand. The API ``auto`` is REST.
+        The age 0 always sends a request, with the cached ETag. The API ``auto`` is REST.
 
         Raises:
-            GithubError: GitHub gave no answer that can be used, and there is none to fall back on.
+            GithubError: There is no usable answer, and no fallback in the cache.
         """
         (result,) = await self.get_many([target], max_age=max_age, wait=wait, api=api)
         if isinstance(result, errors.GithubError):
@@ -108,13 +108,13 @@ class GithubClient:
         wait: float = 30.0,
         api: Api = "auto",
     ) -> list[Snapshot | errors.GithubError]:
-        """Give many targets of one kind in their order, or what went wrong with each.
+        """Return targets of one kind in their order, or an error for each that failed.
 
-        Equal ones are fetched once. The API ``auto`` is GraphQL, a hundred by one call, for more
-        than twenty that are not in memory, if there is a token.
+        Equal targets are fetched once. The API ``auto`` uses GraphQL, with a hundred targets per
+        call, if more than twenty are not in the cache and there is a token.
 
         Raises:
-            InvalidOption: GraphQL is wanted, but there is no token.
+            InvalidOption: `api` is ``graphql``, but there is no token.
         """
         if api == "graphql" and not self.has_token:
             raise errors.InvalidOption(
@@ -122,24 +122,26 @@ class GithubClient:
                 hint="Set SIDECYPHER_GITHUB_TOKEN, or give 'auto' or 'rest'.",
             )
         wanted = list(targets)
-        asker = self._credential_key
+        credential_key = self._credential_key
         now = self._clock.monotonic()
         found: list[Snapshot | errors.GithubError | None] = []
         for target in wanted:
-            entry = self._cache.get(asker, target.key)
+            entry = self._cache.get(credential_key, target.key)
             fresh = entry is not None and entry.is_fresh(max_age, now)
-            found.append(_settled(entry, target) if entry is not None and fresh else None)
-        cold = [target for target, known in zip(wanted, found, strict=True) if known is None]
-        fetched = await self._fetch_many(list(dict.fromkeys(cold)), wait, api) if cold else {}
+            found.append(_result(entry, target) if entry is not None and fresh else None)
+        to_fetch = [target for target, known in zip(wanted, found, strict=True) if known is None]
+        fetched = (
+            await self._fetch_many(list(dict.fromkeys(to_fetch)), wait, api) if to_fetch else {}
+        )
         return [known or fetched[target] for target, known in zip(wanted, found, strict=True)]
 
     async def page(self, target: Target, *, wait: float = 30.0) -> tuple[Reply, str | None]:
-        """Fetch one page of a list, which is not kept; give it and where the next one is.
+        """Fetch one page of a list without caching; return it and the path of the next one.
 
         The page may be a 404 or 410.
 
         Raises:
-            GithubError: There is no page, or the next one is outside of the base URL.
+            GithubError: There is no usable answer, or the next page is outside of the base URL.
         """
         fetch = partial(self._fetch_page, target)
         async with _within(wait, f"`{target}`"):
@@ -149,10 +151,10 @@ class GithubClient:
     async def closing(self, pull: Target, *, wait: float = 30.0) -> list[tuple[Snapshot, Snapshot]]:
         """Fetch the first hundred issues that a pull request closes, each with its repository.
 
-        They are not kept, and have the columns that a merge needs.
+        They are not cached, and have the columns that a merge needs.
 
         Raises:
-            GithubError: There is no such pull request, or GitHub's GraphQL API cannot be asked.
+            GithubError: The pull request does not exist, or GitHub's GraphQL API failed.
         """
         fetch = partial(closing_references, self._connection, pull, self._clock.now())
         async with _within(wait, f"`{pull}`"):
@@ -164,25 +166,24 @@ class GithubClient:
 
     def _fetched(self, kind: Kind, json: Mapping[str, Any], pull: Target) -> Snapshot:
         what = f"GitHub's answer for the {pull.kind.value} `{pull}`"
-        with _telling(f"{what} names what is no {kind.value}"):
+        with _unusable_answers(f"{what} has no usable {kind.value}"):
             _, row = _read(json, kind, self._clock.now())
         return Snapshot(row, read_identity(json))
 
     def now(self) -> datetime:
-        """Give the time that answers are stamped with."""
+        """Return the current time, for `fetched_at`."""
         return self._clock.now()
 
     def invalidate(
         self, owner: str, repo: str, number: int | None = None, *, extent: Extent = Extent.ALL
     ) -> int:
-        """Drop what is in memory of a repository and all in it, or of one number in it.
+        """Drop the cache entries of a repository and its content, or of one number in it.
 
-        What is being fetched now is given to who waits for it, and not kept. Where the name had
-        moved to is forgotten too: it may be another's by now. Returns how many entries were
-        dropped.
+        Requests in flight are answered but not cached. Known redirects of the name are dropped too,
+        since the name may belong to another repository now. Returns the number of dropped entries.
 
         Raises:
-            InvalidName: A name or the number cannot be one.
+            InvalidName: A name or the number is not valid.
         """
         if number is None:
             target = Target(Kind.REPOSITORY, owner, repo)
@@ -190,7 +191,7 @@ class GithubClient:
             if extent is Extent.PULL_REQUESTS:
                 dropped += self._forget(target.pull_requests, below=True)
             return dropped
-        # GitHub counts issues and pull requests together, and gives each pull request as both.
+        # GitHub numbers issues and pull requests together, and returns each pull request as both.
         numbered = [Target(kind, owner, repo, number) for kind in (Kind.ISSUE, Kind.PULL_REQUEST)]
         return sum(self._forget(target.key) for target in numbered)
 
@@ -199,51 +200,51 @@ class GithubClient:
         return self._cache.invalidate(key, below=below)
 
     def _unless_invalidated(self, target: Target) -> Callable[[], bool]:
-        """Give what tells whether the target has not been invalidated since now."""
+        """Return a function that checks that the target was not invalidated after this call."""
         since = self._cache.generation
         return lambda: self._cache.invalidated(target.key) <= since
 
     async def _fetch_many(
-        self, cold: list[Target], wait: float, api: Api
+        self, to_fetch: list[Target], wait: float, api: Api
     ) -> dict[Target, Snapshot | errors.GithubError]:
         by_query = api == "graphql" or (
-            api == "auto" and self.has_token and len(cold) > _MOST_BY_REST
+            api == "auto" and self.has_token and len(to_fetch) > _MOST_BY_REST
         )
-        works = self._works_by_query(cold, wait) if by_query else {}
+        works = self._works_by_query(to_fetch, wait) if by_query else {}
         refreshed = await asyncio.gather(
-            *(self._refresh(target, works.get(target), wait) for target in cold)
+            *(self._refresh(target, works.get(target), wait) for target in to_fetch)
         )
-        return dict(zip(cold, refreshed, strict=True))
+        return dict(zip(to_fetch, refreshed, strict=True))
 
-    def _works_by_query(self, cold: list[Target], wait: float) -> dict[Target, _Work]:
-        askable = [target for target in cold if (target.number or 0) <= LARGEST_NUMBER]
+    def _works_by_query(self, to_fetch: list[Target], wait: float) -> dict[Target, _Work]:
+        queryable = [target for target in to_fetch if (target.number or 0) <= LARGEST_NUMBER]
         since = self._cache.generation
         works: dict[Target, _Work] = {}
-        for start in range(0, len(askable), _KEYS_PER_QUERY):
-            together = tuple(askable[start : start + _KEYS_PER_QUERY])
+        for start in range(0, len(queryable), _KEYS_PER_QUERY):
+            together = tuple(queryable[start : start + _KEYS_PER_QUERY])
             for target in together:
                 works[target] = partial(self._fetch_by_query, target, together, since, wait)
         return works
 
     async def budgets(self, *, wait: float = 30.0) -> list[RateLimit]:
-        """Give how many requests are left of each resource; none where there are no limits.
+        """Return the rate limits of all resources; empty if GitHub has no limits.
 
-        No call is made when GitHub told all of them within a minute.
+        No request is sent if all of them are known and less than a minute old.
 
         Raises:
-            GithubError: GitHub gave no answer that can be used.
+            GithubError: There is no usable answer.
         """
         fresh = self._connection.budgets.fresh()
         if fresh is not None:
             return fresh
         async with _within(wait, "the rate limit"):
-            return await retrying(self._ask_for_budgets, wait=wait, clock=self._clock)
+            return await retrying(self._fetch_budgets, wait=wait, clock=self._clock)
 
     async def credentials(self, *, wait: float = 30.0) -> Credentials:
-        """Tell who asks GitHub, and what GitHub says of that.
+        """Return the source of the credential, and what GitHub reports about it.
 
         Raises:
-            GithubError: GitHub gave no answer that can be used.
+            GithubError: There is no usable answer.
         """
         source = self._settings.source
         refused = Credentials(
@@ -266,55 +267,57 @@ class GithubClient:
             raise responses.failure(reply, target, self._clock.now())
         return reply
 
-    async def _ask_for_budgets(self) -> list[RateLimit]:
+    async def _fetch_budgets(self) -> list[RateLimit]:
         reply = await self._connection.rate_limit()
         if reply.status == httpx.codes.NOT_FOUND:
             return []
         if reply.status != httpx.codes.OK:
             raise responses.failure(reply, "rate limit", self._clock.now())
-        budgets = listed_in(responses.body(reply, "rate limit"))
+        budgets = budgets_in(responses.body(reply, "rate limit"))
         self._connection.budgets.note(budgets)
         return budgets
 
     async def _refresh(
         self, target: Target, query: _Work | None, wait: float
     ) -> Snapshot | errors.GithubError:
-        """Fetch once for all who want the same, by the query or else by REST."""
+        """Fetch a target once for all concurrent callers, with the query or else with REST."""
         work = query or partial(self._fetch, target)
-        # Nobody has to wait for a limit to end who can be given something now, and a query tries
-        # again by itself, for all that it asks for.
+        # A caller with a fallback does not wait for a limit to end. A query retries by itself, for
+        # all of its targets.
         tries = TRIES if query is None and self._fallback(target) is None else 1
         path = self._cache.path(target.key)
-        # Who comes after an invalidation must not share what began before it.
+        # Callers after an invalidation must not share a request that began before it.
         flight = (self._credential_key, path, self._cache.invalidated(path))
         fetch = partial(self._flights.run, flight, work)
         try:
             async with _within(wait, f"`{target}`"):
                 entry = await retrying(fetch, wait=wait, clock=self._clock, tries=tries)
-                return _settled(entry, target)
+                return _result(entry, target)
         except errors.GithubError as error:
             known = self._fallback(target)
             if known is None or known.row is None or not error.transient:
                 return error
-        return Snapshot(_changed(known.row, stale=True), known.identity)
+        return Snapshot(_replaced(known.row, stale=True), known.identity)
 
     def _fallback(self, target: Target) -> Entry | None:
-        """Give what is better than a transient error, however old."""
+        """Return the cached entry to serve instead of a transient error, regardless of its age."""
         known = self._cache.get(self._credential_key, target.key)
         usable = self._settings.serve_stale and known is not None and known.missing is None
         return known if usable else None
 
     async def _fetch(self, target: Target) -> Entry:
         since = self._cache.generation
-        asker = self._credential_key
-        known = self._cache.get(asker, target.key)
+        credential_key = self._credential_key
+        known = self._cache.get(credential_key, target.key)
         etag = known.etag if known is not None else None
         reply = await self._connection.get(target, self._unless_invalidated(target), etag)
-        confirmed = reply.status == httpx.codes.NOT_MODIFIED and reply.credential_key == asker
+        confirmed = (
+            reply.status == httpx.codes.NOT_MODIFIED and reply.credential_key == credential_key
+        )
         if confirmed and known is not None and known.row is not None and etag is not None:
             entry = msgspec.structs.replace(
                 known,
-                row=_changed(known.row, fetched_at=self._clock.now()),
+                row=_replaced(known.row, fetched_at=self._clock.now()),
                 path=self._cache.path(target.key),
                 checked_at=self._clock.monotonic(),
             )
@@ -328,22 +331,22 @@ class GithubClient:
     ) -> Entry:
         work = partial(self._query, together, wait)
         answers = await self._queries.run((self._credential_key, since, together), work)
-        found, asker = answers[target].thing, answers[target].credential_key
+        found, credential_key = answers[target].thing, answers[target].credential_key
         if found is None:
             return await self._fetch(target)
         if isinstance(found, errors.NotFound):
-            entry = self._absent(errors.NotFound)
+            entry = self._missing_entry(errors.NotFound)
         elif isinstance(found, errors.RateLimited):
             raise used_up(f"`{target}`", found.reset_at, found.details.get("status")) from found
         elif isinstance(found, errors.GithubError):
             raise found
         else:
-            entry = self._present(found, target)
-        self._cache.put(asker, target.key, entry, since)
+            entry = self._found_entry(found, target)
+        self._cache.put(credential_key, target.key, entry, since)
         return entry
 
     async def _query(self, targets: tuple[Target, ...], wait: float) -> dict[Target, Found]:
-        """Ask for all together, and again for those that an error left without an answer."""
+        """Query all targets at once, and retry those that an error left without an answer."""
         found: dict[Target, Found] = {}
         try:
             await retrying(partial(self._ask, targets, found), wait=wait, clock=self._clock)
@@ -353,7 +356,7 @@ class GithubClient:
         return found
 
     async def _ask(self, targets: tuple[Target, ...], found: dict[Target, Found]) -> None:
-        """Ask for those that are not found, and put into it what there is."""
+        """Query the targets that are not in `found` yet, and add the answers to it."""
         left = [target for target in targets if target not in found]
         async with self._query_gate:
             async for part in fetch_all(self._connection, left, self._clock.now()):
@@ -362,15 +365,15 @@ class GithubClient:
     def _entry(self, reply: Reply, target: Target) -> Entry:
         missing = responses.MISSING.get(reply.status)
         if missing is not None:
-            return self._absent(missing)
+            return self._missing_entry(missing)
         if reply.status != httpx.codes.OK:
             raise responses.failure(reply, target, self._clock.now())
         json = responses.body(reply, target)
-        return self._present(
+        return self._found_entry(
             json, target, reply.headers.get("etag"), is_elsewhere=reply.is_elsewhere
         )
 
-    def _absent(self, missing: type[errors.GithubError]) -> Entry:
+    def _missing_entry(self, missing: type[errors.GithubError]) -> Entry:
         return Entry(
             row=None,
             missing=missing,
@@ -379,7 +382,7 @@ class GithubClient:
             lifetime=self._settings.negative_ttl,
         )
 
-    def _present(
+    def _found_entry(
         self,
         json: Mapping[str, Any],
         target: Target,
@@ -387,7 +390,9 @@ class GithubClient:
         *,
         is_elsewhere: bool = True,
     ) -> Entry:
-        with _telling(f"GitHub's answer for the {target.kind.value} `{target}` is none"):
+        with _unusable_answers(
+            f"GitHub's answer for the {target.kind.value} `{target}` cannot be read"
+        ):
             columns, row = _read(json, target.kind, self._clock.now())
         where = place(target.kind, columns) or target
         path = where.key
@@ -403,7 +408,7 @@ class GithubClient:
             checked_at=self._clock.monotonic(),
             lifetime=_lifetime(columns, target),
             path=None if path == target.key else path,
-            # A pull request has one node id, also where it is given as an issue.
+            # A pull request has the same node id when it is returned as an issue.
             node=node and f"{target.kind.value} {node}",
             identity=read_identity(json),
         )
@@ -412,7 +417,7 @@ class GithubClient:
 def _read(
     json: Mapping[str, Any], kind: Kind, fetched_at: datetime
 ) -> tuple[dict[str, Any], EncodedRow[Any]]:
-    """Read the columns, and write them as a row."""
+    """Return the columns of an entity, and its encoded row."""
     columns = READERS[kind](json)
     row = ROWS[kind](**columns, fetched_at=fetched_at, stale=False, error=None)
     return columns, EncodedRow.of(row)
@@ -428,8 +433,8 @@ async def _within(wait: float, what: str) -> AsyncIterator[None]:
 
 
 @contextmanager
-def _telling(what: str) -> Iterator[None]:
-    """Tell what is wrong with an answer that cannot be read."""
+def _unusable_answers(what: str) -> Iterator[None]:
+    """Raise UnusableAnswer if an answer cannot be read."""
     try:
         yield
     except ShapeError as error:
@@ -438,7 +443,7 @@ def _telling(what: str) -> Iterator[None]:
         raise errors.UnusableAnswer(f"{what}: {error.message}") from error
 
 
-def _changed(row: EncodedRow[Any], **columns: object) -> EncodedRow[Any]:
+def _replaced(row: EncodedRow[Any], **columns: object) -> EncodedRow[Any]:
     return EncodedRow.of(replace(row.decode(), **columns))
 
 
@@ -451,7 +456,7 @@ def _lifetime(columns: Mapping[str, Any], target: Target) -> float:
     return _PENDING_SECONDS if pending else math.inf
 
 
-def _settled(entry: Entry, target: Target) -> Snapshot | errors.GithubError:
+def _result(entry: Entry, target: Target) -> Snapshot | errors.GithubError:
     if entry.row is None:
         return responses.absence(entry.missing or errors.NotFound, target)
     return Snapshot(entry.row, entry.identity)

@@ -1,4 +1,4 @@
-"""Requests to one origin, and to no other, whatever a redirect says."""
+"""HTTP requests to GitHub, which never leave the configured origin."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ from sidecypher_procedures.github.rate_limits import (
     UNCOUNTED,
     Budgets,
     Limits,
-    told_by,
+    budget_in,
 )
 from sidecypher_procedures.github.responses import Reply
 from sidecypher_procedures.github.settings import Credential, GithubSettings, is_loopback
@@ -34,30 +34,30 @@ from sidecypher_procedures.github.settings import Credential, GithubSettings, is
 _PERMANENT: Final = frozenset({301, 308})
 _TEMPORARY: Final = frozenset({302, 303, 307})
 _MAX_REDIRECTS: Final = 5
-# GitHub dislikes more than 100, and others may use the same credential.
+# GitHub allows 100 concurrent requests, and other clients may use the same credential.
 _MAX_REQUESTS: Final = 20
-# A connection that nobody used for so long is closed; whoever is at its other end does so too.
+# Idle connections are closed after this time; servers close them too.
 _IDLE_SECONDS: Final = 5.0
-# The one content coding that is asked for, and taken: of several, each could be a bomb.
+# The only accepted content coding: each of several nested ones could be a decompression bomb.
 _CODING: Final = "gzip"
 _GZIP_BITS: Final = 16 + zlib.MAX_WBITS
 _MAX_BODY_BYTES: Final = 8 * 1024 * 1024
-# An old name may be given to a new repository, so that a move is not believed for ever.
+# A former name may be given to a new repository, so known redirects expire.
 _MOVE_SECONDS: Final = 3600.0
 _MAX_MOVES: Final = 4096
-# On GitHub Enterprise Server REST is below a version and GraphQL beside it.
+# On GitHub Enterprise Server the path of REST ends with a version, and GraphQL is next to it.
 _ENTERPRISE_REST: Final = "/v3"
 _JSON: Final = {"Content-Type": "application/json"}
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
-# They log every URL, and with it the arguments of a call.
+# Both log every URL, and so the arguments of a call.
 for _name in ("httpx", "httpcore"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 @dataclass(frozen=True, slots=True)
 class _Validator:
-    """The ETag of an answer, and whose answer that is; it means nothing to another credential."""
+    """The ETag of an answer, which is valid only for the credential that received the answer."""
 
     etag: str
     credential_key: str
@@ -65,7 +65,7 @@ class _Validator:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What is sent, but not by whom; `what` is for the texts of errors."""
+    """A request without authentication; `what` describes it in errors."""
 
     what: str
     method: str
@@ -74,12 +74,8 @@ class _Request:
     content: bytes | None = None
     validator: _Validator | None = None
 
-    def without_condition(self) -> "_Request":
-        """Give it without the validator, which belongs to the credential that got it."""
-        return replace(self, validator=None)
-
     def condition(self, credential_key: str) -> dict[str, str]:
-        """Give the header that has the answer confirmed, if it is the credential's own."""
+        """Return the conditional header if the validator belongs to the credential."""
         if self.validator is None or self.validator.credential_key != credential_key:
             return {}
         return {"If-None-Match": self.validator.etag}
@@ -87,11 +83,11 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """What became of a credential that GitHub does not accept, and until when it stands for all.
+    """The outcome for a credential that GitHub refused, reused for all requests until it ends.
 
     Attributes:
-        outcome: GitHub's answer, or why there is no other credential in its place.
-        ends: The end of that, on the growing clock.
+        outcome: GitHub's answer, or the error of replacing the credential.
+        ends: End of the refusal, in monotonic seconds.
     """
 
     credential: Credential
@@ -99,12 +95,12 @@ class _Refusal:
     ends: float
 
 
-class _Lines:
-    """Lines to the origin, each with one connection.
+class _ClientPool:
+    """Pool of HTTP clients for the origin, each with one connection.
 
-    Of one client with many connections each request would ask all of them twice whether they have
-    ended, which takes longer than all the rest. The line that was used last is used next, so that
-    those that are not needed any more can be closed.
+    One client with many connections would check all of them twice per request, which takes longer
+    than everything else. The most recently used client is used next, so that unneeded ones become
+    idle and are closed.
     """
 
     def __init__(self, settings: GithubSettings, clock: Clock) -> None:
@@ -131,48 +127,48 @@ class _Lines:
         self._closed = False
 
     @asynccontextmanager
-    async def one(self) -> AsyncIterator[httpx.AsyncClient]:
-        """Give a line to one request; where something goes wrong, none uses it again.
+    async def lend(self) -> AsyncIterator[httpx.AsyncClient]:
+        """Lend a client to one request; after an error it is closed.
 
         Raises:
-            Unreachable: The lines are closed.
+            Unreachable: The pool is closed.
         """
-        await self._close_unneeded()
+        await self._close_idle()
         if self._closed:
             raise errors.Unreachable(
-                "The connections to GitHub are closed, as the sidecar stops or loads anew",
+                "The connections to GitHub are closed, as the sidecar stops or reloads",
                 hint="Call again.",
             )
-        line = self._idle.pop()[1] if self._idle else self._make()
-        self._all.add(line)
+        client = self._idle.pop()[1] if self._idle else self._make()
+        self._all.add(client)
         try:
-            yield line
+            yield client
         except BaseException:
-            await self._end(line)
+            await self._close_client(client)
             raise
-        if _has_left_over(line, self._base):
-            await self._end(line)
+        if _has_unread_data(client, self._base):
+            await self._close_client(client)
         else:
-            self._idle.append((self._clock.monotonic(), line))
+            self._idle.append((self._clock.monotonic(), client))
 
     async def close(self) -> None:
-        """Close all lines, for good."""
+        """Close all clients permanently."""
         self._closed = True
-        for line in list(self._all):
-            await self._end(line)
+        for client in list(self._all):
+            await self._close_client(client)
 
-    async def _close_unneeded(self) -> None:
+    async def _close_idle(self) -> None:
         latest = self._clock.monotonic() - _IDLE_SECONDS
         while self._idle and self._idle[0][0] < latest:
-            await self._end(self._idle.popleft()[1])
+            await self._close_client(self._idle.popleft()[1])
 
-    async def _end(self, line: httpx.AsyncClient) -> None:
-        self._all.discard(line)
-        await line.aclose()
+    async def _close_client(self, client: httpx.AsyncClient) -> None:
+        self._all.discard(client)
+        await client.aclose()
 
 
 class Connection:
-    """Sends requests to the configured origin, with the token; follows the redirects of GETs."""
+    """Connection to the configured origin that sends the token and follows redirects of GETs."""
 
     def __init__(self, settings: GithubSettings, clock: Clock) -> None:
         self._base = settings.base_url
@@ -184,48 +180,48 @@ class Connection:
         self._accepted: Credential | None = None
         self._refusal: _Refusal | None = None
         self._clock = clock
-        # A guard against a body that drips: httpx only limits the time between two reads.
+        # A limit for the whole response: httpx only limits the time between two reads.
         self._seconds = settings.connect_timeout + settings.read_timeout
-        # Whoever waits for a slot is not yet waiting for GitHub: the seconds above begin after.
+        # Waiting for a slot does not count towards the seconds above.
         self._slots = asyncio.Semaphore(_MAX_REQUESTS)
         self._limits = Limits(clock)
-        # An App's own, as it asks for tokens: what its tokens may ask is counted apart.
+        # Limits of the App's own requests for tokens, which GitHub counts separately.
         self._app_limits = Limits(clock)
         self.budgets = Budgets(clock)
         self._moves: TTLCache[str, httpx.URL] = TTLCache(
             _MAX_MOVES, _MOVE_SECONDS, timer=clock.monotonic
         )
-        self._lines = _Lines(settings, clock)
+        self._pool = _ClientPool(settings, clock)
 
     @property
     def credential_key(self) -> str:
-        """Tell whose answers they are: what one token may see must never be given to another."""
+        """Key of the credential: answers must never be served to another one."""
         return self._authentication.key
 
     @property
     def has_token(self) -> bool:
-        """Tell whether anybody proves who asks."""
+        """Whether there is a credential."""
         return self.credential_key != Credential(None).key
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._lines.close()
+        await self._pool.close()
 
     async def get(
         self, target: Target, remembers: Callable[[], bool], etag: str | None = None
     ) -> Reply:
-        """Fetch the target, wherever it has moved to on the same origin.
+        """Fetch the target, following redirects on the same origin.
 
-        A move that is found is not remembered where `remembers` returns false, as after the target
-        was invalidated. The ETag is of the answer that the caller has from the credential of now;
-        with it the reply may be a 304 to that credential.
+        A permanent redirect is remembered if `remembers` returns true, which is false after the
+        target was invalidated. `etag` is that of the caller's answer from the current credential;
+        with it the reply may be a 304.
 
         Raises:
-            RateLimited: An earlier answer was a limit that has not ended.
-            RedirectRefused: A redirect points elsewhere, or there are more than five.
+            RateLimited: An earlier answer was a rate limit that has not ended.
+            RedirectRefused: A redirect points to another origin, or there are more than five.
             TimedOut: The answer was not complete in time.
             Unreachable: There is no connection, or it broke.
-            UnusableAnswer: The answer is too large, or a redirect says not where to.
+            UnusableAnswer: The answer is too large, or a redirect has no usable location.
         """
         known = self._moves.get(target.key)
         start = httpx.URL(self._base + target.path)
@@ -239,10 +235,10 @@ class Connection:
         return reply
 
     async def query(self, document: str, variables: Mapping[str, Any]) -> Reply:
-        """Send a GraphQL document to ``/graphql``; a redirect of it is not followed.
+        """Send a GraphQL document to ``/graphql``; redirects are not followed.
 
         Raises:
-            RateLimited: An earlier answer was a limit that has not ended.
+            RateLimited: An earlier answer was a rate limit that has not ended.
             TimedOut: The answer was not complete in time.
             Unreachable: There is no connection, or it broke.
             UnusableAnswer: The answer is too large.
@@ -251,10 +247,10 @@ class Connection:
         return await self._send(_Request("a GraphQL query", "POST", self._graphql, _JSON, content))
 
     async def rate_limit(self) -> Reply:
-        """Fetch how many requests are left, which GitHub does not count as one.
+        """Fetch the rate limits; GitHub does not count this request.
 
         Raises:
-            RateLimited: GitHub wants no request at all for now.
+            RateLimited: GitHub accepts no requests at all for now.
             TimedOut: The answer was not complete in time.
             Unreachable: There is no connection, or it broke.
             UnusableAnswer: The answer is too large.
@@ -262,20 +258,20 @@ class Connection:
         return await self._send(_Request("the rate limit", "GET", self._rate_limit, {}))
 
     def forget_moves(self, key: str, *, below: bool = False) -> None:
-        """Ask for a target, and with `below` for all below it, where its name says."""
+        """Drop known redirects of a target, and with `below` of all targets below it."""
         for known in list(self._moves):
             if known == key or (below and known.startswith(f"{key}/")):
                 self._moves.pop(known, None)
 
     def next_page(self, target: Target, reply: Reply) -> str | None:
-        """Give the path and query, below the base URL, of the page that ``Link`` names as next.
+        """Return path and query, below the base URL, of the next page in the header ``Link``.
 
         Raises:
             RedirectRefused: The page is on another origin or outside of the base URL.
-            UnusableAnswer: The header names no URL.
+            UnusableAnswer: The header has no valid URL.
         """
         link = httpx.Response(reply.status, headers=reply.headers).links.get("next", {})
-        # httpx gives a link without a relation by its own text, which may be this one.
+        # httpx lists a link without a relation under its URL, which may be `next`.
         if link.get("rel") != "next":
             return None
         try:
@@ -327,35 +323,37 @@ class Connection:
         credential = await self._authentication.credential()
         reply = self._refused(credential)
         if reply is None:
-            credential, reply = await self._proven(credential, request)
-        self._judge(request.what, credential, reply)
+            credential, reply = await self._send_with(credential, request)
+        self._check_revoked(request.what, credential, reply)
         return reply
 
-    async def _proven(self, credential: Credential, request: _Request) -> tuple[Credential, Reply]:
-        """Send as the credential, or as its replacement if it is refused; tell as which."""
-        reply = await self._ask_as(credential, request)
+    async def _send_with(
+        self, credential: Credential, request: _Request
+    ) -> tuple[Credential, Reply]:
+        """Send with the credential, or its replacement if refused; return the one that was used."""
+        reply = await self._send_as(credential, request)
         if reply.status == httpx.codes.UNAUTHORIZED:
             known = self._refused(credential)
             if known is not None:
-                # Another request, under way with this one, has found no replacement.
+                # A concurrent request has found no replacement.
                 return credential, known
             other = await self._replacement(credential)
             if other is not None:
                 credential = other
-                # That may have been refused to another request meanwhile.
+                # A concurrent request may have been refused with it meanwhile.
                 known = self._refused(other)
                 if known is not None:
                     return other, known
-                reply = await self._ask_as(other, request.without_condition())
+                reply = await self._send_as(other, replace(request, validator=None))
         if reply.status == httpx.codes.UNAUTHORIZED:
-            self._refuse(credential, reply)
+            self._store_refusal(credential, reply)
         return credential, reply
 
     def _refused(self, credential: Credential) -> Reply | None:
-        """Give what stands for every request of a credential, if GitHub has refused it just now.
+        """Return the stored answer for a credential that GitHub has refused recently.
 
         Raises:
-            GithubError: Its replacement could not be had.
+            GithubError: Replacing the credential failed.
         """
         known = self._refusal
         if known is None or known.credential != credential:
@@ -363,23 +361,23 @@ class Connection:
         if self._clock.monotonic() >= known.ends:
             return None
         if isinstance(known.outcome, errors.GithubError):
-            # It is told many times: what is done to one of them is nothing to the others.
+            # A copy, since the error is raised many times, and each raise changes its traceback.
             raise copy(known.outcome)
         return known.outcome
 
-    def _refuse(self, credential: Credential, outcome: Reply | errors.GithubError) -> None:
+    def _store_refusal(self, credential: Credential, outcome: Reply | errors.GithubError) -> None:
         if credential.token is not None:
             ends = self._clock.monotonic() + REFUSED_SECONDS
             self._refusal = _Refusal(credential, outcome, ends)
 
-    async def _ask_as(self, credential: Credential, request: _Request) -> Reply:
-        # Those of now: they are the credential's, which may be replaced before the answer comes.
+    async def _send_as(self, credential: Credential, request: _Request) -> Reply:
+        # Bound before the request, since the credential may be replaced before the answer arrives.
         limits, budgets, key = self._limits, self.budgets, self.credential_key
         reply = await self._exchange(request, {**credential.headers(), **request.condition(key)})
         resource = self._resources.get(request.url, REST)
         until = limits.note(resource, reply.status, reply.headers, reply.content)
-        told = told_by(reply.headers)
-        budgets.note([] if told is None else [told])
+        budget = budget_in(reply.headers)
+        budgets.note([] if budget is None else [budget])
         return replace(reply, credential_key=key, stops_until=until)
 
     async def _post(self, what: str, url: httpx.URL, headers: Mapping[str, str]) -> Reply:
@@ -394,15 +392,15 @@ class Connection:
             other = await self._authentication.replacement(refused)
         except errors.GithubError as error:
             if not error.transient:
-                self._refuse(refused, error)
+                self._store_refusal(refused, error)
             raise
         if self.credential_key != before:
-            # What stopped one credential does not stop another.
+            # Limits of one credential do not apply to another.
             self._limits = Limits(self._clock)
             self.budgets = Budgets(self._clock)
         return other
 
-    def _judge(self, what: str, credential: Credential, reply: Reply) -> None:
+    def _check_revoked(self, what: str, credential: Credential, reply: Reply) -> None:
         if credential.token is None:
             return
         if not httpx.codes.is_error(reply.status):
@@ -417,8 +415,8 @@ class Connection:
         try:
             async with (
                 asyncio.timeout(self._seconds),
-                self._lines.one() as line,
-                line.stream(
+                self._pool.lend() as client,
+                client.stream(
                     request.method, request.url, headers=headers, content=request.content
                 ) as response,
             ):
@@ -431,18 +429,18 @@ class Connection:
             ) from error
 
 
-def _has_left_over(line: httpx.AsyncClient, base: httpx.URL) -> bool:
-    """Tell whether more has come than the answer: whoever asks next would take it for his own.
+def _has_unread_data(client: httpx.AsyncClient, base: httpx.URL) -> bool:
+    """Return whether data after the answer has arrived, which the next request would misread.
 
-    httpcore looks only at what the socket has, not at what it has read already, and shows that to
-    nobody; hence the private names.
+    httpcore checks only the socket, not the data that it has read already, and has no public API
+    for that; hence the private names.
     """
-    transport = line._transport_for_url(base)  # noqa: SLF001
+    transport = client._transport_for_url(base)  # noqa: SLF001
     if not isinstance(transport, httpx.AsyncHTTPTransport):
         return False
     for opened in transport._pool.connections:  # noqa: SLF001
         innermost: Any = opened
-        # Those to a proxy have one more around the one that speaks HTTP.
+        # A connection through a proxy wraps the one that speaks HTTP.
         while innermost is not None and not hasattr(innermost, "_h11_state"):
             innermost = getattr(innermost, "_connection", None)
         if innermost is not None and innermost._h11_state.trailing_data[0]:  # noqa: SLF001
@@ -451,18 +449,18 @@ def _has_left_over(line: httpx.AsyncClient, base: httpx.URL) -> bool:
 
 
 def _is_below(base: bytes, url: httpx.URL) -> bool:
-    # httpx resolves dots, but not those that are encoded, as a server may.
+    # httpx resolves dots, but not encoded ones, which a server may resolve.
     dots = {".", ".."} & set(url.path.split("/"))
     return url.raw_path.startswith(base + b"/") and not dots
 
 
 async def _read(response: httpx.Response, what: str) -> bytes:
-    """Read a body as it was before it was packed, and never more of it than it may have."""
-    unpack = _unpacking(response.headers.get("content-encoding", ""), what)
+    """Return the decompressed body; stop reading when it exceeds the limit."""
+    decompress = _decompressor(response.headers.get("content-encoding", ""), what)
     content = bytearray()
-    # Not `aiter_bytes`: that unpacks all that has come before anybody can look at its size.
+    # Not `aiter_bytes`, which decompresses a whole chunk before its size can be checked.
     async for chunk in response.aiter_raw():
-        content += unpack(chunk, _MAX_BODY_BYTES + 1 - len(content))
+        content += decompress(chunk, _MAX_BODY_BYTES + 1 - len(content))
         if len(content) > _MAX_BODY_BYTES:
             raise errors.UnusableAnswer(
                 f"GitHub's answer for {what} is larger than {_MAX_BODY_BYTES} bytes"
@@ -470,26 +468,26 @@ async def _read(response: httpx.Response, what: str) -> bytes:
     return bytes(content)
 
 
-def _unpacking(coding: str, what: str) -> Callable[[bytes, int], bytes]:
-    """Return what unpacks a chunk to at most so many bytes; what is beyond them does not matter."""
+def _decompressor(coding: str, what: str) -> Callable[[bytes, int], bytes]:
+    """Return a function that decompresses a chunk to at most a number of bytes."""
     coding = coding.strip().lower()
     if coding in {"", "identity"}:
         return lambda chunk, _most: chunk
     if coding != _CODING:
         raise errors.UnusableAnswer(
-            f"GitHub's answer for {what} is packed in a way nobody asked for"
+            f"GitHub's answer for {what} has a compression that was not requested"
         )
-    unpacking = zlib.decompressobj(_GZIP_BITS)
+    decompressor = zlib.decompressobj(_GZIP_BITS)
 
-    def unpack(chunk: bytes, most: int) -> bytes:
-        if unpacking.eof:
+    def decompress(chunk: bytes, most: int) -> bytes:
+        if decompressor.eof:
             return b""
         try:
-            return unpacking.decompress(chunk, most)
+            return decompressor.decompress(chunk, most)
         except zlib.error:
             raise errors.UnusableAnswer(f"GitHub's answer for {what} cannot be unpacked") from None
 
-    return unpack
+    return decompress
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:

@@ -1,4 +1,4 @@
-"""Reads GitHub's JSON: the columns of a thing, its identity and who made it."""
+"""Readers of GitHub's JSON: the columns, identity and creator of an entity."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -23,11 +23,11 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a repository, an issue or a pull request is known by, beside its columns.
+    """Data of a repository, an issue or a pull request that its columns do not have.
 
     Attributes:
-        user: Who owns the repository, or made the issue; None if GitHub has deleted that user.
-        repository: ``owner/name`` of the repository that an issue or pull request is in now.
+        user: The owner of the repository or author of the issue; None if deleted.
+        repository: ``owner/name`` of the current repository of an issue or pull request.
     """
 
     user: User | None
@@ -55,7 +55,7 @@ class _Entity(msgspec.Struct):
 
 
 def read_identity(json: Mapping[str, Any]) -> Identity | None:
-    """Read the identity of a repository, an issue or a pull request; None if it has none to read.
+    """Return the identity of a repository, an issue or a pull request; None if it has none.
 
     Example:
         >>> issue = {"user": {"id": 1, "login": "octocat"}, "repository_url": "https://x/repos/o/r"}
@@ -79,7 +79,7 @@ def read_identity(json: Mapping[str, Any]) -> Identity | None:
 
 @lru_cache(maxsize=4096)
 def _identity(id_: int | None, login: str | None, repository: str | None) -> Identity:
-    """Make an identity, the same one for the many issues of one author in one repository."""
+    """Return an identity, cached for the many issues of one author in one repository."""
     user = None if id_ is None or login is None else User(str(id_), login)
     return Identity(user, repository)
 
@@ -111,7 +111,7 @@ _SETTINGS: Final = {
 
 
 class ShapeError(ValueError):
-    """A field is missing or has a type that GitHub never gives it.
+    """A field is missing or has an unexpected type.
 
     Attributes:
         field: Its path, such as ``head.ref``.
@@ -123,7 +123,7 @@ class ShapeError(ValueError):
 
 
 class _Reader:
-    """Reads one JSON object, and knows where it is in the answer."""
+    """Reader of one JSON object, with its path in the answer for errors."""
 
     def __init__(self, json: _Json, path: str = "") -> None:
         self._json = json
@@ -136,11 +136,11 @@ class _Reader:
         return self._scalar(key, str)
 
     def prose(self, key: str) -> str | None:
-        """Read a text; an empty one is none, as one API has none where the other has an empty."""
+        """Read a text, with None for an empty one: the two APIs differ there."""
         return self.text(key) or None
 
     def login(self, key: str) -> str | None:
-        """Read who somebody is; a deleted user is nobody."""
+        """Read the login of a user, None for a deleted one."""
         login = self.inner(key).text("login")
         return None if login == GHOST else login
 
@@ -169,7 +169,7 @@ class _Reader:
         return moment
 
     def inner(self, key: str) -> "_Reader":
-        """Read a nested object; where there is none, all it holds is null."""
+        """Read a nested object; without one, all of its fields are null."""
         return _Reader(self._scalar(key, dict) or {}, f"{self._path}{key}.")
 
     def names(self, key: str, name: str) -> list[str]:
@@ -184,7 +184,7 @@ class _Reader:
 
     def _scalar(self, key: str, kind: type[T]) -> T | None:
         value = self._json.get(key)
-        # Exactly this type: `True` is an int to Python.
+        # Exactly this type: `True` is an int in Python.
         if value is not None and type(value) is not kind:
             raise ShapeError(self._path + key)
         return value
@@ -194,7 +194,7 @@ def read_issue(json: _Json) -> dict[str, Any]:
     """Read the columns of `github.getIssue`.
 
     Raises:
-        ShapeError: The object is no issue.
+        ShapeError: The object is not an issue.
 
     Example:
         >>> read_issue({"id": 1, "number": 7, "title": "A", "labels": ["bug"]})["labels"]
@@ -214,7 +214,7 @@ def read_pull_request(json: _Json) -> dict[str, Any]:
     """Read the columns of `github.getPullRequest`.
 
     Raises:
-        ShapeError: The object is no pull request.
+        ShapeError: The object is not a pull request.
     """
     pull = _Reader(json)
     head = pull.inner("head")
@@ -241,7 +241,7 @@ def read_repository(json: _Json) -> dict[str, Any]:
     """Read the columns of `github.getRepository`.
 
     Raises:
-        ShapeError: The object is no repository.
+        ShapeError: The object is not a repository.
     """
     repository = _Reader(json)
     settings = {name: repository.flag(key) for name, key in _SETTINGS.items()}
@@ -254,7 +254,7 @@ def read_repository(json: _Json) -> dict[str, Any]:
         "description": repository.prose("description"),
         "default_branch": repository.text("default_branch"),
         "visibility": repository.text("visibility"),
-        # What the token may not see, or the API version does not have, is left out.
+        # Settings that the token cannot see, or the API version does not have, are left out.
         "settings": {name: value for name, value in settings.items() if value is not None},
         "language": repository.text("language"),
         "topics": repository.names("topics", "name"),
@@ -273,7 +273,7 @@ def read_comment(json: _Json) -> dict[str, Any]:
     """Read the columns of `github.listComments`.
 
     Raises:
-        ShapeError: The object is no comment.
+        ShapeError: The object is not a comment.
     """
     comment = _Reader(json)
     return {
@@ -289,7 +289,7 @@ def read_comment(json: _Json) -> dict[str, Any]:
 
 
 def _conversation(thing: _Reader) -> dict[str, Any]:
-    """Read what issues and pull requests have in common."""
+    """Read the common columns of issues and pull requests."""
     number = thing.count("number")
     if number is None:
         raise ShapeError("number")
@@ -312,7 +312,7 @@ def _conversation(thing: _Reader) -> dict[str, Any]:
 
 
 def place(kind: Kind, fields: _Json) -> Target | None:
-    """Return where an entity is now by its columns: its page tells, whatever it was asked for as.
+    """Return the current target of an entity from the URL in its columns.
 
     Example:
         >>> found = {"url": "https://github.com/octocat/Hello-World/issues/7", "number": 7}
@@ -326,6 +326,18 @@ def place(kind: Kind, fields: _Json) -> Target | None:
         return Target(kind, names["owner"], names["repo"], fields.get("number"))
     except InvalidName:
         return None
+
+
+def nested(json: object, *names: str) -> Any:
+    """Return the nested value at a path of names, or None.
+
+    Example:
+        >>> nested({"sender": {"login": "octocat"}}, "sender", "login")
+        'octocat'
+    """
+    for name in names:
+        json = json.get(name) if isinstance(json, dict) else None
+    return json
 
 
 READERS: Final[Mapping[Kind, Callable[[_Json], dict[str, Any]]]] = {

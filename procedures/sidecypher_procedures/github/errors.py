@@ -19,14 +19,14 @@ _SECRETS: Final = re.compile(
     # The rest of the line: a scheme, and what follows it.
     r"|(?i:\b(?:proxy-)?authorization\b[^\r\n]*)"
     r"|(?i:\bbearer\s+[^\s\"',;]+)"
-    # A block that was cut off is a secret to its end.
+    # A truncated block is a secret up to the end of the text.
     r"|-----BEGIN [A-Z0-9 ]+-----(?:.*?-----END [A-Z0-9 ]+-----|.*)",
     re.DOTALL,
 )
 
 
 def redacted(text: str) -> str:
-    """Return the text without tokens, headers that carry them, and PEM blocks.
+    """Return the text without tokens, authorization headers and PEM blocks.
 
     Example:
         >>> redacted("it wants ghp_0123456789abcdef")
@@ -36,7 +36,7 @@ def redacted(text: str) -> str:
 
 
 def redacted_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same values, with those that are texts redacted.
+    """Return the values with all texts redacted.
 
     Example:
         >>> redacted_values({"status": 403, "wants": "Bearer abc"})
@@ -52,7 +52,7 @@ class GithubError(ProcedureError):
 
     Attributes:
         transient: Whether the same request may succeed later without a change.
-        always_raised: Whether no `onError` hides it: the caller or the operator has to mend it.
+        always_raised: Whether `onError` cannot hide it: the caller or the operator has to fix it.
 
     Example:
         >>> raise NotFound("GitHub knows no issue `o/r#7`", details={"status": 404})
@@ -96,14 +96,14 @@ class InvalidOption(GithubError):
 
 
 class NotFound(GithubError):
-    """GitHub has nothing there, or nothing that the token may see."""
+    """The entity does not exist on GitHub, or the token cannot see it."""
 
     code = "SC-503"
     default_hint = "Check the name; what is private needs a token that may read it."
 
 
 class Gone(GithubError):
-    """It was there and has been deleted, or a repository's issues are switched off."""
+    """The entity was deleted, or the issues of a repository are switched off."""
 
     code = "SC-504"
 
@@ -130,7 +130,7 @@ class RateLimited(GithubError):
 
     @property
     def reset_at(self) -> datetime:
-        """When it may answer again."""
+        """Time at which GitHub may answer again."""
         return datetime.fromisoformat(self.details["resetAt"])
 
 
@@ -204,7 +204,7 @@ class CredentialRevoked(GithubError):
 
 
 class AppRefused(GithubError):
-    """GitHub gives the GitHub App no token for its installation."""
+    """GitHub returns no token for the installation of the GitHub App."""
 
     code = "SC-521"
     default_hint = (
@@ -221,7 +221,7 @@ class NotAnIssue(GithubError):
 
 
 class InvalidWebhook(GithubError):
-    """What was given as the payload of a webhook is none."""
+    """The argument is not the payload of a webhook."""
 
     code = "SC-530"
     default_hint = "Give the JSON text that GitHub posts."

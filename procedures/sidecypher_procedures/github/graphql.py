@@ -1,4 +1,4 @@
-"""Queries of GitHub's GraphQL API: many things, and what a pull request closes."""
+"""Queries of GitHub's GraphQL API: many entities, and the issues that a pull request closes."""
 
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -11,6 +11,7 @@ import msgspec
 
 from sidecypher_procedures.github import errors, responses
 from sidecypher_procedures.github.connection import Connection
+from sidecypher_procedures.github.entities import nested
 from sidecypher_procedures.github.graphql_documents import (
     AS_REST,
     AUTHOR,
@@ -27,10 +28,10 @@ _FORBIDDEN: Final = frozenset({"FORBIDDEN", "INSUFFICIENT_SCOPES"})
 
 
 class Overloaded(Exception):
-    """GitHub may answer when it is asked for less.
+    """A query was too large; GitHub may answer a smaller one.
 
     Attributes:
-        failure: Gives what it means for a thing if it does not.
+        failure: Function that returns the error of a target.
     """
 
     def __init__(self, failure: Callable[[Target], errors.GithubError]) -> None:
@@ -39,7 +40,7 @@ class Overloaded(Exception):
 
 
 class Error(msgspec.Struct):
-    """One of the errors inside an answer; its message may quote what was asked."""
+    """One of the errors in an answer. Its message is not read, since it may quote the query."""
 
     type: str | None = None
     path: list[str | int] = []
@@ -47,7 +48,7 @@ class Error(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """What GitHub gives, and what went wrong with parts of it."""
+    """The data of an answer, and the errors of parts of it."""
 
     data: dict[str, Any] | None = None
     errors: list[Error] = []
@@ -56,12 +57,12 @@ class Answer(msgspec.Struct):
 async def query(
     connection: Connection, document: str, variables: dict[str, Any], now: datetime
 ) -> Reply:
-    """Send a document, and give the reply unless it is a limit or too much for GitHub.
+    """Send a document; return the reply unless it is a rate limit or an overload.
 
     Raises:
-        GithubError: There is no connection to GitHub, it failed, its answer is a limit, or it has
-            no such API.
-        Overloaded: GitHub could not answer.
+        GithubError: There is no connection to GitHub, it failed, its answer is a rate limit, or it
+            has no GraphQL API.
+        Overloaded: GitHub did not answer in time, or with 502 or 504.
     """
     try:
         reply = await connection.query(document, variables)
@@ -77,17 +78,17 @@ async def query(
     if reply.status in _OVERLOADED:
         raise Overloaded(lambda target: responses.failure(reply, target, now))
     if httpx.codes.is_server_error(reply.status):
-        # Raised, not told of each thing: it is tried again for all of them.
+        # Raised, instead of an error for each target, so that all targets are retried.
         raise responses.failure(reply, "GraphQL query", now)
     return reply
 
 
 def read_answer(reply: Reply) -> Answer:
-    """Read a reply of status 200.
+    """Parse a reply with the status 200.
 
     Raises:
         GithubError: It cannot be read, or refuses the whole document.
-        Overloaded: GitHub could not answer.
+        Overloaded: It has neither data nor a reason, as when a query takes too long.
     """
     try:
         answer = msgspec.json.decode(reply.content, type=Answer)
@@ -99,13 +100,13 @@ def read_answer(reply: Reply) -> Answer:
     if answer.data is None:
         if any(error.type or error.extensions for error in answer.errors):
             raise errors.GraphqlRefused("GitHub refused a GraphQL query as a whole")
-        # GitHub says no more than that something went wrong when a query takes too long.
+        # If a query takes too long, the error has no type.
         raise Overloaded(_timed_out)
     return answer
 
 
 def failure(target: Target, error: Error) -> errors.GithubError:
-    """Return what an error inside an answer means for the thing that it is about."""
+    """Return the error of a target from an error in an answer."""
     what = f"{target.kind.value} `{target}`"
     if error.type == "NOT_FOUND":
         return responses.absence(errors.NotFound, target)
@@ -115,15 +116,8 @@ def failure(target: Target, error: Error) -> errors.GithubError:
 
 
 def is_forbidden(error: Error) -> bool:
-    """Tell whether what is missing is there, but not for who asks."""
+    """Return whether data exists that the token cannot see."""
     return error.type in _FORBIDDEN
-
-
-def at(data: Any, *place: str) -> Any:
-    """Return what the keys lead to, or None."""
-    for key in place:
-        data = data.get(key) if isinstance(data, dict) else None
-    return data
 
 
 def _timed_out(target: Target) -> errors.TimedOut:
@@ -131,15 +125,15 @@ def _timed_out(target: Target) -> errors.TimedOut:
 
 
 Thing = dict[str, Any] | errors.GithubError | None
-"""A thing as the REST API gives it, or why there is none; None where only the REST API can tell."""
+"""An entity in the shape of the REST API, or its error; None if only the REST API has it."""
 
-# One thing that GitHub cannot answer for is told from ninety-nine others by fifteen calls.
+# Bisecting a hundred targets down to one that GitHub cannot answer takes fifteen calls.
 _MAX_CALLS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What became of one thing that was asked for, and whose answer it is."""
+    """The result for one target, and the credential that received it."""
 
     thing: Thing
     credential_key: str
@@ -148,13 +142,13 @@ class Found:
 async def fetch_all(
     connection: Connection, targets: Sequence[Target], now: datetime
 ) -> AsyncIterator[dict[Target, Found]]:
-    """Fetch things of one kind by one call; one that is too much for GitHub is halved.
+    """Fetch targets of one kind with one call; a call that overloads GitHub is split in half.
 
-    No more than sixteen calls are made. What each gave is given at once, so that the caller has it
-    when a later one fails.
+    At most sixteen calls are made. The results of each are yielded at once, so that the caller
+    keeps them if a later call fails.
 
     Raises:
-        GithubError: There is no connection to GitHub, its answer cannot be read, or is a limit.
+        GithubError: There is no connection, or the answer cannot be read or is a rate limit.
     """
     waiting = deque([tuple(targets)])
     calls = 0
@@ -192,9 +186,9 @@ def _rows(made: Document, answer: Answer) -> Iterator[tuple[Target, Thing]]:
     for error in answer.errors:
         failed.setdefault(tuple(error.path[:depth]), error)
     for target, place in made.places.items():
-        # An error below a thing is that thing's, and one of a repository that of all in it.
+        # An error inside an entity applies to it, and one of a repository to all entities in it.
         found = failed.get(place) or failed.get(place[:1])
-        yield target, failure(target, found) if found else _thing(target, at(data, *place))
+        yield target, failure(target, found) if found else _thing(target, nested(data, *place))
 
 
 def _thing(target: Target, node: Any) -> Thing:
@@ -214,7 +208,7 @@ _PULL_REQUEST: Final = ("repository", "pullRequest")
 _REFERENCES: Final = (*_PULL_REQUEST, "closingIssuesReferences")
 _NODES: Final = (*_REFERENCES, "nodes")
 
-# The first hundred: GitHub links by hand no more than ten, and by a text whatever it names.
+# The first hundred: GitHub allows ten links by hand, but a text may name any number of issues.
 CLOSING_REFERENCES: Final = f"""query($owner: String!, $name: String!, $number: Int!) {{
     repository(owner: $owner, name: $name) {{ pullRequest(number: $number) {{
         closingIssuesReferences(first: 100) {{ nodes {{
@@ -232,9 +226,9 @@ Json = dict[str, Any]
 async def closing_references(
     connection: Connection, pull: Target, now: datetime
 ) -> list[tuple[Json, Json]]:
-    """Fetch the issues that a pull request closes, each with its repository, as REST writes them.
+    """Fetch the issues that a pull request closes and their repositories, in the shape of REST.
 
-    Those that the token may not see are left out.
+    Issues that the token cannot see are left out.
 
     Raises:
         GithubError: There is no connection to GitHub, no such pull request, or no usable answer.
@@ -256,9 +250,9 @@ def _references(answer: Answer, pull: Target) -> list[tuple[Json, Json]]:
             unseen.add(error.path[len(_NODES)])
         elif len(error.path) < len(_REFERENCES) or not is_forbidden(error):
             raise failure(pull, error)
-    if at(answer.data, *_PULL_REQUEST) is None:
+    if nested(answer.data, *_PULL_REQUEST) is None:
         raise responses.absence(errors.NotFound, pull)
-    nodes = enumerate(at(answer.data, *_NODES) or [])
+    nodes = enumerate(nested(answer.data, *_NODES) or [])
     try:
         return [
             reference(node) for index, node in nodes if node is not None and index not in unseen

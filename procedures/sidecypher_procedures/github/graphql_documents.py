@@ -1,4 +1,4 @@
-"""GraphQL documents, and their answers in the shape that REST gives."""
+"""GraphQL documents, and conversion of their answers to the shape of the REST API."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import Any, Final
 from sidecypher_procedures.github.model import Kind, Target
 
 LARGEST_NUMBER: Final = 2**31 - 1
-"""The largest number of an issue that GraphQL can ask for: its integers have 32 bits."""
+"""The largest number of an issue in GraphQL, whose integers have 32 bits."""
 
-_SOMEBODY: Final = "{ __typename login }"
+_ACTOR: Final = "{ __typename login }"
 OWNER: Final = "{ login ... on User { databaseId } ... on Organization { databaseId } }"
 AUTHOR: Final = """{ __typename login
         ... on User { databaseId } ... on Organization { databaseId }
@@ -21,7 +21,7 @@ _CONVERSATION: Final = f"""
     author {AUTHOR}
     repository {{ nameWithOwner }}
     labels(first: 100) {{ nodes {{ name }} }}
-    assignees(first: 100) {{ nodes {_SOMEBODY} }}
+    assignees(first: 100) {{ nodes {_ACTOR} }}
     milestone {{ title }}
     comments {{ totalCount }}"""
 
@@ -55,8 +55,8 @@ _FIELDS: Final = {
 }}""",
 }
 
-# GitHub's REST API has pull requests among its issues. Their id as an issue is REST's alone, so
-# that nothing but their being one is asked for here.
+# GitHub's REST API lists pull requests as issues, with an id that GraphQL does not have. So a query
+# for an issue reads only the type of a pull request.
 _THING: Final = {
     Kind.ISSUE: "issueOrPullRequest(number: ${}) {{ __typename ...fields }}",
     Kind.PULL_REQUEST: "pullRequest(number: ${}) {{ ...fields }}",
@@ -65,11 +65,11 @@ _THING: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A GraphQL query for many things of one kind.
+    """A GraphQL query for many entities of one kind.
 
     Attributes:
-        text: The query; no part of it comes from a caller.
-        places: Where each target is in the answer: the keys that lead to it.
+        text: The query; it has no text from callers.
+        places: Path of keys to each target in the answer.
     """
 
     text: str
@@ -78,9 +78,9 @@ class Document:
 
 
 def document(targets: Sequence[Target]) -> Document:
-    """Write the query for some targets, all of one kind and no number above `LARGEST_NUMBER`.
+    """Return the query for targets of one kind, with numbers up to `LARGEST_NUMBER`.
 
-    Things of one repository are asked for below it, once.
+    Targets of one repository share one field of the query.
 
     Example:
         >>> made = document([Target(Kind.ISSUE, "octocat", "Hello-World", 7)])
@@ -122,7 +122,7 @@ _MERGEABLE: Final = {"MERGEABLE": True, "CONFLICTING": False}
 
 
 def issue(node: _Json) -> dict[str, Any]:
-    """Write an `Issue`.
+    """Convert an `Issue`.
 
     Example:
         >>> bot = {"__typename": "Bot", "login": "dependabot", "databaseId": 49699333}
@@ -137,13 +137,13 @@ def issue(node: _Json) -> dict[str, Any]:
 
 
 def pull_request(node: _Json) -> dict[str, Any]:
-    """Write a `PullRequest`."""
+    """Convert a `PullRequest`."""
     return {
         **_conversation(node),
         "state": "open" if node.get("state") == "OPEN" else "closed",
         "draft": node.get("isDraft"),
         "merged": node.get("merged"),
-        # Neither true nor false while GitHub computes it.
+        # None while GitHub computes it.
         "mergeable": _MERGEABLE.get(node.get("mergeable", "")),
         "mergeable_state": _lower(node.get("mergeStateStatus")),
         "head": {
@@ -155,8 +155,8 @@ def pull_request(node: _Json) -> dict[str, Any]:
         "requested_reviewers": [
             reviewer
             for request in _nodes(node, "reviewRequests")
-            # A team has no login; null is a reviewer the token may not see.
-            if (reviewer := _somebody(request.get("requestedReviewer"))) is not None
+            # A team has no login; null is a reviewer that the token cannot see.
+            if (reviewer := _user(request.get("requestedReviewer"))) is not None
         ],
         "additions": node.get("additions"),
         "deletions": node.get("deletions"),
@@ -167,7 +167,7 @@ def pull_request(node: _Json) -> dict[str, Any]:
 
 
 def repository(node: _Json) -> dict[str, Any]:
-    """Write a `Repository`."""
+    """Convert a `Repository`."""
     return {
         "id": node.get("databaseId"),
         "node_id": node.get("id"),
@@ -208,12 +208,12 @@ def repository(node: _Json) -> dict[str, Any]:
 
 
 def reference(node: _Json) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Write an `Issue` and its `Repository`, with what a merge needs of them."""
+    """Convert an `Issue` and its `Repository`, with the fields that a merge needs."""
     home = node["repository"]
     found = {
         "id": _integer(node["fullDatabaseId"]),
         "number": node["number"],
-        "user": _somebody(node["author"]),
+        "user": _user(node["author"]),
         "repository_url": _full_name(node),
         "created_at": node["createdAt"],
     }
@@ -227,7 +227,7 @@ def reference(node: _Json) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _conversation(node: _Json) -> dict[str, Any]:
-    """Write what issues and pull requests have in common."""
+    """Convert the common fields of issues and pull requests."""
     return {
         "number": node.get("number"),
         "id": _integer(node.get("fullDatabaseId")),
@@ -237,8 +237,8 @@ def _conversation(node: _Json) -> dict[str, Any]:
         "state": _lower(node.get("state")),
         "locked": node.get("locked"),
         "labels": _nodes(node, "labels"),
-        "assignees": [_somebody(found) for found in _nodes(node, "assignees")],
-        "user": _somebody(node.get("author")),
+        "assignees": [_user(found) for found in _nodes(node, "assignees")],
+        "user": _user(node.get("author")),
         "milestone": node.get("milestone"),
         "comments": _total(node, "comments"),
         "created_at": node.get("createdAt"),
@@ -248,8 +248,8 @@ def _conversation(node: _Json) -> dict[str, Any]:
     }
 
 
-def _somebody(actor: _Json | None) -> dict[str, Any] | None:
-    """Write somebody as REST does: it marks the bots."""
+def _user(actor: _Json | None) -> dict[str, Any] | None:
+    """Convert an actor to a user of the REST API, which marks bots."""
     if actor is None or "login" not in actor:
         return None
     mark = "[bot]" if actor["__typename"] == "Bot" else ""
@@ -261,13 +261,13 @@ def _owner(node: _Json) -> dict[str, Any] | None:
 
 
 def _full_name(node: _Json) -> str | None:
-    """Give ``owner/name`` of the repository that an issue or a pull request is in."""
+    """Return ``owner/name`` of the repository of an issue or a pull request."""
     name: str | None = (node.get("repository") or {}).get("nameWithOwner")
     return name
 
 
 def _nodes(node: _Json, name: str) -> list[Any]:
-    """Give what a connection has; one the token may not see has nothing."""
+    """Return the visible nodes of a connection."""
     return [found for found in (node.get(name) or {}).get("nodes") or [] if found is not None]
 
 

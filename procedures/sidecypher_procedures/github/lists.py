@@ -1,4 +1,4 @@
-"""Lists from GitHub, fetched page by page as they are read."""
+"""Lists from GitHub, fetched page by page on demand."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ Read = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 class Page(Target, frozen=True, gc=False):
-    """One page of what belongs to a repository or an issue.
+    """One page of a list of a repository or an issue.
 
     Attributes:
         place: Path and query below the base URL.
-        digest: What tells its list, with its filters, from others.
-        done: How many rows of the page the caller has already.
-        is_first: Whether the list begins with it, so that a missing page is a missing list.
+        digest: Digest of the list and its filters.
+        done: Number of rows of the page that the caller has already.
+        is_first: Whether it is the first page, so that a missing page means a missing list.
 
     Example:
         >>> page = Page.first(Target(Kind.REPOSITORY, "octocat", "Hello-World"), "issues", "a=b")
@@ -49,10 +49,10 @@ class Page(Target, frozen=True, gc=False):
     def first(cls, owner: Target, things: str, query: str, cursor: str | None = None) -> "Page":
         """Return the first page of the `things` of a repository or an issue.
 
-        With the cursor of a row, it is the page that has what is after that row.
+        With the cursor of a row, it is the page with the rows after that row.
 
         Raises:
-            InvalidOption: The cursor is one of another list.
+            InvalidOption: The cursor belongs to another list.
         """
         digest = blake2b(f"{owner.key}/{things}?{query}".encode(), digest_size=6).hexdigest()
         done = "0"
@@ -63,7 +63,7 @@ class Page(Target, frozen=True, gc=False):
                     "The option `cursor` is of another list",
                     hint="Give the `cursor` of a row that has the same arguments and filters.",
                 )
-        # The path is never the cursor's: a caller may have made that up.
+        # The path is never read from the cursor, which a caller may have forged.
         place = f"{owner.path}/{things}?{query}"
         return cls(
             *(owner.kind, owner.owner, owner.repo, owner.number, place, digest, int(done)),
@@ -75,7 +75,7 @@ class Page(Target, frozen=True, gc=False):
         return structs.replace(self, place=place, done=0, is_first=False)
 
     def cursor(self, done: int) -> str:
-        """Return the cursor that continues after so many rows of the page."""
+        """Return the cursor that continues after `done` rows of the page."""
         return f"{self.digest} {done} {self.place.partition('?')[2]}"
 
     @property
@@ -85,12 +85,12 @@ class Page(Target, frozen=True, gc=False):
 
     @property
     def key(self) -> str:
-        """What identifies the page, below its repository; the case of a cursor matters."""
+        """Key of the page, below that of its repository; a cursor in it is case-sensitive."""
         return f"{self.home}/{self.place}"
 
 
 class Listed(NamedTuple):
-    """A thing in a list: its columns, when GitHub gave its page, and what continues after it."""
+    """An entity in a list: its columns, the time of its page, and the cursor after it."""
 
     fields: dict[str, Any]
     fetched_at: datetime
@@ -104,18 +104,17 @@ async def listed(
     wait: Callable[[], float],
     limit: int | None = None,
 ) -> AsyncIterator[Listed]:
-    """Yield each thing in the list.
+    """Yield each entity in the list, at most `limit`; all if it is None.
 
-    The next page is asked for when a caller wants more. What moves on to it because the list has
-    changed meanwhile is given once.
+    The next page is fetched on demand. Entities that move to it because the list has changed
+    meanwhile are yielded once.
 
-    At most `limit` things are yielded, all if it is None. `wait` gives the seconds to wait for the
-    next answer.
+    `wait` returns the seconds to wait for the next answer.
 
     Raises:
-        NotFound: There is no list.
-        Gone: The list was there, or is switched off.
-        GithubError: A page cannot be had; what was before it has been given.
+        NotFound: The list does not exist.
+        Gone: The list was deleted or is switched off.
+        GithubError: A page cannot be fetched; the ones before it were yielded.
     """
     page: Page | None = None if limit == 0 else first
     visited: set[str] = set()
@@ -132,7 +131,7 @@ async def listed(
             if fields["id"] in given:
                 continue
             given.add(fields["id"])
-            # After the last row of a page the next one is fetched, and not this one again.
+            # The cursor of the last row points to the next page, so this one is not fetched again.
             after = following if done == len(things) else None
             cursor = page.cursor(done) if after is None else after.cursor(0)
             yield Listed(fields, fetched_at, cursor)
@@ -146,7 +145,7 @@ def _read_page(
 ) -> list[dict[str, Any]]:
     missing = responses.MISSING.get(reply.status)
     if missing is not None:
-        # A list that ends half-way must not look complete, nor as if it had never been there.
+        # A missing later page must look neither like the end nor like a missing list.
         raise _absence(missing, page) if page.is_first else responses.failure(reply, page, now)
     try:
         return [read(item) for item in responses.items(reply, page)]
@@ -168,7 +167,7 @@ R = TypeVar("R", rows.ListedIssue, rows.ListedPullRequest, rows.Comment)
 
 @dataclass(frozen=True, slots=True)
 class List(Generic[R]):
-    """What a repository or an issue has many of: as rows, in a path and in JSON."""
+    """A kind of list: its rows, its segment in a path, and the reader of its JSON."""
 
     row: type[R]
     things: str
@@ -183,7 +182,7 @@ COMMENTS: Final = List(rows.Comment, "comments", read_comment)
 async def list_rows(
     ctx: Context, wanted: List[R], whose: Target, options: ListOptions
 ) -> AsyncIterator[R]:
-    """Yield the rows of a list; an error that ends it becomes what the caller wants of errors."""
+    """Yield the rows of a list; an error is raised, hidden or becomes a row, as `on_error` says."""
     first = Page.first(whose, wanted.things, options.query, options.cursor)
     client = ctx.resource(GithubClient)
     try:

@@ -1,4 +1,4 @@
-"""What a merge writes, fetched from GitHub before anything is locked."""
+"""Merges: fetching all data from GitHub before anything is locked, then writing nodes."""
 
 import asyncio
 import re
@@ -23,9 +23,9 @@ from sidecypher_procedures.github.rows import Merged, instead
 from sidecypher_procedures.github.store import Reported, Resolved
 
 MOST_ISSUES: Final = 20
-"""So many issues of one text are believed; each may cost a request, and anybody may write one."""
+"""The most issues read from one text: each may cost a request, and anybody can write the text."""
 
-# What is left open reaches to the end, so that no text is searched through again and again.
+# Unclosed blocks end with the text, which avoids quadratic searches.
 _NOT_PROSE: Final = re.compile(
     r"<!--.*?(?:-->|\Z)|(?P<fence>```|~~~).*?(?:(?P=fence)|\Z)|`[^`\n]*`", re.DOTALL
 )
@@ -33,9 +33,9 @@ _KEYWORD: Final = r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?[ \t]+"
 
 
 def closed_issues(body: str, full_name: str, url: str) -> list[int]:
-    """Return the numbers of the issues that a pull request closes in its own repository.
+    """Return the numbers of the issues that a pull request's text closes in its own repository.
 
-    Its repository is called by its full name, ``owner/name``, or by the URL of its page.
+    The text may use the full name of the repository, ``owner/name``, or the URL of its page.
 
     Example:
         >>> url = "https://github.com/o/r"
@@ -50,7 +50,7 @@ def closed_issues(body: str, full_name: str, url: str) -> list[int]:
 
 
 class MergeSource:
-    """Fetches what one call merges, all of it before anything is written or locked."""
+    """Source of the data for one merge, fetched before anything is written or locked."""
 
     def __init__(self, ctx: Context, how: FetchOptions) -> None:
         self.how = how
@@ -58,35 +58,36 @@ class MergeSource:
         self._client = ctx.resource(GithubClient)
 
     async def get(self, target: Target) -> tuple[Reported, str | None]:
-        """Give a thing, and ``owner/name`` of the repository that it is in now."""
+        """Return an entity, and ``owner/name`` of its current repository."""
         how = self.how
         found = await self._client.get(target, max_age=how.max_age, wait=self._wait(), api=how.api)
         full_name = found.identity.repository if found.identity is not None else None
-        return _told(found, target), full_name
+        return _reported(found, target), full_name
 
     async def repository_of(self, target: Target, full_name: str | None) -> Reported:
-        """Give the repository that an issue is in: it may have been transferred."""
+        """Return the current repository of an issue, which may have been transferred."""
         owner, _, name = (full_name or "").partition("/")
-        wanted = (
-            repository_target(owner, name) if name else repository_target(target.owner, target.repo)
-        )
-        found, _ = await self.get(wanted)
+        if not name:
+            owner, name = target.owner, target.repo
+        found, _ = await self.get(Target(Kind.REPOSITORY, owner, name))
         return found
 
     async def comments(self, issue: Target) -> list[dict[str, Any]]:
-        """Give the comments of an issue."""
+        """Return the comments of an issue."""
         first = Page.first(issue, "comments", CommentListOptions().query)
         found = listed(self._client, first, read_comment, self._wait)
         return [thing.fields async for thing in found]
 
     async def resolved(self, pull: Reported, repository: Reported) -> list[Resolved]:
-        """Give the issues that a pull request closes: by GitHub's word, or by its own text."""
+        """Return the issues that a pull request closes, from GraphQL, or else from its text."""
         if self.how.api == "rest" or not self._client.has_token:
             return await self._resolved_by_text(pull, repository)
         fields = repository.fields
         target = Target(Kind.PULL_REQUEST, fields["owner"], fields["name"], pull.fields["number"])
         found = await self._client.closing(target, wait=self._wait())
-        return [Resolved(_told(issue, target), _told(home, target)) for issue, home in found]
+        return [
+            Resolved(_reported(issue, target), _reported(home, target)) for issue, home in found
+        ]
 
     async def _resolved_by_text(self, pull: Reported, repository: Reported) -> list[Resolved]:
         fields = repository.fields
@@ -98,7 +99,7 @@ class MergeSource:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._issue(target)) for target in targets]
         except ExceptionGroup as failures:
-            # The first one cancelled the others: they are not worth waiting for.
+            # The first failure cancelled the other tasks.
             raise failures.exceptions[0] from None
         return [Resolved(issue, repository) for task in tasks if (issue := task.result())]
 
@@ -115,7 +116,7 @@ class MergeSource:
         return self.how.wait(self._deadline)
 
 
-def _told(found: Snapshot, target: Target) -> Reported:
+def _reported(found: Snapshot, target: Target) -> Reported:
     if found.identity is None:
         raise UnusableAnswer(f"GitHub's answer for `{target}` does not say whose it is")
     fields = found.fields
@@ -155,11 +156,11 @@ async def write_pull_request(ctx: Context, source: MergeSource, target: Target) 
 async def merged_row(
     ctx: Context, how: FetchOptions, work: Coroutine[Any, Any, Node]
 ) -> Merged | None:
-    """Return the row of a merge, or what becomes of its error.
+    """Return the row of a merge, or the row or None for its error, as `on_error` says.
 
     Raises:
-        GithubError: Nothing was written, also because the thing does not exist; with `on_error`
-            ``fail``, or if the error cannot be hidden.
+        GithubError: Nothing was written, for example because the entity does not exist. Raised
+            with `on_error` ``fail``, or if the error cannot be hidden.
     """
     try:
         return Merged(node=await work, error=None)
@@ -168,8 +169,3 @@ async def merged_row(
         if how.on_error == "fail":
             raise
         return instead(Merged, error, how.on_error)
-
-
-def repository_target(owner: str, name: str) -> Target:
-    """Name a repository."""
-    return Target(Kind.REPOSITORY, owner, name)

@@ -1,4 +1,4 @@
-"""What a request is about: kinds of things and their names, checked before any request exists."""
+"""Kinds and names of GitHub's entities, checked before any request is made."""
 
 import re
 from enum import Enum
@@ -18,11 +18,11 @@ _REMEMBERED: Final = 256
 _LARGEST_NUMBER: Final = 2**63 - 1
 
 GHOST: Final = "ghost"
-"""The login that stands for a deleted user in the REST API; GraphQL has nobody there."""
+"""The login of deleted users in the REST API; GraphQL returns null instead."""
 
 
 class Kind(Enum):
-    """The kinds of things that can be fetched; the value is what a person calls one."""
+    """Kinds of entities that can be fetched; the values are used in texts."""
 
     REPOSITORY = "repository"
     ISSUE = "issue"
@@ -30,7 +30,7 @@ class Kind(Enum):
 
 
 class Extent(Enum):
-    """How much of what is in a repository is meant by its name."""
+    """Amount of a repository's content that its name includes."""
 
     ITSELF = "itself"
     PULL_REQUESTS = "pull requests"
@@ -41,10 +41,10 @@ _SEGMENT: Final = {Kind.ISSUE: "issues", Kind.PULL_REQUEST: "pulls"}
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):
-    """One repository, which has no number, issue or pull request; an unsafe one cannot be built.
+    """A repository (without number), an issue or a pull request, with validated names.
 
     Raises:
-        InvalidName: A part could not be one on GitHub. The part itself is not in the text.
+        InvalidName: A part is not valid on GitHub. The error does not quote the part.
 
     Example:
         >>> Target(Kind.ISSUE, "octocat", "Hello-World", 7).path
@@ -57,14 +57,14 @@ class Target(msgspec.Struct, frozen=True, gc=False):
     number: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what must never become part of a URL."""
+        """Validate all parts, so that they are safe in a URL."""
         _check_owner(self.owner)
         _check_repository(self.repo)
         if self.kind is not Kind.REPOSITORY:
             _check_number(self.number)
 
     def __str__(self) -> str:
-        """Give the form people write: ``owner/repo`` or ``owner/repo#7``."""
+        """Return the usual notation: ``owner/repo`` or ``owner/repo#7``."""
         name = f"{self.owner}/{self.repo}"
         return name if self.number is None else f"{name}#{self.number}"
 
@@ -78,7 +78,7 @@ class Target(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def key(self) -> str:
-        """What identifies it in a cache: GitHub compares names without case."""
+        """Key in caches, in lower case: names on GitHub are case-insensitive."""
         if self.kind is Kind.REPOSITORY:
             return self.home
         return f"{self.home}/{_SEGMENT[self.kind]}/{self.number}"
@@ -90,7 +90,7 @@ class Target(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def pull_requests(self) -> str:
-        """What the keys of all pull requests of its repository are below of."""
+        """Common prefix of the keys of all pull requests in its repository."""
         return f"{self.home}/{_SEGMENT[Kind.PULL_REQUEST]}"
 
 
@@ -110,7 +110,7 @@ def _check_repository(repo: object) -> None:
         )
 
 
-# A batch has few repositories and many numbers.
+# Cached, since a batch has few repositories and many numbers.
 @lru_cache(maxsize=_REMEMBERED)
 def _name_key(owner: str, repo: str) -> str:
     return f"/repos/{owner}/{repo}".lower()
@@ -127,7 +127,7 @@ def _is_repository(repo: str) -> bool:
 
 
 def _check_number(number: object) -> None:
-    # `True` is an int to Python, but no number of an issue.
+    # `True` is an int in Python, but not a number of an issue.
     if type(number) is not int or not 1 <= number <= _LARGEST_NUMBER:
         raise InvalidName(
             "The argument `number` cannot be the number of an issue or pull request",

@@ -14,12 +14,12 @@ OnError = Literal["fail", "null", "skip"]
 Api = Literal["auto", "rest", "graphql"]
 
 _LABEL: Final = re.compile(r"[^,\ud800-\udfff]+")
-"""GitHub takes labels in one parameter, separated by commas."""
+"""A label without commas, since GitHub accepts labels in one comma-separated parameter."""
 
 _CURSOR: Final = re.compile(r"[0-9a-f]{12} [0-9]{1,4} [!-\"$-~]{0,8192}")
-"""A list, how many rows of a page are done, and the query of the page."""
+"""Digest of the list, number of rows already read of the page, and query of the page."""
 
-# Time for the answer itself to reach the caller before the call's deadline cancels the body.
+# Time for the answer to reach the caller before the call's deadline cancels the function.
 _ANSWER_SECONDS: Final = 0.25
 
 
@@ -53,7 +53,7 @@ Labels = Annotated[
 
 
 class RequestOptions(Options):
-    """How long to wait for GitHub, and what becomes of an error."""
+    """Timeout of requests to GitHub, and handling of errors."""
 
     on_error: Annotated[
         OnError,
@@ -66,13 +66,13 @@ class RequestOptions(Options):
     ] = None
 
     def wait(self, deadline: Deadline) -> float:
-        """Return the seconds to wait for GitHub in a call that has this deadline."""
+        """Return the seconds to wait for GitHub in a call with this deadline."""
         timeout = math.inf if self.timeout is None else self.timeout
         return min(timeout, deadline.remaining() - _ANSWER_SECONDS)
 
 
 class FetchOptions(RequestOptions):
-    """How fresh an answer must be, and which API gives it."""
+    """Maximum age of an answer, and the API to use."""
 
     max_age: Annotated[
         float, Description("seconds an answer from memory may be old; 0 always asks"), Field(ge=0)
@@ -84,13 +84,13 @@ class FetchOptions(RequestOptions):
 
 
 class MergeIssueOptions(FetchOptions):
-    """How fresh an issue must be, and what else is merged."""
+    """Maximum age of an issue, and what else is merged."""
 
     comments: Annotated[bool, Description("whether its comments get nodes too")] = False
 
 
 class ListOptions(RequestOptions):
-    """What a list of GitHub's REST API filters and orders by."""
+    """Filter, order and page of a list from GitHub's REST API."""
 
     per_page: Annotated[int, Description("rows a request fetches"), Field(ge=1, le=100)] = 100
     limit: Annotated[int | None, Description("rows at most; all by default"), Field(ge=0)] = None
@@ -101,7 +101,7 @@ class ListOptions(RequestOptions):
 
     @property
     def query(self) -> str:
-        """The query of the first page; GitHub's own default stands for what is None or empty.
+        """The query of the first page, without filters that are None or empty.
 
         Example:
             >>> IssueListOptions(state="all", labels=["a b"]).query
@@ -113,7 +113,7 @@ class ListOptions(RequestOptions):
 
 
 class IssueListOptions(ListOptions):
-    """What a list of issues filters and orders by."""
+    """Filter and order of a list of issues."""
 
     state: State = None
     labels: Labels = []
@@ -125,7 +125,7 @@ class IssueListOptions(ListOptions):
 
 
 class PullRequestListOptions(ListOptions):
-    """What a list of pull requests filters and orders by."""
+    """Filter and order of a list of pull requests."""
 
     state: State = None
     head: Annotated[
@@ -145,7 +145,7 @@ class PullRequestListOptions(ListOptions):
 
 
 class CommentListOptions(ListOptions):
-    """What a list of comments filters by."""
+    """Filter of a list of comments."""
 
     since: Since = None
 

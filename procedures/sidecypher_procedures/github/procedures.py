@@ -1,4 +1,4 @@
-"""`github.*` as Cypher sees it, and the webhook of GitHub."""
+"""The procedures `github.*`, and the webhook for GitHub."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -21,7 +21,6 @@ from sidecypher_procedures.github.lists import COMMENTS, ISSUES, PULL_REQUESTS, 
 from sidecypher_procedures.github.merges import (
     MergeSource,
     merged_row,
-    repository_target,
     write_issue,
     write_pull_request,
     write_repository,
@@ -85,20 +84,20 @@ async def get_repository(
 async def invalidate(
     ctx: Context, owner: str, repo: str, number: int | None = None
 ) -> rows.Dropped:
-    """Drop what the sidecar has in memory of a repository and all in it, or of one number."""
+    """Drop the cache entries of a repository and its content, or of one number in it."""
     return rows.Dropped(dropped=ctx.resource(GithubClient).invalidate(owner, repo, number))
 
 
 @procedure("github.rateLimit", mode="READ", timeout=30.0)
 async def rate_limit(ctx: Context) -> list[rows.RateLimit]:
-    """Tell how many requests GitHub still answers; no row where it has no limits."""
+    """List GitHub's rate limits and how much of them is left; no rows if GitHub has no limits."""
     wait = FetchOptions().wait(ctx.deadline)
     return await ctx.resource(GithubClient).budgets(wait=wait)
 
 
 @procedure("github.credentials", mode="READ", timeout=30.0, admin=True)
 async def credentials(ctx: Context) -> rows.Credentials:
-    """Tell who asks GitHub and whether GitHub accepts that, without any secret."""
+    """Return the source of the credential and whether GitHub accepts it, without any secret."""
     wait = FetchOptions().wait(ctx.deadline)
     return await ctx.resource(GithubClient).credentials(wait=wait)
 
@@ -117,7 +116,7 @@ async def _fetch(ctx: Context, row: type[R], target: Target, wanted: FetchOption
 
 
 async def _fetch_many(ctx: Context, row: type[R], kind: Kind, calls: _Batch) -> "_Entries[R]":
-    """Fetch together what calls with the same options want."""
+    """Fetch the targets of many calls, together for each distinct set of options."""
     entries: _Entries[R] = [None] * len(calls)
     groups: dict[FetchOptions, dict[int, Target]] = {}
     for index, (*names, wanted) in enumerate(calls):
@@ -194,9 +193,8 @@ async def merge_repository(
 ) -> rows.Merged | None:
     """Merge the node of a repository, with its owner; an error if it does not exist."""
     source = MergeSource(ctx, options)
-    return await merged_row(
-        ctx, source.how, write_repository(ctx, source, repository_target(owner, name))
-    )
+    target = Target(Kind.REPOSITORY, owner, name)
+    return await merged_row(ctx, source.how, write_repository(ctx, source, target))
 
 
 @procedure("github.mergeIssue", mode="WRITE", timeout=300.0)
@@ -229,11 +227,11 @@ async def merge_pull_request(
 async def receive_webhook(
     ctx: Context, delivery: str, event: str, payload: str, received_at: datetime | None = None
 ) -> rows.Received:
-    """Write what GitHub has told by a webhook, unless that was done before."""
+    """Write a webhook delivery from GitHub to the graph, unless it was written before."""
     return await write_delivery(ctx, delivery, event, payload, received_at)
 
 
 @webhook("/webhooks/github", check=check_headers, background=write_all)
 async def receive(request: WebhookRequest) -> WebhookAnswer:
-    """Take a delivery of GitHub's."""
+    """Receive a delivery from GitHub."""
     return await receive_delivery(request)

@@ -1,4 +1,4 @@
-"""GitHub's rate limits: what is left of them, when they end, and when to ask again."""
+"""GitHub's rate limits: remaining requests, ends of limits, and retries."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -18,16 +18,16 @@ T = TypeVar("T")
 
 REST: Final = "core"
 GRAPHQL: Final = "graphql"
-# Asking for the limits themselves; no hourly limit stops it.
+# The request for the limits themselves, which no hourly limit stops.
 UNCOUNTED: Final = "rate_limit"
 
 TRIES: Final = 3
 _FIRST_PAUSE_SECONDS: Final = 0.25
-# GitHub's advice for a limit that does not say when it ends: a minute, then ever longer.
+# GitHub's advice for a limit without an end: wait a minute, and longer each time.
 _UNSTATED: Final = timedelta(minutes=1)
-# The reset may be past by our clock, and is in whole seconds by GitHub's.
+# The reset may be in the past on our clock, and GitHub rounds it to seconds.
 _SHORTEST: Final = timedelta(seconds=1)
-# Limits reset within an hour; anything far beyond is a header in another unit.
+# Limits reset within an hour; a much later time is a header in another unit.
 _LONGEST: Final = timedelta(days=1)
 _MOST_DOUBLINGS: Final = 6
 _RESOURCE: Final = re.compile(r"[a-z_]{1,40}")
@@ -38,11 +38,11 @@ _GRAPHQL_TYPES: Final = frozenset({"RATE_LIMIT", "RATE_LIMITED"})
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """GitHub's word that it answers no more for now.
+    """A rate limit that was reached.
 
     Attributes:
-        resource: Whose requests are used up, such as ``core``; ``None`` when all have to stop.
-        until: When it ends; a minute ahead where GitHub does not say.
+        resource: The limited resource, such as ``core``; ``None`` if all requests have to stop.
+        until: When it ends; in one minute if GitHub does not say.
         stated: Whether GitHub said when it ends.
     """
 
@@ -54,7 +54,7 @@ class Limit:
 def read_limit(
     resource: str, status: int, headers: httpx.Headers, content: bytes, now: datetime
 ) -> Limit | None:
-    """Tell whether an answer is a limit, and which: of `resource` unless it names another.
+    """Return the rate limit that an answer is, or None; of `resource` unless it names another.
 
     Example:
         >>> headers = httpx.Headers({"retry-after": "60"})
@@ -64,7 +64,7 @@ def read_limit(
     if not _is_limit(resource, status, headers, content):
         return None
     moment = reset_at(headers, now)
-    # Only the hourly limit is counted per resource; the others are about the credential itself.
+    # Only the hourly limit is counted per resource; the others apply to the whole credential.
     hourly = headers.get("x-ratelimit-remaining") == "0" and "retry-after" not in headers
     return Limit(
         resource=_resource(headers, resource) if hourly else None,
@@ -74,7 +74,7 @@ def read_limit(
 
 
 def used_up(what: str, until: datetime, status: int | None = None) -> RateLimited:
-    """Return the error of a request that a limit stopped.
+    """Return the error of a request that a rate limit stopped.
 
     Example:
         >>> used_up("`o/r`", datetime(2026, 1, 1, tzinfo=UTC)).details
@@ -89,9 +89,9 @@ def used_up(what: str, until: datetime, status: int | None = None) -> RateLimite
 
 
 def reset_at(headers: httpx.Headers, now: datetime) -> datetime | None:
-    """Read when the limit ends: ``retry-after`` (seconds or a date), else ``x-ratelimit-reset``.
+    """Return the end of a limit: ``retry-after`` (seconds or a date), else ``x-ratelimit-reset``.
 
-    A header that cannot be true, such as one in milliseconds, counts as absent.
+    An implausible header, such as one in milliseconds, is ignored.
 
     Example:
         >>> now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -115,7 +115,7 @@ class _Stop:
 
 
 class Limits:
-    """What GitHub lets one credential ask; a limit met by one request stops all of its like.
+    """Current rate limits of one credential; a limit stops all requests of its resource.
 
     Example:
         >>> limits = Limits(Clock())
@@ -127,10 +127,10 @@ class Limits:
         self._stops: dict[str | None, _Stop] = {}
 
     def check(self, resource: str, what: str) -> None:
-        """Let a request of a resource pass, or not; `what` it wants is for the text of the error.
+        """Check that a request of a resource is allowed; `what` describes it in the error.
 
         Raises:
-            RateLimited: GitHub answers no such request for now.
+            RateLimited: A limit of the resource or of all requests has not ended.
         """
         now = self._clock.monotonic()
         stops = [self._stops.get(each) for each in (None, resource)]
@@ -141,7 +141,7 @@ class Limits:
     def note(
         self, resource: str, status: int, headers: httpx.Headers, content: bytes
     ) -> datetime | None:
-        """Learn from an answer; if it is a limit, tell until when it stops requests."""
+        """Update the limits from an answer; if it is a limit, return its end."""
         limit = read_limit(resource, status, headers, content, self._clock.now())
         if limit is not None:
             return self._stop(limit)
@@ -153,7 +153,7 @@ class Limits:
         known = self._stops.get(limit.resource)
         repeats = 0
         if known is not None:
-            # Requests that were under way together meet the same limit, and count once.
+            # Concurrent requests that hit the same limit count once.
             repeats = known.repeats + (1 if known.ends <= passed else 0)
         now = self._clock.now()
         shortest = (_SHORTEST if limit.stated else _UNSTATED) * 2 ** min(repeats, _MOST_DOUBLINGS)
@@ -165,7 +165,7 @@ class Limits:
         return until
 
     def _forget(self, resource: str) -> None:
-        """Forget the stops that an answer proves to be over; one may be older than the stop."""
+        """Forget ended limits after a successful answer, which may be older than a new limit."""
         for each in (None, resource):
             stop = self._stops.get(each)
             if stop is not None and stop.ends <= self._clock.monotonic():
@@ -175,12 +175,12 @@ class Limits:
 async def retrying(
     work: Callable[[], Awaitable[T]], *, wait: float, clock: Clock, tries: int = TRIES
 ) -> T:
-    """Do the work again after a transient error, a few times, if the pause ends within the wait.
+    """Run the work, and retry it after transient errors, up to `tries` runs in all.
 
-    The wait is in seconds, pauses included.
+    There is no retry if its pause would end after `wait` seconds from the start.
 
     Raises:
-        GithubError: That of the last try.
+        GithubError: The error of the last try.
     """
     ends = clock.monotonic() + wait
     for attempt in range(tries - 1):
@@ -246,7 +246,7 @@ def _retry_after(text: str, now: datetime) -> datetime | None:
 
 
 def read_date(text: str) -> datetime | None:
-    """Read the date of a header, if it is one."""
+    """Return the date in a header, None if it is not a date."""
     try:
         moment = parsedate_to_datetime(text)
     except ValueError:
@@ -255,7 +255,7 @@ def read_date(text: str) -> datetime | None:
 
 
 def _integer(text: str) -> int | None:
-    # Eleven digits: seconds since 1970 until the year 5138, and never too large for a datetime.
+    # Eleven digits: seconds since 1970 up to the year 5138, which a datetime can hold.
     return int(text) if _NUMBER.fullmatch(text) else None
 
 
@@ -265,11 +265,11 @@ _FRESH_SECONDS: Final = 60.0
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 
 
-def told_by(headers: httpx.Headers) -> RateLimit | None:
-    """Read the budget that comes with an answer; GitHub Enterprise Server may tell none.
+def budget_in(headers: httpx.Headers) -> RateLimit | None:
+    """Return the rate limit in the headers of an answer; GitHub Enterprise Server may have none.
 
     Example:
-        >>> told_by(httpx.Headers({"x-ratelimit-limit": "60"})) is None
+        >>> budget_in(httpx.Headers({"x-ratelimit-limit": "60"})) is None
         True
     """
     names = ("limit", "remaining", "used", "reset")
@@ -277,11 +277,11 @@ def told_by(headers: httpx.Headers) -> RateLimit | None:
     return _budget(str(headers.get("x-ratelimit-resource", "")), told)
 
 
-def listed_in(answer: Mapping[str, Any]) -> list[RateLimit]:
-    """Read the budgets of ``/rate_limit``; what cannot be one is left out.
+def budgets_in(answer: Mapping[str, Any]) -> list[RateLimit]:
+    """Return the rate limits in an answer of ``/rate_limit``; invalid ones are left out.
 
     Example:
-        >>> listed_in({"resources": {"core": {"limit": 60}}})
+        >>> budgets_in({"resources": {"core": {"limit": 60}}})
         []
     """
     resources = answer.get("resources")
@@ -291,7 +291,7 @@ def listed_in(answer: Mapping[str, Any]) -> list[RateLimit]:
 
 
 class Budgets:
-    """The last that GitHub told of each resource.
+    """The latest known rate limit of each resource.
 
     Example:
         >>> Budgets(Clock()).fresh() is None
@@ -300,18 +300,18 @@ class Budgets:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._told: dict[str, tuple[RateLimit, float]] = {}
+        self._latest: dict[str, tuple[RateLimit, float]] = {}
 
     def note(self, budgets: Iterable[RateLimit]) -> None:
-        """Remember what GitHub tells now."""
+        """Store rate limits with the current time."""
         now = self._clock.monotonic()
-        self._told |= {
+        self._latest |= {
             budget.resource: (budget, now) for budget in budgets if budget.resource in RESOURCES
         }
 
     def fresh(self) -> list[RateLimit] | None:
-        """Give all of `RESOURCES`, unless one is unknown, a minute old or of a past period."""
-        told = [self._told[name] for name in RESOURCES if name in self._told]
+        """Return all of `RESOURCES`; None if one is unknown, a minute old or of a past period."""
+        told = [self._latest[name] for name in RESOURCES if name in self._latest]
         passed, now = self._clock.monotonic(), self._clock.now()
         if len(told) < len(RESOURCES) or any(
             passed - at >= _FRESH_SECONDS or budget.reset_at <= now for budget, at in told
@@ -323,7 +323,7 @@ class Budgets:
 class _Numbers(msgspec.Struct):
     limit: _Count
     remaining: _Count
-    # Eleven digits, as with limits: one in milliseconds is no time.
+    # Eleven digits, as above: a time in milliseconds is not valid.
     reset: Annotated[int, msgspec.Meta(ge=0, lt=10**11)]
     used: _Count | None = None
 

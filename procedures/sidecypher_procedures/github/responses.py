@@ -1,4 +1,4 @@
-"""GitHub's responses: what a status, its headers and its body mean."""
+"""Interpretation of GitHub's responses: status, headers and body."""
 
 import re
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ from sidecypher_procedures.github.settings import Credential
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer that is no redirect, read to its end.
+    """A complete response that is not a redirect.
 
     Attributes:
-        credential_key: Whose answer it is: who proved the request, not who would prove one now.
-        stops_until: When the limit ends that it is; later than it says if it is met repeatedly.
-        is_elsewhere: Whether a redirect, of now or remembered, led to it: it may have another name.
+        credential_key: Key of the credential that sent the request; the current one may differ.
+        stops_until: End of the rate limit that the response is; later if it is hit repeatedly.
+        is_elsewhere: Whether a new or known redirect led to it, so its name may differ.
     """
 
     status: int
@@ -37,11 +37,11 @@ _PERMISSIONS: Final = re.compile(r"[a-z_=;, ]{1,300}")
 _MEDIA_TYPE: Final = re.compile(r"[a-z0-9.+-]+/[a-z0-9.+-]+")
 
 MISSING: Final[Mapping[int, type[errors.GithubError]]] = {404: errors.NotFound, 410: errors.Gone}
-"""The statuses that are an answer too: there is no such thing."""
+"""Statuses that mean that an entity does not exist, with their errors."""
 
 
 def absence(missing: type[errors.GithubError], target: Target) -> errors.GithubError:
-    """Return the error for what is not there, one of the values of `MISSING`."""
+    """Return the error for an entity that does not exist; `missing` is a value of `MISSING`."""
     what = f"{target.kind.value} `{target}`"
     if missing is errors.Gone:
         return errors.Gone(f"The {what} was deleted", details={"status": 410})
@@ -49,7 +49,7 @@ def absence(missing: type[errors.GithubError], target: Target) -> errors.GithubE
 
 
 def failure(reply: Reply, target: Target | str, now: datetime) -> errors.GithubError:
-    """Return the error that a status other than 200 and those of `MISSING` means."""
+    """Return the error for a status other than 200 and those of `MISSING`."""
     details = {"status": reply.status}
     what = _named(target)
     if reply.status == httpx.codes.UNAUTHORIZED:
@@ -73,7 +73,7 @@ def failure(reply: Reply, target: Target | str, now: datetime) -> errors.GithubE
 
 
 def graphql_limit(reply: Reply, now: datetime) -> errors.RateLimited | None:
-    """Return the error of a GraphQL answer that is a limit, which may have the status 200."""
+    """Return the error if a GraphQL answer is a rate limit, which may have the status 200."""
     limit = read_limit(GRAPHQL, reply.status, reply.headers, reply.content, now)
     if limit is None:
         return None
@@ -84,11 +84,11 @@ def body(reply: Reply, target: Target | str) -> dict[str, Any]:
     """Decode the body of a 200.
 
     Raises:
-        UnusableAnswer: It is empty, not JSON, cut off or no object.
+        UnusableAnswer: It is empty, not JSON, truncated or not an object.
     """
     decoded, what = _decode(reply, target)
     if not isinstance(decoded, dict):
-        raise errors.UnusableAnswer(f"{what} is no JSON object")
+        raise errors.UnusableAnswer(f"{what} is not a JSON object")
     return decoded
 
 
@@ -96,16 +96,16 @@ def items(reply: Reply, target: Target) -> list[dict[str, Any]]:
     """Decode the body of a 200 that is a list.
 
     Raises:
-        UnusableAnswer: It is empty, not JSON, cut off or no list of objects.
+        UnusableAnswer: It is empty, not JSON, truncated or not a list of objects.
     """
     decoded, what = _decode(reply, target)
     if not isinstance(decoded, list) or not all(isinstance(item, dict) for item in decoded):
-        raise errors.UnusableAnswer(f"{what} is no JSON list of objects")
+        raise errors.UnusableAnswer(f"{what} is not a JSON list of objects")
     return decoded
 
 
 def _decode(reply: Reply, target: Target | str) -> tuple[Any, str]:
-    """Return what a body holds, and what to call it in an error."""
+    """Return the decoded body, and its description for errors."""
     what = f"GitHub's answer for the {_named(target)}"
     if not reply.content:
         raise errors.UnusableAnswer(f"{what} is empty")

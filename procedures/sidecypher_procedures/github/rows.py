@@ -20,7 +20,7 @@ Logins = list[str] | None
 
 
 class Issue(Row):
-    """An issue; GitHub gives pull requests as issues too."""
+    """An issue; GitHub returns pull requests as issues too."""
 
     number: int | None
     id: str | None
@@ -121,13 +121,13 @@ class Repository(Row):
 
 
 class Dropped(Row):
-    """How many entries an invalidation dropped."""
+    """The number of entries that an invalidation dropped."""
 
     dropped: int
 
 
 class RateLimit(Row):
-    """What is left of one of GitHub's limits."""
+    """The state of one of GitHub's rate limits."""
 
     resource: Annotated[str, Description("core, graphql or search")]
     limit: Annotated[int, Description("requests, or points of GraphQL, in one period")]
@@ -137,10 +137,10 @@ class RateLimit(Row):
 
 
 class Credentials(Row):
-    """Who asks GitHub."""
+    """The credential for GitHub."""
 
-    source: Annotated[str | None, Description("setting that says who asks, null without one")]
-    accepted: Annotated[bool, Description("whether GitHub answers who asks so")]
+    source: Annotated[str | None, Description("setting of the credential, null without one")]
+    accepted: Annotated[bool, Description("whether GitHub accepts it")]
     scopes: Annotated[list[str] | None, Description("of a classic token")]
     expires_at: Annotated[datetime | None, Description("when the token ends")]
     clock_offset: Annotated[
@@ -166,7 +166,7 @@ class Comment(Row):
 
 
 class Merged(Row):
-    """What was merged into the graph."""
+    """A node that was merged into the graph."""
 
     node: Annotated[Node | None, Description("the node that is there now")]
     error: Failure
@@ -180,23 +180,23 @@ ROWS: Final[Mapping[Kind, type[Issue | PullRequest | Repository]]] = {
 
 
 def instead(row: type[R], error: GithubError, on_error: OnError) -> R | None:
-    """Return what becomes of an error: a row that tells it, or None for no row.
+    """Return a row with an error, or None for no row, as `on_error` says.
 
     Raises:
-        GithubError: The error, if the caller wants so, or if it is none that can be hidden.
+        GithubError: The error, if `on_error` is ``fail`` or the error cannot be hidden.
     """
     if error.always_raised:
         raise error
     if on_error == "null":
         return failed(row, error)
-    # As MATCH without a match returns no row.
+    # No row, like MATCH without a match.
     if on_error == "fail" and not isinstance(error, NotFound | Gone):
         raise error
     return None
 
 
 def failed(row: type[R], error: GithubError) -> R:
-    """Return a row of nulls whose column `error` tells the error."""
+    """Return a row of nulls with the error in its column `error`."""
     columns: dict[str, Any] = dict.fromkeys(field.name for field in fields(row))
     columns["error"] = {
         "code": error.code,
@@ -209,7 +209,7 @@ def failed(row: type[R], error: GithubError) -> R:
 
 
 class Received(Row):
-    """A delivery that is in the graph."""
+    """A delivery in the graph."""
 
     created: Annotated[bool, Description("false when it was there already")]
     run_id: Annotated[str | None, Description("the run that it began, if it began one")]

@@ -1,4 +1,4 @@
-"""Settings of the `github` procedures, read once, with secrets that no text ever shows."""
+"""Settings of the `github` procedures. No text ever shows their secrets."""
 
 import hashlib
 import ipaddress
@@ -28,7 +28,7 @@ _Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """Who asks: a token, or nobody.
+    """A token, or no authentication.
 
     Example:
         >>> Credential(None).key
@@ -39,13 +39,13 @@ class Credential:
 
     @property
     def key(self) -> str:
-        """Tell credentials apart without showing them."""
+        """Key that identifies the credential without exposing it."""
         if self.token is None:
             return "anonymous"
         return hashlib.sha256(self.token.get_secret_value().encode()).hexdigest()
 
     def headers(self) -> dict[str, str]:
-        """Give the header that proves it; only for requests to the configured origin."""
+        """Return the authorization header; only for requests to the configured origin."""
         if self.token is None:
             return {}
         return {"Authorization": f"Bearer {self.token.get_secret_value()}"}
@@ -53,7 +53,7 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """A GitHub App that asks for one of its installations.
+    """A GitHub App with one of its installations.
 
     Its id may be a client id, and its key file is in PEM form.
     """
@@ -64,24 +64,24 @@ class App:
 
 
 class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
-    """Settings, each from the environment variable of its name after ``SIDECYPHER_GITHUB_``.
+    """Settings from the environment variables with the prefix ``SIDECYPHER_GITHUB_``.
 
     Attributes:
         base_url: Base of the REST API; ``https://HOST/api/v3`` on GitHub Enterprise Server.
         token: Token for every request; every Cypher user then sees what the token sees.
-        token_file: File that holds the token, instead of `token`.
-        app_id: Id or client id of a GitHub App that asks instead of a token.
+        token_file: File with the token, instead of `token`.
+        app_id: Id or client id of a GitHub App, instead of a token.
         app_installation_id: Installation of that App.
-        app_key_file: File that holds that App's private key, in PEM form.
+        app_key_file: File with that App's private key, in PEM form.
         api_version: Version of GitHub's REST API.
         connect_timeout: Seconds for making a connection.
         read_timeout: Seconds for one answer, once connected.
-        cache_bytes: Size of all cached answers together, in bytes.
-        negative_ttl: Seconds for which *not found* is believed at most.
-        serve_stale: Whether an expired answer is better than a transient error.
-        webhook_secret: Secret of the webhooks; without one they are off.
-        webhook_secret_file: File that holds that secret, instead of `webhook_secret`.
-        webhook_nodes: Whether what a webhook is about becomes a node, if it is none yet.
+        cache_bytes: Largest size of all cached answers together, in bytes.
+        negative_ttl: Seconds for which *not found* is cached at most.
+        serve_stale: Whether to serve an expired answer instead of a transient error.
+        webhook_secret: Secret of the webhooks; None turns them off.
+        webhook_secret_file: File with that secret, instead of `webhook_secret`.
+        webhook_nodes: Whether to create nodes for the subjects of webhooks.
         webhook_runs: Type of the run that an event begins, by event or ``event.action``.
         ambient_token: ``GITHUB_TOKEN`` itself, used only when the host is api.github.com.
 
@@ -107,7 +107,7 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
     webhook_secret: SecretStr | None = None
     webhook_secret_file: Path | None = None
     webhook_nodes: bool = False
-    # No JSON: `issues.opened=triage,push=build`.
+    # Not JSON: `issues.opened=triage,push=build`.
     webhook_runs: Annotated[Mapping[str, str], NoDecode] = Field(default_factory=dict)
     ambient_token: SecretStr | None = Field(default=None, validation_alias="GITHUB_TOKEN")
 
@@ -164,16 +164,16 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
         return self
 
     def app(self) -> App | None:
-        """Give the GitHub App that asks, if it is one."""
+        """Return the GitHub App, or None without one."""
         if self.app_id is None or self.app_installation_id is None or self.app_key_file is None:
             return None
         return App(self.app_id, self.app_installation_id, self.app_key_file)
 
     def credential(self) -> Credential:
-        """Choose the token: `token`, else `token_file`, else ``GITHUB_TOKEN`` on api.github.com.
+        """Return the token: `token`, else `token_file`, else ``GITHUB_TOKEN`` on api.github.com.
 
         Raises:
-            GithubSettingsError: The token file cannot be read or holds no token.
+            GithubSettingsError: The token file cannot be read or has no token.
         """
         if self.token is not None:
             return Credential(self.token)
@@ -183,7 +183,7 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
 
     @property
     def source(self) -> str | None:
-        """Name the variable that says who asks, None where nobody proves it."""
+        """Name of the variable that sets the credential, None without one."""
         if self.app_id is not None:
             return f"{PREFIX}APP_ID"
         if self.token is not None:
@@ -198,7 +198,7 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
         return is_public and self.ambient_token is not None
 
     def webhook_key(self) -> bytes | None:
-        """Return the bytes that webhooks are signed with, None where they are off.
+        """Return the key of webhook signatures, None if webhooks are off.
 
         Raises:
             GithubSettingsError: The file of the secret cannot be read or is empty.
@@ -211,7 +211,7 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host name can only mean this machine.
+    """Return whether a host name can only be this machine.
 
     Example:
         >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("example.com")
@@ -226,19 +226,19 @@ def is_loopback(host: str) -> bool:
 
 
 def is_token(text: str) -> bool:
-    """Tell whether a text can be a token: one line of visible ASCII characters."""
+    """Return whether a text can be a token: one line of visible ASCII characters."""
     return _TOKEN.fullmatch(text) is not None
 
 
 def unusable_file(variable: str, reason: str) -> GithubSettingsError:
-    """Return the error of a file that a setting names, without its path."""
-    return GithubSettingsError(f"The file named by {variable} is of no use: {reason}")
+    """Return the error for a file that a setting names, without its path."""
+    return GithubSettingsError(f"The file named by {variable} cannot be used: {reason}")
 
 
 def _clean_token(text: str) -> SecretStr:
     token = text.strip()
     if not is_token(token):
-        raise ValueError("is no token: it must be one line of visible ASCII characters")
+        raise ValueError("is not a token: it must be one line of visible ASCII characters")
     return SecretStr(token)
 
 
@@ -268,8 +268,8 @@ class WebhookSettings:
     """The settings of the webhooks; one per sidecar.
 
     Attributes:
-        key: What deliveries are signed with; None turns the webhooks off.
-        makes_nodes: Whether what a delivery is about becomes a node.
+        key: The key of signatures; None turns the webhooks off.
+        makes_nodes: Whether to create nodes for the subjects of deliveries.
     """
 
     def __init__(self, settings: GithubSettings | None = None) -> None:
@@ -279,9 +279,9 @@ class WebhookSettings:
         self._runs: Final[Mapping[str, str]] = given.webhook_runs
 
     def run_type(self, name: str) -> str | None:
-        """Return the type of the run that an event begins, None for none.
+        """Return the type of the run that an event begins, None if it begins no run.
 
-        What is set for an event with its action goes before what is set for the event alone.
+        The setting for an event with its action takes precedence over that for the event alone.
 
         Example:
             >>> given = GithubSettings(webhook_runs={"issues": "talk", "issues.opened": "triage"})

@@ -1,13 +1,13 @@
-"""What never changes of GitHub's things, written into the graph in the caller's transaction.
+"""Statements that merge GitHub's immutable data into the graph, in the caller's transaction.
 
-Nodes are merged by id, and locks are taken in one order: repositories by their ids, users by
-theirs, then issues and pull requests. Whoever merges something of a repository so has it to himself
-until his transaction ends, and two who do wait for each other, but never in a circle. Users are not
-any repository's own: only one who is new, or has another login than before, is locked.
+Nodes are merged by id, and locked in a fixed order: repositories by id, users by id, then issues
+and pull requests. So a merge in a repository locks it until the transaction ends, and concurrent
+merges wait without a deadlock. Repositories share users, so only users that are new or have a new
+login are locked.
 
-Names and logins do change, and what tells of them comes in any order: an answer from memory, a
-webhook that was late. `eventAt` of a node is the time of what it has: nothing older replaces that,
-nor takes a name from a node that has it since later.
+Names and logins do change, and may arrive in any order, from the cache or a late webhook. `eventAt`
+of a node is the time of its data. Older data does not replace it, and does not take a name from a
+node that has had it since later.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ Fields = Mapping[str, Any]
 
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
-# Read without a lock, so that repositories with users in common do not wait for each other.
+# Read without a lock, so that merges in repositories with common users do not wait.
 _CHANGED_USERS: Final = """
     UNWIND $users AS user
     OPTIONAL MATCH (u:User {id: user.id})
@@ -31,8 +31,8 @@ _CHANGED_USERS: Final = """
         OR (u.login <> user.login AND (u.eventAt IS NULL OR u.eventAt <= user.at))
     RETURN user.id AS id
 """
-# `SET` locks also where nothing changes, so that nobody else compares until this is committed.
-# Users of other namespaces have ids that are no numbers; theirs is not GitHub's login.
+# `SET` locks even if nothing changes, so no other call compares before the commit. Users of other
+# namespaces have ids that are not numbers, and their logins are not GitHub's.
 _USERS: Final = """
     UNWIND $users AS user
     MERGE (u:User {id: user.id})
@@ -69,7 +69,7 @@ _REPOSITORY: Final = """
     )
     RETURN r AS node, isNewest
 """
-# `CREATE` where `MERGE` would do: that locks the user, and the other end is locked already.
+# `CREATE` instead of `MERGE`, which would lock the user; the repository is locked already.
 _OWNER: Final = """
     MATCH (r:Repository {id: $id}), (u:User {id: $ownerId})
     FOREACH (_ IN CASE WHEN EXISTS { (r)-[:OWNED_BY]->(u) } THEN [] ELSE [1] END |
@@ -117,12 +117,12 @@ _RESOLVES: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What GitHub told of a repository, an issue or a pull request.
+    """Data from GitHub about a repository, an issue or a pull request.
 
     Attributes:
         fields: Its columns.
-        user: Who owns the repository, or made the issue; None for a deleted user.
-        at: When GitHub told it, which is when the user had that login; None if nobody knows.
+        user: The owner of the repository or author of the issue; None for a deleted user.
+        at: The time of the data, at which the user had that login; None if unknown.
     """
 
     fields: Fields
@@ -132,14 +132,14 @@ class Reported:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """An issue that a pull request resolves, and the repository it is in."""
+    """An issue that a pull request resolves, and its repository."""
 
     issue: Reported
     repository: Reported
 
 
 async def merge_repository(ctx: Context, repository: Reported) -> Node:
-    """Merge a repository with its owner, take its name from whoever has it, and return its node."""
+    """Merge a repository with its owner, remove its name from other nodes, and return its node."""
     return await _merge_repositories(ctx, [repository])
 
 
@@ -179,12 +179,12 @@ async def merge_pull_request(
 async def _merge_repositories(
     ctx: Context, repositories: Sequence[Reported], others: Sequence[Reported] = ()
 ) -> Node:
-    """Merge repositories and all users, which locks them, and then owners; return the first one."""
+    """Merge repositories and users, which locks them, then owners; return the first one's node."""
     first = repositories[0].fields["id"]
-    # The first word on each: of the repository that the call is about.
+    # The first entry of each id is used, such as that of the call's own repository.
     distinct = {each.fields["id"]: each for each in reversed(repositories)}
-    records = {id_: await _name(ctx, distinct[id_]) for id_ in sorted(distinct, key=int)}
-    # Who owned one by an older name is not who owns it now.
+    records = {id_: await _merge_one(ctx, distinct[id_]) for id_ in sorted(distinct, key=int)}
+    # The owner in outdated data may not be the current one.
     owned = [each for id_, each in distinct.items() if each.user and records[id_]["isNewest"]]
     users = _users([*others, *owned])
     changed = {record["id"] for record in await ctx.run(_CHANGED_USERS, users=users)}
@@ -195,8 +195,8 @@ async def _merge_repositories(
     return _node(records[first])
 
 
-async def _name(ctx: Context, repository: Reported) -> Mapping[str, Any]:
-    """Merge one repository; its node, and whether it has the name that was told."""
+async def _merge_one(ctx: Context, repository: Reported) -> Mapping[str, Any]:
+    """Merge one repository; return its node and whether the data is its newest."""
     fields = repository.fields
     found = await ctx.run(
         _REPOSITORY,
@@ -211,7 +211,7 @@ async def _name(ctx: Context, repository: Reported) -> Mapping[str, Any]:
 
 
 def _users(things: Iterable[Reported]) -> list[dict[str, Any]]:
-    """Give each user once, by the login of the latest word, in the order of the locks."""
+    """Return each user once, with the login from the latest data, in the order of the locks."""
     users = {
         thing.user.id: {"id": thing.user.id, "login": thing.user.login, "at": thing.at}
         for thing in sorted(things, key=lambda thing: thing.at or _LONG_AGO)

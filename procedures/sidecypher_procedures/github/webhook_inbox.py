@@ -1,4 +1,4 @@
-"""Deliveries stored in a file of the home until they are in the graph."""
+"""Queue of webhook deliveries in a file of the home, until they are in the graph."""
 
 import asyncio
 import contextlib
@@ -21,10 +21,10 @@ from sidecypher_procedures.github.settings import WebhookSettings
 FILE: Final = "webhooks.sqlite"
 
 MOST_BYTES: Final = 256 * 1024 * 1024
-"""How large the file may become; beyond it SQLite calls the disk full."""
+"""The largest size of the file; above it SQLite reports a full disk."""
 
 LOCK_SECONDS: Final = 5.0
-"""How long one sidecar waits for another that writes to the file: GitHub gives up after 10."""
+"""Seconds to wait for another sidecar that writes to the file. GitHub gives up after 10."""
 
 _PAGE_BYTES: Final = 4096
 _VERSION: Final = 1
@@ -42,7 +42,7 @@ _TABLE: Final = """
     ) STRICT
 """
 
-# After the clock was set back, nothing waits for longer than it was to wait at most.
+# `BETWEEN` ignores due times that are too far ahead, as after the clock was set back.
 _FIRST: Final = """
     SELECT id, event, payload, received_at, failures, failed_at FROM delivery
     WHERE due NOT BETWEEN :now AND :now + :longest ORDER BY place LIMIT 1
@@ -57,13 +57,13 @@ _PUT_OFF: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What is to be written of one delivery.
+    """A stored delivery.
 
     Attributes:
-        id: GitHub's id of it, which it keeps when it is sent again.
-        payload: JSON, what the graph is told of it.
-        failures: How often it failed though Neo4j answered.
-        failed_at: When it first did, in seconds since 1970.
+        id: GitHub's id, which stays the same when it is sent again.
+        payload: JSON of the fields that are kept for the graph.
+        failures: Number of failures although Neo4j answered.
+        failed_at: Time of the first of them, in seconds since 1970.
     """
 
     id: str
@@ -75,10 +75,10 @@ class Delivery:
 
 
 class Spool:
-    """The file, made when it is missing; its methods may be called on any thread.
+    """Queue in a SQLite file, created if missing. Thread-safe.
 
     Raises:
-        WebhooksUnstored: Each method does when the file cannot be read or written.
+        WebhooksUnstored: Any method, if the file cannot be read or written.
     """
 
     def __init__(self, file: Path) -> None:
@@ -87,7 +87,7 @@ class Spool:
         self._opened: sqlite3.Connection | None = None
 
     def put(self, delivery: Delivery) -> None:
-        """Store a delivery so that it survives a power cut; one that is stored stays as it is."""
+        """Store a delivery durably; an existing one is not changed."""
         values = (
             delivery.id,
             delivery.event,
@@ -102,9 +102,9 @@ class Spool:
             )
 
     def first(self, longest: float) -> Delivery | None:
-        """Return the first delivery that may be tried now, None if there is none.
+        """Return the first delivery that is due, None if there is none.
 
-        One is put off for `longest` seconds at most.
+        No delivery is postponed for more than `longest` seconds.
         """
         with self._transaction() as file:
             row = file.execute(_FIRST, {"now": time.time(), "longest": longest}).fetchone()
@@ -115,17 +115,17 @@ class Spool:
         return Delivery(id_, event, payload, at, failures, failed_at)
 
     def remove(self, delivery: Delivery) -> None:
-        """Forget a delivery: it is written, or given up."""
+        """Remove a delivery that was written or given up."""
         with self._transaction() as file:
             file.execute("DELETE FROM delivery WHERE id = ?", (delivery.id,))
 
     def put_off(self, delivery: Delivery, pause: float) -> None:
-        """Note that a delivery has failed, and put it behind all others for `pause` seconds."""
+        """Count a failure; with a `pause` in seconds, also postpone the delivery behind others."""
         with self._transaction() as file:
             file.execute(_PUT_OFF, {"id": delivery.id, "now": time.time(), "pause": pause})
 
     def close(self) -> None:
-        """Close the file, which the next use opens again."""
+        """Close the file; the next use opens it again."""
         with self._lock:
             opened, self._opened = self._opened, None
         if opened is not None:
@@ -147,8 +147,8 @@ class Spool:
 
 def _open(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # SQLite gives the files beside it the mode of this one. A file that is there must not be opened
-    # and closed: that would end the locks that another connection of this process has on it.
+    # SQLite creates its other files with the mode of this one. An existing file must not be opened
+    # and closed, which would release the locks of another connection in this process.
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     file = sqlite3.connect(path, timeout=LOCK_SECONDS, check_same_thread=False)
@@ -179,55 +179,55 @@ def _unstored(reason: str) -> WebhooksUnstored:
 
 
 KEEP_SECONDS: Final = 3600.0
-"""How long a delivery is tried again though Neo4j and a sidecar have answered."""
+"""Seconds for which a delivery is retried although Neo4j and a sidecar have answered."""
 
 MOST_FAILURES: Final = 3
-"""How often a delivery may fail, though Neo4j answers, before the others go first."""
+"""Number of failures, although Neo4j answers, after which other deliveries go first."""
 
-LOOK_SECONDS: Final = 0.5
-"""How often the file is looked at for what other sidecars have stored, and the lock is tried."""
+POLL_SECONDS: Final = 0.5
+"""Interval of polling the file for deliveries of other sidecars, and of trying the lock."""
 
 LONGEST_PAUSE: Final = 30.0
 _SHORTEST_PAUSE: Final = 0.5
 _LOCK: Final = "webhooks.lock"
 
-# A sidecar that stops has ended the call, or none could begin it, or nobody knows how it ended, or
-# its time was used up.
-_AWAY: Final = re.compile(r"\[SC-(?:207|21[0-3])\]")
+# A stopping sidecar has ended the call, no sidecar could begin it, its outcome is unknown, or it
+# has timed out.
+_NO_OUTCOME: Final = re.compile(r"\[SC-(?:207|21[0-3])\]")
 
 _NOT_BEGUN: Final = re.compile(r"\[SC-21[01]\]")
-"""There is no sidecar that could begin the call, or all are busy."""
+"""Errors of calls that no sidecar began: there is none, or all are busy."""
 
-# What whoever runs Neo4j can mend: there is no plugin, or the user may not call the procedure.
+# The operator can fix these: the plugin is missing, or the user may not call the procedure.
 _NOT_SET_UP: Final = ("Neo.ClientError.Procedure.ProcedureNotFound", "Neo.ClientError.Security.")
 
-_TOO_LATE: Final = "Neo.ClientError.Transaction.TransactionTimedOut"
-"""Neo4j's codes for a transaction that took too long begin so."""
+_TIMED_OUT: Final = "Neo.ClientError.Transaction.TransactionTimedOut"
+"""Prefix of Neo4j's codes for transactions that timed out."""
 
 _RECEIVE: Final = "CALL github.receiveWebhook($id, $event, $payload, $receivedAt)"
 
 
 class Inbox:
-    """The file of the home as this sidecar uses it; one per sidecar."""
+    """The queue of a sidecar, with an event for new deliveries; one per sidecar."""
 
     def __init__(self) -> None:
         self._spool: Spool | None = None
-        self.came = asyncio.Event()
+        self.arrived = asyncio.Event()
 
     def spool(self, home: Path) -> Spool:
-        """Return the file of a home."""
+        """Return the queue in a home."""
         if self._spool is None:
             self._spool = Spool(home / FILE)
         return self._spool
 
     async def put(self, delivery: Delivery, home: Path) -> None:
-        """Store a delivery; when this returns, it will be written whatever happens.
+        """Store a delivery durably, to be written to the graph later.
 
         Raises:
-            WebhooksUnstored: It is not stored.
+            WebhooksUnstored: It could not be stored.
         """
         await asyncio.to_thread(self.spool(home).put, delivery)
-        self.came.set()
+        self.arrived.set()
 
     def stop(self) -> None:
         """Close the file."""
@@ -236,20 +236,20 @@ class Inbox:
 
 
 async def write_all(context: WebhookContext) -> None:
-    """Write what is stored, and what will be, for as long as the sidecar runs.
+    """Write stored deliveries to the graph for as long as the sidecar runs.
 
-    Of all sidecars of a home one writes, in the order of the file: the one that has the lock, which
-    the operating system takes from a process that dies. A delivery that was written and is still
-    in the file, because a sidecar was killed in between, is known to the graph by its id.
+    Of all sidecars of a home, the one with the lock writes, in the order of the file. The operating
+    system releases the lock of a process that dies. A sidecar may be killed between writing a
+    delivery and removing it; the graph then recognises its id.
     """
     while True:
         try:
             if context.resource(WebhookSettings).key is None:
                 return
             with _lock(context.home):
-                await _write_as_they_come(context)
+                await _write_deliveries(context)
         except BlockingIOError:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
         except (GithubError, OSError) as error:
             reason = error.message if isinstance(error, GithubError) else error.strerror
             context.log.error("webhooks not written", reason=reason)  # noqa: TRY400 - the same
@@ -258,7 +258,7 @@ async def write_all(context: WebhookContext) -> None:
 
 @contextlib.contextmanager
 def _lock(home: Path) -> Iterator[None]:
-    """Be the one that writes; raise BlockingIOError while another one is."""
+    """Hold the lock for writing; raise BlockingIOError if another process has it."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = os.open(home / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -268,15 +268,15 @@ def _lock(home: Path) -> Iterator[None]:
         os.close(lock)
 
 
-async def _write_as_they_come(context: WebhookContext) -> None:
+async def _write_deliveries(context: WebhookContext) -> None:
     inbox = context.resource(Inbox)
     spool = inbox.spool(context.home)
     pause = 0.0
     while True:
-        inbox.came.clear()
+        inbox.arrived.clear()
         delivery = await asyncio.to_thread(spool.first, LONGEST_PAUSE)
         if delivery is None:
-            await _wait(inbox.came, LOOK_SECONDS)
+            await _wait(inbox.arrived, POLL_SECONDS)
             continue
         error = await _write(delivery, context.resource(BoltClient))
         if error is None:
@@ -307,7 +307,7 @@ async def _wait(event: asyncio.Event, seconds: float) -> None:
 
 
 async def _write(delivery: Delivery, neo4j: BoltClient) -> Exception | None:
-    """Write it, unless the graph knows that it was written before; return why it was not."""
+    """Write a delivery to the graph; return the error if that failed."""
     try:
         await neo4j.run(
             _RECEIVE,
@@ -316,7 +316,7 @@ async def _write(delivery: Delivery, neo4j: BoltClient) -> Exception | None:
             payload=delivery.payload.decode(),
             receivedAt=delivery.received_at,
         )
-    # Whatever it is, the deliveries behind this one must not wait for it.
+    # Any error: the deliveries behind this one must not be blocked.
     except Exception as error:  # noqa: BLE001
         return error
     return None
@@ -327,7 +327,7 @@ def _is_old(delivery: Delivery) -> bool:
 
 
 def _has_answered(error: Exception) -> bool:
-    """Tell whether Neo4j and a sidecar have tried: then it is the delivery's own failure."""
+    """Return whether Neo4j and a sidecar have run the call, so the delivery itself failed."""
     if isinstance(error, CypherError):
         is_set_up = not error.neo4j_code.startswith(_NOT_SET_UP)
         return is_set_up and _NOT_BEGUN.match(error.message) is None
@@ -341,8 +341,8 @@ def _is_transient(error: Exception) -> bool:
         return False
     return (
         error.retryable
-        or error.neo4j_code.startswith((_TOO_LATE, *_NOT_SET_UP))
-        or _AWAY.match(error.message) is not None
+        or error.neo4j_code.startswith((_TIMED_OUT, *_NOT_SET_UP))
+        or _NO_OUTCOME.match(error.message) is not None
     )
 
 

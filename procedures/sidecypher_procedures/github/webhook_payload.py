@@ -1,4 +1,4 @@
-"""What a delivery of GitHub's says, and the proof that GitHub sent it."""
+"""Payload and signature of a webhook delivery from GitHub."""
 
 import hmac
 from collections.abc import Iterator, Mapping
@@ -7,6 +7,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 
+from sidecypher_procedures.github.entities import nested
 from sidecypher_procedures.github.errors import InvalidWebhook
 from sidecypher_procedures.github.model import Extent
 
@@ -16,16 +17,16 @@ _SCHEME: Final = b"sha256="
 
 
 def is_signed(key: bytes, body: bytes, signature: str) -> bool:
-    """Tell whether a signature is that of these very bytes.
+    """Return whether a signature matches the bytes of a request.
 
-    The signature is the header `X-Hub-Signature-256`; that of SHA-1 proves nothing any more.
+    The signature is the header `X-Hub-Signature-256`. SHA-1 is not secure and is not accepted.
 
     Example:
         >>> is_signed(b"secret", b"{}", "sha256=" + hmac.digest(b"secret", b"{}", "sha256").hex())
         True
     """
     expected = _SCHEME + hmac.digest(key, body, "sha256").hex().encode()
-    # Bytes: of texts, `compare_digest` takes ASCII only. Headers are Latin-1.
+    # Bytes, since `compare_digest` accepts only ASCII texts, and headers are Latin-1.
     return hmac.compare_digest(expected, signature.encode("latin-1", "replace"))
 
 
@@ -33,7 +34,7 @@ JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
 
 _KEPT: Final = ("action", "number", "changes", "sender", "repository", "issue", "pull_request")
-"""What the graph is told of a payload; a push may have 25 MB of commits beside it."""
+"""Fields of a payload that are kept for the graph; a push may also have 25 MB of commits."""
 
 _SUITES: Final = ("check_run", "check_suite", "workflow_run")
 
@@ -43,18 +44,18 @@ _EXTENTS: Final = {
         ("branch_protection_rule", "label", "milestone", "public", "repository"), Extent.ALL
     ),
 }
-"""Events that change what is in a repository without naming it: a push may make any pull request
-one that cannot be merged."""
+"""Events that change other things in a repository without naming them. For example, a push may
+make any pull request unmergeable."""
 
 Payload = Mapping[str, Any]
 
 
 class Address(NamedTuple):
-    """What a delivery is about.
+    """The subject of a delivery.
 
     Attributes:
-        number: That of an issue or pull request; None for the repository itself.
-        extent: What in the repository it is about too.
+        number: The number of an issue or pull request; None for the repository itself.
+        extent: How much of the repository's content is a subject too.
     """
 
     owner: str
@@ -64,7 +65,7 @@ class Address(NamedTuple):
 
 
 def media_type(content_type: str) -> str:
-    """Return the type without its parameters.
+    """Return the media type without its parameters.
 
     Example:
         >>> media_type("Application/JSON; charset=utf-8")
@@ -74,10 +75,10 @@ def media_type(content_type: str) -> str:
 
 
 def read_body(body: bytes, content_type: str) -> Payload:
-    """Return the payload of a request's body, whose signature was checked.
+    """Return the payload of a request's body. The signature must be checked before.
 
     Raises:
-        InvalidWebhook: It is none.
+        InvalidWebhook: The body is not a payload.
     """
     if media_type(content_type) == FORM:
         return read_payload(_field(body))
@@ -93,10 +94,10 @@ def _field(form: bytes) -> str:
 
 
 def read_payload(text: str | bytes) -> Payload:
-    """Return the payload of its JSON text.
+    """Return the payload from its JSON text.
 
     Raises:
-        InvalidWebhook: It is no JSON object.
+        InvalidWebhook: It is not a JSON object.
 
     Example:
         >>> read_payload('{"action": "opened"}')
@@ -105,31 +106,19 @@ def read_payload(text: str | bytes) -> Payload:
     try:
         payload = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        raise InvalidWebhook("The payload of the webhook is no JSON") from None
+        raise InvalidWebhook("The payload of the webhook is not JSON") from None
     if not isinstance(payload, dict):
-        raise InvalidWebhook("The payload of the webhook is no JSON object")
+        raise InvalidWebhook("The payload of the webhook is not a JSON object")
     return payload
 
 
 def excerpt(payload: Payload) -> bytes:
-    """Return, as JSON, what of a payload the graph is told."""
+    """Return the fields of a payload that are kept for the graph, as JSON."""
     return msgspec.json.encode({name: payload[name] for name in _KEPT if name in payload})
 
 
-def part(json: object, *names: str) -> Any:
-    """Return what is found by following the names, or None.
-
-    Example:
-        >>> part({"sender": {"login": "octocat"}}, "sender", "login")
-        'octocat'
-    """
-    for name in names:
-        json = json.get(name) if isinstance(json, dict) else None
-    return json
-
-
 def name_of(event: str, payload: Payload) -> str:
-    """Return the event with its action, as GitHub's pages write it.
+    """Return the event with its action, in GitHub's notation.
 
     Example:
         >>> name_of("issues", {"action": "opened"}), name_of("push", {})
@@ -140,7 +129,7 @@ def name_of(event: str, payload: Payload) -> str:
 
 
 def addresses(event: str, payload: Payload) -> set[Address]:
-    """Return what a delivery says has changed, by the names it has and those it had."""
+    """Return the changed subjects of a delivery, by their current and former names."""
     return {
         address
         for address in _addresses(event, payload)
@@ -151,31 +140,34 @@ def addresses(event: str, payload: Payload) -> set[Address]:
 
 
 def _addresses(event: str, payload: Payload) -> Iterator[Address]:
-    owner, repo = part(payload, "repository", "owner", "login"), part(payload, "repository", "name")
-    # Whatever happens in it, the repository counts: its stars, its open issues, its last push.
+    owner, repo = (
+        nested(payload, "repository", "owner", "login"),
+        nested(payload, "repository", "name"),
+    )
+    # Every event may change the repository: its stars, its open issues, its last push.
     yield Address(owner, repo, extent=_EXTENTS.get(event, Extent.ITSELF))
-    things = [part(payload, "issue"), part(payload, "pull_request")]
+    things = [nested(payload, "issue"), nested(payload, "pull_request")]
     for suite in _SUITES:
-        pulls = part(payload, suite, "pull_requests")
+        pulls = nested(payload, suite, "pull_requests")
         things += pulls if isinstance(pulls, list) else []
     for thing in things:
-        if (number := part(thing, "number")) is not None:
+        if (number := nested(thing, "number")) is not None:
             yield Address(owner, repo, number)
     yield from _transferred(payload)
     if event == "repository":
         yield Address(
-            owner, part(payload, "changes", "repository", "name", "from"), extent=Extent.ALL
+            owner, nested(payload, "changes", "repository", "name", "from"), extent=Extent.ALL
         )
         for kind in ("user", "organization"):
-            before = part(payload, "changes", "owner", "from", kind, "login")
+            before = nested(payload, "changes", "owner", "from", kind, "login")
             yield Address(before, repo, extent=Extent.ALL)
 
 
 def _transferred(payload: Payload) -> Iterator[Address]:
     """Yield the other end of an issue's transfer."""
     for beside, thing in (("new_repository", "new_issue"), ("old_repository", "old_issue")):
-        if (number := part(payload, "changes", thing, "number")) is not None:
-            full_name = str(part(payload, "changes", beside, "full_name"))
+        if (number := nested(payload, "changes", thing, "number")) is not None:
+            full_name = str(nested(payload, "changes", beside, "full_name"))
             owner, _, repo = full_name.partition("/")
             yield Address(owner, repo)
             yield Address(owner, repo, number)

@@ -1,4 +1,4 @@
-"""A delivery of GitHub's: checked and stored when it comes, then written into the graph."""
+"""Webhook deliveries from GitHub: checked and stored on arrival, then written into the graph."""
 
 import asyncio
 import contextlib
@@ -13,6 +13,7 @@ from sidecypher_procedures.github.client import GithubClient
 from sidecypher_procedures.github.entities import (
     ShapeError,
     User,
+    nested,
     read_identity,
     read_issue,
     read_pull_request,
@@ -38,26 +39,25 @@ from sidecypher_procedures.github.webhook_payload import (
     is_signed,
     media_type,
     name_of,
-    part,
     read_body,
     read_payload,
 )
 
 
 def forget(client: GithubClient, event: str, payload: Payload) -> None:
-    """Drop what the cache has of all that a delivery is about, by its old names and its new ones.
+    """Drop the cache entries of all subjects of a delivery, by their current and former names.
 
-    Doing it twice, or in another order than GitHub sent, does no harm: it is asked for again.
+    Repeating it, or another order than GitHub's, is harmless: the data is fetched again.
     """
     for owner, repo, number, extent in addresses(event, payload):
-        # What cannot be a name is no key of the cache either.
+        # An invalid name cannot be a key of the cache.
         with contextlib.suppress(InvalidName):
             client.invalidate(owner, repo, number, extent=extent)
 
 
 Fields = dict[str, Any]
 
-# What these are about is not there any more, or is another one elsewhere.
+# The subjects of these events do not exist any more, or have moved elsewhere with another id.
 _GONE: Final = frozenset({"repository.deleted", "issues.deleted", "issues.transferred"})
 
 
@@ -65,13 +65,13 @@ async def merge_nodes(ctx: Context, event: str, payload: Payload) -> dict[str, s
     """Write the nodes of a delivery's repository, issue and pull request, if it has them.
 
     Returns:
-        The ids of its `repository` and `issue`, those that have a node: what a run that it begins
-        is based on.
+        The ids of its `repository` and `issue`, if they have a node, as the option `basedOn` of
+        `runs.create`.
 
     Raises:
-        InvalidWebhook: One of them has a shape that GitHub never gives it.
+        InvalidWebhook: One of them has an unexpected shape.
     """
-    found = {name: part(payload, name) for name in ("repository", "issue", "pull_request")}
+    found = {name: nested(payload, name) for name in ("repository", "issue", "pull_request")}
     if found["repository"] is None or name_of(event, payload) in _GONE:
         return {}
     try:
@@ -82,10 +82,10 @@ async def merge_nodes(ctx: Context, event: str, payload: Payload) -> dict[str, s
         raise InvalidWebhook(f"The payload of the webhook cannot be read: {error}") from None
     if repository["owner"] is None or repository["name"] is None:
         raise InvalidWebhook("The repository of the webhook's payload has no name")
-    # What an event says of people is as of the latest thing that has happened by then.
+    # Logins in a delivery are valid at the latest time in it.
     at = max((time for time in _times(repository, issue, pull) if time is not None), default=None)
     home = Reported(repository, _user(found["repository"]), at)
-    # GitHub gives a pull request as an issue too, of an id that is not the pull request's.
+    # GitHub returns a pull request as an issue too, with another id.
     if issue and not issue["is_pull_request"]:
         await merge_issue(ctx, Reported(issue, _user(found["issue"]), at), home)
         return {"repository": repository["id"], "issue": issue["id"]}
@@ -109,7 +109,7 @@ def _user(thing: Any) -> User | None:
 
 
 def _with_times(repository: Any) -> Any:
-    """Write as text what a push, unlike all others, has as seconds."""
+    """Convert the times of a push, which are seconds unlike those of all other events, to text."""
     if not isinstance(repository, dict):
         raise ShapeError("repository")
     seconds = {
@@ -128,14 +128,14 @@ _SIGNATURE: Final = re.compile(r"sha256=[0-9a-f]{64}")
 
 
 def check_headers(headers: Mapping[str, str]) -> WebhookAnswer | None:
-    """Refuse by its headers what GitHub never sends, before its body is read."""
+    """Return the refusal of a request that GitHub did not send, before its body is read."""
     given = headers.get(SIGNATURE_HEADER)
     if given is None:
         return WebhookAnswer(
             HTTPStatus.UNAUTHORIZED, "there is no X-Hub-Signature-256: give the webhook a secret"
         )
     if not _SIGNATURE.fullmatch(given):
-        return WebhookAnswer(HTTPStatus.UNAUTHORIZED, "X-Hub-Signature-256 is no such signature")
+        return WebhookAnswer(HTTPStatus.UNAUTHORIZED, "X-Hub-Signature-256 is not a signature")
     event, delivery = headers.get("x-github-event", ""), headers.get("x-github-delivery", "")
     if not _EVENT.fullmatch(event) or not _DELIVERY.fullmatch(delivery):
         return WebhookAnswer(
@@ -149,13 +149,13 @@ def check_headers(headers: Mapping[str, str]) -> WebhookAnswer | None:
 
 
 async def receive_delivery(request: WebhookRequest) -> WebhookAnswer:
-    """Take a delivery of GitHub's."""
+    """Receive a delivery from GitHub."""
     key = request.resource(WebhookSettings).key
     if key is None:
         return WebhookAnswer(
             HTTPStatus.NOT_FOUND, f"webhooks are off: set {PREFIX}WEBHOOK_SECRET at the sidecar"
         )
-    # Up to 25 MB are read here, for which other calls must not wait.
+    # In a thread, since a body has up to 25 MB and other calls must not wait.
     given = request.headers[SIGNATURE_HEADER]
     if not await asyncio.to_thread(is_signed, key, request.body, given):
         return WebhookAnswer(
@@ -165,7 +165,7 @@ async def receive_delivery(request: WebhookRequest) -> WebhookAnswer:
 
 
 async def _read(request: WebhookRequest) -> WebhookAnswer:
-    """Take a delivery whose signature is right."""
+    """Receive a delivery with a valid signature."""
     event = request.headers["x-github-event"]
     content_type = request.headers["content-type"]
     try:
@@ -175,13 +175,13 @@ async def _read(request: WebhookRequest) -> WebhookAnswer:
     if event == "ping":
         return WebhookAnswer(HTTPStatus.OK, "pong")
     run_type = request.resource(WebhookSettings).run_type(name_of(event, payload))
-    concerns_graph = part(payload, "repository", "id") is not None or run_type is not None
+    concerns_graph = nested(payload, "repository", "id") is not None or run_type is not None
     if concerns_graph:
         await _store(request, event, payload)
-    # Before the answer: whoever reads after it gets what GitHub says now.
+    # Before the answer, so that later reads get current data.
     forget(request.resource(GithubClient), event, payload)
-    told = "queued" if concerns_graph else "ignored: it is about no repository"
-    return WebhookAnswer(HTTPStatus.ACCEPTED, told)
+    content = "queued" if concerns_graph else "ignored: it is not about a repository"
+    return WebhookAnswer(HTTPStatus.ACCEPTED, content)
 
 
 async def _store(request: WebhookRequest, event: str, payload: Payload) -> None:
@@ -195,7 +195,7 @@ async def _store(request: WebhookRequest, event: str, payload: Payload) -> None:
         raise
 
 
-# The constraint makes the second of two that come at once wait for the first.
+# The constraint makes a concurrent delivery with the same id wait.
 _RECORD: Final = """
     MERGE (w:GithubWebhookEvent {id: $id})
     ON CREATE SET w += $facts, w.createdAt = datetime.transaction(), w.isNew = true
@@ -204,7 +204,7 @@ _RECORD: Final = """
     RETURN created
 """
 
-# Who begins runs finds the event by its id: `(run)-[:TRIGGERED_BY]->(event)`.
+# `runs.create` finds the event by its id, and writes `(run)-[:TRIGGERED_BY]->(event)`.
 _BEGIN_RUN: Final = (
     "CALL runs.create($type, {triggeredBy: $id, basedOn: $basedOn}) YIELD id RETURN id"
 )
@@ -213,16 +213,16 @@ _BEGIN_RUN: Final = (
 async def write_delivery(
     ctx: Context, delivery: str, event: str, payload: str, received_at: datetime | None = None
 ) -> Received:
-    """Write what GitHub has told by a webhook, unless that was done before."""
-    told = read_payload(payload)
-    facts = _facts(event, told) | {"receivedAt": received_at or datetime.now(UTC)}
+    """Write a delivery to the graph, unless it was written before."""
+    content = read_payload(payload)
+    facts = _facts(event, content) | {"receivedAt": received_at or datetime.now(UTC)}
     [recorded] = await ctx.run(_RECORD, id=delivery, facts=facts)
     if not recorded["created"]:
         return Received(created=False, run_id=None)
     settings = ctx.resource(WebhookSettings)
-    based_on = await merge_nodes(ctx, event, told) if settings.makes_nodes else {}
+    based_on = await merge_nodes(ctx, event, content) if settings.makes_nodes else {}
     run_id = None
-    run_type = settings.run_type(name_of(event, told))
+    run_type = settings.run_type(name_of(event, content))
     if run_type is not None:
         [run] = await ctx.run(_BEGIN_RUN, type=run_type, id=delivery, basedOn=based_on)
         run_id = run["id"]
@@ -230,16 +230,16 @@ async def write_delivery(
 
 
 def _facts(event: str, payload: Payload) -> dict[str, Any]:
-    """Return what the graph keeps of a delivery: who did what where, and nothing of its texts."""
+    """Return the properties of a delivery in the graph, which have none of its texts."""
     number = payload.get("number")
     for kind in ("issue", "pull_request"):
-        number = number or part(payload, kind, "number")
+        number = number or nested(payload, kind, "number")
     return {
         "event": event,
         "action": payload.get("action"),
-        "senderLogin": part(payload, "sender", "login"),
-        "senderId": _identifier(part(payload, "sender", "id")),
-        "repositoryId": _identifier(part(payload, "repository", "id")),
+        "senderLogin": nested(payload, "sender", "login"),
+        "senderId": _identifier(nested(payload, "sender", "id")),
+        "repositoryId": _identifier(nested(payload, "repository", "id")),
         "number": number,
     }
 

@@ -1,5 +1,5 @@
-"""The `rules` namespace: preferences with provenance, and who wins when two contradict.
+"""The `rules` namespace: preferences with provenance, and which of two contradicting ones applies.
 
-What is stated is stored and never rewritten; what holds is computed from it. `conflicts` decides
-whether two rules contradict each other, with the `detector`; `ranking` decides which one applies.
+Stated rules are stored and never rewritten; the active rules are computed from them. The `detector`
+finds rules that contradict each other, and `ranking` decides which one applies.
 """

@@ -1,4 +1,4 @@
-"""Taking over rules that somebody wrote by plain Cypher: the trigger `rules-guard` asks for it."""
+"""Checking and completing rules written by plain Cypher, for the trigger `rules-guard`."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from sidecypher import CallError, Context, Node, Options
 from sidecypher_procedures.names import shown_id
-from sidecypher_procedures.rules.changes import record
+from sidecypher_procedures.rules.changes import record_contradictions
 from sidecypher_procedures.rules.detector.comparison import IDENTITY, Reading
 from sidecypher_procedures.rules.errors import InvalidRule, RuleTaken
 from sidecypher_procedures.rules.model import (
@@ -48,7 +48,7 @@ _ADOPT: Final = """
     SET p.recordedAt = coalesce(p.recordedAt, $recordedAt),
         p.confirmed = coalesce(p.confirmed, false), p.strict = coalesce(p.strict, r.strict)
 """
-# Properties of a StyleRule that `rules.add` takes by another name.
+# Properties of a StyleRule whose argument of `rules.add` has another name.
 _RENAMED: Final = {"user": "userId", "ruleId": "id"}
 _RULE_KEYS: Final = (
     *("user", "text", "slot", "value", "object", "operator", "polarity", "condition"),
@@ -62,7 +62,7 @@ _ASSERTION_KEYS: Final = (
 
 
 class _Assertion(Options):
-    """The properties of a `PREFERS`."""
+    """Properties of a `PREFERS` relationship."""
 
     since: datetime
     scope: Any
@@ -83,8 +83,8 @@ class _Assertion(Options):
 
 
 @dataclass(frozen=True, slots=True)
-class _Stray:
-    """A rule in the graph that nothing has checked since it was last written."""
+class _UncheckedRule:
+    """A rule in the graph that was not checked since its last write."""
 
     node: Node
     rule_id: str
@@ -97,25 +97,25 @@ class _Stray:
 def record_nodes(ctx: Context, nodes: Iterable[Node], strategy: Strategy) -> Iterator[Recorded]:
     """Check rules that were written by plain Cypher, and complete their properties.
 
-    Each gets its canonical parts, an id when it has none, and the time of its record; the
-    contradictions are recorded as for a rule of `rules.add`.
+    Each rule gets its canonical parts, a new id if it has none, and the time of its record. Its
+    contradictions are recorded as in `rules.add`.
 
     Raises:
-        InvalidRule: One lacks something, or has a value that no rule can have.
-        RuleTaken: The same rule is there already.
+        InvalidRule: A property is missing or has an invalid value.
+        RuleTaken: The same rule exists already.
     """
-    strays = [_read(*each) for each in _found(ctx, nodes)]
-    held = lock_all(ctx, [stray.scope for stray in strays])
-    for stray in strays:
-        contradicts = _adopt(ctx, stray, held[stray.scope], strategy)
-        yield Recorded(id=stray.rule_id, contradicts=contradicts)
+    rules = [_read(*each) for each in _found(ctx, nodes)]
+    held = lock_all(ctx, [pending.scope for pending in rules])
+    for pending in rules:
+        contradicts = _adopt(ctx, pending, held[pending.scope], strategy)
+        yield Recorded(id=pending.rule_id, contradicts=contradicts)
 
 
 def recheck(ctx: Context, limit: int, strategy: Strategy) -> list[Rechecked]:
-    """Check rules that were written while no sidecar could check them.
+    """Check rules that were written while no sidecar was running.
 
-    Those that cannot be checked keep no other one waiting: they are told after the others, as far
-    as there is room. Scopes are locked in the order that every writer keeps.
+    Invalid rules do not block others: they are returned last, up to the limit. Scopes are locked in
+    the order of all writers.
     """
     checked: list[Rechecked] = []
     problems: list[Rechecked] = []
@@ -135,12 +135,12 @@ def _recheck(
     strategy: Strategy,
 ) -> Rechecked:
     try:
-        stray = _read(node, rule, assertions)
-        contradicts = _adopt(ctx, stray, lock(ctx, stray.scope), strategy)
+        pending = _read(node, rule, assertions)
+        contradicts = _adopt(ctx, pending, lock(ctx, pending.scope), strategy)
     except (InvalidRule, RuleTaken) as error:
         problem = f"[{error.code}] {error.message}"
         return Rechecked(id=rule.get("ruleId"), contradicts=[], problem=problem)
-    return Rechecked(id=stray.rule_id, contradicts=contradicts, problem=None)
+    return Rechecked(id=pending.rule_id, contradicts=contradicts, problem=None)
 
 
 def _found(
@@ -150,30 +150,30 @@ def _found(
     return [(each["node"], each["rule"], each["assertions"]) for each in records]
 
 
-def _adopt(ctx: Context, stray: _Stray, held: Lock, strategy: Strategy) -> list[str]:
-    for other in rules_like(ctx, [held.scope], stray.reading).rules:
-        if other.rule_id != stray.rule_id and other.reading.identity == stray.reading.identity:
+def _adopt(ctx: Context, pending: _UncheckedRule, held: Lock, strategy: Strategy) -> list[str]:
+    for other in rules_like(ctx, [held.scope], pending.reading).rules:
+        if other.rule_id != pending.rule_id and other.reading.identity == pending.reading.identity:
             raise RuleTaken(
                 f"The rule is there already as `{shown_id(other.rule_id)}`",
                 hint="Add a PREFERS and an Extraction to that one instead.",
             )
-    ctx.run(_ADOPT, node=stray.node, rule=_properties(stray, held), recordedAt=held.recorded_at)
-    return record(ctx, stray.rule_id, stray.reading, held, strategy)
+    ctx.run(_ADOPT, node=pending.node, rule=_properties(pending, held), recordedAt=held.recorded_at)
+    return record_contradictions(ctx, pending.rule_id, pending.reading, held, strategy)
 
 
-def _properties(stray: _Stray, held: Lock) -> dict[str, Any]:
+def _properties(pending: _UncheckedRule, held: Lock) -> dict[str, Any]:
     return {
-        "ruleId": stray.rule_id,
+        "ruleId": pending.rule_id,
         "scope": held.scope.kind,
         "scopeId": held.scope.id,
-        **stray.reading.identity,
-        "text": stray.text,
-        "strict": stray.strict,
+        **pending.reading.identity,
+        "text": pending.text,
+        "strict": pending.strict,
         "checkedRev": held.rev,
     }
 
 
-def _read(node: Node, rule: dict[str, Any], assertions: list[dict[str, Any]]) -> _Stray:
+def _read(node: Node, rule: dict[str, Any], assertions: list[dict[str, Any]]) -> _UncheckedRule:
     if not assertions:
         raise InvalidRule(
             "A StyleRule has no PREFERS",
@@ -184,26 +184,28 @@ def _read(node: Node, rule: dict[str, Any], assertions: list[dict[str, Any]]) ->
     strict = any(each.get("strict") and "retractedAt" not in each for each in assertions)
     rule_id = rule.get("ruleId") or uuid4().hex
     if "checkedRev" in rule and all(name in rule for name in IDENTITY):
-        # It is stored in canonical form: reading it again could change it.
+        # The stored parts are canonical already: parsing them again could change them.
         for name in ("user", "scope", "scopeId", "text"):
             if not isinstance(rule.get(name), str):
                 raise InvalidRule(
                     f"A StyleRule lacks `{name}`",
                     hint=f"Give back the `{name}` it was stated with.",
                 )
-        with _as_rule():
+        with _property_errors():
             scope = scope_argument(rule["user"], rule["scope"], rule["scopeId"])
-        return _Stray(node, rule_id, scope, stored_reading(rule), rule["text"], strict)
+        return _UncheckedRule(node, rule_id, scope, stored_reading(rule), rule["text"], strict)
     given = _parse(rule, assertions)
-    return _Stray(node, rule_id, given.scope, given.reading, given.text, strict or given.strict)
+    return _UncheckedRule(
+        node, rule_id, given.scope, given.reading, given.text, strict or given.strict
+    )
 
 
 def _parse(rule: dict[str, Any], assertions: list[dict[str, Any]]) -> StatedRule:
-    """Read a rule as `rules.add` reads one; what its assertions say about time must agree."""
+    """Parse a rule like `rules.add`; its assertions must have the same polarity."""
     stated = {_RENAMED.get(name, name): rule[name] for name in _RULE_KEYS if name in rule}
     markers = {each["temporalMarker"] for each in assertions}
     since = assertions[0]["since"]
-    with _as_rule():
+    with _property_errors():
         readings = [
             RuleInput.from_map(
                 {**stated, "since": since, "temporalMarker": marker}, "StyleRule"
@@ -221,10 +223,10 @@ def _parse(rule: dict[str, Any], assertions: list[dict[str, Any]]) -> StatedRule
 
 
 def _check_assertion(assertion: dict[str, Any], rule: dict[str, Any]) -> None:
-    """Refuse a `PREFERS` that does not say since when, where and what it says about time."""
-    # Other properties are their author's own.
+    """Raise InvalidRule if a `PREFERS` is incomplete or does not match its rule and user."""
+    # Other properties are not checked.
     stated = {name: value for name, value in assertion.items() if name in _ASSERTION_KEYS}
-    with _as_rule():
+    with _property_errors():
         _Assertion.from_map(stated, "PREFERS")
     if assertion["scope"] != rule.get("scope", "global"):
         raise InvalidRule(
@@ -238,16 +240,18 @@ def _check_assertion(assertion: dict[str, Any], rule: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _as_rule() -> Iterator[None]:
-    """Say of a property of the graph what is said of an argument."""
+def _property_errors() -> Iterator[None]:
+    """Turn the error of an argument into the error of a property in the graph."""
     try:
         yield
     except CallError as error:
         said = error.message.replace("The argument", "The property", 1)
-        raise InvalidRule(_renamed(said), hint=_renamed(error.hint)) from None
+        raise InvalidRule(
+            _with_property_names(said), hint=_with_property_names(error.hint)
+        ) from None
 
 
-def _renamed(text: str) -> str:
+def _with_property_names(text: str) -> str:
     """Return a text about fields of `rules.add` with the names of the properties."""
     for name, field in _RENAMED.items():
         for before in "`.":

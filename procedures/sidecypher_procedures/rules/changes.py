@@ -1,4 +1,4 @@
-"""Write rules, each with its provenance, and record which rules of its scope contradict it."""
+"""Writing rules with their provenance, and recording contradictions within their scope."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -58,7 +58,7 @@ _RETRACT: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A rule that was stated, and the ids of the rules of its scope that it contradicts."""
+    """A stated rule, and the ids of the rules of its scope that it contradicts."""
 
     rule_id: str
     created: bool
@@ -68,13 +68,13 @@ class Written:
 def state_rule(
     ctx: Context, rule: StatedRule, extraction: Source, held: Lock, moment: Moment
 ) -> Written:
-    """Write one assertion of a rule, and the rule itself if it was not stated before.
+    """Write one assertion of a rule, and the rule itself if it is new.
 
-    The extraction is written already. The rule holds from `moment.now` on unless it says otherwise.
+    The extraction must exist. The rule holds from `moment.now` on unless it has a `since`.
 
     Raises:
-        InvalidRule: It has expired before it begins.
-        RuleTaken: The id it asks for is another rule's, or it is there under another id.
+        InvalidRule: It expires before it begins.
+        RuleTaken: Its id belongs to another rule, or the rule exists with another id.
     """
     assertion = rule.asserted(moment.now, held.recorded_at, extraction.extraction_id)
     properties = _properties(assertion, held)
@@ -85,19 +85,21 @@ def state_rule(
     else:
         rule_id = same.rule_id
         _assert_again(ctx, rule, held, properties, rule_id)
-    contradicts = record(ctx, rule_id, rule.reading, held, moment.strategy)
+    contradicts = record_contradictions(ctx, rule_id, rule.reading, held, moment.strategy)
     return Written(rule_id, created=same is None, contradicts=contradicts)
 
 
-Saying = Literal["confirmed", "retracted"]
+Feedback = Literal["confirmed", "retracted"]
 
-_SAYINGS: Final[dict[Saying, LiteralString]] = {"confirmed": _CONFIRM, "retracted": _RETRACT}
+_FEEDBACK: Final[dict[Feedback, LiteralString]] = {"confirmed": _CONFIRM, "retracted": _RETRACT}
 
 
-def say_about(ctx: Context, saying: Saying, rule: Rule, extraction: Source, held: Lock) -> None:
-    """Write that the user confirms a rule, or takes it back: its assertions end, and stay."""
+def write_feedback(
+    ctx: Context, feedback: Feedback, rule: Rule, extraction: Source, held: Lock
+) -> None:
+    """Write a confirmation, or a retraction, which ends the assertions but does not delete them."""
     ctx.run(
-        _SAYINGS[saying],
+        _FEEDBACK[feedback],
         ruleId=rule.rule_id,
         extractionId=extraction.extraction_id,
         now=held.now,
@@ -153,7 +155,7 @@ def _assert_again(
 
 
 def _properties(assertion: Assertion, held: Lock) -> dict[str, Any]:
-    """Return the properties of a `PREFERS`."""
+    """Return the properties of a `PREFERS` relationship."""
     return {
         "since": assertion.since,
         "expiresAt": assertion.expires_at,
@@ -176,12 +178,12 @@ _CONTRADICTS: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What was found about two rules of one scope.
+class FoundContradiction:
+    """Evidence that two rules of one scope contradict each other.
 
     Attributes:
         verdict: ``conflict``, or ``suspected`` by a model.
-        score: How sure a model is, 0 to 1; None if none was asked.
+        score: Confidence of the model, 0 to 1; None for the detector.
     """
 
     rule: Rule
@@ -195,12 +197,12 @@ class Found:
 
     @property
     def key(self) -> str:
-        """What the unordered pair and the detector's version have in common with no others."""
+        """Unique key of the unordered pair and the version of the detector."""
         pair = sorted((self.rule.rule_id, self.other.rule_id))
         return json.dumps([self.detector, self.version, *pair], ensure_ascii=False)
 
     def edge(self) -> dict[str, Any]:
-        """Return what is written: from the rule that was recorded later to the earlier one."""
+        """Return the relationship to write, from the later recorded rule to the earlier one."""
         earlier, later = sorted(
             (self.rule, self.other), key=lambda each: (each.first_recorded, each.rule_id)
         )
@@ -220,34 +222,36 @@ class Found:
         }
 
 
-def write(ctx: Context, found: Iterable[Found], held: Lock, strategy: Strategy) -> None:
-    """Write one relationship per pair and version of a detector; twice changes nothing."""
+def write_contradictions(
+    ctx: Context, found: Iterable[FoundContradiction], held: Lock, strategy: Strategy
+) -> None:
+    """Write one relationship per pair and version of a detector, unless it exists."""
     edges = [each.edge() for each in found]
     if edges:
         ctx.run(_CONTRADICTS, found=edges, recordedAt=held.recorded_at, strategy=strategy)
 
 
-def record(
+def record_contradictions(
     ctx: Context, rule_id: str, reading: Reading, held: Lock, strategy: Strategy
 ) -> list[str]:
-    """Record what contradicts a stored rule within its scope, and return the ids of that.
+    """Record the rules that contradict a stored rule within its scope, and return their ids.
 
-    One relationship per pair and version of the detector, from the rule that was recorded later.
+    One relationship per pair and version of the detector, starting at the later recorded rule.
     """
     alike = {each.rule_id: each for each in rules_like(ctx, [held.scope], reading).rules}
     rule = alike.pop(rule_id)
     verdicts = ((other, verdict_on(rule, other)) for other in alike.values())
     found = [
-        Found(rule, other, DETECTOR, VERSION, "conflict", each.layer, each.reason)
+        FoundContradiction(rule, other, DETECTOR, VERSION, "conflict", each.layer, each.reason)
         for other, each in verdicts
         if each.kind == "conflict"
     ]
-    write(ctx, found, held, strategy)
+    write_contradictions(ctx, found, held, strategy)
     return sorted(each.other.rule_id for each in found)
 
 
 def verdict_on(rule: Rule, other: Rule) -> Verdict:
-    """Tell whether two rules contradict each other at some instant at which both hold."""
+    """Return the verdict on two rules; rules that never hold at the same time are compatible."""
     verdict = compare(rule.reading, other.reading)
     if verdict.kind == "conflict" and not rule.contends_with(other):
         return Verdict("compatible", verdict.layer, "they never hold at the same time")
@@ -259,10 +263,10 @@ _REV: Final = "MATCH (s:RuleScope {key: $key}) RETURN s.rev AS rev"
 
 
 def unknown_to(ctx: Context, rule: Rule) -> Iterator[Rule]:
-    """Yield the rules of the same scope of which the detector cannot tell, by their ids."""
-    shelf = rules_of(ctx, [rule.scope])
-    recorded = shelf.contradictions(None)
-    others = sorted(shelf.rules, key=lambda each: each.rule_id)
+    """Return the rules of the same scope that the detector cannot compare, sorted by id."""
+    rule_set = rules_of(ctx, [rule.scope])
+    recorded = rule_set.contradictions(None)
+    others = sorted(rule_set.rules, key=lambda each: each.rule_id)
     return (
         each
         for each in others
@@ -274,16 +278,12 @@ def unknown_to(ctx: Context, rule: Rule) -> Iterator[Rule]:
 
 
 def revision_of(ctx: Context, rule: Rule) -> int:
-    """Return how often the rule's scope was written; 0 if never by a procedure."""
+    """Return the revision of the rule's scope; 0 if no procedure has written it."""
     return next((each["rev"] for each in ctx.run(_REV, key=rule.scope.key)), 0)
 
 
 def check_unchanged(rule: Rule, rev: int, held: Lock) -> None:
-    """Refuse a judgement about a scope that was at the revision `rev` when a model was asked.
-
-    Raises:
-        ScopeChanged: Somebody has written a rule of the scope in the meantime.
-    """
+    """Raise ScopeChanged if a rule of the scope was written since the revision `rev`."""
     if held.rev != rev + 1:
         raise ScopeChanged(
             f"The scope of the rule `{shown_id(rule.rule_id)}` was written in the meantime"
@@ -293,18 +293,18 @@ def check_unchanged(rule: Rule, rev: int, held: Lock) -> None:
 def suspect(
     ctx: Context, rule: Rule, judgements: Sequence[JudgementInput], held: Lock, strategy: Strategy
 ) -> None:
-    """Record what a model suspects about a rule.
+    """Record the contradictions of a rule that a model suspects.
 
     Raises:
         UnknownRule: Another rule is not in the scope.
-        InvalidInput: The detector knows the answer about a pair.
+        InvalidInput: The detector can decide one of the pairs itself.
     """
     others = {each.rule_id: each for each in rules_of(ctx, [rule.scope]).rules}
-    found = [_found(rule, others.get(each.other_id), each) for each in judgements]
-    write(ctx, found, held, strategy)
+    found = [_judged(rule, others.get(each.other_id), each) for each in judgements]
+    write_contradictions(ctx, found, held, strategy)
 
 
-def _found(rule: Rule, other: Rule | None, judgement: JudgementInput) -> Found:
+def _judged(rule: Rule, other: Rule | None, judgement: JudgementInput) -> FoundContradiction:
     if other is None:
         raise UnknownRule(
             f"There is no rule `{shown_id(judgement.other_id)}` in the scope of the other one"
@@ -314,7 +314,7 @@ def _found(rule: Rule, other: Rule | None, judgement: JudgementInput) -> Found:
             "A judgement is about a pair that the detector knows the answer about",
             hint="Give only the pairs of `rules.unknown`.",
         )
-    return Found(
+    return FoundContradiction(
         rule,
         other,
         detector=_JUDGE,

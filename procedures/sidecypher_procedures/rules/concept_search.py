@@ -1,4 +1,4 @@
-"""The concepts that a request is about, and the relations that lead from them to others."""
+"""Search for the concepts of a request, and for the relations between them and others."""
 
 import re
 import unicodedata
@@ -9,11 +9,11 @@ from typing import Final
 
 from sidecypher import Context
 from sidecypher_procedures.rules.options import ContextInput
-from sidecypher_procedures.rules.selection import Bounds, Reach
+from sidecypher_procedures.rules.selection import Bounds, SearchLimits
 from sidecypher_procedures.rules.store import Concept, normal_name
 
 K: Final = 60
-"""Damps the first ranks; the value that the authors of the method found good and left unchanged.
+"""Constant that damps the first ranks, with the value from the authors of the method.
 
 G. V. Cormack, C. L. A. Clarke, S. Buettcher: Reciprocal rank fusion outperforms Condorcet and
 individual rank learning methods, SIGIR 2009.
@@ -21,8 +21,8 @@ individual rank learning methods, SIGIR 2009.
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
-    """Something that at least one list has, with its rank, from 1, in each by the list's name."""
+class RankedItem:
+    """An item of at least one list, with its ranks, from 1, by name of list."""
 
     key: str
     ranks: dict[str, int]
@@ -33,10 +33,10 @@ class Fused:
         return sum(1 / (K + rank) for rank in self.ranks.values())
 
 
-def fuse(lists: Mapping[str, Sequence[str]]) -> list[Fused]:
-    """Merge lists by reciprocal rank fusion; equal scores are in the order of their keys.
+def fuse(lists: Mapping[str, Sequence[str]]) -> list[RankedItem]:
+    """Merge lists by reciprocal rank fusion; items with equal scores are sorted by key.
 
-    No list has a key twice.
+    Each list must have distinct keys.
 
     Example:
         >>> [each.key for each in fuse({"prompt": ["a", "b"], "chunks": ["b"]})]
@@ -46,7 +46,7 @@ def fuse(lists: Mapping[str, Sequence[str]]) -> list[Fused]:
     for name, keys in lists.items():
         for rank, key in enumerate(keys, start=1):
             ranks.setdefault(key, {})[name] = rank
-    fused = [Fused(key, each) for key, each in ranks.items()]
+    fused = [RankedItem(key, each) for key, each in ranks.items()]
     return sorted(fused, key=lambda each: (-each.score, each.key))
 
 
@@ -60,12 +60,12 @@ _CONCEPTS: Final = """
 """
 
 
-def names_of(ctx: Context, keys: Iterable[str], reach: Reach) -> dict[str, str]:
-    """Return the names of those concepts that are the user's and still have an extraction."""
+def names_of(ctx: Context, keys: Iterable[str], limits: SearchLimits) -> dict[str, str]:
+    """Return the names of the user's concepts that still have an extraction, by key."""
     wanted = list(dict.fromkeys(keys))
     if not wanted:
         return {}
-    found = ctx.run(_CONCEPTS, keys=wanted, user=reach.user, known=reach.known)
+    found = ctx.run(_CONCEPTS, keys=wanted, user=limits.user, known=limits.known)
     return {each["key"]: each["name"] for each in found}
 
 
@@ -77,18 +77,18 @@ _UNSPACED: Final = re.compile(
 _OPENING: Final = frozenset({"Ps", "Pi", "Pf"})
 _CLOSING: Final = frozenset({"Pe", "Pi", "Pf", "Po"})
 _QUOTES: Final = frozenset("\"'`*_")
-# They end names such as `C#` and `100%`, and no sentence.
+# Marks at the end of names such as `C#` and `100%`, not of sentences.
 _PART_OF_NAMES: Final = frozenset("#%&@")
 _POSSESSIVE: Final = re.compile("['\u2019]s$")
 
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """Parts of a text.
+    """Phrases of a text.
 
     Attributes:
-        names: Each phrase once, in its normal form, in the order of its first place in the text.
-        cut: Whether the text has more than was looked at.
+        names: Distinct phrases in their normal form, in the order of the text.
+        cut: Whether a limit left out parts of the text.
     """
 
     names: tuple[str, ...]
@@ -96,10 +96,10 @@ class Phrases:
 
 
 def find_phrases(text: str, bounds: Bounds) -> Phrases:
-    """Return the parts of a text that may be names: one to some words in a row.
+    """Return the phrases of a text that may be names: sequences of up to `phrase_words` words.
 
-    Of scripts that write words without spaces, and of Hangul, whose particles are joined to the
-    words, it is every run of characters up to a length.
+    Scripts without spaces between words give every run of characters up to a length. So does
+    Hangul, whose particles are joined to the words.
 
     Example:
         >>> find_phrases("Ask Ann's bot.", Bounds(phrase_words=1)).names
@@ -149,7 +149,7 @@ def _runs(run: str, longest: int) -> Iterator[str]:
             yield run[start:end]
 
 
-# What a chunk asserts may be anything; of what is not a concept or fact all keys are null.
+# A chunk may assert any node; nodes that are neither concepts nor facts have no keys.
 _CHUNKS: Final = """
     UNWIND range(0, size($chunkIds) - 1) AS place
     WITH place, $chunkIds[place] AS chunkId
@@ -172,20 +172,20 @@ _CHUNKS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """Concepts that a request is about, the best first, and their names by key.
+    """Concepts of a request, the best first, and their names by key.
 
     Attributes:
-        cut: Whether there are more, or not all of the text was looked at.
+        cut: Whether a limit left out concepts or parts of the text.
     """
 
-    found: tuple[Fused, ...]
+    found: tuple[RankedItem, ...]
     names: dict[str, str]
     cut: bool
 
 
-def find_seeds(ctx: Context, request: ContextInput, reach: Reach) -> Seeds:
-    """Find the concepts of a request, merged from all that it says."""
-    bounds = reach.bounds
+def find_seeds(ctx: Context, request: ContextInput, limits: SearchLimits) -> Seeds:
+    """Find the concepts of a request, merged from its ids, texts and chunks."""
+    bounds = limits.bounds
     proposed, chunks_cut = _of_chunks(ctx, request, bounds)
     prompt = find_phrases(request.prompt, bounds)
     artifact = find_phrases(request.artifact_text, bounds)
@@ -195,7 +195,7 @@ def find_seeds(ctx: Context, request: ContextInput, reach: Reach) -> Seeds:
         "artifact": _keys(request.user_id, artifact),
         "chunks": proposed,
     }
-    names = names_of(ctx, chain.from_iterable(lists.values()), reach)
+    names = names_of(ctx, chain.from_iterable(lists.values()), limits)
     fused = fuse({name: [key for key in keys if key in names] for name, keys in lists.items()})
     most = min(bounds.seeds, bounds.entities)
     cut = chunks_cut or prompt.cut or artifact.cut or len(fused) > most
@@ -203,13 +203,13 @@ def find_seeds(ctx: Context, request: ContextInput, reach: Reach) -> Seeds:
 
 
 def _keys(user: str, phrases: Phrases) -> list[str]:
-    """Return the keys of phrases; the longest first, since they say most, then the earliest."""
+    """Return the keys of phrases: the longest first, as the most specific, then the earliest."""
     names = sorted(phrases.names, key=lambda name: -len(name))
     return list(dict.fromkeys(Concept(user, name).key for name in names))
 
 
 def _of_chunks(ctx: Context, request: ContextInput, bounds: Bounds) -> tuple[list[str], bool]:
-    """Return the concepts of the chunks, in the order of the chunks, and whether there are more."""
+    """Return the concepts of the chunks, in order of the chunks, and whether there are more."""
     if not request.chunk_ids:
         return [], False
     found = ctx.run(
@@ -224,7 +224,7 @@ def _of_chunks(ctx: Context, request: ContextInput, bounds: Bounds) -> tuple[lis
     return list(keys), any(chunk["cut"] for chunk in chunks)
 
 
-# To name `fromKey` in ORDER BY is what lets the index give the order.
+# With `fromKey` in ORDER BY the index provides the order.
 _FACTS: Final = """
     UNWIND range(0, size($keys) - 1) AS place
     WITH place, $keys[place] AS key
@@ -250,7 +250,7 @@ _FACTS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A fact about two concepts, by the keys of the ones where it begins and ends."""
+    """A fact about two concepts, given by their keys."""
 
     fact_id: str
     source: str
@@ -260,10 +260,10 @@ class Relation:
 
 @dataclass(slots=True)
 class Neighbourhood:
-    """The names of concepts by key, and relations by id, each in the order they were found in.
+    """Names of concepts by key and relations by id, in the order in which they were found.
 
     Attributes:
-        cut: Whether there are more.
+        cut: Whether a limit left out some.
     """
 
     names: dict[str, str] = field(default_factory=dict)
@@ -271,7 +271,7 @@ class Neighbourhood:
     cut: bool = False
 
     def add(self, relation: Relation, names: dict[str, str], bounds: Bounds) -> None:
-        """Add a relation, and its concepts that only `names` has, unless that is too much."""
+        """Add a relation and its new concepts from `names`, unless that exceeds the bounds."""
         ends = (relation.source, relation.target)
         new = {end: names[end] for end in ends if end in names and end not in self.names}
         if relation.fact_id in self.relations or not all(
@@ -285,25 +285,25 @@ class Neighbourhood:
         self.relations[relation.fact_id] = relation
 
 
-def expand(ctx: Context, seeds: Seeds, reach: Reach) -> Neighbourhood:
+def expand(ctx: Context, seeds: Seeds, limits: SearchLimits) -> Neighbourhood:
     """Follow relations from the seeds, in both directions, breadth first."""
     around = Neighbourhood({each.key: seeds.names[each.key] for each in seeds.found})
     reached = list(around.names)
-    for hop in range(reach.bounds.hops):
-        if not reached or reach.deadline.expired():
+    for hop in range(limits.bounds.hops):
+        if not reached or limits.deadline.expired():
             break
         before = len(around.names)
-        # The seeds are the best already, and have their own bound.
-        most = reach.bounds.frontier if hop else len(reached)
+        # The seeds are sorted by score already and have their own bound.
+        most = limits.bounds.frontier if hop else len(reached)
         around.cut |= len(reached) > most
-        _hop(ctx, around, reached[:most], reach)
+        _hop(ctx, around, reached[:most], limits)
         reached = list(around.names)[before:]
     return around
 
 
-def _hop(ctx: Context, around: Neighbourhood, frontier: list[str], reach: Reach) -> None:
-    most = reach.bounds.node_relations
-    found = ctx.run(_FACTS, keys=frontier, user=reach.user, known=reach.known, most=most + 1)
+def _hop(ctx: Context, around: Neighbourhood, frontier: list[str], limits: SearchLimits) -> None:
+    most = limits.bounds.node_relations
+    found = ctx.run(_FACTS, keys=frontier, user=limits.user, known=limits.known, most=most + 1)
     counts = [0] * len(frontier)
     relations = []
     for fact in found:
@@ -312,6 +312,6 @@ def _hop(ctx: Context, around: Neighbourhood, frontier: list[str], reach: Reach)
             relations.append(Relation(fact["factId"], fact["source"], fact["type"], fact["target"]))
     around.cut |= any(count > most for count in counts)
     ends = (end for each in relations for end in (each.source, each.target))
-    names = names_of(ctx, (end for end in ends if end not in around.names), reach)
+    names = names_of(ctx, (end for end in ends if end not in around.names), limits)
     for each in relations:
-        around.add(each, names, reach.bounds)
+        around.add(each, names, limits.bounds)

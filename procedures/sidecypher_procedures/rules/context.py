@@ -1,4 +1,4 @@
-"""Put together what an agent should know before it writes, within its time."""
+"""Context of a task for an agent, read within a deadline."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -6,15 +6,15 @@ from typing import Any, Final
 
 from sidecypher import Context
 from sidecypher_procedures.rules.concept_search import (
-    Fused,
     Neighbourhood,
+    RankedItem,
     Seeds,
     expand,
     find_seeds,
 )
 from sidecypher_procedures.rules.options import ContextInput
 from sidecypher_procedures.rules.ranking import Decision, Moment
-from sidecypher_procedures.rules.selection import Bounds, Reach, Reader, select
+from sidecypher_procedures.rules.selection import Bounds, Reader, SearchLimits, select
 from sidecypher_procedures.rules.store import rules_of
 
 _LIVE: Final = """
@@ -48,22 +48,22 @@ _CITATIONS: Final = """
 
 
 def live_extractions(ctx: Context, extraction_ids: Iterable[str]) -> set[str]:
-    """Return those of some extractions that are there."""
+    """Return the ids of the extractions that exist."""
     wanted = sorted(set(extraction_ids))
     if not wanted:
         return set()
     return {each["extractionId"] for each in ctx.run(_LIVE, extractionIds=wanted)}
 
 
-def extractions_of(ctx: Context, fact_ids: list[str], reach: Reach) -> dict[str, list[str]]:
+def extractions_of(ctx: Context, fact_ids: list[str], limits: SearchLimits) -> dict[str, list[str]]:
     """Return the extractions that assert each of some facts, the latest first."""
     if not fact_ids:
         return {}
-    bounds = reach.bounds
+    bounds = limits.bounds
     found = ctx.run(
         _OF_FACTS,
         factIds=fact_ids,
-        known=reach.known,
+        known=limits.known,
         most=bounds.evidence,
         neighbours=bounds.neighbours,
     )
@@ -71,7 +71,7 @@ def extractions_of(ctx: Context, fact_ids: list[str], reach: Reach) -> dict[str,
 
 
 def citations_of(ctx: Context, extraction_ids: list[str]) -> list[dict[str, Any]]:
-    """Return what is told of some extractions, the latest first."""
+    """Return the citations of some extractions, the latest first."""
     if not extraction_ids:
         return []
     return [
@@ -87,32 +87,32 @@ def citations_of(ctx: Context, extraction_ids: list[str]) -> list[dict[str, Any]
 
 
 def graph_context(
-    ctx: Context, request: ContextInput, moment: Moment, reach: Reach
+    ctx: Context, request: ContextInput, moment: Moment, limits: SearchLimits
 ) -> dict[str, Any]:
-    """Return what an agent should know before it writes: the `graphContext` of docs/rules.md.
+    """Return the `graphContext` of docs/rules.md.
 
-    Rules come first and whatever the deadline; after that each step is taken only while there is
-    time, so that what was read so far is the answer.
+    Rules are read first, even after the deadline. Each further step runs only if time is left; if
+    not, the result has what was read so far.
     """
-    rules, rules_cut = _rules(ctx, request, moment, reach.bounds)
+    rules, rules_cut = _rules(ctx, request, moment, limits.bounds)
     seeds, around = Seeds((), {}, cut=False), Neighbourhood()
     evidence: dict[str, list[str]] = {}
     citations: list[dict[str, Any]] = []
-    if not reach.deadline.expired():
-        seeds = find_seeds(ctx, request, reach)
-        around = expand(ctx, seeds, reach)
-    if not reach.deadline.expired():
-        evidence = extractions_of(ctx, list(around.relations), reach)
-    cited = _cited(rules, evidence)
-    if not reach.deadline.expired():
-        citations = citations_of(ctx, cited[: reach.bounds.citations])
+    if not limits.deadline.expired():
+        seeds = find_seeds(ctx, request, limits)
+        around = expand(ctx, seeds, limits)
+    if not limits.deadline.expired():
+        evidence = extractions_of(ctx, list(around.relations), limits)
+    cited = _cited_extractions(rules, evidence)
+    if not limits.deadline.expired():
+        citations = citations_of(ctx, cited[: limits.bounds.citations])
     return {
         "entities": _entities(seeds.found, around),
         "relations": _relations(around, evidence),
         "styleRules": rules,
         "citations": citations,
-        "truncated": rules_cut or seeds.cut or around.cut or len(cited) > reach.bounds.citations,
-        "timedOut": reach.deadline.expired(),
+        "truncated": rules_cut or seeds.cut or around.cut or len(cited) > limits.bounds.citations,
+        "timedOut": limits.deadline.expired(),
     }
 
 
@@ -121,19 +121,19 @@ def _rules(
 ) -> tuple[list[dict[str, Any]], bool]:
     """Return the active rules that still have an extraction, and whether there are more."""
     reader = Reader(request.user_id, request.project_id, request.session_id)
-    shelf = rules_of(ctx, reader.scopes)
-    decisions = select(shelf.rules, shelf.contradictions(moment.known), moment, reader)
+    rule_set = rules_of(ctx, reader.scopes)
+    decisions = select(rule_set.rules, rule_set.contradictions(moment.known), moment, reader)
     active = [each for each in decisions if each.status == "active"]
-    # Where not all can be told, it is prohibitions that must not be missed.
+    # Prohibitions come first, so that the limit does not cut them off.
     active.sort(key=lambda each: not each.contender.negative)
-    told = active[: bounds.rules]
-    stated = [_stated_by(each, moment) for each in told]
+    kept = active[: bounds.rules]
+    stated = [_stated_by(each, moment) for each in kept]
     live = live_extractions(ctx, chain.from_iterable(stated))
     found = [
         _rule(each, [one for one in ids if one in live][: bounds.evidence])
-        for each, ids in zip(told, stated, strict=True)
+        for each, ids in zip(kept, stated, strict=True)
     ]
-    return [each for each in found if each["extractionIds"]], len(active) > len(told)
+    return [each for each in found if each["extractionIds"]], len(active) > len(kept)
 
 
 def _rule(decision: Decision, extraction_ids: list[str]) -> dict[str, Any]:
@@ -155,21 +155,23 @@ def _stated_by(decision: Decision, moment: Moment) -> list[str]:
     return list(dict.fromkeys(each.extraction_id for each in latest))
 
 
-def _cited(rules: Iterable[dict[str, Any]], evidence: dict[str, list[str]]) -> list[str]:
-    """Return the extractions of the rules, then those of the relations, each once."""
+def _cited_extractions(
+    rules: Iterable[dict[str, Any]], evidence: dict[str, list[str]]
+) -> list[str]:
+    """Return the distinct extractions of the rules, then those of the relations."""
     lists = (*(rule["extractionIds"] for rule in rules), *evidence.values())
     return list(dict.fromkeys(chain.from_iterable(lists)))
 
 
-def _entities(seeds: Iterable[Fused], around: Neighbourhood) -> list[dict[str, Any]]:
+def _entities(seeds: Iterable[RankedItem], around: Neighbourhood) -> list[dict[str, Any]]:
     """Return the concepts, the best first.
 
-    Those reached by relations go on where the list of seeds ends, in the order in which they were
-    found: so none of them is before a seed.
+    Concepts reached by relations are ranked after the seeds, in the order in which they were
+    found, so none of them precedes a seed.
     """
     fused = {each.key: each for each in seeds}
     found = [
-        fused.get(key) or Fused(key, {"graph": place})
+        fused.get(key) or RankedItem(key, {"graph": place})
         for place, key in enumerate(around.names, start=1)
     ]
     found.sort(key=lambda each: (-each.score, each.key))

@@ -26,7 +26,7 @@ class InvalidRule(RulesError):
 
 
 class InvalidArgument(RulesError):
-    """An argument has a value that it cannot have."""
+    """An argument has an invalid value."""
 
     code = "SC-803"
 
@@ -39,13 +39,13 @@ class UnknownRule(RulesError):
 
 
 class RuleTaken(RulesError):
-    """The id belongs to another rule, or the rule is there already under another id."""
+    """The id belongs to another rule, or the rule exists with another id."""
 
     code = "SC-805"
 
 
 class InvalidInput(RulesError):
-    """What an extractor or a judge gave cannot be used."""
+    """The output of an extractor or a judge cannot be used."""
 
     code = "SC-806"
 
@@ -58,10 +58,10 @@ class RulesSettingsError(RulesError):
 
 
 class ScopeChanged(RulesError):
-    """A scope was written since a model was asked about a rule of it; nothing was recorded."""
+    """A scope was written while a model judged one of its rules; nothing was recorded."""
 
     code = "SC-808"
-    default_hint = "Call `rules.unknown` again, and ask the model about what it gives."
+    default_hint = "Call `rules.unknown` again, and ask the model about its rows."
 
 
 class ClientError(SidecypherError):
@@ -74,7 +74,7 @@ class MemoryUnavailable(ClientError):
     """Neo4j, or the `rules` procedures in it, did not answer as they should."""
 
     code = "SC-811"
-    default_hint = "See whether Neo4j and the sidecar run: `sidecypher status` tells."
+    default_hint = "Check with `sidecypher status` that Neo4j and the sidecar are running."
 
 
 class ClientSettingsError(ClientError):

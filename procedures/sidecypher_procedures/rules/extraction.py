@@ -1,4 +1,4 @@
-"""`rules.remember`: what a text or an extractor says, and all that is written of it."""
+"""`rules.remember`: findings of a text or an extractor, and writing them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ from sidecypher_procedures.rules.store import (
     write_facts,
 )
 
-OWN_WORDS: Final = ("text", "userMessage")
+USER_TEXTS: Final = ("text", "userMessage")
 _BETWEEN: Final = " ... "
 
 Span = tuple[int, int]
@@ -34,12 +34,12 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What a text says and is not written.
+    """A finding that is not written.
 
     Attributes:
-        text: What it says; None for all that is behind what a limit let through.
-        reason: ``future`` for a rule that is to hold later, since no text says a date that could
-            be relied on; ``limit`` where there was more than the extractor takes.
+        text: Its text; None for everything beyond a limit.
+        reason: ``future`` for a rule of the future, since no reliable date can be read from text;
+            ``limit`` for findings beyond the limits of the extractor.
     """
 
     text: str | None
@@ -48,12 +48,12 @@ class LeftOut:
 
 @dataclass(slots=True)
 class ExtractedTexts:
-    """What was found in texts.
+    """Findings in texts.
 
     Attributes:
-        left_out: What is not written of them.
-        snippet: The part of the texts that says it.
-        span: Its first place in the snippet, and the one behind its last.
+        left_out: Findings that are not written.
+        snippet: The part of the texts that has the findings.
+        span: Start and end of the findings in the snippet; the end is exclusive.
     """
 
     concepts: list[Concept] = field(default_factory=list)
@@ -64,38 +64,38 @@ class ExtractedTexts:
     span: Span | None = None
 
 
-def listen(scope: Scope, texts: Mapping[str, str]) -> ExtractedTexts:
+def find_in_texts(scope: Scope, texts: Mapping[str, str]) -> ExtractedTexts:
     """Find concepts, facts and rules in texts, without a model.
 
-    Only what the user said gives rules; every text gives concepts and facts. Texts are named by
-    the keys of the input of `rules.remember`.
+    Rules are read from the user's own texts only, concepts and facts from every text. Texts are
+    named by the keys of the input of `rules.remember`.
     """
-    heard, said = ExtractedTexts(), ""
+    result, joined = ExtractedTexts(), ""
     of_rules: list[Span] = []
     of_facts: list[Span] = []
     of_names: list[Span] = []
     for name, text in texts.items():
         if not text:
             continue
-        said = f"{said}\n{text}" if said else text
-        place = len(said) - len(text)
+        joined = f"{joined}\n{text}" if joined else text
+        place = len(joined) - len(text)
         found = extract(text)
-        if name in OWN_WORDS:
+        if name in USER_TEXTS:
             stated = [each for each in found.rules if each.temporal_marker != "future"]
-            heard.rules += [_rule(scope, each) for each in stated]
-            of_rules += _moved(stated, place)
-        _note(heard, scope.user, found, own=name in OWN_WORDS)
-        of_facts += _moved(found.relations, place)
-        of_names += _moved(found.entities, place)
-    heard.snippet, heard.span = excerpt(said, of_rules or of_facts or of_names)
-    return heard
+            result.rules += [_rule(scope, each) for each in stated]
+            of_rules += _shifted(stated, place)
+        _add_findings(result, scope.user, found, own=name in USER_TEXTS)
+        of_facts += _shifted(found.relations, place)
+        of_names += _shifted(found.entities, place)
+    result.snippet, result.span = excerpt(joined, of_rules or of_facts or of_names)
+    return result
 
 
 def excerpt(text: str, spans: Sequence[Span]) -> tuple[str, Span | None]:
-    """Return the part of a text that has some places in it, and where in that part they are.
+    """Return the part of a text around some spans, and the range of the spans in that part.
 
-    Of a long text it is what is around them; where they lie too far apart, as many of them as there
-    is room for, without what is between.
+    If the spans are too far apart for one snippet, as many of them as fit are joined without the
+    text between them.
 
     Example:
         >>> excerpt("x" * 2000 + "Use tabs.", [(2000, 2008)])[1]
@@ -112,22 +112,22 @@ def excerpt(text: str, spans: Sequence[Span]) -> tuple[str, Span | None]:
     return text[begin : begin + SNIPPET_CHARACTERS], (first - begin, last - begin)
 
 
-def _note(heard: ExtractedTexts, user: str, found: Extracted, *, own: bool) -> None:
-    """Add what any text gives, and what is left out of it."""
-    heard.concepts += [Concept(user, each.name) for each in found.entities]
-    heard.facts += [
+def _add_findings(result: ExtractedTexts, user: str, found: Extracted, *, own: bool) -> None:
+    """Add the concepts and facts of a text, and the findings that are left out."""
+    result.concepts += [Concept(user, each.name) for each in found.entities]
+    result.facts += [
         Fact(Concept(user, each.source), each.type, Concept(user, each.target))
         for each in found.relations
     ]
     if own:
-        heard.left_out += [
+        result.left_out += [
             LeftOut(each.text, "future") for each in found.rules if each.temporal_marker == "future"
         ]
     if found.truncated:
-        heard.left_out.append(LeftOut(None, "limit"))
+        result.left_out.append(LeftOut(None, "limit"))
 
 
-def _moved(found: Sequence[Statement | Relation | Entity], place: int) -> list[Span]:
+def _shifted(found: Sequence[Statement | Relation | Entity], place: int) -> list[Span]:
     return [(each.span[0] + place, each.span[1] + place) for each in found]
 
 
@@ -143,7 +143,7 @@ def _rule(scope: Scope, found: Statement) -> StatedRule:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What is to be remembered, all of one user and from one extraction."""
+    """Findings to write, all of one user and from one extraction."""
 
     user: str
     extraction: Source
@@ -154,23 +154,23 @@ class Findings:
 
     @classmethod
     def of(cls, given: RememberInput) -> Self:
-        """Return what comes with the input, or is found in its texts."""
+        """Return the findings in the input, or those found in its texts."""
         scope, source = given.where, given.source
         if given.is_found:
             user = scope.user
             concepts = [Concept(user, each.name) for each in given.entities or ()]
             facts = [_fact(user, each) for each in given.relations or ()]
             return cls(user, source, concepts, facts, given.stated)
-        heard = listen(scope, given.texts)
+        result = find_in_texts(scope, given.texts)
         if source.raw_snippet is None:
-            # The part of the texts that it rests on.
-            span = None if heard.span is None else list(heard.span)
-            source = replace(source, raw_snippet=heard.snippet or None, source_span=span)
-        return cls(scope.user, source, heard.concepts, heard.facts, heard.rules, heard.left_out)
+            # The part of the texts that has the findings.
+            span = None if result.span is None else list(result.span)
+            source = replace(source, raw_snippet=result.snippet or None, source_span=span)
+        return cls(scope.user, source, result.concepts, result.facts, result.rules, result.left_out)
 
     @property
     def all_concepts(self) -> list[Concept]:
-        """The concepts, with those that only facts name."""
+        """The concepts, including the ends of facts."""
         ends = [end for fact in self.facts for end in (fact.source, fact.target)]
         return [*self.concepts, *ends]
 
@@ -180,15 +180,15 @@ def _fact(user: str, found: RelationInput) -> Fact:
     return Fact(Concept(user, found.from_), kind, Concept(user, found.to))
 
 
-Choose = Callable[[datetime], Moment]
-"""Gives the moment for the time of a transaction."""
+MomentOf = Callable[[datetime], Moment]
+"""Function that returns the moment for the time of a transaction."""
 
 _STEP: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Keys of concepts, ids of facts, rules in the order of the input, locks of their scopes."""
+    """Keys of concepts, ids of facts, rules in input order, and the locks of their scopes."""
 
     concepts: list[str]
     facts: list[str]
@@ -196,13 +196,13 @@ class Remembered:
     held: dict[Scope, Lock]
 
 
-def remember(ctx: Context, findings: Findings, choose: Choose) -> Remembered:
+def remember(ctx: Context, findings: Findings, moment_of: MomentOf) -> Remembered:
     """Write an extraction with its concepts, facts and rules.
 
-    Every writer takes its locks in one order: scopes, then concepts, each by their keys.
+    Every writer locks in the same order: scopes, then concepts, each by key.
 
     Raises:
-        RuleTaken: A rule asks for an id that is another rule's.
+        RuleTaken: The id of a rule belongs to another rule.
     """
     held = lock_all(ctx, [rule.scope for rule in findings.rules])
     extraction = findings.extraction
@@ -215,18 +215,18 @@ def remember(ctx: Context, findings: Findings, choose: Choose) -> Remembered:
         extraction.artifact_id,
     )
     facts = write_facts(ctx, findings.user, findings.facts, extraction.extraction_id)
-    rules = _state_rules(ctx, findings, held, choose)
+    rules = _state_rules(ctx, findings, held, moment_of)
     return Remembered(concepts, facts, rules, held)
 
 
 def _state_rules(
-    ctx: Context, findings: Findings, held: dict[Scope, Lock], choose: Choose
+    ctx: Context, findings: Findings, held: dict[Scope, Lock], moment_of: MomentOf
 ) -> list[Written]:
-    """State the rules one after the other: what a text says last is the most recent."""
+    """State the rules one after the other, so that the last one in a text is the most recent."""
     written = []
     for place, rule in enumerate(findings.rules):
         lock = held[rule.scope]
-        moment = choose(lock.now)
+        moment = moment_of(lock.now)
         since = rule.since or moment.now - _STEP * (len(findings.rules) - 1 - place)
         written.append(
             state_rule(

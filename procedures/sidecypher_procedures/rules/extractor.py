@@ -10,26 +10,12 @@ from typing import Final, TypeVar
 from sidecypher_procedures.rules.detector.comparison import Marker, Reading, read_marker, read_text
 from sidecypher_procedures.rules.detector.vocabulary import ends_quoted
 
-# A run of marks is read once, from its first one: it may be as long as the text.
+# A run of marks is matched only from its first one, since it may be as long as the text.
 _END = re.compile(
     r"(?<![.!?\u3002\uff01\uff1f])[.!?\u3002\uff01\uff1f]++(?=[\s\"'\u201d)\]]|$)"
     r"|[;\n]|\u3002|\uff01|\uff1f"
 )
-_ABBREVIATIONS = {
-    "dr",
-    "mr",
-    "mrs",
-    "ms",
-    "prof",
-    "st",
-    "e.g",
-    "i.e",
-    "etc",
-    "vs",
-    "no",
-    "max",
-    "min",
-}
+_ABBREVIATIONS = frozenset("dr mr mrs ms prof st e.g i.e etc vs no max min".split())
 _LAST_WORD = re.compile(r"[\w.]{1,12}$")
 _BULLET = re.compile(r"\s*(?:[-*\u2022>#]+\s+|\d{1,3}[.)]\s+)?")
 _FENCE = "```"
@@ -40,7 +26,7 @@ class Segment:
     """One sentence, line or item of a list.
 
     Attributes:
-        start: Its place in the whole text.
+        start: Its position in the whole text.
         question: Whether it ends in a question mark.
     """
 
@@ -50,12 +36,12 @@ class Segment:
 
     @property
     def end(self) -> int:
-        """The place behind it."""
+        """The position behind it."""
         return self.start + len(self.text)
 
 
 def segments(text: str) -> Iterator[Segment]:
-    """Divide a text into sentences, without the code in fenced blocks.
+    """Split a text into sentences, without the code in fenced blocks.
 
     Example:
         >>> [(each.text, each.start) for each in segments("Use tabs. Why?")]
@@ -111,7 +97,7 @@ _MARKED = re.compile(
     r"|(?<![\w.])(?P<dotted>[^\W\d]\w{0,38}(?:\.[^\W\d]\w{1,38}){1,6})(?!\w)"
     r"|\b(?P<snake>[^\W\d_]\w{0,38}_\w{1,38})\b"
 )
-# A word with an apostrophe, however long, is refused before its capitals are looked for.
+# The lookahead rejects words with an apostrophe, however long, before capitals are matched.
 _MIXED = re.compile(r"(?=\w++\Z)(?:[^\W\d_]+[a-z0-9][A-Z]|[A-Z]\w*[a-z]\d)\w*")
 _SMALL = {"of", "de", "van", "von", "der", "da", "del", "la"}
 _NO_START = frozenset(
@@ -126,10 +112,10 @@ _MAX_WORDS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A place where a name may stand.
+    """A possible name in a text.
 
     Attributes:
-        sure: Whether it is a name by itself; one word with a capital is one only in a relation.
+        sure: Whether it is a name by itself. One capitalised word is a name only in a relation.
     """
 
     name: str
@@ -138,7 +124,7 @@ class Mention:
 
 
 def mentions(text: str) -> list[Mention]:
-    """Give all names of a text in order, none inside another; marked ones come first.
+    """Return all names of a text in order, without overlaps; marked ones take precedence.
 
     Example:
         >>> [each.name for each in mentions("Ada Lovelace wrote `notes.md`")]
@@ -172,13 +158,13 @@ def _looks_like_name(text: str) -> bool:
 
 
 def _capitalised(text: str, words: list[re.Match[str]]) -> Iterator[Mention]:
-    """Give runs of words with a capital, and single words of mixed case such as `GraphQL`."""
+    """Yield runs of capitalised words, and single words of mixed case such as `GraphQL`."""
     place = 0
     while place < len(words):
-        if not _capital(words[place][0]):
+        if not _is_capitalised(words[place][0]):
             place += 1
             continue
-        end = _run(text, words, place)
+        end = _name_end(text, words, place)
         while place < end and words[place][0].casefold() in _NO_START:
             place += 1
         if place < end:
@@ -188,14 +174,14 @@ def _capitalised(text: str, words: list[re.Match[str]]) -> Iterator[Mention]:
         place = end
 
 
-def _capital(word: str) -> bool:
+def _is_capitalised(word: str) -> bool:
     return word[0].isupper() or bool(_MIXED.fullmatch(word))
 
 
-def _run(text: str, words: list[re.Match[str]], place: int) -> int:
-    """Give the place behind the last word of a name; small words may stand inside of it."""
+def _name_end(text: str, words: list[re.Match[str]], place: int) -> int:
+    """Return the index behind the last word of a name, which may contain words such as `of`."""
     end = ahead = place + 1
-    while ahead < min(len(words), place + _MAX_WORDS) and _close(
+    while ahead < min(len(words), place + _MAX_WORDS) and _adjacent(
         text, *words[ahead - 1 : ahead + 1]
     ):
         word = words[ahead][0]
@@ -206,13 +192,13 @@ def _run(text: str, words: list[re.Match[str]], place: int) -> int:
     return end
 
 
-def _close(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
+def _adjacent(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     return text[one.end() : other.start()] in {" ", "-", ". "} and (
         text[one.end() : other.start()] != ". " or one[0] in {"Dr", "Mr", "Mrs", "Ms", "St", "Prof"}
     )
 
 
-# In this order: "is a part of" is told before "is a".
+# The order matters: "is a part of" must be matched before "is a".
 _TYPES = {
     "PART_OF": r"is (?:a )?part of|is a (?:component|module|member) of|belongs to",
     "USES": r"uses?|makes? use of|is using",
@@ -256,13 +242,13 @@ _DOUBT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Two names and what the first is to the second.
+    """A relation between two names.
 
     Attributes:
-        source: The name that the relation starts at.
+        source: The name where the relation starts.
         type: In capitals with underscores, such as `DEPENDS_ON`.
-        target: The name that it ends at.
-        span: First place of the whole statement in the text, and the one behind it.
+        target: The name where it ends.
+        span: Start and end of the whole statement in the text; the end is exclusive.
     """
 
     source: str
@@ -272,10 +258,10 @@ class Relation:
 
 
 def relations(segment: Segment, found: Sequence[Mention]) -> Iterator[Relation]:
-    """Give the relations that one sentence states as a fact, from name to adjacent name.
+    """Yield the relations that one sentence states as a fact, between adjacent names.
 
-    Questions, conditions, wishes and negations state no fact. Names are those of the whole text, in
-    order.
+    Questions, conditions, wishes and negations are not facts. `found` has the names of the whole
+    text, in order.
 
     Example:
         >>> sentence = Segment("Ada works at Acme", 0, question=False)
@@ -290,16 +276,16 @@ def relations(segment: Segment, found: Sequence[Mention]) -> Iterator[Relation]:
         source = found[place]
         if source.span[1] > segment.end:
             break
-        relation = _from(segment, source, found, place + 1)
+        relation = _relation_from(segment, source, found, place + 1)
         if relation and not _DOUBT.search(segment.text, 0, source.span[0] - segment.start):
             yield relation
 
 
-def _from(
+def _relation_from(
     segment: Segment, source: Mention, found: Sequence[Mention], following: int
 ) -> Relation | None:
     text, begin = segment.text, segment.start
-    start = _behind(text, source.span[1] - begin)
+    start = _next_word(text, source.span[1] - begin)
     if start is None:
         return None
     verb = _VERB.match(text, start)
@@ -318,8 +304,8 @@ def _from(
     return Relation(source.name, kind, target.name, (source.span[0], target.span[1]))
 
 
-def _behind(text: str, end: int) -> int | None:
-    """Give the place of the next word, when only a closing mark and white space come before it."""
+def _next_word(text: str, end: int) -> int | None:
+    """Return the position of the next word, if only closing marks and spaces precede it."""
     place = end
     while place < len(text) and text[place] in '`"\u201d ':
         place += 1
@@ -329,7 +315,7 @@ def _behind(text: str, end: int) -> int | None:
 def _target(
     segment: Segment, place: int, following: Sequence[Mention], kind: str
 ) -> Mention | None:
-    """Give the name at a place of the sentence; what something is may be a common noun."""
+    """Return the name at a position of the sentence; for `IS_A` it may be a common noun."""
     text, begin = segment.text, segment.start
     for mention in following:
         start = mention.span[0] - begin
@@ -345,18 +331,18 @@ def _target(
     return Mention(name, span, sure=True) if name else None
 
 
-def _any(words: str) -> str:
-    """Make a pattern of phrases that are divided by commas."""
+def _one_of(words: str) -> str:
+    """Return a pattern of alternatives from comma-separated phrases."""
     return "(?:" + "|".join(words.split(", ")) + ")"
 
 
-_VERBS = _any(
+_VERBS = _one_of(
     "use, write, keep, answer, reply, respond, avoid, do not, don.?t, no, not, skip, omit, leave, "
     "indent, call, name, add, include, make, be, set, limit, wrap, format, put, give, explain, "
     "start, end, stick, speak, refrain, address, refer, cite, spell, capitali[sz]e, show, sound, "
     "at most, at least, max\\w*, min\\w*, in, for, when, without, output, quote"
 )
-_POLITE = _any("please, also, and, but, then, so, ok, okay, kindly, just, only")
+_POLITE = _one_of("please, also, and, but, then, so, ok, okay, kindly, just, only")
 _ORDER = re.compile(
     r"(?:(?:from|starting|as of|beginning) (?:next |now |to)?\w+,? (?:on,? )?)?"
     rf"(?:{_POLITE}[, ]+)*{_VERBS}\b",
@@ -364,7 +350,7 @@ _ORDER = re.compile(
 )
 _LASTING = re.compile(
     r"\b"
-    + _any(
+    + _one_of(
         "always, never, from now on, going forward, in general, by default, prefer\\w*, no longer, "
         "any ?more, used to, stop, must, should, rule, whenever, at all times"
     )
@@ -373,23 +359,25 @@ _LASTING = re.compile(
 )
 _LIKING = re.compile(
     r"\b(?:i|we)(?:.d|.m)? (?:"
-    + _any("really, also, do not, don.t, would, no longer, still, just")
+    + _one_of("really, also, do not, don.t, would, no longer, still, just")
     + " ){0,2}"
-    + _any("like, love, want, need, hate, dislike, enjoy, use")
+    + _one_of("like, love, want, need, hate, dislike, enjoy, use")
     + r"\b",
     re.IGNORECASE,
 )
 _ASKED = re.compile(r"(?:can|could|would|will) you (?:please )?", re.IGNORECASE)
-_MADE = _any(
+_MADE = _one_of(
     "write, make, give, create, generate, draft, translate, summari[sz]e, rewrite, fix, explain, "
     "convert, add, show, do, put"
 )
-_THING = _any("an?, the, this, that, my, these, those, it, another, one, \\d+")
-_NOW = _any("this time, just once, for now, the following, this (?:one|text|function|file|code)")
-# A wish for this one time: "write a letter", "make this formal".
-_ONCE = re.compile(rf"(?:please )?{_MADE} (?:me )?{_THING}\b(?! lot\b)|.*\b{_NOW}\b", re.IGNORECASE)
+_THING = _one_of("an?, the, this, that, my, these, those, it, another, one, \\d+")
+_NOW = _one_of("this time, just once, for now, the following, this (?:one|text|function|file|code)")
+# A one-time request: "write a letter", "make this formal".
+_ONE_TIME = re.compile(
+    rf"(?:please )?{_MADE} (?:me )?{_THING}\b(?! lot\b)|.*\b{_NOW}\b", re.IGNORECASE
+)
 _PARTS = re.compile(r",\s+(?:and |but )?|\s+(?:and|but)\s+|\s+[\u2013\u2014-]\s+", re.IGNORECASE)
-_WHY = re.compile(r"\s(?:because|since|so that|as it|as they)\s", re.IGNORECASE)
+_REASON = re.compile(r"\s(?:because|since|so that|as it|as they)\s", re.IGNORECASE)
 
 MAX_SENTENCE: Final = 300
 _SURE, _LIKELY, _UNREAD = 0.9, 0.7, 0.5
@@ -397,15 +385,15 @@ _SURE, _LIKELY, _UNREAD = 0.9, 0.7, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A rule that a text states.
+    """A rule in a text.
 
     Attributes:
-        text: As written.
-        reading: What the detector reads in it.
-        temporal_marker: The time it speaks of; `negated` for a prohibition.
-        span: Its first place in the whole text, and the one behind it.
-        confidence: 0.9 for a lasting wish about a known slot, 0.7 for an order about one, 0.5 for a
-            lasting wish that the detector cannot read. The numbers are this project's own choice.
+        text: The rule as written.
+        reading: Its reading by the detector.
+        temporal_marker: The time it refers to; `negated` for a prohibition.
+        span: Its start and end in the whole text; the end is exclusive.
+        confidence: 0.9 for a lasting wish with a known slot, 0.7 for an order with one, 0.5 for a
+            lasting wish without a known slot. These values are this project's choice.
     """
 
     text: str
@@ -416,7 +404,7 @@ class Statement:
 
 
 def statements(segment: Segment) -> Iterator[Statement]:
-    """Give the rules of one sentence; several when it has several parts that are rules.
+    """Yield the rules of one sentence; several if several of its parts are rules.
 
     Example:
         >>> found = statements(Segment("Use tabs and never use emojis", 0, question=False))
@@ -429,20 +417,20 @@ def statements(segment: Segment) -> Iterator[Statement]:
     if segment.question and not asked:
         return
     start = asked.end() if asked else 0
-    why = _WHY.search(segment.text, start)
-    end = why.start() if why else len(segment.text)
+    reason = _REASON.search(segment.text, start)
+    end = reason.start() if reason else len(segment.text)
     whole = _statement(segment, start, end)
     if whole and whole.reading.slot:
         yield whole
         return
-    parts = [each for each in _divided(segment, start, end) if each.reading.slot]
+    parts = [each for each in _split_parts(segment, start, end) if each.reading.slot]
     if parts:
         yield from parts
     elif whole:
         yield whole
 
 
-def _divided(segment: Segment, start: int, end: int) -> Iterator[Statement]:
+def _split_parts(segment: Segment, start: int, end: int) -> Iterator[Statement]:
     for found in _PARTS.finditer(segment.text, start, end):
         part = _statement(segment, start, found.start())
         if part:
@@ -459,7 +447,7 @@ def _statement(segment: Segment, start: int, end: int) -> Statement | None:
     liking = bool(_LIKING.search(text))
     if not (lasting or liking or _ORDER.match(text)):
         return None
-    if not lasting and _ONCE.match(text):
+    if not lasting and _ONE_TIME.match(text):
         return None
     reading = read_text(text)
     if not (reading.slot or lasting):
@@ -477,10 +465,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A name, as written where it is met first.
+    """A name, as first written in the text.
 
     Attributes:
-        span: Its first place in the whole text, and the one behind it.
+        span: Its start and end in the whole text; the end is exclusive.
     """
 
     name: str
@@ -489,11 +477,11 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What was found in one text, in the order of the text.
+    """Rules, names and relations of one text, in the order of the text.
 
     Attributes:
-        truncated: Whether a limit left something out: the text beyond 100,000 characters, or more
-            than 500 of one kind.
+        truncated: Whether a limit cut something off: text beyond 100,000 characters, or more than
+            500 findings of one kind.
     """
 
     rules: tuple[Statement, ...] = ()
@@ -503,14 +491,14 @@ class Extracted:
 
 
 def extract(text: str) -> Extracted:
-    """Read a text by patterns; it is data whatever it says, and nothing in it is followed.
+    """Extract rules, names and relations by patterns. Instructions in the text are not followed.
 
     Args:
-        text: Any text; what is beyond 100,000 characters is not read.
+        text: Any text; only the first 100,000 characters are read.
 
     Returns:
-        Lasting preferences as rules, names, and relations between names. A wish for this one time
-        ("write a formal letter") is no rule.
+        Lasting preferences as rules, names, and relations between names. A one-time request
+        ("write a formal letter") is not a rule.
 
     Example:
         >>> found = extract("Always use tabs. Ada Lovelace works at Acme.")
@@ -520,16 +508,18 @@ def extract(text: str) -> Extracted:
     kept = text[:MAX_CHARACTERS]
     sentences = list(segments(kept))
     names = mentions(kept)
-    rules, more_rules = _some(each for sentence in sentences for each in statements(sentence))
-    facts, more_facts = _some(each for sentence in sentences for each in relations(sentence, names))
+    rules, more_rules = _limited(each for sentence in sentences for each in statements(sentence))
+    facts, more_facts = _limited(
+        each for sentence in sentences for each in relations(sentence, names)
+    )
     ends = {name for fact in facts for name in (fact.source, fact.target)}
-    entities, more_entities = _some(_entities(names, facts, ends))
+    entities, more_entities = _limited(_entities(names, facts, ends))
     more = more_rules or more_facts or more_entities or len(kept) < len(text)
     return Extracted(rules, entities, facts, truncated=more)
 
 
-def _some(found: Iterator[T]) -> tuple[tuple[T, ...], bool]:
-    """Return so many as a text may give, and whether there are more."""
+def _limited(found: Iterator[T]) -> tuple[tuple[T, ...], bool]:
+    """Return at most `MAX_FOUND` findings, and whether there are more."""
     some = tuple(islice(found, MAX_FOUND))
     return some, next(found, None) is not None
 
@@ -537,7 +527,7 @@ def _some(found: Iterator[T]) -> tuple[tuple[T, ...], bool]:
 def _entities(
     names: Sequence[Mention], facts: Iterable[Relation], ends: set[str]
 ) -> Iterator[Entity]:
-    """Give each name once: those that are sure, and those at an end of a relation."""
+    """Yield each name once, if it is sure or an end of a relation."""
     seen: set[str] = set()
     written = {each.name for each in names}
     kinds = [

@@ -1,4 +1,4 @@
-"""Rules as they are stored, and the lock of a scope, which every write of a rule takes first."""
+"""Stored rules, and the lock of a scope, which every writer of a rule acquires first."""
 
 import json
 from collections.abc import Iterable
@@ -12,11 +12,11 @@ from sidecypher_procedures.rules.detector.comparison import Reading
 from sidecypher_procedures.rules.errors import InvalidRule
 
 SNIPPET_CHARACTERS: Final = 1000
-"""What an extraction keeps of its text at most."""
+"""The most characters of text that an extraction keeps."""
 
 ScopeKind = Literal["global", "project", "session"]
 Marker = Literal["current", "past", "future", "negated"]
-# Seed 004 has these names, so that they are not in camelCase.
+# The names of seed 004, hence not in camelCase.
 Strategy = Literal["most-recent-wins", "user-confirmation", "negated-overrides"]
 Method = Literal["rule", "llm", "hybrid"]
 Evidence = Literal["conflict", "suspected"]
@@ -25,9 +25,14 @@ SCOPE_KINDS: Final[tuple[ScopeKind, ...]] = get_args(ScopeKind)
 """From the broadest to the narrowest."""
 
 
+def json_key(*parts: str) -> str:
+    """Return a unique key of some texts, as a JSON array without spaces."""
+    return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Scope:
-    """Where a rule holds: for everything of a user, for one project, or for one session.
+    """Scope of a rule: everything of a user, one project, or one session.
 
     Attributes:
         id: The project's or session's id; ``""`` for the global scope.
@@ -43,10 +48,8 @@ class Scope:
 
     @property
     def key(self) -> str:
-        """The key of the scope's lock; never null, and the same for no two scopes."""
-        return json.dumps(
-            [self.user, self.kind, self.id], ensure_ascii=False, separators=(",", ":")
-        )
+        """The key of the scope's lock; never null, and unique."""
+        return json_key(self.user, self.kind, self.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +57,12 @@ class Assertion:
     """One time that a rule was stated: a `PREFERS` relationship.
 
     Attributes:
-        since: When it begins to hold; from then on, including that instant.
-        expires_at: When it ends; no longer at that instant.
+        since: When it begins to hold (inclusive).
+        expires_at: When it ends (exclusive).
         confidence: 0 to 1, or None.
-        strict: Whether nothing unconfirmed may override it.
+        strict: Whether only a confirmed rule may override it.
         recorded_at: When it was written.
-        retracted_at: When it was taken back.
+        retracted_at: When it was retracted.
     """
 
     since: datetime
@@ -73,11 +76,11 @@ class Assertion:
     extraction_id: str
 
     def holds(self, now: datetime) -> bool:
-        """Tell whether `now` lies in the half-open interval from `since` to `expires_at`."""
+        """Return whether `now` is in the half-open interval from `since` to `expires_at`."""
         return self.since <= now and (self.expires_at is None or now < self.expires_at)
 
     def overlaps(self, other: "Assertion") -> bool:
-        """Tell whether there is an instant at which both hold."""
+        """Return whether there is an instant at which both hold."""
         return (self.expires_at is None or other.since < self.expires_at) and (
             other.expires_at is None or self.since < other.expires_at
         )
@@ -88,7 +91,7 @@ class Confirmation:
     """One time that the user confirmed a rule.
 
     Attributes:
-        at: What it counts for in the ranking.
+        at: Its time in the ranking.
         recorded_at: When it was written.
     """
 
@@ -102,10 +105,10 @@ class Contradiction:
     """Recorded evidence that two rules of one scope contradict each other.
 
     Attributes:
-        rule_id: The rule it was found from, which was recorded later.
-        extraction_id: That of the assertion by which it was found.
+        rule_id: The rule that was recorded later.
+        extraction_id: The extraction of the assertion that revealed it.
         verdict: ``conflict``, or ``suspected`` by a model.
-        strategy: The one in force when it was found.
+        strategy: The strategy when it was found.
     """
 
     rule_id: str
@@ -125,8 +128,8 @@ class StatedRule:
     """A rule as a caller states it.
 
     Attributes:
-        since: When it begins; None is the time of the transaction.
-        rule_id: The id to give it; None is a new one.
+        since: When it begins; None for the time of the transaction.
+        rule_id: Its id; None for a new one.
     """
 
     scope: Scope
@@ -141,10 +144,10 @@ class StatedRule:
     rule_id: str | None = None
 
     def asserted(self, now: datetime, recorded_at: datetime, extraction_id: str) -> Assertion:
-        """Return the assertion that this is; it holds from `now` on unless it has a `since`.
+        """Return the assertion of this rule; it holds from `now` on unless it has a `since`.
 
         Raises:
-            InvalidRule: It has expired before it begins.
+            InvalidRule: It expires before it begins.
         """
         since = self.since or now
         if ends_early(since, self.expires_at):
@@ -166,12 +169,12 @@ class StatedRule:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where something comes from.
+    """The source of a rule, concept or fact.
 
     Attributes:
         raw_snippet: The text it was found in, at most `SNIPPET_CHARACTERS`, or None.
         source_span: Start and end in that text, or None.
-        extraction_id: Its own id, made here.
+        extraction_id: Its id, generated here.
     """
 
     method: Method
@@ -190,11 +193,11 @@ def ends_early(since: datetime, expires_at: datetime | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule with all that was ever said about it.
+    """A rule with all of its assertions and confirmations.
 
     Attributes:
-        text: What it says, in the words of its first assertion.
-        confirmations: Each time that it was confirmed by `rules.confirm`.
+        text: Its text, from its first assertion.
+        confirmations: One for each call of `rules.confirm`.
     """
 
     rule_id: str
@@ -205,34 +208,34 @@ class Rule:
     confirmations: tuple[Confirmation, ...] = ()
 
     def known_at(self, known: datetime | None) -> tuple[Assertion, ...]:
-        """Return the assertions that were written by `known` and not taken back by then."""
+        """Return the assertions that were recorded by `known` and not retracted by then."""
         return tuple(
             each
             for each in self.assertions
-            if _by(known, each.recorded_at)
-            and not (each.retracted_at is not None and _by(known, each.retracted_at))
+            if _is_known(known, each.recorded_at)
+            and not (each.retracted_at is not None and _is_known(known, each.retracted_at))
         )
 
     def recorded_by(self, known: datetime | None) -> tuple[Assertion, ...]:
-        """Return the assertions that were written by `known`, also those taken back by then."""
-        return tuple(each for each in self.assertions if _by(known, each.recorded_at))
+        """Return the assertions that were recorded by `known`, including retracted ones."""
+        return tuple(each for each in self.assertions if _is_known(known, each.recorded_at))
 
     def confirmations_at(self, known: datetime | None) -> tuple[Confirmation, ...]:
         """Return the confirmations that count at `known`: a retraction ends the earlier ones."""
         retractions = [
             each.retracted_at
             for each in self.assertions
-            if each.retracted_at is not None and _by(known, each.retracted_at)
+            if each.retracted_at is not None and _is_known(known, each.retracted_at)
         ]
         last = max(retractions, default=None)
         return tuple(
             each
             for each in self.confirmations
-            if _by(known, each.recorded_at) and (last is None or each.recorded_at > last)
+            if _is_known(known, each.recorded_at) and (last is None or each.recorded_at > last)
         )
 
     def contends_with(self, other: "Rule") -> bool:
-        """Tell whether both may hold at one instant; what is past contends with nothing."""
+        """Return whether both may hold at one instant; assertions about the past never do."""
         return any(
             mine.overlaps(theirs)
             for mine in self.known_at(None)
@@ -242,39 +245,39 @@ class Rule:
 
     @property
     def first_recorded(self) -> datetime:
-        """When the rule was written first."""
+        """Time of its first assertion's record."""
         return min(each.recorded_at for each in self.assertions)
 
     @property
     def latest_extraction(self) -> str:
-        """Where its latest assertion comes from."""
+        """Id of the extraction of its latest assertion."""
         return max(self.assertions, key=lambda each: each.recorded_at).extraction_id
 
 
 class Contradictions:
-    """The contradictions among some rules, for asking about pairs.
+    """Index of contradictions by pair of rules.
 
-    Only what was recorded by `known` counts; None is now.
+    Only those recorded by `known` are included; None for all.
     """
 
     def __init__(self, found: Iterable[Contradiction], known: datetime | None = None) -> None:
         self._pairs: dict[frozenset[str], list[Contradiction]] = {}
         for each in found:
-            if _by(known, each.created_at) and each.rule_id != each.other_id:
+            if _is_known(known, each.created_at) and each.rule_id != each.other_id:
                 pair = frozenset((each.rule_id, each.other_id))
                 self._pairs.setdefault(pair, []).append(each)
 
     def between(self, one: str, other: str) -> Contradiction | None:
-        """Return what was recorded about a pair; a certain conflict before a suspected one."""
+        """Return the contradiction of a pair; a detected conflict precedes a suspected one."""
         found = self._pairs.get(frozenset((one, other)), [])
         return min(found, key=lambda each: each.verdict, default=None)
 
 
-def _by(known: datetime | None, recorded: datetime) -> bool:
+def _is_known(known: datetime | None, recorded: datetime) -> bool:
     return known is None or recorded <= known
 
 
-# One SET for both: a second one that reads the node would make writers wait for each other.
+# One SET for both: a second one that reads the node could deadlock writers.
 _LOCK: Final = """
     MERGE (s:RuleScope {key: $key})
     ON CREATE SET s.user = $user, s.scope = $scope, s.scopeId = $scopeId
@@ -290,13 +293,13 @@ _LOCK: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A scope that this transaction has to itself until it ends.
+    """A scope that is locked by this transaction.
 
     Attributes:
-        rev: How often it was locked; rules carry the one they were checked at.
-        now: The time of the transaction, the default of what the world knows.
-        recorded_at: The time at which the lock was had: later for a writer that had to wait, also
-            when the clock of the server is set back.
+        rev: How often the scope was locked; rules keep the revision of their last check.
+        now: The time of the transaction, the default time of an assertion.
+        recorded_at: The time of the lock. A writer that had to wait has a later one, even if the
+            server's clock was set back.
     """
 
     scope: Scope
@@ -314,5 +317,5 @@ def lock(ctx: Context, scope: Scope) -> Lock:
 
 
 def lock_all(ctx: Context, scopes: Iterable[Scope]) -> dict[Scope, Lock]:
-    """Lock several scopes, always in one order, so that no two writers wait for each other."""
+    """Lock several scopes in a fixed order, so that no two writers deadlock."""
     return {scope: lock(ctx, scope) for scope in sorted(set(scopes))}

@@ -1,4 +1,4 @@
-"""What callers of `rules` pass as MAPs: rules, extractions, texts and options."""
+"""MAP arguments of the `rules` procedures: rules, extractions, texts and options."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -32,8 +32,8 @@ _MOST_FINDINGS: Final = 1000
 _LONGEST_TEXT: Final = 1000
 _LONGEST_SAID: Final = 100_000
 _LONGEST_PROMPT: Final = 1_000_000
-# Bytes of value, and of all that the index on (user, scope, scopeId, slot, value) has of a rule; no
-# entry of an index of Neo4j is larger than 8 KiB.
+# Most bytes of a value, and of an entry in the index on (user, scope, scopeId, slot, value). Neo4j
+# limits entries of an index to 8 KiB.
 _LONGEST_VALUE: Final = 4000
 _LONGEST_ENTRY: Final = 7500
 _MOST_ROWS: Final = 10_000
@@ -42,15 +42,15 @@ _SHARE_OF_CALL: Final = 0.8
 _User = Annotated[Name, Field(min_length=1), Description("id of the user")]
 _Required = Annotated[Name, Field(min_length=1)]
 _RuleText = Annotated[str, StringConstraints(strip_whitespace=True, max_length=_LONGEST_TEXT)]
-_Said = Annotated[str, StringConstraints(strip_whitespace=True, max_length=_LONGEST_SAID)]
+_LongText = Annotated[str, StringConstraints(strip_whitespace=True, max_length=_LONGEST_SAID)]
 _Prompt = Annotated[str, StringConstraints(strip_whitespace=True, max_length=_LONGEST_PROMPT)]
 
 
 def scope_of(user: str, kind: ScopeKind, identifier: str, session: str = "") -> Scope:
-    """Return a scope; one of a session without an id is that of `session`.
+    """Return a scope; a session scope without an id uses `session`.
 
     Raises:
-        ValueError: There is no such kind, or it lacks an id or has one too many.
+        ValueError: The kind is unknown, or the scope lacks an id or must not have one.
     """
     if kind not in SCOPE_KINDS:
         raise ValueError(f"the kinds of scopes are {', '.join(SCOPE_KINDS)}")
@@ -63,10 +63,10 @@ def scope_of(user: str, kind: ScopeKind, identifier: str, session: str = "") -> 
 
 
 def scope_argument(user: str, kind: ScopeKind, identifier: str) -> Scope:
-    """Check userId, scope and scopeId that are arguments themselves.
+    """Return the scope of the arguments userId, scope and scopeId.
 
     Raises:
-        InvalidArgument: There is no user, or the scope lacks an id or has one too many.
+        InvalidArgument: There is no user, or the scope lacks an id or must not have one.
     """
     user, identifier = user.strip(), identifier.strip()
     if not 0 < len(user) <= LONGEST_NAME or len(identifier) > LONGEST_NAME:
@@ -104,10 +104,10 @@ class _RuleFields(Options):
     id: Annotated[Name, Description("the id to give it; a new one by default")] = ""
 
     def in_scope(self, scope: Scope) -> StatedRule:
-        """Return the rule that it states.
+        """Return the stated rule in a scope.
 
         Raises:
-            ValueError: It contradicts itself, says nothing, or is too long.
+            ValueError: The fields contradict each other, are empty, or are too long.
         """
         reading = _reading(self)
         if _bytes(reading.value) > _LONGEST_VALUE:
@@ -136,7 +136,7 @@ class _RuleFields(Options):
 
 
 class RuleInput(_RuleFields):
-    """A rule as a caller states it: by `text`, or by `slot` and `value`.
+    """A rule as a caller states it, with `text` or with `slot` and `value`.
 
     Example:
         >>> rule = RuleInput(user_id="ann", text="Never use emojis").stated
@@ -149,7 +149,7 @@ class RuleInput(_RuleFields):
 
     @cached_property
     def stated(self) -> StatedRule:
-        """The rule that it states."""
+        """The stated rule."""
         return self.in_scope(scope_of(self.user_id, self.scope, self.scope_id))
 
     @model_validator(mode="after")
@@ -159,16 +159,16 @@ class RuleInput(_RuleFields):
 
 
 class FoundRule(_RuleFields):
-    """A rule that was found; it holds in the scope of the input unless it names its own."""
+    """A rule found by an extractor, in the scope of the input unless it has its own scope."""
 
     user_id: Annotated[Name | None, Description("id of the user of the input")] = None
     scope: Annotated[ScopeKind | None, Description("where it holds")] = None
 
     def within(self, scope: Scope) -> StatedRule:
-        """Return the rule that it states within an input of this scope.
+        """Return the stated rule within an input of this scope.
 
         Raises:
-            ValueError: It is of another user, or cannot be stated.
+            ValueError: It has another user, or is invalid.
         """
         if self.user_id is not None and self.user_id != scope.user:
             raise ValueError("a rule is of another user than the input; leave its `userId` out")
@@ -182,7 +182,7 @@ def _bytes(*texts: str) -> int:
 
 
 def _reading(rule: _RuleFields) -> Reading:
-    """Read what a rule says: from `slot` and `value` if they are there, else from `text`."""
+    """Return the reading of a rule: from `slot` and `value` if given, else from `text`."""
     if rule.polarity == "positive" and rule.temporal_marker == "negated":
         raise ValueError("it is positive and negated at once; leave `polarity` or the marker out")
     negative = rule.temporal_marker == "negated" or rule.polarity == "negative"
@@ -220,7 +220,7 @@ def _parts(rule: _RuleFields, polarity: str) -> Reading:
 
 
 class FoundExtraction(Options):
-    """Where what was found comes from."""
+    """The source of findings."""
 
     method: Annotated[Method | None, Description("how it was found")] = None
     model: Annotated[Name, Description("the model that found it")] = ""
@@ -244,7 +244,7 @@ class FoundExtraction(Options):
         return self
 
     def source(self, method: Method) -> Source:
-        """Return where it comes from, by a method unless it names its own."""
+        """Return the source, with `method` as the default."""
         return Source(
             method=self.method or method,
             model=self.model or None,
@@ -256,13 +256,13 @@ class FoundExtraction(Options):
 
 
 class ExtractionInput(FoundExtraction):
-    """Where a rule comes from."""
+    """The source of a rule."""
 
     method: Annotated[Method, Description("how it was found")]
 
     @cached_property
     def stated(self) -> Source:
-        """Where it comes from, with a new id."""
+        """The source, with a new id."""
         return self.source(self.method)
 
 
@@ -276,13 +276,13 @@ ConceptName = Annotated[Name, Field(min_length=1), AfterValidator(_normal)]
 
 
 class EntityInput(Options):
-    """A concept that was found."""
+    """A concept found by an extractor."""
 
     name: ConceptName
 
 
 class RelationInput(Options):
-    """A relation between two concepts that was found."""
+    """A relation between two concepts, found by an extractor."""
 
     from_: ConceptName
     type: ConceptName
@@ -290,17 +290,17 @@ class RelationInput(Options):
 
 
 class SaidInput(Options):
-    """A text to remember, or what was found in it."""
+    """A text to remember, or the findings of it."""
 
     user_id: _User
     scope: Annotated[ScopeKind, Description("where its rules hold")] = "global"
     scope_id: Annotated[Name, Description("id of the project or session")] = ""
     session_id: Annotated[Name, Description("the session it comes from")] = ""
     artifact_id: Annotated[Name, Description("the artifact it comes from")] = ""
-    text: Annotated[_Said, Description("what the user said")] = ""
-    user_message: Annotated[_Said, Description("what the user said to an assistant")] = ""
-    assistant_message: Annotated[_Said, Description("what the assistant said")] = ""
-    artifact_delta: Annotated[_Said, Description("what changed in an artifact")] = ""
+    text: Annotated[_LongText, Description("what the user said")] = ""
+    user_message: Annotated[_LongText, Description("what the user said to an assistant")] = ""
+    assistant_message: Annotated[_LongText, Description("what the assistant said")] = ""
+    artifact_delta: Annotated[_LongText, Description("what changed in an artifact")] = ""
     entities: Annotated[
         list[EntityInput] | None, Field(max_length=_MOST_FINDINGS), Description("concepts found")
     ] = None
@@ -314,12 +314,12 @@ class SaidInput(Options):
 
     @cached_property
     def where(self) -> Scope:
-        """Where its rules hold."""
+        """The scope of its rules."""
         return scope_of(self.user_id, self.scope, self.scope_id, self.session_id)
 
     @property
     def texts(self) -> dict[str, str]:
-        """What was said, by name."""
+        """The texts by name."""
         return {
             "text": self.text,
             "userMessage": self.user_message,
@@ -329,21 +329,21 @@ class SaidInput(Options):
 
     @property
     def is_found(self) -> bool:
-        """Whether what was found comes with it."""
+        """Whether the input has findings."""
         return any(each is not None for each in (self.entities, self.relations, self.rules))
 
     @cached_property
     def stated(self) -> list[StatedRule]:
-        """The rules that were found."""
+        """The rules among the findings."""
         return [rule.within(self.where) for rule in self.rules or ()]
 
     @cached_property
     def source(self) -> Source:
-        """Where it comes from, with a new id."""
+        """The source, with a new id."""
         source = self.extraction.source("rule")
         snippet = source.raw_snippet
         if self.is_found or source.source_span is not None:
-            # Where it was found, only its finder knows.
+            # The position of the findings is not known here, so the snippet is the whole text.
             said = "\n".join(filter(None, self.texts.values()))[:SNIPPET_CHARACTERS]
             snippet = snippet or said or None
         return replace(
@@ -364,7 +364,7 @@ class SaidInput(Options):
 
 
 class RememberInput(SaidInput):
-    """A text to remember, or what was found in it.
+    """A text to remember, or the findings of it.
 
     Example:
         >>> RememberInput(user_id="ann", text="Be formal.").where.kind
@@ -385,7 +385,7 @@ class RememberInput(SaidInput):
 
 
 class TextInput(SaidInput):
-    """A text in which an extractor of the caller is to find something."""
+    """A text for an extractor of the caller."""
 
     @model_validator(mode="after")
     def _holds_nothing_found(self) -> Self:
@@ -395,7 +395,7 @@ class TextInput(SaidInput):
 
 
 class ContextInput(Options):
-    """What a context is asked for.
+    """The task that a context is requested for.
 
     Example:
         >>> ContextInput(user_id="ann", prompt="Go on").prompt
@@ -420,7 +420,7 @@ class ContextInput(Options):
 
 
 class JudgementInput(Options):
-    """What a model suspects about two rules."""
+    """The judgement of a model on two rules."""
 
     other_id: Annotated[_Required, Description("the other rule")]
     score: Annotated[
@@ -435,13 +435,13 @@ class JudgementInput(Options):
 
 
 class LimitOptions(Options):
-    """How many rows are wanted."""
+    """The most rows to return."""
 
     limit: Annotated[int, Field(ge=1, le=_MOST_ROWS), Description("rows at most")] = _MOST_ROWS
 
 
 class PageOptions(LimitOptions):
-    """Which rows are wanted."""
+    """Page of a list of rules."""
 
     cursor: Annotated[
         Id | None, Description("only rows behind that of this rule, such as the last row you have")
@@ -449,21 +449,21 @@ class PageOptions(LimitOptions):
 
 
 class Question(LimitOptions):
-    """Which rule a model is asked about."""
+    """The rule to ask a model about."""
 
     rule_id: _Required
 
 
 class SearchInput(Options):
-    """What is searched for, and whose."""
+    """The query of a search in a user's memory."""
 
     user_id: _User
-    query: _Said
+    query: _LongText
     most: Annotated[int, Field(ge=1, le=50), Description("things to find at most")]
 
 
 class MomentOptions(Options):
-    """When and how rules are selected."""
+    """Time and strategy of a selection of rules."""
 
     now: Annotated[
         datetime | None,
@@ -476,7 +476,7 @@ class MomentOptions(Options):
 
 
 class ReadOptions(MomentOptions):
-    """When and how rules are read."""
+    """Time and strategy of reading rules."""
 
     known: Annotated[
         datetime | None, Description("only what was recorded by then; everything by default")
@@ -484,7 +484,7 @@ class ReadOptions(MomentOptions):
 
 
 class CheckOptions(PageOptions):
-    """How a rule is compared."""
+    """Options of comparing a rule."""
 
     now: Annotated[
         datetime | None, Description("when it begins; the time of the transaction by default")
@@ -492,16 +492,16 @@ class CheckOptions(PageOptions):
 
 
 class HistoryOptions(TimePage, LimitOptions):
-    """Which rows of a list in the order of time are wanted."""
+    """Page of a list in order of time."""
 
     @property
     def page(self) -> dict[str, Any]:
-        """The parameters of a statement that lists the earliest first."""
+        """Parameters of a statement that lists the earliest rows first."""
         return {**self.after, "limit": self.limit}
 
 
 class ContradictionsOptions(HistoryOptions):
-    """Which contradictions are wanted."""
+    """Page of a list of contradictions."""
 
     known: Annotated[
         datetime | None, Description("only those recorded by then; all by default")
@@ -512,13 +512,13 @@ _Project = Annotated[Name, Description("the project that a session's reader is i
 
 
 class ActiveOptions(ReadOptions, PageOptions):
-    """Which rules are wanted."""
+    """Time, strategy, project and page of a list of rules."""
 
     project_id: _Project = ""
 
 
 class ContextOptions(ReadOptions, LimitOptions):
-    """How a context is read."""
+    """Options of reading a context."""
 
     deadline_ms: Annotated[
         int | None,
@@ -527,7 +527,7 @@ class ContextOptions(ReadOptions, LimitOptions):
     ] = None
 
     def deadline(self, of_call: Deadline) -> Deadline:
-        """Return when to stop reading, some time before the call itself must have answered."""
+        """Return the deadline of reading, some time before the deadline of the call."""
         seconds = of_call.remaining() * _SHARE_OF_CALL
         return Deadline.after(
             seconds if self.deadline_ms is None else min(seconds, self.deadline_ms / 1000)
@@ -535,7 +535,7 @@ class ContextOptions(ReadOptions, LimitOptions):
 
 
 class ExplainOptions(ReadOptions):
-    """To whom a rule is explained."""
+    """Time and scope of an explanation's reader."""
 
     scope: Annotated[
         ScopeKind | None, Description("where its reader is; in its own scope by default")

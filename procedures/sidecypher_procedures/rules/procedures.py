@@ -1,4 +1,4 @@
-"""`rules.*` as Cypher sees it."""
+"""The procedures `rules.*`."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -36,8 +36,8 @@ from sidecypher_procedures.rules.ranking import Moment, explanation
 from sidecypher_procedures.rules.ranking import explain as steps_of
 from sidecypher_procedures.rules.selection import (
     BOUNDS,
-    Reach,
     Reader,
+    SearchLimits,
     decide_about,
     outcome_for,
     select,
@@ -54,7 +54,7 @@ def add(
     extraction: ExtractionInput,
     options: MomentOptions = MomentOptions(),
 ) -> rows.Added:
-    """State a rule of a user, with where it comes from; contradictions are recorded."""
+    """State a rule of a user with its source, and record the rules that it contradicts."""
     stated, source = rule.stated, extraction.stated
     held = lock(ctx, stated.scope)
     moment = ctx.resource(Configuration).moment(options, held.now)
@@ -73,14 +73,14 @@ def add(
 
 @procedure("rules.confirm", mode="WRITE")
 def confirm(ctx: Context, rule_id: str, extraction: ExtractionInput) -> rows.RuleStatus:
-    """Write that the user confirms a rule: it then wins over what is not confirmed."""
-    return _say(ctx, rule_id, extraction, "confirmed")
+    """Record that the user confirms a rule. It then wins over unconfirmed rules."""
+    return _write_feedback(ctx, rule_id, extraction, "confirmed")
 
 
 @procedure("rules.retract", mode="WRITE")
 def retract(ctx: Context, rule_id: str, extraction: ExtractionInput) -> rows.RuleStatus:
-    """Write that the user takes a rule back; nothing is deleted."""
-    return _say(ctx, rule_id, extraction, "retracted")
+    """Record that the user retracts a rule. Nothing is deleted."""
+    return _write_feedback(ctx, rule_id, extraction, "retracted")
 
 
 @procedure("rules.remember", mode="WRITE")
@@ -89,15 +89,15 @@ def remember(
     input: RememberInput,  # noqa: A002 - the name that Cypher shows
     options: MomentOptions = MomentOptions(),
 ) -> rows.Remembered:
-    """Write what was found in a text, or find it: concepts, facts and rules of one extraction."""
+    """Write the concepts, facts and rules of a text, given as findings or found by patterns."""
     findings = Findings.of(input)
-    choose = partial(ctx.resource(Configuration).moment, options)
-    done = write_findings(ctx, findings, choose)
+    moment_of = partial(ctx.resource(Configuration).moment, options)
+    done = write_findings(ctx, findings, moment_of)
     extraction_id = findings.extraction.extraction_id
     rules = []
-    # Told when all is written, since a later rule may beat an earlier one.
+    # Decided after all are written, since a later rule may beat an earlier one.
     for rule, written in zip(findings.rules, done.rules, strict=True):
-        moment = choose(done.held[rule.scope].now)
+        moment = moment_of(done.held[rule.scope].now)
         decision = outcome_for(ctx, written.rule_id, Reader.of(rule.scope), rule.reading, moment)
         rules.append(
             {
@@ -122,7 +122,7 @@ def remember(
 def check(
     ctx: Context, rule: RuleInput, options: CheckOptions = CheckOptions()
 ) -> Iterator[rows.Checked]:
-    """Tell what a rule would mean for the others of its scope; nothing is written."""
+    """Compare a rule with the others of its scope without writing it."""
     stated = rule.stated
     now = options.now or store.transaction_time(ctx)
     found = Rule("", stated.scope, stated.reading, stated.text, (stated.asserted(now, now, ""),))
@@ -145,11 +145,11 @@ def active(
     scope_id: str = "",
     options: ActiveOptions = ActiveOptions(),
 ) -> Iterator[rows.Active]:
-    """List the rules of a user that a scope can see, active ones first, each with its reason."""
+    """List the rules of a user that are visible in a scope, active ones first, with reasons."""
     reader = Reader.parse(user_id, scope, scope_id, options.project_id)
     moment = _moment(ctx, options)
-    shelf = store.rules_of(ctx, reader.scopes)
-    decisions = select(shelf.rules, shelf.contradictions(moment.known), moment, reader)
+    rule_set = store.rules_of(ctx, reader.scopes)
+    decisions = select(rule_set.rules, rule_set.contradictions(moment.known), moment, reader)
     for decision in _page(decisions, options, lambda each: _id(each.contender.rule)):
         rule = decision.contender.rule
         yield rows.Active(
@@ -168,22 +168,22 @@ def context(
     input: ContextInput,  # noqa: A002 - its name in Cypher
     options: ContextOptions = ContextOptions(),
 ) -> rows.Contextual:
-    """Tell what to know before writing: entities, relations, rules that hold, and their sources."""
-    reach = Reach(
+    """Return the context of a task: entities, relations, active rules and their sources."""
+    limits = SearchLimits(
         user=input.user_id,
         known=options.known,
         deadline=options.deadline(ctx.deadline),
         bounds=replace(BOUNDS, entities=min(options.limit, BOUNDS.entities)),
     )
-    return rows.Contextual(graph_context=graph_context(ctx, input, _moment(ctx, options), reach))
+    return rows.Contextual(graph_context=graph_context(ctx, input, _moment(ctx, options), limits))
 
 
 @procedure("rules.explain")
 def explain(
     ctx: Context, rule_id: str, options: ExplainOptions = ExplainOptions()
 ) -> Iterator[rows.Explained]:
-    """Tell step by step why a rule is active or not, to a reader in its own or another scope."""
-    rule = store.rule_if_any(ctx, rule_id)
+    """Explain step by step why a rule is active or not, for a reader in its or another scope."""
+    rule = store.find_rule(ctx, rule_id)
     if rule is None:
         return
     reader = Reader.of(rule.scope)
@@ -200,7 +200,7 @@ def explain(
 def history(
     ctx: Context, rule_id: str, options: HistoryOptions = HistoryOptions()
 ) -> Iterator[rows.Happened]:
-    """Tell what happened to a rule, the earliest first."""
+    """List the events of a rule, the earliest first."""
     yield from store.history_of(ctx, rule_id, options.page)
 
 
@@ -219,14 +219,14 @@ def contradictions(
 
 @procedure("rules.record", mode="WRITE")
 def record(ctx: Context, nodes: list[Node]) -> Iterator[rows.Recorded]:
-    """Check rules that were written by plain Cypher; the trigger `rules-guard` calls it."""
+    """Check rules that were written by plain Cypher. The trigger `rules-guard` calls it."""
     strategy = ctx.resource(Configuration).settings.strategy
     yield from adoption.record_nodes(ctx, nodes, strategy)
 
 
 @procedure("rules.recheck", mode="WRITE")
 def recheck(ctx: Context, options: LimitOptions = LimitOptions()) -> Iterator[rows.Rechecked]:
-    """Check the rules that were written while no sidecar could."""
+    """Check the rules that were written while no sidecar was running."""
     strategy = ctx.resource(Configuration).settings.strategy
     yield from adoption.recheck(ctx, options.limit, strategy)
 
@@ -235,8 +235,8 @@ def recheck(ctx: Context, options: LimitOptions = LimitOptions()) -> Iterator[ro
 def unknown(
     ctx: Context, rule_id: str, options: PageOptions = PageOptions()
 ) -> Iterator[rows.Unknown]:
-    """List the rules of its scope of which the detector cannot tell if they contradict a rule."""
-    rule = store.rule_if_any(ctx, rule_id)
+    """List the rules in the scope of a rule that the detector cannot compare with it."""
+    rule = store.find_rule(ctx, rule_id)
     if rule is None:
         return
     rev = changes.revision_of(ctx, rule)
@@ -248,8 +248,8 @@ def unknown(
 def suspect(
     ctx: Context, rule_id: str, judgements: list[JudgementInput], rev: int
 ) -> rows.RuleStatus:
-    """Record what a model suspects about a rule: it contests, and never wins in silence."""
-    rule = store.rule_named(ctx, rule_id)
+    """Record contradictions that a model suspects. The rule becomes at most contested."""
+    rule = store.get_rule(ctx, rule_id)
     held = lock(ctx, rule.scope)
     changes.check_unchanged(rule, rev, held)
     moment = ctx.resource(Configuration).moment(MomentOptions(), held.now)
@@ -257,21 +257,21 @@ def suspect(
     return _status_of(ctx, rule, moment)
 
 
-def _say(
-    ctx: Context, rule_id: str, extraction: ExtractionInput, saying: changes.Saying
+def _write_feedback(
+    ctx: Context, rule_id: str, extraction: ExtractionInput, feedback: changes.Feedback
 ) -> rows.RuleStatus:
-    """Write a confirmation or retraction, and tell how the rule stands then."""
+    """Write a confirmation or retraction, and return the new status of the rule."""
     source = extraction.stated
-    rule = store.rule_named(ctx, rule_id)
+    rule = store.get_rule(ctx, rule_id)
     held = lock(ctx, rule.scope)
     store.write_extraction(ctx, rule.scope.user, source)
-    changes.say_about(ctx, saying, rule, source, held)
+    changes.write_feedback(ctx, feedback, rule, source, held)
     moment = ctx.resource(Configuration).moment(MomentOptions(), held.now)
     return _status_of(ctx, rule, moment)
 
 
 def _status_of(ctx: Context, rule: Rule, moment: Moment) -> rows.RuleStatus:
-    """Return how a rule stands after a write."""
+    """Return the status of a rule after a write."""
     decision = outcome_for(ctx, rule.rule_id, Reader.of(rule.scope), rule.reading, moment)
     return rows.RuleStatus(id=rule.rule_id, status=decision.status, reason=decision.reason)
 
@@ -281,13 +281,13 @@ def _id(rule: Rule) -> str:
 
 
 def _page(found: Iterable[_T], options: PageOptions, id_of: Callable[[_T], str]) -> Iterator[_T]:
-    """Return what is wanted of a list.
+    """Return the requested page of a list.
 
     Raises:
         InvalidArgument: The cursor is not in the list.
     """
     remaining = iter(found)
-    # Takes all up to the cursor, and that.
+    # `all` consumes the list up to and including the cursor.
     if options.cursor is not None and all(id_of(each) != options.cursor for each in remaining):
         raise InvalidArgument(
             f"The list has no rule `{shown_id(options.cursor)}`, which the `cursor` names",

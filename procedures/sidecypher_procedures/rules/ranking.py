@@ -1,4 +1,4 @@
-"""Which of the rules of one scope applies: a function of the set, never of the order of arrival."""
+"""Ranking of the rules of one scope, which is independent of the order of their arrival."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ Phase = Literal["eligible", "weak", "past", "scheduled", "expired"]
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When and how a selection is made.
+    """Time and strategy of a selection.
 
     Attributes:
-        now: The instant in the world at which rules must hold.
-        known: Only what was recorded by then counts; None is everything.
+        now: The instant at which rules must hold.
+        known: Only data recorded by then is used; None for all.
         confidence_floor: Assertions with less confidence are only suspected.
     """
 
@@ -39,20 +39,20 @@ class Moment:
     strategy: Strategy = "most-recent-wins"
     confidence_floor: float = 0.0
 
-    def doubts(self, assertion: Assertion) -> bool:
-        """Tell whether an assertion has less confidence than the floor."""
+    def is_below_floor(self, assertion: Assertion) -> bool:
+        """Return whether an assertion has less confidence than the floor."""
         return assertion.confidence is not None and assertion.confidence < self.confidence_floor
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A rule as it stands at a moment.
+    """The state of a rule at a moment.
 
     Attributes:
-        phase: Whether it takes part, and if not, why.
-        assertion: The assertion that counts: the latest that holds, else the latest of all.
-        first_since: The earliest `since` of the assertions that hold; of all where none does.
-        confirmed_at: When it was last confirmed, by one of these or by itself, or None.
+        phase: Whether it is ranked, and if not, why.
+        assertion: The deciding assertion: the latest that holds, else the latest of all.
+        first_since: The earliest `since` of the assertions that hold; of all if none holds.
+        confirmed_at: Time of its last confirmation, by one of these or by a call, or None.
         strict: Whether one of these is strict.
     """
 
@@ -65,15 +65,15 @@ class Contender:
 
     @classmethod
     def at(cls, rule: Rule, moment: Moment) -> "Contender":
-        """Look at a rule at a moment."""
+        """Return the state of a rule at a moment."""
         live = rule.known_at(moment.known)
-        # Of a rule that was taken back, what was said last is still told.
+        # A retracted rule is still reported, with its last assertion.
         stated = live or rule.recorded_by(moment.known)
         holding = [each for each in live if each.holds(moment.now)]
-        # Who says it again with less confidence takes nothing back.
-        sure = [each for each in holding if not moment.doubts(each)]
+        # A later assertion with less confidence does not weaken an earlier one.
+        sure = [each for each in holding if not moment.is_below_floor(each)]
         assertion = max(sure or holding or stated, key=_latest)
-        # What has ended, has not begun or is past lends what holds no weight.
+        # Assertions that have ended, have not begun or are past do not strengthen those that hold.
         counted = [each for each in holding if each.marker != "past"] or live
         confirmed = [each.since for each in counted if each.confirmed]
         confirmed += [each.at for each in rule.confirmations_at(moment.known)]
@@ -95,11 +95,11 @@ class Contender:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What became of a rule, and why.
+    """The status of a rule, and its reason.
 
     Attributes:
         by: The rule that decided, or None.
-        rank: Its place among the eligible rules of its scope, from 1; None when it took no part.
+        rank: Its place among the eligible rules of its scope, from 1; None if it is not eligible.
     """
 
     contender: Contender
@@ -117,34 +117,38 @@ class Decision:
 def decide(
     contenders: Iterable[Contender], contradictions: Contradictions, moment: Moment
 ) -> list[Decision]:
-    """Decide about the rules of one scope.
+    """Decide the status of the rules of one scope.
 
-    Eligible rules are ranked. Then each of them becomes active unless it contradicts one that is
-    active already. Decisions come in the order of rank, those that took no part last.
+    Eligible rules are ranked. Each of them becomes active unless it contradicts an active rule with
+    a higher rank. Decisions are sorted by rank, with ineligible rules last.
     """
     everyone = list(contenders)
     decided: list[Decision] = []
     active: list[Contender] = []
     for rank, each in enumerate(ranked(everyone, moment.strategy), start=1):
-        lost = _loss(each, active, contradictions, moment.strategy)
+        lost = _winner_over(each, active, contradictions, moment.strategy)
         if lost is None:
             active.append(each)
-            decided.append(Decision(each, "active", _merit(each, moment.strategy), rank=rank))
+            decided.append(
+                Decision(each, "active", _active_reason(each, moment.strategy), rank=rank)
+            )
         else:
             winner, reason = lost
             decided.append(Decision(each, "contested", reason, by=winner.rule, rank=rank))
-    return decided + [_absent(each) for each in everyone if each.phase != "eligible"]
+    return decided + [_ineligible(each) for each in everyone if each.phase != "eligible"]
 
 
 def ranked(contenders: Iterable[Contender], strategy: Strategy) -> list[Contender]:
-    """Order the eligible rules, the strongest first.
+    """Return the eligible rules, the strongest first.
 
-    Confirmed ones come first, the latest confirmation foremost; then strict ones, the earliest
-    foremost; then the others by the strategy. In a tie what is negated comes before what is not,
-    then what was recorded later; earlier where the earliest is foremost.
+    Confirmed rules come first, the latest confirmation at the top. Strict ones follow, the earliest
+    first, then the others by the strategy. In a tie negated rules come first, then later recorded
+    ones; earlier recorded ones if the earliest comes first.
     """
-    # Sorting is stable, also in reverse: a tie keeps this order.
-    eligible = _tied((each for each in contenders if each.phase == "eligible"), latest_first=True)
+    # Sorting is stable, even in reverse: ties keep this order.
+    eligible = _tie_order(
+        (each for each in contenders if each.phase == "eligible"), latest_first=True
+    )
     confirmed = [(each.confirmed_at, each) for each in eligible if each.confirmed_at is not None]
     confirmed.sort(key=lambda pair: pair[0], reverse=True)
     unconfirmed = [each for each in eligible if each.confirmed_at is None]
@@ -163,11 +167,11 @@ def _by_strategy(contenders: list[Contender], strategy: Strategy) -> list[Conten
 
 
 def _earliest_first(contenders: Iterable[Contender]) -> list[Contender]:
-    return sorted(_tied(contenders, latest_first=False), key=lambda each: each.first_since)
+    return sorted(_tie_order(contenders, latest_first=False), key=lambda each: each.first_since)
 
 
-def _tied(contenders: Iterable[Contender], *, latest_first: bool) -> list[Contender]:
-    """Order contenders of one `since`, such as the rules of one transaction."""
+def _tie_order(contenders: Iterable[Contender], *, latest_first: bool) -> list[Contender]:
+    """Sort contenders by the order of a tie, such as that of rules from one transaction."""
     ordered = sorted(contenders, key=lambda each: each.rule.rule_id)
     if latest_first:
         ordered.sort(key=lambda each: each.assertion.recorded_at, reverse=True)
@@ -178,7 +182,7 @@ def _tied(contenders: Iterable[Contender], *, latest_first: bool) -> list[Conten
 
 
 def _latest(assertion: Assertion) -> tuple[object, ...]:
-    # Beyond the times no more than a fixed order: one extraction may state a rule twice.
+    # After the times any fixed order will do: one extraction may state a rule twice.
     return (
         assertion.since,
         assertion.recorded_at,
@@ -201,12 +205,12 @@ def _phase(assertion: Assertion, moment: Moment, *, is_confirmed: bool) -> Phase
         return "scheduled"
     if not assertion.holds(moment.now):
         return "expired"
-    if moment.doubts(assertion) and not is_confirmed:
+    if moment.is_below_floor(assertion) and not is_confirmed:
         return "weak"
     return "eligible"
 
 
-def _absent(contender: Contender) -> Decision:
+def _ineligible(contender: Contender) -> Decision:
     match contender.phase:
         case "past" | "scheduled" | "expired" as reason:
             return Decision(contender, "inactive", reason)
@@ -214,7 +218,7 @@ def _absent(contender: Contender) -> Decision:
             return Decision(contender, "contested", "suspected")
 
 
-def _merit(contender: Contender, strategy: Strategy) -> Reason:
+def _active_reason(contender: Contender, strategy: Strategy) -> Reason:
     if contender.confirmed_at is not None:
         return "confirmed"
     if strategy == "negated-overrides" and contender.negative:
@@ -222,25 +226,25 @@ def _merit(contender: Contender, strategy: Strategy) -> Reason:
     return "recency"
 
 
-def _loss(
+def _winner_over(
     contender: Contender,
     active: list[Contender],
     contradictions: Contradictions,
     strategy: Strategy,
 ) -> tuple[Contender, Reason] | None:
-    """Find the strongest active rule that contradicts this one, and why it wins."""
+    """Return the strongest active rule that contradicts this one, and why it wins."""
     suspected = None
     for each in active:
         found = contradictions.between(contender.rule.rule_id, each.rule.rule_id)
         if found is None:
             continue
         if found.verdict == "conflict":
-            return each, _defeat(each, contender, strategy)
+            return each, _win_reason(each, contender, strategy)
         suspected = suspected or each
     return None if suspected is None else (suspected, "suspected")
 
 
-def _defeat(winner: Contender, loser: Contender, strategy: Strategy) -> Reason:
+def _win_reason(winner: Contender, loser: Contender, strategy: Strategy) -> Reason:
     if winner.confirmed_at is not None:
         return "recency" if loser.confirmed_at is not None else "confirmed"
     if winner.strict or strategy == "user-confirmation":

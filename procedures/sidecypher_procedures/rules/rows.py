@@ -30,7 +30,7 @@ class RuleStatus(Row):
 
 
 class Checked(Row):
-    """What a rule would mean for another one."""
+    """The verdict of the detector on a rule and another one."""
 
     rule_id: Annotated[str, Description("the other rule")]
     verdict: Annotated[str, Description("conflict, same, compatible or unknown")]
@@ -50,7 +50,7 @@ class Active(Row):
 
 
 class Contextual(Row):
-    """What to know before writing."""
+    """The context of a task."""
 
     graph_context: Annotated[
         dict[str, Any] | None, Description("entities, relations, styleRules, citations")
@@ -66,7 +66,7 @@ class Explained(Row):
 
 
 class Happened(Row):
-    """Something that happened to a rule."""
+    """An event of a rule."""
 
     created_at: datetime
     kind: Annotated[str, Description("asserted, confirmed, retracted or contradicted")]
@@ -96,7 +96,7 @@ class Recorded(Row):
 
 
 class Rechecked(Row):
-    """A rule that was checked late."""
+    """A rule that was checked by `rules.recheck`."""
 
     id: Annotated[str | None, Description("null when it has none and cannot be checked")]
     contradicts: Annotated[list[str], Description("rules of its scope that it contradicts")]
@@ -104,7 +104,7 @@ class Rechecked(Row):
 
 
 class Unknown(Row):
-    """A rule of which the detector cannot tell whether it contradicts another one."""
+    """A rule that the detector cannot compare with another one."""
 
     other_id: str
     text: str
@@ -113,7 +113,7 @@ class Unknown(Row):
 
 
 class Remembered(Row):
-    """What was written of one extraction."""
+    """The nodes written for one extraction."""
 
     extraction_id: str
     concepts: Annotated[list[str], Description("keys of the concepts")]

@@ -1,4 +1,4 @@
-"""Which rules a reader gets, out of all scopes that it can see, and what it may ask for."""
+"""Selection of the rules that a reader gets from all visible scopes, and the limits of a read."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from sidecypher_procedures.rules.errors import InvalidArgument
 from sidecypher_procedures.rules.model import SCOPE_KINDS, Contradictions, Rule, Scope, ScopeKind
 from sidecypher_procedures.rules.options import scope_argument
 from sidecypher_procedures.rules.ranking import Contender, Decision, Moment, Status, decide
-from sidecypher_procedures.rules.store import RuleSet, rule_named, rules_around, rules_of
+from sidecypher_procedures.rules.store import RuleSet, get_rule, rules_around, rules_of
 
 _STATUSES: Final = get_args(Status)
 _LAST: Final = sys.maxsize
@@ -20,7 +20,7 @@ _LAST: Final = sys.maxsize
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who reads: a user, in a session, a project, both or neither.
+    """A user who reads rules in a session, a project, both or neither.
 
     Example:
         >>> [scope.kind for scope in Reader("ann", session_id="s1").scopes]
@@ -33,7 +33,7 @@ class Reader:
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
-        """The scopes it can see, from the broadest to the narrowest."""
+        """The visible scopes, from the broadest to the narrowest."""
         found = [Scope(self.user, "global")]
         if self.project_id:
             found.append(Scope(self.user, "project", self.project_id))
@@ -43,10 +43,10 @@ class Reader:
 
     @classmethod
     def parse(cls, user: str, kind: ScopeKind, identifier: str, project_id: str) -> "Reader":
-        """Return the reader of a scope; one in a session may also stand in a project.
+        """Return the reader of a scope; the reader of a session may also have a project.
 
         Raises:
-            InvalidArgument: The scope lacks an id or has one too many, or a scope other than a
+            InvalidArgument: The scope lacks an id or must not have one, or a scope other than a
                 session has a project.
         """
         scope = scope_argument(user, kind, identifier)
@@ -58,7 +58,7 @@ class Reader:
 
     @classmethod
     def of(cls, scope: Scope) -> "Reader":
-        """Return the reader who stands in a scope."""
+        """Return the reader in a scope."""
         return cls(
             scope.user,
             project_id=scope.id if scope.kind == "project" else "",
@@ -69,14 +69,14 @@ class Reader:
 def select(
     rules: Iterable[Rule], contradictions: Contradictions, moment: Moment, reader: Reader
 ) -> list[Decision]:
-    """Decide about every rule that was recorded by then.
+    """Decide the status of every rule that was recorded by `moment.known`.
 
-    From the broadest scope to the narrowest: the rules of each scope are decided among themselves;
-    those that become active shadow the contradicting ones of broader scopes. A strict rule of a
-    broader scope keeps contradicting, unconfirmed ones from taking part.
+    Scopes are decided one after the other, from the broadest to the narrowest. Active rules shadow
+    contradicting rules of broader scopes. A strict rule of a broader scope excludes contradicting,
+    unconfirmed ones.
 
-    Decisions come in this order: active, contested, shadowed and inactive rules; in each of these
-    groups the narrowest scope first, then by rank.
+    The result has active, contested, shadowed and inactive rules in this order; in each group the
+    narrowest scope comes first, then the rank.
     """
     recorded = [rule for rule in rules if rule.recorded_by(moment.known)]
     contenders = [Contender.at(rule, moment) for rule in recorded]
@@ -109,7 +109,7 @@ def _blocked(contenders: Iterable[Contender], broader: Iterable[Decision]) -> It
 
 
 def _shadowed(decision: Decision, narrower: Iterable[Decision]) -> Decision:
-    """Take an active rule's activity away if an active one of a narrower scope contradicts it."""
+    """Return the decision, shadowed if an active rule of a narrower scope contradicts it."""
     if decision.status != "active":
         return decision
     for each in narrower:
@@ -121,7 +121,8 @@ def _shadowed(decision: Decision, narrower: Iterable[Decision]) -> Decision:
 
 
 def _conflict(one: Contender, other: Contender) -> bool:
-    # Nothing is recorded between scopes, so the detector is asked; across slots it knows none.
+    # Contradictions are recorded within one scope only, so the detector compares across scopes. It
+    # finds none between different slots.
     if one.rule.reading.slot != other.rule.reading.slot:
         return False
     return compare(one.rule.reading, other.rule.reading).kind == "conflict"
@@ -139,38 +140,40 @@ def _order(decision: Decision) -> tuple[int, int, int, str]:
 
 
 def decide_about(ctx: Context, rule: Rule, reader: Reader, moment: Moment) -> Decision | None:
-    """Decide about a rule among all that a reader sees; None if it was not recorded by `known`."""
-    return next(_about(rule, reader, moment, rules_of(ctx, reader.scopes)), None)
+    """Decide a rule among all that a reader sees; None if it was not recorded by `known`."""
+    return next(_decisions_on(rule, reader, moment, rules_of(ctx, reader.scopes)), None)
 
 
 def outcome_for(
     ctx: Context, rule_id: str, reader: Reader, reading: Reading, moment: Moment
 ) -> Decision:
-    """Decide about a rule by all that is known, among those alone that may have a say: quicker.
+    """Decide a rule among the rules that can affect it, which is faster than among all.
 
-    Status and reason are those of `decide_about`; the rank is not, since it counts the others too.
+    Status and reason equal those of `decide_about`; the rank may differ, since it counts all rules.
 
     Raises:
         UnknownRule: No rule has this id.
     """
-    shelf = rules_around(ctx, reader.scopes, reading)
-    rule = next((each for each in shelf.rules if each.rule_id == rule_id), None)
-    return next(_about(rule or rule_named(ctx, rule_id), reader, moment, shelf))
+    rule_set = rules_around(ctx, reader.scopes, reading)
+    rule = next((each for each in rule_set.rules if each.rule_id == rule_id), None)
+    return next(_decisions_on(rule or get_rule(ctx, rule_id), reader, moment, rule_set))
 
 
-def _about(rule: Rule, reader: Reader, moment: Moment, shelf: RuleSet) -> Iterator[Decision]:
+def _decisions_on(
+    rule: Rule, reader: Reader, moment: Moment, rule_set: RuleSet
+) -> Iterator[Decision]:
     """Yield the decision about a rule, unless it was not recorded by `known`."""
-    rules = shelf.rules
+    rules = rule_set.rules
     if all(each.rule_id != rule.rule_id for each in rules):
         rules = (*rules, rule)
-    for each in select(rules, shelf.contradictions(moment.known), moment, reader):
+    for each in select(rules, rule_set.contradictions(moment.known), moment, reader):
         if each.contender.rule.rule_id == rule.rule_id:
             yield each
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is read at most; docs/rules.md says of each what it bounds."""
+    """Limits of a read; docs/rules.md describes each of them."""
 
     text_characters: int = 20_000
     phrases: int = 2_000
@@ -194,12 +197,12 @@ BOUNDS: Final = Bounds()
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """How far one context may look.
+class SearchLimits:
+    """Limits of one search for context: user, time of knowledge, deadline and bounds.
 
     Attributes:
-        user: Whose concepts and facts are read, and no other user's.
-        known: Only what was recorded by then counts; None is everything.
+        user: The user whose concepts and facts are read.
+        known: Only data recorded by then is read; None for all.
     """
 
     user: str

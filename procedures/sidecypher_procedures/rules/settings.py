@@ -1,4 +1,4 @@
-"""Settings of the `rules` procedures, read once."""
+"""Settings of the `rules` procedures."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Final
@@ -16,11 +16,11 @@ PREFIX: Final = "SIDECYPHER_RULES_"
 
 
 class RulesSettings(EnvironmentSettings, env_prefix=PREFIX):
-    """Settings, each from the environment variable of its name after ``SIDECYPHER_RULES_``.
+    """Settings from the environment variables with the prefix ``SIDECYPHER_RULES_``.
 
     Attributes:
-        strategy: Which of two unconfirmed rules of one scope wins.
-        confidence_floor: Assertions with less confidence than this are only suspected, 0 to 1.
+        strategy: Strategy that decides which of two unconfirmed rules of one scope wins.
+        confidence_floor: Assertions with less confidence (0 to 1) are only suspected.
 
     Example:
         >>> RulesSettings(strategy="negated-overrides").strategy
@@ -34,13 +34,13 @@ class RulesSettings(EnvironmentSettings, env_prefix=PREFIX):
 
 
 class Configuration:
-    """The settings that all calls of a sidecar share, as they were at the first call."""
+    """The settings, read at the first call and shared by all calls of a sidecar."""
 
     def __init__(self) -> None:
         self.settings = RulesSettings.load()
 
     def moment(self, options: MomentOptions, now: datetime) -> Moment:
-        """Return when and how a call selects: by its options, else by `now` and the settings."""
+        """Return time and strategy of a call: from its options, else `now` and the settings."""
         return Moment(
             now=options.now or now,
             known=options.known if isinstance(options, ReadOptions) else None,
@@ -50,7 +50,7 @@ class Configuration:
 
 
 def look_at_settings(ctx: CheckContext) -> Finding:
-    """Have the procedures read their settings, by a call for a user who has no rules."""
+    """Check that the procedures can read their settings, with a user who has no rules."""
     ctx.call_in_neo4j("rules.active", "sidecypher-doctor", "global", "", {"now": datetime.now(UTC)})
     return Finding.ok("they can be used")
 

@@ -1,7 +1,6 @@
-"""Statements that read rules out of the graph, and write extractions, concepts and facts."""
+"""Statements that read rules, and that write extractions, concepts and facts."""
 
 import hashlib
-import json
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from sidecypher_procedures.rules.model import (
     Rule,
     Scope,
     Source,
+    json_key,
 )
 from sidecypher_procedures.rules.rows import Contradicting, Happened
 
@@ -42,7 +42,7 @@ _OF_SCOPES: Final = f"""
     MATCH (r:StyleRule {{user: $user, scope: seen.scope, scopeId: seen.scopeId}})
     RETURN {_RULE}
 """
-# The index on (user, scope, scopeId, slot, value) needs something to be said of each of the five.
+# The index on (user, scope, scopeId, slot, value) is used only with a predicate on each of them.
 _OF_SLOT: Final = f"""
     UNWIND $scopes AS seen
     MATCH (r:StyleRule {{user: $user, scope: seen.scope, scopeId: seen.scopeId, slot: $slot}})
@@ -61,66 +61,66 @@ _BY_ID: Final = f"MATCH (r:StyleRule {{ruleId: $ruleId}}) RETURN {_RULE}"
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """Some rules and the contradictions recorded among them.
+    """Some rules and their recorded contradictions.
 
     Attributes:
-        recorded: Every contradiction of one of them; between two of them it is there twice.
+        recorded: Every contradiction of one of the rules; twice if both rules are in the set.
     """
 
     rules: tuple[Rule, ...]
     recorded: tuple[Contradiction, ...]
 
     def contradictions(self, known: datetime | None) -> Contradictions:
-        """Return those that were recorded by `known`, for asking about pairs."""
+        """Return those that were recorded by `known`, indexed by pair."""
         return Contradictions(self.recorded, known)
 
 
 def rules_of(ctx: Context, scopes: Sequence[Scope]) -> RuleSet:
     """Read every rule of some scopes, all of one user."""
-    return _shelf(ctx.run(_OF_SCOPES, **_where(scopes)))
+    return _rule_set(ctx.run(_OF_SCOPES, **_where(scopes)))
 
 
 def rules_like(ctx: Context, scopes: Sequence[Scope], reading: Reading) -> RuleSet:
-    """Read the rules of some scopes, all of one user, that could contradict or be the same.
+    """Read the rules of some scopes, all of one user, that a rule may contradict or equal.
 
-    These are the ones of its slot. Where the slot is unknown no detector can tell, so that these
-    are the ones that say the same.
+    These are the rules with its slot. If its slot is unknown, no rule can be compared with it, so
+    these are the rules with its value.
     """
     if reading.slot:
-        return _shelf(ctx.run(_OF_SLOT, **_where(scopes), slot=reading.slot))
-    return _shelf(ctx.run(_OF_VALUE, **_where(scopes), slot="", value=reading.value))
+        return _rule_set(ctx.run(_OF_SLOT, **_where(scopes), slot=reading.slot))
+    return _rule_set(ctx.run(_OF_VALUE, **_where(scopes), slot="", value=reading.value))
 
 
 def rules_around(ctx: Context, scopes: Sequence[Scope], reading: Reading) -> RuleSet:
-    """Read the rules of some scopes that may have a say in what becomes of one.
+    """Read the rules of some scopes that can affect the status of a rule.
 
-    These are the ones that are like it; and all of them, if a contradiction leads further.
+    These are the rules of `rules_like`, or all rules if a contradiction leads beyond those.
     """
-    shelf = rules_like(ctx, scopes, reading)
-    here = {rule.rule_id for rule in shelf.rules}
-    ends = {end for each in shelf.recorded for end in (each.rule_id, each.other_id)}
-    return shelf if ends <= here else rules_of(ctx, scopes)
+    rule_set = rules_like(ctx, scopes, reading)
+    here = {rule.rule_id for rule in rule_set.rules}
+    ends = {end for each in rule_set.recorded for end in (each.rule_id, each.other_id)}
+    return rule_set if ends <= here else rules_of(ctx, scopes)
 
 
-def rule_named(ctx: Context, rule_id: str) -> Rule:
+def get_rule(ctx: Context, rule_id: str) -> Rule:
     """Read one rule by its id.
 
     Raises:
         UnknownRule: No rule has this id.
     """
-    found = rule_if_any(ctx, rule_id)
+    found = find_rule(ctx, rule_id)
     if found is None:
         raise UnknownRule(f"There is no rule `{shown_id(rule_id)}`")
     return found
 
 
-def rule_if_any(ctx: Context, rule_id: str) -> Rule | None:
-    """Read one rule by its id; None if there is no such rule."""
-    return next(iter(_shelf(ctx.run(_BY_ID, ruleId=rule_id)).rules), None)
+def find_rule(ctx: Context, rule_id: str) -> Rule | None:
+    """Read one rule by its id; return None if it does not exist."""
+    return next(iter(_rule_set(ctx.run(_BY_ID, ruleId=rule_id)).rules), None)
 
 
 def stored_reading(rule: dict[str, Any]) -> Reading:
-    """Return the reading that a checked rule keeps in its properties."""
+    """Return the reading from the properties of a checked rule."""
     return Reading(text=rule["text"], **{name: rule[name] for name in IDENTITY})
 
 
@@ -137,9 +137,9 @@ def _where(scopes: Sequence[Scope]) -> dict[str, Any]:
     }
 
 
-def _shelf(records: Iterable[dict[str, Any]]) -> RuleSet:
+def _rule_set(records: Iterable[dict[str, Any]]) -> RuleSet:
     found = [record["rule"] for record in records]
-    # What was never stated, such as a node whose PREFERS was just deleted, is not a rule yet.
+    # A node without assertions, such as one whose PREFERS was just deleted, is not a rule.
     return RuleSet(
         rules=tuple(_rule(each) for each in found if each["assertions"]),
         recorded=tuple(_contradiction(edge) for each in found for edge in each["contradictions"]),
@@ -189,7 +189,7 @@ def _contradiction(stored: dict[str, Any]) -> Contradiction:
     )
 
 
-# Times are compared in one zone: one instant in two zones is two values, one less than the other.
+# Times are compared in one zone, since Neo4j orders equal instants of different zones differently.
 _CONTRADICTIONS: Final = """
     MATCH (r:StyleRule {user: $user, scope: $scope, scopeId: $scopeId})
     MATCH (r)-[c:CONTRADICTS]->(o:StyleRule)
@@ -243,7 +243,7 @@ def recorded_in(
 
 
 def history_of(ctx: Context, rule_id: str, page: Mapping[str, Any]) -> Iterator[Happened]:
-    """Yield what happened to a rule, the earliest first."""
+    """Yield the events of a rule, the earliest first."""
     for record in ctx.run(_HISTORY, ruleId=rule_id, **page):
         yield Happened(**dict(record))
 
@@ -255,7 +255,7 @@ _EXTRACTION: Final = """
         model: $model, rawSnippet: $rawSnippet, sourceSpan: $sourceSpan
     })
 """
-# A session belongs to the user who started it, also if others speak in it.
+# A session belongs to the user who started it, even if other users speak in it.
 _SESSION: Final = """
     MATCH (e:Extraction {extractionId: $extractionId})
     MERGE (s:Session {id: $sessionId})
@@ -279,7 +279,7 @@ _CONTAINS: Final = """
 
 
 def write_extraction(ctx: Context, user: str, extraction: Source) -> None:
-    """Write an extraction with the session and artifact it comes from; the user too, if new."""
+    """Write an extraction with its session and artifact, and its user if new."""
     ctx.run(
         _EXTRACTION,
         user=user,
@@ -299,7 +299,7 @@ def write_extraction(ctx: Context, user: str, extraction: Source) -> None:
         ctx.run(_CONTAINS, **places)
 
 
-# Concepts come in the order of their keys, which every writer keeps: so no two wait for each other.
+# Every writer passes concepts in the order of their keys, so that no two writers deadlock.
 _CONCEPTS: Final = """
     MATCH (e:Extraction {extractionId: $extractionId})
     UNWIND $concepts AS each
@@ -330,7 +330,7 @@ _FACTS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """Something that a user's texts are about; no two users share a concept.
+    """A subject of a user's texts. Each user has separate concepts.
 
     Example:
         >>> Concept("ann", "Project  Apollo").key
@@ -342,8 +342,8 @@ class Concept:
 
     @property
     def key(self) -> str:
-        """What all spellings of it have in common, and nothing else does."""
-        return _json([self.user, normal_name(self.name)])
+        """Unique key of the concept, equal for all spellings of its name."""
+        return json_key(self.user, normal_name(self.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,15 +356,15 @@ class Fact:
 
     @property
     def fact_id(self) -> str:
-        """Its id, the same for each user that asserts it and however often."""
-        parts = _json([self.source.key, self.type, self.target.key])
+        """Its id, equal for every assertion of the fact."""
+        parts = json_key(self.source.key, self.type, self.target.key)
         return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def normal_name(name: str) -> str:
-    """Return what all spellings of a name have in common: NFKC, case and spaces do not count.
+    """Return the normal form of a name: NFKC, case-folded, with single spaces.
 
-    It never changes, unlike the normal form of a rule's text: concepts are known by it.
+    Unlike the normal form of a rule's text this function must never change: it is part of keys.
 
     Example:
         >>> normal_name(" Node.JS\u00a0server ")
@@ -380,9 +380,9 @@ def write_concepts(
     extraction_id: str,
     artifact_id: str | None,
 ) -> list[str]:
-    """Write concepts, and that an extraction and maybe an artifact have them; return their keys.
+    """Write concepts with relationships from an extraction and an artifact; return their keys.
 
-    The extraction is written already. Concepts may be given twice.
+    The extraction must exist. Duplicate concepts are allowed.
     """
     found = {each.key: each.name for each in reversed(list(concepts))}
     keys = sorted(found)
@@ -399,7 +399,7 @@ def write_concepts(
 
 
 def write_facts(ctx: Context, user: str, facts: Iterable[Fact], extraction_id: str) -> list[str]:
-    """Write facts between concepts that are there, asserted by an extraction; return their ids."""
+    """Write facts between existing concepts, asserted by an extraction; return their ids."""
     found = {each.fact_id: each for each in facts}
     ids = sorted(found)
     if ids:
@@ -418,7 +418,3 @@ def write_facts(ctx: Context, user: str, facts: Iterable[Fact], extraction_id: s
             ],
         )
     return ids
-
-
-def _json(parts: list[str]) -> str:
-    return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""The lines of an archived run, and the files that hold them."""
+"""Lines and files of archived runs."""
 
 import contextlib
 import hashlib
@@ -20,7 +20,7 @@ FORMAT: Final = 1
 
 
 class Head(Row):
-    """What run it is."""
+    """The first line: identifies the run."""
 
     format: int
     run_id: str
@@ -35,7 +35,7 @@ class Payload(Row):
 
 
 class Node(Row):
-    """The run, or an event of it."""
+    """The run, or one of its events."""
 
     labels: list[str]
     properties: dict[str, Any]
@@ -51,7 +51,7 @@ class Relationship(Row):
 
 
 class Tail(Row):
-    """What makes the lines complete."""
+    """The last line: the counts and the digest of the lines before it."""
 
     nodes: int
     relationships: int
@@ -61,22 +61,22 @@ class Tail(Row):
 Line = Head | Payload | Node | Relationship | Tail
 
 
-class Seal:
-    """Counts the lines of a run, and computes their digest."""
+class TailBuilder:
+    """Builder of the last line: counts the lines before it and computes their digest."""
 
     def __init__(self) -> None:
         self._digest = hashlib.sha256()
         self._nodes = self._relationships = 0
 
     def add(self, line: Line, text: bytes) -> None:
-        """Take the next line, and how the file has it."""
+        """Add the next line, with its bytes in the file."""
         self._nodes += isinstance(line, Node)
         self._relationships += isinstance(line, Relationship)
         self._digest.update(text)
 
     @property
     def tail(self) -> Tail:
-        """The line that makes those before it complete."""
+        """The last line for the lines added so far."""
         return Tail(
             nodes=self._nodes, relationships=self._relationships, digest=self._digest.hexdigest()
         )
@@ -93,42 +93,42 @@ _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 _decode: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-def written(line: Line) -> bytes:
-    """Return a line as the file has it.
+def encode_line(line: Line) -> bytes:
+    """Return the bytes of a line in the file.
 
     Example:
-        >>> written(Tail(nodes=2, relationships=1, digest="f0e4"))
+        >>> encode_line(Tail(nodes=2, relationships=1, digest="f0e4"))
         b'{"end":[2,1,"f0e4"]}\\n'
     """
     return b'{"%s":%s}\n' % (_NAMES[type(line)].encode(), EncodedRow.of(line).json)
 
 
-def read(text: bytes) -> Line:
-    """Return what a line of the file says.
+def decode_line(text: bytes) -> Line:
+    """Parse a line of the file.
 
     Raises:
-        ArchiveDamaged: It is no such line.
+        ArchiveDamaged: It is not a line of an archive.
 
     Example:
-        >>> read(b'{"end":[2,1,"f0e4"]}').digest
+        >>> decode_line(b'{"end":[2,1,"f0e4"]}').digest
         'f0e4'
     """
     try:
         [(name, values)] = _decode(text).items()
         line = EncodedRow(_KINDS[name], bytes(values)).decode()
     except (ValueError, KeyError, TypeError, msgspec.MsgspecError, SidecypherError):
-        # `from None`: the original may show what the line says.
+        # `from None`: the original error may show content of the line.
         raise ArchiveDamaged("A line of the file is not what an archive has") from None
     return cast("Line", line)
 
 
-def sealed(lines: Iterable[Line]) -> Iterator[Line]:
-    """Give lines, and then the one that makes them complete."""
-    seal = Seal()
+def with_tail(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield lines, followed by the last line with their counts and digest."""
+    builder = TailBuilder()
     for line in lines:
-        seal.add(line, written(line))
+        builder.add(line, encode_line(line))
         yield line
-    yield seal.tail
+    yield builder.tail
 
 
 _OWNER_ONLY: Final = 0o600
@@ -140,9 +140,9 @@ class ArchiveFile:
     """One archive of a run.
 
     Attributes:
-        folder: Where all archives are.
-        name: Its name, relative to that.
-        digest: The digest that its name says, None for a name without one.
+        folder: The folder of all archives.
+        name: Its name, relative to the folder.
+        digest: The digest in its name, None for a name without digest.
     """
 
     folder: Path
@@ -151,14 +151,14 @@ class ArchiveFile:
     digest: str | None
 
     def check(self) -> Tail:
-        """Read all of it; return its last line.
+        """Verify the whole file; return its last line.
 
         Raises:
-            UnknownArchive: It is not there.
-            ArchiveUnavailable: It cannot be read.
-            ArchiveDamaged: It is not what was written.
+            UnknownArchive: The file does not exist.
+            ArchiveUnavailable: The file cannot be read.
+            ArchiveDamaged: The file was changed.
         """
-        seal = Seal()
+        builder = TailBuilder()
         end: bytes | None = None
         for number, (line, text) in enumerate(self._read()):
             if end is not None:
@@ -170,22 +170,22 @@ class ArchiveFile:
             if isinstance(line, Tail):
                 end = text
             else:
-                seal.add(line, text)
-        if end != written(seal.tail):
+                builder.add(line, text)
+        if end != encode_line(builder.tail):
             raise self._damaged("Its digest is not that of what it has")
-        if self.digest not in {None, seal.tail.digest}:
+        if self.digest not in {None, builder.tail.digest}:
             raise self._damaged("Its digest is not that of its name")
-        return seal.tail
+        return builder.tail
 
     def lines(self) -> Iterator[Line]:
-        """Give its lines; `check` tells whether they are what was written."""
+        """Yield its lines without verifying them; use `check` for that."""
         for line, _text in self._read():
             yield line
 
     def _read(self) -> Iterator[tuple[Line, bytes]]:
-        with _told("read"), self._open() as file:
+        with _file_errors("read"), self._open() as file:
             for text in file:
-                yield read(text), text
+                yield decode_line(text), text
 
     def _open(self) -> BinaryIO:
         try:
@@ -204,8 +204,8 @@ class RunArchives:
     """All archives of one run. Each has its own name, so none replaces another.
 
     Attributes:
-        folder: Where all archives are.
-        database: The database that the run is of.
+        folder: The folder of all archives.
+        database: The database of the run.
     """
 
     folder: Path
@@ -231,20 +231,20 @@ class RunArchives:
         return cls(folder, database, run_id)
 
     def write(self, lines: Iterable[Line]) -> ArchiveFile:
-        """Write the run to a file that is named by what is in it, next to those from before.
+        """Write the run to a new file named by its digest, next to earlier archives.
 
-        A crash at any moment leaves all files that were there, and the new one whole or not at all.
+        After a crash at any moment, earlier files are intact and the new one is complete or absent.
 
         Raises:
-            ArchiveUnavailable: It cannot be written.
+            ArchiveUnavailable: The file cannot be written.
         """
         home = self.folder / self.database
         part = home / f"{self._key}.part"
-        with _told("written"):
-            _make(self.folder)
+        with _file_errors("written"):
+            _make_folder(self.folder)
             home.mkdir(exist_ok=True)
             try:
-                file = self.file(_write(part, lines))
+                file = self.file(_write_lines(part, lines))
                 part.replace(self.folder / file.name)
             finally:
                 part.unlink(missing_ok=True)
@@ -256,13 +256,13 @@ class RunArchives:
         return self._named(f"{self._key}.{digest}{_SUFFIX}")
 
     def only(self) -> ArchiveFile:
-        """Return the file of a run that has one.
+        """Return the only file of a run.
 
         Raises:
             UnknownArchive: The run has no archive, or several.
             ArchiveUnavailable: The folder cannot be read.
         """
-        with _told("read"):
+        with _file_errors("read"):
             home = self.folder / self.database
             found = home.iterdir() if home.exists() else ()
             names = sorted(
@@ -282,7 +282,7 @@ class RunArchives:
 
     @property
     def _key(self) -> str:
-        # An id may be any text, and so no name of a file.
+        # An id may be any text, even one that is not allowed as a file name.
         return sha256(self.run_id)
 
     def _named(self, name: str) -> ArchiveFile:
@@ -296,14 +296,14 @@ def _not_archived(run_id: str) -> UnknownArchive:
     return UnknownArchive(f"The run `{shown_id(run_id)}` was not archived")
 
 
-def _write(path: Path, lines: Iterable[Line]) -> str:
-    """Write lines to a file, durably; return the digest that the last one says."""
+def _write_lines(path: Path, lines: Iterable[Line]) -> str:
+    """Write lines to a file durably; return the digest in the last line."""
     digest = ""
     path.unlink(missing_ok=True)
     path.touch(_OWNER_ONLY)
     with path.open("wb") as file:
         for line in lines:
-            file.write(written(line))
+            file.write(encode_line(line))
             if isinstance(line, Tail):
                 digest = line.digest
         file.flush()
@@ -311,16 +311,16 @@ def _write(path: Path, lines: Iterable[Line]) -> str:
     return digest
 
 
-def _make(folder: Path) -> None:
-    """Make a folder and those above it, with durable names, where they are not there."""
+def _make_folder(folder: Path) -> None:
+    """Create a folder and its parents durably."""
     if not folder.is_dir():
-        _make(folder.parent)
+        _make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
         _sync_folders(folder.parent)
 
 
 def _sync_folders(*folders: Path) -> None:
-    """Make names of files durable."""
+    """Sync folders, so that the names of their files survive a power cut."""
     for folder in folders:
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -330,7 +330,7 @@ def _sync_folders(*folders: Path) -> None:
 
 
 @contextlib.contextmanager
-def _told(done: str) -> Iterator[None]:
+def _file_errors(done: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A run between graph and archive: exported, imported, removed."""
+"""Exporting, importing and removing the nodes and relationships of a run."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,8 +17,8 @@ from sidecypher_procedures.runs.archive_format import (
     Payload,
     Relationship,
     Tail,
-    sealed,
-    written,
+    encode_line,
+    with_tail,
 )
 from sidecypher_procedures.runs.errors import EventTaken, RunMustStay, UnknownReference
 from sidecypher_procedures.runs.event_log import release
@@ -38,7 +38,7 @@ KEYS: Final = {
     "Commit": "sha",
     "GithubWebhookEvent": "id",
 }
-"""By what the nodes are found again that a run may hang on."""
+"""The key properties of the nodes that a run may have relationships with, by label."""
 
 _RUN: Final = """
     MATCH (r:WorkflowRun {id: $runId})
@@ -55,9 +55,10 @@ _EVENTS: Final = """
     WHERE e.runId = $runId AND e.seq > 0
     RETURN labels(e) AS labels, properties(e) AS properties ORDER BY e.runId, e.seq
 """
-# Each relationship once: one between two events with the first, one with the run with the event.
+# Each relationship once: one between two events at its start, one of an event and the run at the
+# event.
 _TO_OTHERS: Final = "NOT (o:Event AND o.runId = $runId AND o.seq > 0)"
-_LINK: Final = """
+_RETURN_LINK: Final = """
     RETURN {
         type: type(l), properties: properties(l), leaves: startNode(l) = n,
         labels: labels(o), keys: o {.id, .sha, .sha256}
@@ -68,28 +69,28 @@ _OF_EVENTS: Final = f"""
     WHERE n.runId = $runId AND n.seq > 0
     WITH n ORDER BY n.runId, n.seq
     RETURN ['Event', n.id] AS self, COLLECT {{
-        MATCH (n)-[l]-(o) WHERE startNode(l) = n OR {_TO_OTHERS} {_LINK}
+        MATCH (n)-[l]-(o) WHERE startNode(l) = n OR {_TO_OTHERS} {_RETURN_LINK}
     }} AS links
 """
 _OF_RUN: Final = f"""
     MATCH (n:WorkflowRun {{id: $runId}})
     RETURN ['WorkflowRun', n.id] AS self, COLLECT {{
-        MATCH (n)-[l]-(o) WHERE {_TO_OTHERS} {_LINK}
+        MATCH (n)-[l]-(o) WHERE {_TO_OTHERS} {_RETURN_LINK}
     }} AS links
 """
 
 
 def lines_of(ctx: Context, run_id: str) -> Iterator[Line]:
-    """Give all that the graph has of a run, always in the same order.
+    """Yield all lines of a run's archive from the graph, always in the same order.
 
     Raises:
-        RunMustStay: It hangs on a node that could not be found again.
+        RunMustStay: It has a relationship with a node that an archive cannot identify.
     """
-    return sealed(_lines(ctx, run_id))
+    return with_tail(_lines(ctx, run_id))
 
 
 def digest_of(ctx: Context, run_id: str) -> str:
-    """Return the digest that an archive of a run would have."""
+    """Return the digest of a run's archive without writing it."""
     return next(line.digest for line in lines_of(ctx, run_id) if isinstance(line, Tail))
 
 
@@ -98,7 +99,7 @@ def _lines(ctx: Context, run_id: str) -> Iterator[Line]:
     yield _head(run_id, run["properties"].get("createdAt"))
     for record in ctx.run(_PAYLOADS, runId=run_id):
         yield Payload(sha256=record["sha256"], content=record["content"])
-    # Each lock of the run sets it: it is nothing that the run says.
+    # Each lock of the run sets this property; it is not part of the run's data.
     run["properties"].pop("lock", None)
     yield _node(run)
     yield from map(_node, ctx.run(_EVENTS, runId=run_id))
@@ -110,7 +111,7 @@ def _lines(ctx: Context, run_id: str) -> Iterator[Line]:
 def _head(run_id: str, created_at: Any) -> Head:
     head = Head(format=FORMAT, run_id=run_id, created_at=created_at)
     try:
-        written(head)
+        encode_line(head)
     except SidecypherError:
         raise RunMustStay(
             f"The `createdAt` of the run `{shown_id(run_id)}` is not a ZONED DATETIME",
@@ -125,7 +126,7 @@ def _node(record: Mapping[str, Any]) -> Node:
 
 def _relationships(self: list[str], links: Iterable[Mapping[str, Any]]) -> Iterator[Relationship]:
     found = [_relationship(self, link) for link in links]
-    yield from sorted(found, key=lambda each: (each.type, each.start, each.end, written(each)))
+    yield from sorted(found, key=lambda each: (each.type, each.start, each.end, encode_line(each)))
 
 
 def _relationship(self: list[str], link: Mapping[str, Any]) -> Relationship:
@@ -154,13 +155,13 @@ def _sorted(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 _BATCH: Final = 1000
 _BATCH_BYTES: Final = 4 * 1024 * 1024
-"""Well below the longest message to Neo4j; one text has at most a quarter of it."""
+"""Well below Neo4j's message limit; one text has at most a quarter of it."""
 
 _WRITE_PAYLOADS: Final = """
     UNWIND $rows AS row
     MERGE (p:Payload {sha256: row.sha256}) SET p.content = row.content
 """
-_TAKEN: Final = """
+_EXISTING_IDS: Final = """
     MATCH (e:Event) WHERE e.id IN $ids
     RETURN e.id AS id ORDER BY id LIMIT 1
 """
@@ -168,8 +169,8 @@ _NODES: Final = """
     UNWIND $rows AS row
     CREATE (n) SET n = row.properties, n:$(row.labels)
 """
-# Nodes by what finds them. Of some the key is all that this project ever writes to them, so they
-# may be written again.
+# Statements that find the other node by its key. For some labels the key is all that sidecypher
+# ever writes, so the node may be created again.
 _FIND: Final[dict[str, LiteralString]] = {
     "WorkflowRun": "MATCH ({}:WorkflowRun {{id: {}}})",
     "Event": "MATCH ({}:Event {{id: {}}})",
@@ -189,11 +190,11 @@ _RELATE: Final = """
 
 
 def write_lines(ctx: Context, lines: Iterable[Line]) -> None:
-    """Write the texts, nodes and relationships of a run.
+    """Write the texts, nodes and relationships of a run to the graph.
 
     Raises:
-        EventTaken: The id of an event belongs to another one by now.
-        UnknownReference: What the run refers to is not in the graph.
+        EventTaken: The id of an event belongs to another event now.
+        UnknownReference: A node that the run refers to is not in the graph.
     """
     for kind, batch in _batches(lines):
         ctx.check()
@@ -216,7 +217,7 @@ def _batches(lines: Iterable[Line]) -> Iterator[tuple[type[Line], list[Any]]]:
         size = 0
         for line in alike:
             batch.append(line)
-            size += len(written(line))
+            size += len(encode_line(line))
             if len(batch) == _BATCH or size > _BATCH_BYTES:
                 yield kind, batch
                 batch, size = [], 0
@@ -226,7 +227,7 @@ def _batches(lines: Iterable[Line]) -> Iterator[tuple[type[Line], list[Any]]]:
 
 def _refuse_taken(ctx: Context, nodes: Sequence[Node]) -> None:
     ids = [node.properties["id"] for node in nodes if "Event" in node.labels]
-    for record in ctx.run(_TAKEN, ids=ids):
+    for record in ctx.run(_EXISTING_IDS, ids=ids):
         raise EventTaken(
             f"The id `{shown_id(record['id'])}` of an archived event belongs to another event now",
             hint="Archive or delete the run of that one first.",
@@ -266,24 +267,24 @@ def _missing(ctx: Context, relationships: Sequence[Relationship]) -> UnknownRefe
                 f"There is no {label} `{shown_id(key)}`, which the archived run refers to",
                 hint="Write it first; a run that was archived, too, by `runs.restore`.",
             )
-    # Others may write it between the two statements.
+    # Another call may have written it between the two statements.
     return UnknownReference(
         "What the archived run refers to was not all in the graph", hint="It is now: try again."
     )
 
 
-_NEEDED: Final = f"""
+_BLOCKERS: Final = f"""
     MATCH (r:WorkflowRun {{id: $runId}})
     RETURN r.completedAt AS completedAt,
         EXISTS {{ (r)<-[:FORKED_FROM]-() }} AS forked, {AWAITED} AS awaited
 """
-_LONELY_PAYLOADS: Final = """
+_PAYLOAD_KEYS: Final = """
     MATCH (e:Event)-[:HAS_PAYLOAD]->(p:Payload)
     WHERE e.runId = $runId AND e.seq > 0
     RETURN DISTINCT p.sha256 AS sha256
 """
-# Relationships apart from nodes: what somebody else adds in between makes Neo4j refuse the latter.
-_PARTED: Final = """
+# Relationships before nodes: if another call adds one in between, Neo4j refuses to delete the node.
+_DELETE_RELATIONSHIPS: Final = """
     CALL () {
         MATCH (e:Event)-[l]-() WHERE e.runId = $runId AND e.seq > 0 RETURN l
         UNION
@@ -292,7 +293,7 @@ _PARTED: Final = """
     DELETE l
     RETURN count(*) AS relationships
 """
-_GONE: Final = """
+_DELETE_NODES: Final = """
     CALL () {
         MATCH (e:Event) WHERE e.runId = $runId AND e.seq > 0 RETURN e AS n
         UNION
@@ -304,22 +305,22 @@ _GONE: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedRun:
     """A run that may leave the graph, and when it ended."""
 
     state: State
     completed_at: datetime | None
 
 
-def lock_ended(ctx: Context, run_id: str) -> Ended:
-    """Lock a run that may leave the graph.
+def lock_ended(ctx: Context, run_id: str) -> EndedRun:
+    """Lock a run that is to leave the graph.
 
     Raises:
         UnknownRun: No run has this id.
         RunMustStay: It has not ended, a plan of it awaits its review, or a fork shares its events.
     """
-    state = lock(ctx, run_id).standing.state
-    found = ctx.run(_NEEDED, runId=run_id).single()
+    state = lock(ctx, run_id).run_status.state
+    found = ctx.run(_BLOCKERS, runId=run_id).single()
     shown = shown_id(run_id)
     if state not in FINAL:
         raise RunMustStay(f"The run `{shown}` has not ended", hint="End it by an event first.")
@@ -329,13 +330,13 @@ def lock_ended(ctx: Context, run_id: str) -> Ended:
         raise RunMustStay(
             f"Other runs are forks of the run `{shown}`", hint="Archive or delete them first."
         )
-    return Ended(state, found["completedAt"])
+    return EndedRun(state, found["completedAt"])
 
 
 def remove(ctx: Context, run_id: str) -> tuple[int, int]:
-    """Delete a locked run with all of its events; return how many nodes and relationships."""
-    payloads = [record["sha256"] for record in ctx.run(_LONELY_PAYLOADS, runId=run_id)]
-    relationships = ctx.run(_PARTED, runId=run_id).single()["relationships"]
-    nodes = ctx.run(_GONE, runId=run_id).single()["nodes"]
+    """Delete a locked run with its events; return the numbers of nodes and relationships."""
+    payloads = [record["sha256"] for record in ctx.run(_PAYLOAD_KEYS, runId=run_id)]
+    relationships = ctx.run(_DELETE_RELATIONSHIPS, runId=run_id).single()["relationships"]
+    nodes = ctx.run(_DELETE_NODES, runId=run_id).single()["nodes"]
     release(ctx, payloads)
     return nodes, relationships

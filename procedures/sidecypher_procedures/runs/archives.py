@@ -1,4 +1,4 @@
-"""Move runs from the graph to archives, restore them, and apply retention."""
+"""Archiving, restoring and retention of runs."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ from sidecypher_procedures.runs.errors import (
     UnknownArchive,
     UnknownRun,
 )
-from sidecypher_procedures.runs.integrity import is_whole
+from sidecypher_procedures.runs.integrity import is_intact
 from sidecypher_procedures.runs.model import FINAL, SYNONYMS, state_of
 from sidecypher_procedures.runs.options import RetainOptions
 from sidecypher_procedures.runs.rows import Archived, Retained
@@ -37,24 +37,23 @@ _IS_THERE: Final = """
     RETURN r IS NOT NULL OR e IS NOT NULL AS found
 """
 
-
-# Part of the transaction that moves a run, so that the graph says which archive is the latest, also
-# after a rollback.
-_NOTED: Final = "MATCH (a:ArchivedRun {id: $runId}) RETURN a.digest AS digest"
-_NOTE: Final = "CREATE (:ArchivedRun {id: $runId, digest: $digest})"
-_FORGET: Final = "MATCH (a:ArchivedRun {id: $runId}) DELETE a"
+# Written in the transaction that moves a run, so the graph knows the latest archive even after a
+# rollback.
+_READ_DIGEST: Final = "MATCH (a:ArchivedRun {id: $runId}) RETURN a.digest AS digest"
+_WRITE_DIGEST: Final = "CREATE (:ArchivedRun {id: $runId, digest: $digest})"
+_DELETE_DIGEST: Final = "MATCH (a:ArchivedRun {id: $runId}) DELETE a"
 
 
 def archive_run(ctx: Context, folder: Path | None, run_id: str) -> Archived:
-    """Move a run to a file; of one that has left already the file is only read.
+    """Move a run to a file. If the run is archived already, only check its file.
 
     Raises:
         ArchiveUnavailable: The file cannot be written.
-        ArchiveDamaged: What is read back is not what was written.
+        ArchiveDamaged: The file does not have what was written.
         UnknownRun: No run has this id, and none was archived.
-        RunMustStay: The run may not leave the graph.
-        RunTaken: Another run of this id was archived.
-        SequenceConflict: Something was attached to the run meanwhile.
+        RunMustStay: The run cannot be archived now.
+        RunTaken: Another run with this id was archived.
+        SequenceConflict: A relationship was added to the run meanwhile.
     """
     archives = RunArchives.of(folder, ctx.database, run_id)
     try:
@@ -65,24 +64,24 @@ def archive_run(ctx: Context, folder: Path | None, run_id: str) -> Archived:
         except UnknownArchive:
             raise error from None
         return _row(file, file.check())
-    if _noted(ctx, run_id) is not None:
+    if _archived_digest(ctx, run_id) is not None:
         raise RunTaken(
             f"Another run whose id was `{shown_id(run_id)}` too was archived",
             hint="Delete its node `(:ArchivedRun)` if that one is not needed; its file stays.",
         )
-    if not is_whole(ctx, run_id):
+    if not is_intact(ctx, run_id):
         raise RunMustStay(
             f"The history of the run `{shown_id(run_id)}` is not as it was written",
-            hint="`runs.verify` tells where.",
+            hint="`runs.verify` shows where.",
         )
     file = archives.write(lines_of(ctx, run_id))
     tail = file.check()
-    # From here on the file has all that is deleted, and the transaction decides which of them is.
+    # The file is complete from here on; the transaction decides whether the graph keeps the run.
     if remove(ctx, run_id) != (tail.nodes, tail.relationships):
         raise SequenceConflict(
             f"Something was attached to the run `{shown_id(run_id)}` meanwhile", hint="Try again."
         )
-    ctx.run(_NOTE, runId=run_id, digest=tail.digest)
+    ctx.run(_WRITE_DIGEST, runId=run_id, digest=tail.digest)
     return _row(file, tail)
 
 
@@ -91,35 +90,35 @@ def restore_run(ctx: Context, folder: Path | None, run_id: str) -> Archived:
 
     Raises:
         ArchiveUnavailable: The file cannot be read.
-        UnknownArchive: No run of this id was archived, or several are there and none is noted.
-        ArchiveDamaged: The file is not what was written, or the graph then has something else.
-        RunTaken: A run of this id is in the graph.
-        EventTaken: The id of an event of it belongs to another one by now.
-        UnknownReference: What the run refers to is not in the graph.
+        UnknownArchive: No run with this id was archived, or its latest archive is unknown.
+        ArchiveDamaged: The file was changed, or the restored run differs from it.
+        RunTaken: A run with this id is in the graph.
+        EventTaken: The id of one of its events belongs to another event now.
+        UnknownReference: A node that the run refers to is not in the graph.
     """
     file = _latest(ctx, RunArchives.of(folder, ctx.database, run_id))
     tail = file.check()
     if ctx.run(_IS_THERE, runId=run_id).single()["found"]:
         raise RunTaken(f"The run `{shown_id(run_id)}` is in the graph", hint="It needs no restore.")
     write_lines(ctx, file.lines())
-    if not is_whole(ctx, run_id) or digest_of(ctx, run_id) != tail.digest:
+    if not is_intact(ctx, run_id) or digest_of(ctx, run_id) != tail.digest:
         raise ArchiveDamaged(
             f"The run `{shown_id(run_id)}` is another one when it is restored",
             hint="Restore the runs first that it is a fork of.",
         )
-    ctx.run(_FORGET, runId=run_id)
+    ctx.run(_DELETE_DIGEST, runId=run_id)
     return _row(file, tail)
 
 
 def _latest(ctx: Context, archives: RunArchives) -> ArchiveFile:
-    """Return the archive that was made when the run left the graph."""
-    digest = _noted(ctx, archives.run_id)
-    # Runs that left before the graph said so have one file.
+    """Return the archive that was written when the run left the graph."""
+    digest = _archived_digest(ctx, archives.run_id)
+    # Older versions wrote no digest to the graph, and one file for each run.
     return archives.only() if digest is None else archives.file(digest)
 
 
-def _noted(ctx: Context, run_id: str) -> str | None:
-    return next((record["digest"] for record in ctx.run(_NOTED, runId=run_id)), None)
+def _archived_digest(ctx: Context, run_id: str) -> str | None:
+    return next((record["digest"] for record in ctx.run(_READ_DIGEST, runId=run_id)), None)
 
 
 def _row(file: ArchiveFile, tail: Tail) -> Archived:
@@ -130,7 +129,7 @@ Action = Literal["archive", "delete", "stay"]
 
 _BEGINNING: Final = datetime.min.replace(tzinfo=UTC)
 _ENDED: Final = sorted({*FINAL, *SYNONYMS})
-_OLD: Final = f"""
+_OLD_RUNS: Final = f"""
     MATCH (r:WorkflowRun)
     WHERE r.type = $type AND r.completedAt >= $since AND r.completedAt < datetime() - $olderThan
     AND (r.completedAt > $since OR r.id > $after)
@@ -146,25 +145,25 @@ _OLD: Final = f"""
 def retain_runs(
     ctx: Context, folder: Path | None, run_type: str, older_than: Duration, options: RetainOptions
 ) -> Iterator[Retained]:
-    """Archive or delete the runs of a type that ended before a time, or tell which these are.
+    """Archive or delete the runs of a type that ended before a time, or only list them.
 
     Raises:
-        InvalidArgument: The time is negative.
+        InvalidArgument: The age is negative.
     """
     if min(older_than.months, older_than.days, older_than.seconds) < 0:
         raise InvalidArgument("The age is negative", hint="Give one such as duration('P90D').")
     wanted = {"type": run_type, "olderThan": older_than, "ended": _ENDED}
-    wish: Action = "delete" if options.delete else "archive"
+    requested: Action = "delete" if options.delete else "archive"
     left, since, after = options.limit, _BEGINNING, ""
-    # Those that stay are not part of the limit: they would hold up all that are younger.
+    # Runs that stay do not count: they would block all younger ones.
     while left:
-        found = list(ctx.run(_OLD, **wanted, since=since, after=after, limit=left))
+        found = list(ctx.run(_OLD_RUNS, **wanted, since=since, after=after, limit=left))
         if not found:
             return
         since, after = found[-1]["completedAt"], found[-1]["id"]
-        # Who locks several runs does so in the order of their ids.
+        # Runs are always locked in the order of their ids, so that no two calls deadlock.
         for record in sorted(found, key=itemgetter("id")):
-            action = wish if options.dry_run else _leave(ctx, folder, record, wish)
+            action = requested if options.dry_run else _retire(ctx, folder, record, requested)
             if action is not None:
                 left -= action != "stay"
                 yield Retained(
@@ -175,10 +174,10 @@ def retain_runs(
                 )
 
 
-def _leave(
+def _retire(
     ctx: Context, folder: Path | None, record: Mapping[str, Any], action: Action
 ) -> Action | None:
-    """Take a run out of the graph; tell what was done, None if it is another one by now."""
+    """Archive or delete a run; return the action taken, None if the run has changed meanwhile."""
     try:
         ended = lock_ended(ctx, record["id"])
     except (RunMustStay, UnknownRun):
@@ -191,6 +190,6 @@ def _leave(
     try:
         archive_run(ctx, folder, record["id"])
     except (RunMustStay, RunTaken, ArchiveDamaged):
-        # All of these come before anything of it is deleted.
+        # All of these are raised before anything is deleted.
         return "stay"
     return "archive"

@@ -1,4 +1,4 @@
-"""What a run is attached to: what it is about, who began it and what came of it."""
+"""Relationships between a run and its subject, its initiator and its results."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from sidecypher_procedures.runs.lock import lock
 from sidecypher_procedures.runs.options import GithubName
 from sidecypher_procedures.runs.rows import Attached
 
-# How each statement ends: the node, and those that a run which is based on it is also based on.
-_ALONE: Final = " RETURN elementId(t) AS element, t.id AS id, [] AS homes"
-_WITH_HOMES: Final = """
+# End of each statement: the node, and the repositories that the run is then also based on.
+_NODE: Final = " RETURN elementId(t) AS element, t.id AS id, [] AS repositories"
+_WITH_REPOSITORIES: Final = """
     RETURN elementId(t) AS element, t.id AS id,
-        [(t)-[:BELONGS_TO]->(h:Repository) | elementId(h)] AS homes
+        [(t)-[:BELONGS_TO]->(h:Repository) | elementId(h)] AS repositories
 """
-# GitHub's merge has the repository to itself until the transaction ends, so no other one writes
+# `github.mergeRepository` locks the repository until the transaction ends, so no other call writes
 # the relationship meanwhile.
 _MERGE_COMMIT: Final = """
     CALL github.getRepository($owner, $repo) YIELD url
@@ -32,21 +32,21 @@ _MERGE_COMMIT: Final = """
     FOREACH (_ IN CASE WHEN EXISTS { (t)-[:BELONGS_TO]->(h) } THEN [] ELSE [1] END |
         CREATE (t)-[:BELONGS_TO]->(h)
     )
-    RETURN elementId(t) AS element, t.sha AS id, [elementId(h)] AS homes
+    RETURN elementId(t) AS element, t.sha AS id, [elementId(h)] AS repositories
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of thing that a run can be attached to.
+    """A kind of node that a run can be attached to.
 
     Attributes:
-        types: The relationships that lead from a run to it.
-        back: The relationships that lead from it to a run.
-        find: Finds its node by `$id`.
-        merge: Merges its node by its names on GitHub, after a read that returns no row if GitHub
-            does not have it; empty if it has no such names.
-        names: What these names are, for errors; empty if it has none.
+        types: Relationships from a run to the node.
+        back: Relationships from the node to a run.
+        find: Statement that finds the node by `$id`.
+        merge: Statement that merges the node by its names on GitHub, or returns no row if GitHub
+            does not have it; empty without such names.
+        names: Parameters of `merge`, for errors; empty without such names.
     """
 
     noun: str
@@ -60,18 +60,18 @@ class Kind:
 REPOSITORY: Final = Kind(
     noun="repository",
     types=("BASED_ON_REPOSITORY", "BASED_ON"),
-    find="MATCH (t:Repository {id: $id})" + _ALONE,
+    find="MATCH (t:Repository {id: $id})" + _NODE,
     merge="CALL github.getRepository($owner, $name) YIELD url"
-    " CALL github.mergeRepository($owner, $name) YIELD node AS t" + _ALONE,
+    " CALL github.mergeRepository($owner, $name) YIELD node AS t" + _NODE,
     names="owner, name",
 )
 ISSUE: Final = Kind(
     noun="issue",
     types=("BASED_ON_ISSUE", "BASED_ON"),
     back=("HAS_RUNS",),
-    find="MATCH (t:Issue {id: $id})" + _WITH_HOMES,
+    find="MATCH (t:Issue {id: $id})" + _WITH_REPOSITORIES,
     merge="CALL github.getIssue($owner, $repo, $number) YIELD url"
-    " CALL github.mergeIssue($owner, $repo, $number) YIELD node AS t" + _WITH_HOMES,
+    " CALL github.mergeIssue($owner, $repo, $number) YIELD node AS t" + _WITH_REPOSITORIES,
     names="owner, repo, number",
 )
 COMMIT: Final = Kind(
@@ -79,7 +79,7 @@ COMMIT: Final = Kind(
     types=("BASED_ON_COMMIT", "BASED_ON"),
     find="""
         MATCH (t:Commit {sha: toLower($id)})
-        RETURN elementId(t) AS element, t.sha AS id, [] AS homes
+        RETURN elementId(t) AS element, t.sha AS id, [] AS repositories
     """,
     merge=_MERGE_COMMIT,
     names="owner, repo, sha",
@@ -88,78 +88,78 @@ PULL_REQUEST: Final = Kind(
     noun="pull request",
     types=(),
     back=("GENERATED_BY",),
-    find="MATCH (t:PullRequest {id: $id})" + _ALONE,
+    find="MATCH (t:PullRequest {id: $id})" + _NODE,
     merge="CALL github.getPullRequest($owner, $repo, $number) YIELD url"
-    " CALL github.mergePullRequest($owner, $repo, $number) YIELD node AS t" + _ALONE,
+    " CALL github.mergePullRequest($owner, $repo, $number) YIELD node AS t" + _NODE,
     names="owner, repo, number",
 )
-# New users are made.
-USER: Final = Kind(noun="user", types=("INITIATED_BY",), find="MERGE (t:User {id: $id})" + _ALONE)
+# Unknown users are created.
+USER: Final = Kind(noun="user", types=("INITIATED_BY",), find="MERGE (t:User {id: $id})" + _NODE)
 DELIVERY: Final = Kind(
-    noun="delivery", types=("TRIGGERED_BY",), find="MATCH (t:GithubWebhookEvent {id: $id})" + _ALONE
+    noun="delivery", types=("TRIGGERED_BY",), find="MATCH (t:GithubWebhookEvent {id: $id})" + _NODE
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Tie:
-    """A node that a run is to be attached to, by its id of Neo4j."""
+class TargetNode:
+    """A node to attach a run to, by its element id."""
 
-    element: str
+    element_id: str
     kind: Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A thing that is in the graph, by its id or the SHA of a commit, and what attaches to it."""
+class ResolvedTarget:
+    """A node by its id or, for a commit, its SHA, and all nodes to attach with it."""
 
     id: str
-    ties: tuple[Tie, ...]
+    nodes: tuple[TargetNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A thing as a caller names it: by the id of its node, or by its names on GitHub."""
+    """A node as a caller names it: by its id, or by its names on GitHub."""
 
     kind: Kind
-    thing: str | GithubName
+    reference: str | GithubName
 
     @classmethod
-    def argument(cls, kind: Kind, thing: str | GithubName) -> Self:
-        """Check an argument of a procedure.
+    def argument(cls, kind: Kind, reference: str | GithubName) -> Self:
+        """Return the target of a procedure's argument.
 
         Raises:
             InvalidArgument: It is a STRING that is not an id.
         """
-        if isinstance(thing, str) and not is_id(thing):
+        if isinstance(reference, str) and not is_id(reference):
             raise InvalidArgument(
-                f"The id of the {kind.noun} has {len(thing)} characters",
+                f"The id of the {kind.noun} has {len(reference)} characters",
                 hint=f"Give 1 to {LONGEST_NAME}, not only space.",
             )
-        return cls(kind, thing)
+        return cls(kind, reference)
 
-    def find(self, ctx: Context) -> Found:
-        """Find its node, or merge it with what never changes of it on GitHub.
+    def find(self, ctx: Context) -> ResolvedTarget:
+        """Find the node, or merge it from GitHub.
 
         Raises:
             UnknownReference: No node has its id.
-            UnknownOnGithub: GitHub has nothing of its names.
+            UnknownOnGithub: GitHub has nothing with these names.
         """
-        if isinstance(self.thing, str):
-            rows = ctx.run(self.kind.find, id=self.thing)
+        if isinstance(self.reference, str):
+            rows = ctx.run(self.kind.find, id=self.reference)
         else:
-            rows = ctx.run(self.kind.merge, **self.thing.model_dump())
+            rows = ctx.run(self.kind.merge, **self.reference.model_dump())
         if not len(rows):
             raise self._missing()
         row = rows.single()
-        homes = (Tie(element, REPOSITORY) for element in row["homes"])
-        return Found(row["id"], (Tie(row["element"], self.kind), *homes))
+        repositories = (TargetNode(element_id, REPOSITORY) for element_id in row["repositories"])
+        return ResolvedTarget(row["id"], (TargetNode(row["element"], self.kind), *repositories))
 
     def _missing(self) -> UnknownReference | UnknownOnGithub:
-        if isinstance(self.thing, str):
+        if isinstance(self.reference, str):
             return UnknownReference(
-                f"There is no {self.kind.noun} `{shown_id(self.thing)}`", hint=_hint(self.kind)
+                f"There is no {self.kind.noun} `{shown_id(self.reference)}`", hint=_hint(self.kind)
             )
-        return UnknownOnGithub(f"GitHub has no {self.kind.noun} `{shown_id(str(self.thing))}`")
+        return UnknownOnGithub(f"GitHub has no {self.kind.noun} `{shown_id(str(self.reference))}`")
 
 
 def _hint(kind: Kind) -> str:
@@ -168,18 +168,18 @@ def _hint(kind: Kind) -> str:
     return f"Write it first, or give a MAP of {kind.names} to have it from GitHub."
 
 
-# Not by MERGE, which would lock the node of a repository or a user: all writers of a run's
-# relationships have the run to themselves.
-_TIE: Final = """
+# Without MERGE, which would lock the node of a repository or a user: all writers of a run's
+# relationships hold the lock of the run.
+_ATTACH: Final = """
     MATCH (r:WorkflowRun {id: $runId})
-    UNWIND $ties AS tie
-    MATCH (t) WHERE elementId(t) = tie.element
-    WITH r, t, tie, [
+    UNWIND $nodes AS node
+    MATCH (t) WHERE elementId(t) = node.element
+    WITH r, t, node, [
         (r)-[l:BASED_ON|BASED_ON_ISSUE|BASED_ON_REPOSITORY|BASED_ON_COMMIT
             |INITIATED_BY|TRIGGERED_BY]->(t) | type(l)
     ] AS there, [(r)<-[l:HAS_RUNS|GENERATED_BY]-(t) | type(l)] AS thereBack
-    WITH r, t, [type IN tie.types WHERE NOT type IN there] AS types,
-        [type IN tie.back WHERE NOT type IN thereBack] AS back
+    WITH r, t, [type IN node.types WHERE NOT type IN there] AS types,
+        [type IN node.back WHERE NOT type IN thereBack] AS back
     FOREACH (type IN types | CREATE (r)-[:$(type)]->(t))
     FOREACH (type IN back | CREATE (t)-[:$(type)]->(r))
     RETURN sum(size(types) + size(back)) > 0 AS isNew
@@ -191,32 +191,32 @@ _INITIATORS: Final = """
 
 
 def attach(ctx: Context, run_id: str, target: Target) -> Attached:
-    """Attach a run to a thing, unless it is so already.
+    """Attach a run to a node, unless it is already.
 
     Raises:
         UnknownRun: No run has this id.
-        UnknownReference: No node has the id of the thing.
-        UnknownOnGithub: GitHub has nothing of its names.
+        UnknownReference: No node has the id of the target.
+        UnknownOnGithub: GitHub has nothing with these names.
         InitiatorTaken: Another user has begun the run.
     """
-    # GitHub is asked first: it may take long to answer, and no other call could append meanwhile.
-    merged = None if isinstance(target.thing, str) else target.find(ctx)
+    # Before the lock: GitHub may answer slowly, and no other call could append meanwhile.
+    merged = None if isinstance(target.reference, str) else target.find(ctx)
     lock(ctx, run_id)
     found = merged or target.find(ctx)
     if target.kind is USER:
         _check_initiator(ctx, run_id, found.id)
-    return Attached(run_id=run_id, id=found.id, attached=tie(ctx, run_id, found.ties))
+    return Attached(run_id=run_id, id=found.id, attached=attach_nodes(ctx, run_id, found.nodes))
 
 
-def tie(ctx: Context, run_id: str, ties: Iterable[Tie]) -> bool:
-    """Write what is missing between a run, locked or new, and nodes; return if anything was."""
-    distinct = {each.element: each.kind for each in ties}
-    # In one order, so that no two writers of the same ones wait for each other.
+def attach_nodes(ctx: Context, run_id: str, nodes: Iterable[TargetNode]) -> bool:
+    """Write missing relationships between a locked or new run and nodes; return if any is new."""
+    distinct = {each.element_id: each.kind for each in nodes}
+    # A fixed order, so that two writers of the same nodes cannot deadlock.
     wanted = [
-        {"element": element, "types": list(kind.types), "back": list(kind.back)}
-        for element, kind in sorted(distinct.items(), key=itemgetter(0))
+        {"element": element_id, "types": list(kind.types), "back": list(kind.back)}
+        for element_id, kind in sorted(distinct.items(), key=itemgetter(0))
     ]
-    is_new: bool = ctx.run(_TIE, runId=run_id, ties=wanted).single()["isNew"]
+    is_new: bool = ctx.run(_ATTACH, runId=run_id, nodes=wanted).single()["isNew"]
     return is_new
 
 

@@ -1,4 +1,4 @@
-"""What was said in a run, and what tools were called with and returned."""
+"""Messages and tool calls of a run."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from sidecypher import Context, EncodedRow, Row, SidecypherError
 from sidecypher_procedures.runs.event import decoded
 from sidecypher_procedures.runs.options import CallsOptions, ConversationOptions
 from sidecypher_procedures.runs.rows import MessageRow, ToolCallRow
-from sidecypher_procedures.runs.store import extent_of, found_in
+from sidecypher_procedures.runs.store import extent_of, records_in_run
 
 _MESSAGES: Final = """
     MATCH (e:Event:Message)
@@ -23,8 +23,10 @@ _MESSAGES: Final = """
 def conversation_of(
     ctx: Context, run_id: str, options: ConversationOptions
 ) -> Iterator[MessageRow]:
-    """Give the messages of a run in their order, without those that were deleted."""
-    found = found_in(ctx, run_id, _MESSAGES, options.cursor, options.most, roles=options.wanted)
+    """Yield the messages of a run in order, without deleted ones."""
+    found = records_in_run(
+        ctx, run_id, _MESSAGES, options.cursor, options.most, roles=options.wanted
+    )
     for record in found:
         message = record["message"]
         yield MessageRow(
@@ -38,14 +40,14 @@ def conversation_of(
 
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 
-# One instant in two zones is two values, one less than the other: the index finds both, and what it
-# finds is compared in one zone. These conditions are behind WITH, where no plan can begin at them.
+# Neo4j orders equal instants of different zones as different values. The index search includes
+# both; the exact comparison uses one zone, after a WITH, so that no plan starts with it.
 _BETWEEN: Final = """
     c.toolName = $toolName AND c.id IS NOT NULL
     AND c.createdAt > $after - duration({nanoseconds: 1})
     AND c.createdAt < datetime($before) + duration({nanoseconds: 1})
 """
-# A call that a fork shares may have been answered in the other run only: here it was not.
+# A shared call may have a result in the other run only; then it has no result in this run.
 _IS_OF_RUN: Final = """($runId IS NULL OR any(
         each IN $parts WHERE e.runId = each.runId AND e.seq > each.after AND e.seq <= each.upTo
     ))"""
@@ -62,8 +64,8 @@ _WANTED: Final = f"""
     AND ($status IS NULL OR status = $status)
     AND c.deletedAt IS NULL
 """
-# A call may be answered more than once: the latest answer counts.
-_TELL: Final = f"""
+# If a call has several results, the latest one counts.
+_RETURN_CALL: Final = f"""
     RETURN c {{.id, .runId, .toolName, .createdAt}} AS call, status,
         toString(datetime({{datetime: c.createdAt, timezone: 'Z'}})) + ' ' + c.id AS cursor,
         coalesce(c.content, head([(c)-[:HAS_PAYLOAD]->(p) | p.content])) AS args,
@@ -79,7 +81,7 @@ _TELL: Final = f"""
 _ALL: Final = f"""
     MATCH (c:ToolCall) WHERE {_BETWEEN} {_WANTED}
     WITH c, status ORDER BY c.toolName DESC, c.createdAt DESC, c.id DESC LIMIT $limit
-    {_TELL}
+    {_RETURN_CALL}
 """
 _OF_RUN: Final = f"""
     UNWIND $parts AS part
@@ -90,12 +92,12 @@ _OF_RUN: Final = f"""
     }}
     {_WANTED}
     WITH c, status ORDER BY c.createdAt DESC, c.id DESC LIMIT $limit
-    {_TELL}
+    {_RETURN_CALL}
 """
 
 
 def calls_of(ctx: Context, tool_name: str, options: CallsOptions) -> Iterator[ToolCallRow]:
-    """Give the calls of a tool, newest first, without those that were deleted."""
+    """Yield the calls of a tool, newest first, without deleted ones."""
     run_id = options.run_id
     wanted = {
         "toolName": tool_name,
@@ -105,7 +107,7 @@ def calls_of(ctx: Context, tool_name: str, options: CallsOptions) -> Iterator[To
         "after": options.created_after or _EARLIEST,
         **options.place,
     }
-    # The result is not kept, so that one page of it is in memory at a time.
+    # No reference to the result, so that only one page of it is in memory at a time.
     for record in ctx.run(_ALL if run_id is None else _OF_RUN, **wanted):
         yield _row(record)
 
@@ -116,7 +118,7 @@ def _row(record: Mapping[str, Any]) -> ToolCallRow:
         id=call["id"],
         run_id=call["runId"],
         tool_name=call["toolName"],
-        args=_carried(decoded(record["args"])),
+        args=_encodable(decoded(record["args"])),
         status=record["status"],
         result_id=result.get("id"),
         content=result.get("content"),
@@ -130,8 +132,8 @@ class _Arguments(Row):
     args: dict[str, Any] | None
 
 
-def _carried(args: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return arguments unless they have what JSON has and Cypher has not, such as huge integers."""
+def _encodable(args: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return arguments, None if Cypher cannot hold one of them, such as a huge integer."""
     try:
         EncodedRow.of(_Arguments(args=args))
     except SidecypherError:

@@ -1,4 +1,4 @@
-"""Begin a run, or fork it: both runs share the beginning and go on by themselves."""
+"""Creating runs, and forking them: a fork shares the first events of another run."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -13,7 +13,7 @@ from sidecypher_procedures.runs.attachments import (
     REPOSITORY,
     USER,
     Target,
-    tie,
+    attach_nodes,
 )
 from sidecypher_procedures.runs.errors import InvalidArgument, RunTaken, UnknownEvent
 from sidecypher_procedures.runs.lock import Lock, Part, lock, unknown_run
@@ -32,12 +32,12 @@ _CREATE: Final = """
 
 
 def create_run(ctx: Context, run_id: str, type_name: str, options: RunOptions) -> bool:
-    """Write a run, unless it is there already; tell whether it was new.
+    """Create a run unless it exists; return whether it is new.
 
     Raises:
         RunTaken: The id belongs to a run of another type.
-        UnknownReference: What it is based on, or the delivery that triggered it, is not there.
-        UnknownOnGithub: GitHub does not have what it is to be based on.
+        UnknownReference: A node it is based on, or its triggering delivery, does not exist.
+        UnknownOnGithub: GitHub does not have what the run is based on.
     """
     properties = {
         "type": type_name,
@@ -53,17 +53,17 @@ def create_run(ctx: Context, run_id: str, type_name: str, options: RunOptions) -
         if found["type"] != type_name:
             raise RunTaken(f"The id `{shown_id(run_id)}` belongs to a run of another type")
         return False
-    ties = [each for target in _targets(options) for each in target.find(ctx).ties]
-    if ties:
-        tie(ctx, run_id, ties)
+    nodes = [each for target in _targets(options) for each in target.find(ctx).nodes]
+    if nodes:
+        attach_nodes(ctx, run_id, nodes)
     return True
 
 
 def run_type(name: str) -> str:
-    """Return the type of a run without the space around it.
+    """Return the type of a run without surrounding space.
 
     Raises:
-        InvalidArgument: No type can have this name.
+        InvalidArgument: The name is empty or too long.
     """
     if not is_id(name.strip()):
         raise InvalidArgument(
@@ -86,7 +86,7 @@ def _targets(options: RunOptions) -> Iterator[Target]:
 
 
 _TYPE: Final = "MATCH (r:WorkflowRun {id: $runId}) RETURN r.type AS type"
-# The times of a fork are its own. What it shares is only told, so its length does not matter.
+# A fork has its own times. Shared events are not copied, so their number does not matter.
 _SHARE: Final = """
     MATCH (fork:WorkflowRun {id: $id}), (origin:WorkflowRun {id: $origin}),
         (first:Event {runId: $lineage[0], seq: 1}), (last:Event {runId: $lineage[-1], seq: $seq})
@@ -110,19 +110,19 @@ _IS_SHARED: Final = """
 
 
 def fork_run(ctx: Context, origin: str, seq: int, options: ForkOptions) -> Forked:
-    """Begin a run that shares the events of another one up to the place `seq`, or find it.
+    """Create a run that shares the events of another one up to the place `seq`, unless it exists.
 
     Raises:
         UnknownRun: No run has this id.
         UnknownEvent: The run has no event at this place.
         RunTaken: The id belongs to a run that is not this fork.
-        UnknownReference: What the options refer to is not there.
+        UnknownReference: A node that the options refer to does not exist.
     """
     found = ctx.run(_TYPE, runId=origin)
     if not len(found):
         raise unknown_run(origin)
     run_id = options.id or str(uuid4())
-    # First, since GitHub may be asked what it is based on: no call could append meanwhile.
+    # Before the lock: this may query GitHub, and no other call could append meanwhile.
     is_new = create_run(ctx, run_id, options.type or found.single()["type"], options)
     held = lock(ctx, origin)
     shared = {"id": run_id, "origin": origin, "seq": seq}
@@ -149,7 +149,7 @@ def _share(ctx: Context, held: Lock, shared: Mapping[str, Any]) -> None:
     if not len(done):
         raise UnknownEvent(
             f"The run `{shown_id(held.run_id)}` lacks its first event, or that at {shared['seq']}",
-            hint="`runs.verify` tells what is wrong with it.",
+            hint="`runs.verify` shows what is wrong with it.",
         )
 
 

@@ -1,4 +1,4 @@
-"""A run as it is drawn: its events in order and the lanes between them, as text or as SVG."""
+"""Drawings of a run: its events in order with branches as lanes, as text or as SVG."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _DAY: Final = 24 * _HOUR
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What leads from an event to one of its children, by their indexes, and the lane between."""
+    """Edge from an event to one of its children, by their indexes, and its lane."""
 
     start: int
     end: int
@@ -29,10 +29,10 @@ class Step:
     """An event.
 
     Attributes:
-        lane: From 0 on the left.
+        lane: Its lane, from 0 on the left.
         follows: The places of its parents.
-        since: Milliseconds since the first event; None if it is unknown when it happened.
-        duration: Milliseconds since the latest of its parents, None without any.
+        since: Milliseconds since the first event; None if its time is unknown.
+        duration: Milliseconds since its latest parent, None without parents.
     """
 
     seq: int
@@ -44,7 +44,7 @@ class Step:
 
     @property
     def words(self) -> str:
-        """What it is, what it comes after unless that is the one before it, and how long after."""
+        """Text of the event: label, parents unless it follows the one before, and duration."""
         text = self.label
         if self.follows not in {(self.seq - 1,), ()}:
             text += f", after {', '.join(map(str, self.follows))}"
@@ -55,7 +55,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A run: its title, its events in order, what leads from one to another, how many lanes."""
+    """A run: its title, its events in order, the edges between them and the number of lanes."""
 
     title: str
     steps: tuple[Step, ...]
@@ -64,7 +64,7 @@ class Timeline:
 
 
 def read_timeline(run: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Timeline:
-    """Read the map of `runs.get`, and the rows of `runs.timeline` with Python's kind of time."""
+    """Return the timeline from the map of `runs.get` and the rows of `runs.timeline`."""
     steps: list[Step] = []
     lines: list[Line] = []
     indexes: dict[str, int] = {}
@@ -98,7 +98,7 @@ def _since(begun: datetime | None, at: datetime | None) -> int | None:
 
 
 def printable(text: str) -> str:
-    """Return a text that cannot command a terminal: ids and names of tools are their callers' own.
+    """Return a text without control characters: callers choose ids and names of tools.
 
     Example:
         >>> printable("a" + chr(27) + "[2J")
@@ -108,7 +108,7 @@ def printable(text: str) -> str:
 
 
 def span(milliseconds: int) -> str:
-    """Return a length of time in words.
+    """Return a duration as text.
 
     Example:
         >>> [span(each) for each in (7, 1_230, 200_000, 90_000_000, -2_000)]
@@ -128,9 +128,9 @@ def span(milliseconds: int) -> str:
 
 
 MOST_LANES: Final = 30
-"""More are drawn as one, since text needs room too."""
+"""The most lanes of a drawing as text. Further lanes share the last one."""
 
-# What connects a place with those around it: above, below, left, right.
+# Characters by the neighbours that they connect to: above, below, left, right.
 _CORNERS: Final = {
     (False, False, False, False): " ",
     (True, True, False, False): "│",
@@ -146,11 +146,11 @@ _CORNERS: Final = {
 }
 _ASCII: Final = str.maketrans("●│─╯╮╭┤├┴┬┼…", "*|-'..+++++~")
 _FOR_WORDS: Final = 50
-"""Columns of a terminal that lanes leave to words."""
+"""Columns of a terminal that are reserved for text."""
 
 
 def print_timeline(console: Console, timeline: Timeline) -> None:
-    """Draw a run in the width of a terminal, or whole without one, and in its signs."""
+    """Print a run within the terminal's width and character set; in full without a terminal."""
     width = console.width if console.is_terminal else None
     room = MOST_LANES if width is None else max(1, (width - _FOR_WORDS) // 2)
     for line in draw_lines(timeline, room):
@@ -169,16 +169,16 @@ def _encodable(line: str, encoding: str) -> str:
 
 
 def draw_lines(timeline: Timeline, most_lanes: int = MOST_LANES) -> Iterator[str]:
-    """Draw a run; every line of an event tells it in words, too.
+    """Yield the lines of a drawing; each line of an event also describes it in words.
 
-    Where there is no room for all lanes, the last one stands for those that are beyond.
+    If there are more lanes than `most_lanes`, the last one stands for the others.
     """
     yield timeline.title
     yield ""
     lanes = _Lanes(min(timeline.lanes, most_lanes))
     ending, starting = _by_step(timeline)
     digits = len(str(timeline.steps[-1].seq)) if timeline.steps else 0
-    times = ["" if step.since is None else span(step.since) for step in timeline.steps]
+    times = [_time(step) for step in timeline.steps]
     room = max(map(len, times), default=0)
     margin = " " * (digits + 2)
     for index, (step, time) in enumerate(zip(timeline.steps, times, strict=True)):
@@ -205,17 +205,17 @@ def _by_step(timeline: Timeline) -> tuple[list[list[Line]], list[list[Line]]]:
 
 
 class _Lanes:
-    """How many lines are in each lane, from one row of text to the next."""
+    """Number of edges in each lane, from one row of text to the next."""
 
     def __init__(self, count: int) -> None:
         self._lines = [0] * count
 
     def end(self, step: Step, lines: list[Line]) -> str | None:
-        """End lines at a step; return the row above it, None if no other lane leads to it."""
+        """End edges at a step; return the row above it, None if no other lane leads to it."""
         return self._change(step, lines, -1)
 
     def start(self, step: Step, lines: list[Line]) -> str | None:
-        """Start lines at a step; return the row below it, None if it leads to no other lane."""
+        """Start edges at a step; return the row below it, None if it leads to no other lane."""
         return self._change(step, lines, 1)
 
     def row(self, step: Step) -> str:
@@ -252,7 +252,7 @@ _LANE: Final = 20
 _TOP: Final = 64
 _GAP: Final = 16
 _LETTER: Final = 7.5
-"""Room for a letter; most fonts need less."""
+"""Width of a letter in pixels; most fonts need less."""
 
 _STYLE: Final = """
   svg { font: 13px system-ui, sans-serif; }
@@ -267,14 +267,14 @@ _STYLE: Final = """
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Where things are from left to right.
+    """Horizontal positions in the picture.
 
     Attributes:
-        seq: The right end of places.
+        seq: Right edge of the places.
         lanes: The first lane.
-        time: The right end of times.
-        words: The left end of what an event is.
-        end: The width of the picture.
+        time: Right edge of the times.
+        words: Left edge of the texts.
+        end: Width of the picture.
     """
 
     seq: float
@@ -301,7 +301,7 @@ class _Columns:
 
 
 def draw_svg(timeline: Timeline) -> str:
-    """Draw a run as SVG, for light and dark pages; its description tells each event in words."""
+    """Return a drawing as SVG, for light and dark pages; its description has all event texts."""
     columns = _Columns.of(timeline)
     width, height = round(columns.end), _TOP + _ROW * len(timeline.steps)
     title = escape(timeline.title)
@@ -326,7 +326,7 @@ def _time(step: Step) -> str:
 
 
 def _line(timeline: Timeline, line: Line, columns: _Columns) -> str:
-    """Draw a line: to its lane within a row, along the lane, and to its end within a row."""
+    """Return the path of an edge: to its lane within a row, along the lane, to its end in a row."""
     start, lane, end = (
         columns.lane(number)
         for number in (timeline.steps[line.start].lane, line.lane, timeline.steps[line.end].lane)

@@ -20,13 +20,13 @@ class RunsError(ProcedureError):
 
 
 class TooManyParents(RunsError):
-    """An event would join more others than one can follow."""
+    """An event would have more parents than allowed."""
 
     code = "SC-901"
 
 
 class InvalidArgument(RunsError):
-    """An argument has a value that it cannot have."""
+    """An argument has an invalid value."""
 
     code = "SC-902"
 
@@ -35,7 +35,7 @@ class UnknownRun(RunsError):
     """No run has this id."""
 
     code = "SC-903"
-    default_hint = "`runs.list` gives the runs there are; `runs.create` begins one."
+    default_hint = "`runs.list` lists the runs; `runs.create` creates one."
 
 
 class UnknownParent(RunsError):
@@ -46,7 +46,7 @@ class UnknownParent(RunsError):
 
 
 class EventTaken(RunsError):
-    """The id belongs to an event of other content, or of another run."""
+    """The id belongs to an event with other content, or to another run."""
 
     code = "SC-905"
     default_hint = "Give another `id`, or leave it out."
@@ -60,20 +60,20 @@ class RunTaken(RunsError):
 
 
 class SequenceConflict(RunsError):
-    """The run has gone on since the caller last looked."""
+    """The run has new events since the caller last read it."""
 
     code = "SC-907"
     default_hint = "Read what is new by `runs.events`, and decide again."
 
 
 class IllegalState(RunsError):
-    """A run cannot go from its state to that one."""
+    """The transition between states of a run is not allowed."""
 
     code = "SC-908"
 
 
 class UnknownReference(RunsError):
-    """What an event refers to is not in the graph."""
+    """A node that an event refers to is not in the graph."""
 
     code = "SC-909"
 
@@ -88,14 +88,14 @@ class UnknownEvent(RunsError):
     """No event has this id, or is at this place."""
 
     code = "SC-911"
-    default_hint = "`runs.events` gives the events of a run."
+    default_hint = "`runs.events` lists the events of a run."
 
 
 class UnknownPlan(RunsError):
     """No plan has this id."""
 
     code = "SC-912"
-    default_hint = "`runs.plan.create` writes plans, and gives their ids."
+    default_hint = "`runs.plan.create` writes plans and returns their ids."
 
 
 class PlanSuperseded(RunsError):
@@ -105,20 +105,20 @@ class PlanSuperseded(RunsError):
 
 
 class IllegalStatus(RunsError):
-    """This cannot be done with a plan of its status."""
+    """The action is not allowed for a plan with this status."""
 
     code = "SC-914"
 
 
 class UnknownOnGithub(RunsError):
-    """GitHub has nothing of these names, or nothing that the token may see."""
+    """GitHub has nothing with these names, or nothing that the token can see."""
 
     code = "SC-922"
     default_hint = "Check the names; what is private needs a token that may read it."
 
 
 class InitiatorTaken(RunsError):
-    """Another user has begun the run: it has only one who did."""
+    """Another user began the run; a run has only one such user."""
 
     code = "SC-923"
     default_hint = "Leave the run to its user, or begin another by `runs.create`."
@@ -137,14 +137,14 @@ class ArchiveUnavailable(RunsError):
 
 
 class ArchiveDamaged(RunsError):
-    """An archive is not what was written, or not what a restored run says."""
+    """An archive was changed, or a restored run differs from it."""
 
     code = "SC-919"
     default_hint = "Put back the file from a backup."
 
 
 class UnknownArchive(RunsError):
-    """No run of this id was archived, or it is unknown which of its archives is the latest."""
+    """No run with this id was archived, or its latest archive is unknown."""
 
     code = "SC-920"
-    default_hint = "`runs.archive` gives the names of the files in the folder for archives."
+    default_hint = "`runs.archive` returns the names of the files in the folder for archives."

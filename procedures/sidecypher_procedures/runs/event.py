@@ -1,4 +1,4 @@
-"""An event as its caller gave it, and its digests."""
+"""Events before they are stored, and their content digests."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ from sidecypher_procedures.names import LONGEST_NAME
 from sidecypher_procedures.runs.model import EventType, State, canonical, sha256
 
 METADATA_LEVELS: Final = EncodedRow.MOST_LEVELS - 1
-"""How deep metadata may nest: rows hold it within the MAP of its event or run."""
+"""The most nesting levels of metadata. Rows hold it in the MAP of its event or run."""
 
 _LINK_KEYS: Final = {
     "EXECUTED_BY": "executedBy",
@@ -21,8 +21,8 @@ _LINK_KEYS: Final = {
 }
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
-# Keys of metadata that become properties, since the graph cannot look into a text. Those that are
-# indexed must not be longer than an index can take.
+# Keys of metadata that become properties, since Cypher cannot query JSON text, and their longest
+# values. An index limits the length of its entries.
 _PROMOTED: Final = {
     "toolName": LONGEST_NAME,
     "toolCallId": LONGEST_NAME,
@@ -34,13 +34,13 @@ _PROMOTED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event as its caller gave it.
+    """An event as the caller passed it.
 
     Attributes:
-        created_at: When it happened; None is when it is written.
-        parent_ids: The events it follows; None is the latest one.
-        join: Whether it follows all events that nothing follows yet.
-        links: Ids by kind of relationship: what it refers to.
+        created_at: When it happened; None for the time of the write.
+        parent_ids: Ids of its parents; None for the latest event.
+        join: Whether all events without a successor are its parents.
+        links: Ids of the nodes it refers to, by type of relationship.
         state: The new state of its run, or None.
     """
 
@@ -58,18 +58,18 @@ class Event:
 
     @property
     def given(self) -> list[str]:
-        """What the caller gave of what is otherwise filled in: a retry gives the same."""
+        """Names of the optional fields that the caller passed. A retry passes the same ones."""
         given = {"createdAt": self.created_at, "parentIds": self.parent_ids}
         return [name for name, value in given.items() if value is not None]
 
     @property
     def content_digest(self) -> str:
-        """The digest of what the caller gave; the same when it is given again."""
+        """Digest of the caller's input; a retry with the same input has the same digest."""
         return content_digest(self.stored, self.content, self.created_at, self.parent_ids)
 
     @property
     def stored(self) -> dict[str, Any]:
-        """Its properties in the graph, without its text and its place."""
+        """Properties in the graph, without its text and its place."""
         named = {"toolName": self.tool_name, "toolCallId": self.tool_call_id}
         return {
             "type": self.type.storage,
@@ -86,14 +86,14 @@ def content_digest(
     created_at: datetime | None,
     parent_ids: tuple[str, ...] | None,
 ) -> str:
-    """Return the digest of an event's properties and text, and of what its caller gave if any."""
+    """Return the digest of an event's properties, text, and explicit time and parents."""
     payload = [stored.get(name) for name in ("type", "state", "toolName", "toolCallId", "metadata")]
     given = [_nanoseconds(created_at), parent_ids and sorted(parent_ids)]
     return sha256(canonical([*payload, content, *given]))
 
 
 def _nanoseconds(moment: datetime | None) -> int | None:
-    """Return an instant as nanoseconds since 1970: Python's own texts of it end at microseconds."""
+    """Return an instant as nanoseconds since 1970; `isoformat` ends at microseconds."""
     if moment is None:
         return None
     since = moment - _EPOCH
@@ -113,23 +113,23 @@ def _promoted(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def links_as_given(links: Iterable[Sequence[str]]) -> dict[str, Any]:
-    """Return what an event refers to, by type of relationship and id, as `runs.append` takes it.
+    """Return the references of an event, from pairs of type and id, as `runs.append` accepts them.
 
     Example:
         >>> links_as_given([("RESPONDS_TO", "m1"), ("REFERENCES", "7")])
         {'respondsTo': 'm1', 'references': ['7']}
     """
-    told: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for kind, target in links:
         if kind == "REFERENCES":
-            told.setdefault("references", []).append(target)
+            fields.setdefault("references", []).append(target)
         else:
-            told[_LINK_KEYS[kind]] = target
-    return told
+            fields[_LINK_KEYS[kind]] = target
+    return fields
 
 
 def decoded(text: str | None) -> dict[str, Any] | None:
-    """Return the MAP that a text of JSON is, None if it is not one or nests too deep for rows."""
+    """Return the MAP in a JSON text; None if it is not a MAP or nests too deep for rows."""
     try:
         found = json.loads(text or "null")
     except (ValueError, RecursionError):
@@ -138,7 +138,7 @@ def decoded(text: str | None) -> dict[str, Any] | None:
 
 
 def levels(value: object) -> int:
-    """Return how deep a value nests: 1 for a list or map of scalars."""
+    """Return the number of nesting levels of a value: 1 for a list or map of scalars."""
     layer, levels = [value], 0
     while layer := [each for each in layer if isinstance(each, dict | list)]:
         levels += 1

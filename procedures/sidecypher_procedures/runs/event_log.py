@@ -1,4 +1,4 @@
-"""Append events to a run: one writer at a time, each event once, with the next number."""
+"""Appending events to a run: one writer at a time, each event once, with the next number."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from sidecypher_procedures.runs.errors import (
     UnknownReference,
 )
 from sidecypher_procedures.runs.event import Event
-from sidecypher_procedures.runs.lock import Known, Lock, known_as, lock
+from sidecypher_procedures.runs.lock import Lock, StoredEvent, lock, to_stored_event
 from sidecypher_procedures.runs.model import FINAL, RunStatus, chained, sha256
 from sidecypher_procedures.runs.options import MOST_IDS
 
 INLINE_BYTES: Final = 8 * 1024
-"""A longer text is kept once for all events that have it, in its own node."""
+"""The longest text in an event. A longer one is stored in a `Payload`, shared by its events."""
 
 _WRITE: Final = """
     MATCH (r:WorkflowRun {id: $runId})
@@ -35,11 +35,11 @@ _WRITE: Final = """
     MATCH (p:Event {id: parentId})
     CREATE (p)-[:NEXT]->(e)
 """
-_BEGIN: Final = """
+_LINK_FIRST: Final = """
     MATCH (r:WorkflowRun {id: $runId}), (e:Event {id: $id})
     CREATE (r)-[:STARTS_WITH]->(e)
 """
-_KEEP: Final = """
+_WRITE_PAYLOADS: Final = """
     UNWIND $payloads AS payload
     MATCH (e:Event {id: payload.id})
     MERGE (p:Payload {sha256: payload.sha256}) SET p.content = payload.content
@@ -59,45 +59,45 @@ _LEAVES: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """An event that is in its run, as it was given and as the graph has it.
+    """An event in its run, as passed and as stored.
 
     Attributes:
-        standing: How the run stands after it.
-        duplicate: Whether it was there before; then it has no parents here.
+        run_status: The status of the run after it.
+        duplicate: Whether it was there before; `parents` is empty then.
     """
 
     event: Event
-    known: Known
-    standing: RunStatus
+    known: StoredEvent
+    run_status: RunStatus
     duplicate: bool
-    parents: tuple[Known, ...] = ()
+    parents: tuple[StoredEvent, ...] = ()
 
 
 def append(
     ctx: Context, run_id: str, events: Sequence[Event], expected_seq: int | None = None
 ) -> list[Appended]:
-    """Append events to a run under one lock; an event that is there already is left as it is.
+    """Append events to a run under one lock. Existing events are not changed.
 
-    The caller expects the run's latest event at the place `expected_seq`; None is any.
+    `expected_seq` is the expected place of the run's latest event; None accepts any.
 
     Raises:
         UnknownRun: No run has this id.
-        EventTaken: An id belongs to an event of other content, or of another run.
+        EventTaken: An id belongs to an event with other content, or to another run.
         SequenceConflict: The run's latest event is at another place.
         UnknownParent: A parent is not an event of this run.
-        IllegalState: The run cannot go to the state that an event tells.
+        IllegalState: The run cannot enter the state that an event sets.
     """
     named = {name for event in events for name in (event.id, *(event.parent_ids or ()))}
     held = lock(ctx, run_id, sorted(named))
-    done = list(_Appending(ctx, held, expected_seq).place(events))
+    done = list(_Appender(ctx, held, expected_seq).place(events))
     new = [each for each in done if not each.duplicate]
     if new:
         _write(ctx, held, new)
     return done
 
 
-class _Appending:
-    """Gives events their places, one after the other; nothing is written."""
+class _Appender:
+    """Assigns places and parents to events, one after the other, without writing."""
 
     def __init__(self, ctx: Context, held: Lock, expected_seq: int | None) -> None:
         self._ctx = ctx
@@ -105,33 +105,33 @@ class _Appending:
         self._expected = expected_seq
         self._events = dict(held.events)
         self._seq = held.last_seq
-        self._new: list[Known] = []
-        self._standing = held.standing
+        self._new: list[StoredEvent] = []
+        self._run_status = held.run_status
         self._followed: set[str] = set()
-        self._leaves: list[Known] | None = None
+        self._leaves: list[StoredEvent] | None = None
 
     def place(self, events: Sequence[Event]) -> Iterator[Appended]:
         for event in events:
             known = self._events.get(event.id)
-            yield self._again(event, known) if known else self._next(event)
+            yield self._duplicate(event, known) if known else self._new_event(event)
 
-    def _again(self, event: Event, known: Known) -> Appended:
+    def _duplicate(self, event: Event, known: StoredEvent) -> Appended:
         if not self._held.holds(known):
             raise EventTaken(f"The id `{shown_id(event.id)}` belongs to an event of another run")
         if known.content_digest != event.content_digest:
             raise EventTaken(f"The id `{shown_id(event.id)}` belongs to an event of other content")
-        return Appended(event, known, self._standing, duplicate=True)
+        return Appended(event, known, self._run_status, duplicate=True)
 
-    def _next(self, event: Event) -> Appended:
+    def _new_event(self, event: Event) -> Appended:
         if self._expected not in {None, self._held.last_seq}:
             raise SequenceConflict(
                 f"The latest event of the run is at {self._held.last_seq}, not {self._expected}"
             )
         parents = self._parents(event)
-        self._standing = self._standing.after(event.type.storage, event.state)
+        self._run_status = self._run_status.after(event.type.storage, event.state)
         self._seq += 1
         content_digest = event.content_digest
-        known = Known(
+        known = StoredEvent(
             id=event.id,
             run_id=self._held.run_id,
             seq=self._seq,
@@ -141,9 +141,9 @@ class _Appending:
         self._events[event.id] = known
         self._new.append(known)
         self._followed.update(parent.id for parent in parents)
-        return Appended(event, known, self._standing, duplicate=False, parents=parents)
+        return Appended(event, known, self._run_status, duplicate=False, parents=parents)
 
-    def _parents(self, event: Event) -> tuple[Known, ...]:
+    def _parents(self, event: Event) -> tuple[StoredEvent, ...]:
         if event.join:
             return self._joined()
         if event.parent_ids is not None:
@@ -152,7 +152,7 @@ class _Appending:
             return (self._new[-1],)
         return () if self._held.last_id is None else (self._parent(self._held.last_id),)
 
-    def _parent(self, name: str) -> Known:
+    def _parent(self, name: str) -> StoredEvent:
         parent = self._events.get(name)
         if parent is None:
             raise UnknownParent(f"There is no event `{shown_id(name)}` that could be a parent")
@@ -160,7 +160,7 @@ class _Appending:
             raise UnknownParent(f"The event `{shown_id(name)}` belongs to another run")
         return parent
 
-    def _joined(self) -> tuple[Known, ...]:
+    def _joined(self) -> tuple[StoredEvent, ...]:
         leaves = tuple(self._open_leaves())
         if len(leaves) > MOST_IDS:
             raise TooManyParents(
@@ -169,10 +169,10 @@ class _Appending:
             )
         return leaves
 
-    def _open_leaves(self) -> Iterator[Known]:
+    def _open_leaves(self) -> Iterator[StoredEvent]:
         if self._leaves is None:
             found = self._ctx.run(_LEAVES, parts=self._held.parts)
-            self._leaves = [known_as(record["event"]) for record in found]
+            self._leaves = [to_stored_event(record["event"]) for record in found]
         for leaf in (*self._leaves, *self._new):
             if leaf.id not in self._followed:
                 yield leaf
@@ -198,11 +198,11 @@ def _write(ctx: Context, held: Lock, new: Sequence[Appended]) -> None:
         ],
     )
     if held.last_seq == 0:
-        ctx.run(_BEGIN, runId=held.run_id, id=new[0].known.id)
+        ctx.run(_LINK_FIRST, runId=held.run_id, id=new[0].known.id)
     if payloads:
         kept = [{"id": name, **payload} for name, payload in payloads.items()]
-        # In one order, so that no two writers of the same texts wait for each other.
-        ctx.run(_KEEP, payloads=sorted(kept, key=itemgetter("sha256")))
+        # A fixed order, so that two writers of the same texts cannot deadlock.
+        ctx.run(_WRITE_PAYLOADS, payloads=sorted(kept, key=itemgetter("sha256")))
     link(ctx, held, [each.event for each in new])
 
 
@@ -211,7 +211,7 @@ def _is_long(content: str) -> bool:
 
 
 def _text(each: Appended, payloads: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Return what an event has of its text: itself, or where it is kept."""
+    """Return the property with the text of an event, or with the key of its payload."""
     payload = payloads.get(each.known.id)
     if payload is not None:
         return {"payloadSha256": payload["sha256"]}
@@ -224,20 +224,20 @@ def _run_properties(held: Lock, new: Sequence[Appended]) -> dict[str, Any]:
         "lastSeq": last.known.seq,
         "lastEventId": last.known.id,
         "touchedAt": _after(held.now, len(new) - 1),
-        "state": last.standing.state,
-        "status": last.standing.state,
-        "result": last.standing.result,
+        "state": last.run_status.state,
+        "status": last.run_status.state,
+        "result": last.run_status.result,
     }
-    if not held.started and any(each.standing.state == "running" for each in new):
+    if not held.started and any(each.run_status.state == "running" for each in new):
         properties["startedAt"] = held.now
-    changes = [each.standing for each in new if each.standing != held.standing]
+    changes = [each.run_status for each in new if each.run_status != held.run_status]
     if changes:
-        properties["completedAt"] = held.now if last.standing.state in FINAL else None
+        properties["completedAt"] = held.now if last.run_status.state in FINAL else None
     return properties
 
 
 def _after(moment: datetime, nanoseconds: int) -> DateTime:
-    """Return a time so much later: each event of a batch has its own."""
+    """Return a time plus nanoseconds, so that each event of a batch has its own time."""
     whole, extra = divmod(getattr(moment, "nanosecond", 0) % 1000 + nanoseconds, 1000)
     return DateTime.of(moment + timedelta(microseconds=whole), extra)
 
@@ -254,15 +254,15 @@ def _properties(each: Appended, now: datetime) -> dict[str, Any]:
         "given": event.given or None,
         "contentDigest": known.content_digest,
         "digest": known.digest,
-        "runState": each.standing.state,
-        "runResult": each.standing.result,
+        "runState": each.run_status.state,
+        "runResult": each.run_status.result,
     }
     if event.type.role is not None:
         properties |= {"role": event.type.role, "timestamp": created_at}
     return properties
 
 
-# Each gives the ids that it has found; an agent is always found.
+# Each statement returns the ids that it has found; an agent is always found.
 _AGENTS: Final = """
     UNWIND $links AS link
     MATCH (e:Event {id: link.from})
@@ -292,8 +292,8 @@ _TARGET: Final = {
     "REFERENCES": "issue",
     "SUGGESTS_EDIT_TO": "plan",
 }
-# The latest call of an id is the one that is answered: ids of calls repeat in long runs. A call of
-# another run, which this one was forked from, is not this run's to change.
+# A result belongs to the latest call with its id: ids of calls repeat in long runs. A call in
+# the run that this one was forked from is not changed.
 _ANSWER: Final = """
     UNWIND $answers AS answer
     MATCH (result:Event {id: answer.from})
@@ -308,10 +308,10 @@ _ANSWER: Final = """
 
 
 def link(ctx: Context, held: Lock, events: Sequence[Event]) -> None:
-    """Write what new events refer to.
+    """Write the references of new events.
 
     Raises:
-        UnknownReference: Something that they refer to is not there.
+        UnknownReference: A referenced node does not exist.
     """
     for kind, statement in _LINK.items():
         links = [
@@ -320,7 +320,7 @@ def link(ctx: Context, held: Lock, events: Sequence[Event]) -> None:
             for target in event.links.get(kind, ())
         ]
         if links:
-            # In one order, so that no two writers of the same ones wait for each other.
+            # A fixed order, so that two writers of the same nodes cannot deadlock.
             links.sort(key=itemgetter("to"))
             found = {record["id"] for record in ctx.run(statement, links=links)}
             _check(kind, [link["to"] for link in links], found)
@@ -342,8 +342,8 @@ def _check(kind: str, wanted: Sequence[str], found: set[str]) -> None:
         )
 
 
-# A writer of the same text sets it, under the same lock: the second one sees what the first did.
-# The node stays, since that writer may have found it already.
+# A writer of the same text sets it under the same lock, so each sees what the other did. The node
+# stays, since that writer may have found it already.
 _RELEASE: Final = """
     UNWIND $payloads AS sha256
     MATCH (p:Payload {sha256: sha256})
@@ -354,8 +354,8 @@ _RELEASE: Final = """
 
 
 def release(ctx: Context, payloads: Iterable[str]) -> None:
-    """Erase those of the texts, named by their SHA-256, that no event has any more."""
+    """Erase the texts, given by their SHA-256, that no event uses any more."""
     names = sorted(set(payloads))
     if names:
-        # In one order, so that no two writers of the same texts wait for each other.
+        # A fixed order, so that two writers of the same texts cannot deadlock.
         ctx.run(_RELEASE, payloads=names)

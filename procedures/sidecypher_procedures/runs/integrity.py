@@ -1,4 +1,4 @@
-"""Whether the history of a run is as it was written, and how the text of an event is deleted."""
+"""Verifying the history of a run, and deleting the content of an event."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -26,7 +26,7 @@ _TEXTS: Final = ("id", "type", "digest", "contentDigest")
 
 
 def verify_run(ctx: Context, run_id: str) -> Verified | None:
-    """Compute every digest of a run again, and compare; None if there is no such run."""
+    """Recompute and compare every digest of a run; return None if the run does not exist."""
     extent = extent_of(ctx, run_id)
     if not extent.parts:
         return None
@@ -38,21 +38,21 @@ def verify_run(ctx: Context, run_id: str) -> Verified | None:
             event = record["event"]
             reason = _fault(event, seq, record["parentIds"], record["payload"], digests)
             if reason is not None:
-                return _bad(run_id, seq, reason)
+                return _invalid(run_id, seq, reason)
             digests[event["id"]] = event["digest"]
-    # Others may append meanwhile: then the run has gone on to where its events end, or further.
+    # Others may append meanwhile, so `last_seq` is read again: the count must lie between both.
     if not extent.last_seq <= seq <= extent_of(ctx, run_id).last_seq:
-        return _bad(run_id, seq + 1, f"the run says that it has {extent.last_seq} events")
+        return _invalid(run_id, seq + 1, f"the run says that it has {extent.last_seq} events")
     return Verified(id=run_id, ok=True, first_bad_seq=None, reason=None)
 
 
-def is_whole(ctx: Context, run_id: str) -> bool:
-    """Return whether a run is there and its history is as it was written."""
+def is_intact(ctx: Context, run_id: str) -> bool:
+    """Return whether a run exists with an unchanged history."""
     found = verify_run(ctx, run_id)
     return found is not None and found.ok
 
 
-def _bad(run_id: str, seq: int, reason: str) -> Verified:
+def _invalid(run_id: str, seq: int, reason: str) -> Verified:
     return Verified(id=run_id, ok=False, first_bad_seq=seq, reason=reason)
 
 
@@ -92,7 +92,7 @@ def _fault(
             tuple(parents) if "parentIds" in given else None,
         )
     except (TypeError, ValueError):
-        # No caller can give a text that is a date, or a time without zone.
+        # No caller can pass a date as text, or a time without zone.
         return "its content is not what was written"
     return None if found == event["contentDigest"] else "its content is not what was written"
 
@@ -101,8 +101,8 @@ _PLACE: Final = """
     MATCH (e:Event {id: $id}) WHERE e.runId IS NOT NULL AND e.seq IS NOT NULL
     RETURN e.runId AS runId, e.seq AS seq
 """
-# What stays is listed, so that nothing else does. The status of a plan is a step of its life, that
-# of a call came with its content.
+# An allow-list of the properties that stay. The status of a plan is part of its history; that of a
+# tool call belongs to its content.
 _ERASE: Final = """
     MATCH (e:Event {id: $id}) WHERE e.deletedAt IS NULL
     WITH e, e.payloadSha256 AS payload
@@ -125,11 +125,11 @@ _ERASE: Final = """
 
 
 def delete_event(ctx: Context, event_id: str) -> Deleted:
-    """Erase what an event says, and what it refers to, unless that was done before.
+    """Delete the content and references of an event unless they were deleted before.
 
     Raises:
         UnknownEvent: No event of a run has this id.
-        UnknownRun: Its run is not there.
+        UnknownRun: Its run does not exist.
     """
     found = ctx.run(_PLACE, id=event_id)
     if not len(found):

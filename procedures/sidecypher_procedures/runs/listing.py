@@ -1,4 +1,4 @@
-"""Which runs there are, newest first."""
+"""Listing of runs, newest first."""
 
 from collections.abc import Iterator
 from typing import Final, LiteralString
@@ -9,7 +9,7 @@ from sidecypher_procedures.runs.options import ListOptions
 from sidecypher_procedures.runs.rows import ListedRun
 from sidecypher_procedures.runs.store import WITH_STATE
 
-# What a run may have stored that is told as a state. Time alone makes a run `timedOut`.
+# Stored states of a run by the state that is reported. A run becomes `timedOut` without a write.
 _STORED: Final[dict[State, list[str]]] = {
     "pending": ["pending"],
     "running": ["running"],
@@ -18,8 +18,8 @@ _STORED: Final[dict[State, list[str]]] = {
     "timedOut": ["timedOut", "pending", "running"],
 }
 
-# One instant in two zones is two values, one less than the other: the index finds both, and what it
-# finds is compared in one zone. These conditions are behind WITH, where no plan can begin at them.
+# Neo4j orders equal instants of different zones as different values. The index search includes
+# both; the exact comparison uses one zone, after a WITH, so that no plan starts with it.
 _OLDER: Final = "r.createdAt < datetime($before) + duration({nanoseconds: 1}) AND r.id IS NOT NULL"
 _WANTED: Final = f"""
     {WITH_STATE}
@@ -32,7 +32,7 @@ _WANTED: Final = f"""
         OR EXISTS {{ (r)-[:BASED_ON_REPOSITORY]->(:Repository {{id: $repository}}) }})
     AND ($user IS NULL OR EXISTS {{ (r)-[:INITIATED_BY]->(:User {{id: $user}}) }})
 """
-_TOLD: Final = """
+_RETURN_RUN: Final = """
     RETURN r.id AS id, r.type AS type, state, r.createdAt AS created_at,
         r.startedAt AS started_at, r.completedAt AS completed_at,
         coalesce(r.lastSeq, 0) AS last_seq,
@@ -40,24 +40,24 @@ _TOLD: Final = """
 """
 _NEWEST: Final = f"""
     WITH r, state ORDER BY r.createdAt DESC, r.id DESC LIMIT $limit
-    {_TOLD}
+    {_RETURN_RUN}
 """
-# What hangs on one node is sorted. Else an index has the runs in their order; it serves who names
-# all of its properties, here and in ORDER BY.
-_HANGING: Final = f"WITH DISTINCT r WHERE {_OLDER} {_WANTED} {_NEWEST}"
+# Runs of one node are sorted. Otherwise an index returns runs in order, if the statement names all
+# of its properties, in the conditions and in ORDER BY.
+_OF_NODE: Final = f"WITH DISTINCT r WHERE {_OLDER} {_WANTED} {_NEWEST}"
 _OF_ISSUE: Final = f"""
-    MATCH (:Issue {{id: $issue}})<-[:BASED_ON_ISSUE]-(r:WorkflowRun) {_HANGING}
+    MATCH (:Issue {{id: $issue}})<-[:BASED_ON_ISSUE]-(r:WorkflowRun) {_OF_NODE}
 """
 _OF_USER: Final = f"""
-    MATCH (:User {{id: $user}})<-[:INITIATED_BY]-(r:WorkflowRun) {_HANGING}
+    MATCH (:User {{id: $user}})<-[:INITIATED_BY]-(r:WorkflowRun) {_OF_NODE}
 """
 _OF_REPOSITORY: Final = f"""
-    MATCH (:Repository {{id: $repository}})<-[:BASED_ON_REPOSITORY]-(r:WorkflowRun) {_HANGING}
+    MATCH (:Repository {{id: $repository}})<-[:BASED_ON_REPOSITORY]-(r:WorkflowRun) {_OF_NODE}
 """
 _OF_TYPE: Final = f"""
     MATCH (r:WorkflowRun) WHERE r.type = $type AND {_OLDER} {_WANTED}
     WITH r, state ORDER BY r.type DESC, r.createdAt DESC, r.id DESC LIMIT $limit
-    {_TOLD}
+    {_RETURN_RUN}
 """
 _OF_STATE: Final = f"""
     UNWIND $stored AS stored
@@ -72,8 +72,8 @@ _ALL: Final = f"""
 """
 
 
-def runs_like(ctx: Context, options: ListOptions, timeout: int) -> Iterator[ListedRun]:
-    """Give the runs that are wanted, newest first."""
+def list_runs(ctx: Context, options: ListOptions, timeout: int) -> Iterator[ListedRun]:
+    """Yield the runs that match the options, newest first."""
     state = None if options.state is None else state_of(options.state)
     wanted = {
         "type": options.type or None,
@@ -85,13 +85,13 @@ def runs_like(ctx: Context, options: ListOptions, timeout: int) -> Iterator[List
         "timeout": timeout,
         **options.place,
     }
-    # The result is not kept, so that one page of it is in memory at a time.
+    # No reference to the result, so that only one page of it is in memory at a time.
     for record in ctx.run(_statement(options), **wanted):
         yield ListedRun(**dict(record))
 
 
 def _statement(options: ListOptions) -> LiteralString:
-    """The statement that begins where it expects the fewest runs."""
+    """Return the statement that starts with the most selective filter."""
     if options.issue_id is not None:
         return _OF_ISSUE
     if options.user_id is not None:

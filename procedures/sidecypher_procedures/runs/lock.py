@@ -1,4 +1,4 @@
-"""The lock of a run, which every writer of it takes first, and what it then finds there."""
+"""The lock of a run, which every writer acquires first, and the locked state of the run."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,11 +16,10 @@ NOW: Final = """
         ELSE datetime.realtime()
     END
 """
-"""The time at which the run `r` is touched: later than any time before, also if the clock was set
-back."""
+"""Expression for the next `touchedAt` of the run `r`. It grows even if the clock was set back."""
 
-# Neo4j reads what is committed; what is read after the SET has the lock, so no other call
-# writes. Its own value would be computed before it has the lock.
+# Neo4j reads committed data. Reads after the SET happen under the lock, so no other call writes.
+# A value read in the SET itself would be computed before the lock is held.
 _LOCK: Final = f"""
     MATCH (r:WorkflowRun {{id: $runId}})
     SET r.lock = true
@@ -39,7 +38,7 @@ _NO_END: Final = 2**62
 
 
 class Part(TypedDict):
-    """Some events of one run, those after a place and up to another."""
+    """A range of events in one run: after one place, up to and including another."""
 
     runId: str
     after: int
@@ -47,12 +46,12 @@ class Part(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """An event that is in the graph.
+class StoredEvent:
+    """An event in the graph.
 
     Attributes:
         seq: Its place in the run that it was written to.
-        content_digest: The digest of what its caller gave.
+        content_digest: Digest of the caller's input.
         digest: Its digest in the chain.
     """
 
@@ -65,28 +64,28 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A run that this transaction has to itself until it ends.
+    """A run that is locked by this transaction.
 
     Attributes:
-        last_seq: The place of its latest event, 0 without one.
-        last_id: The id of its latest event, None without one.
-        parts: Where its events are, in order: those it shares with other runs, then its own.
-        now: The time at which the lock was had, later than the run was touched before.
-        started: Whether it has run.
-        events: The events that were asked for, and the latest one, by id.
+        last_seq: The place of its latest event, 0 without events.
+        last_id: The id of its latest event, None without events.
+        parts: Ranges of its events, in order: those shared with other runs, then its own.
+        now: The time of the lock, later than every earlier `touchedAt`.
+        started: Whether it has been running.
+        events: The requested events and the latest one, by id.
     """
 
     run_id: str
     last_seq: int
     last_id: str | None
-    standing: RunStatus
+    run_status: RunStatus
     parts: list[Part]
     now: datetime
     started: bool
-    events: dict[str, Known]
+    events: dict[str, StoredEvent]
 
-    def holds(self, event: Known) -> bool:
-        """Tell whether an event is one of this run, or of what it shares with another."""
+    def holds(self, event: StoredEvent) -> bool:
+        """Return whether an event is in this run, including the events shared with other runs."""
         return any(
             part["runId"] == event.run_id and part["after"] < event.seq <= part["upTo"]
             for part in self.parts
@@ -94,13 +93,13 @@ class Lock:
 
 
 def lock(ctx: Context, run_id: str, ids: Iterable[str] = ()) -> Lock:
-    """Lock a run until the transaction ends, and read those of the events `ids` that exist.
+    """Lock a run until the transaction ends, and read the existing events among `ids`.
 
     Raises:
         UnknownRun: No run has this id.
     """
     record = next(iter(ctx.run(_LOCK, runId=run_id, ids=list(ids))), None)
-    # Of a run that somebody has deleted while this one waited, the SET does nothing.
+    # The SET does nothing if the run was deleted while this call waited for the lock.
     if record is None or not record["run"]["lock"]:
         raise unknown_run(run_id)
     run = record["run"]
@@ -108,18 +107,18 @@ def lock(ctx: Context, run_id: str, ids: Iterable[str] = ()) -> Lock:
         run_id=run_id,
         last_seq=run["lastSeq"] or 0,
         last_id=run["lastEventId"],
-        standing=RunStatus(state_of(run["state"] or run["status"]), run["result"]),
+        run_status=RunStatus(state_of(run["state"] or run["status"]), run["result"]),
         parts=parts_of(run_id, run["lineage"], run["lineageSeqs"]),
         now=record["now"],
         started=record["started"],
-        events={each["id"]: known_as(each) for each in record["events"]},
+        events={each["id"]: to_stored_event(each) for each in record["events"]},
     )
 
 
 def parts_of(run_id: str, lineage: list[str] | None, seqs: list[int] | None) -> list[Part]:
-    """Return where the events of a run are, in order.
+    """Return the ranges of a run's events, in order.
 
-    It shares events of the runs of the lineage, the oldest first, up to a place of each.
+    It shares events with the runs of its lineage, oldest first, up to a place in each.
 
     Example:
         >>> parts_of("fork", ["origin"], [7])[0]
@@ -134,9 +133,9 @@ def parts_of(run_id: str, lineage: list[str] | None, seqs: list[int] | None) -> 
     return parts
 
 
-def known_as(event: Mapping[str, Any]) -> Known:
-    """Read an event as a statement gives it."""
-    return Known(
+def to_stored_event(event: Mapping[str, Any]) -> StoredEvent:
+    """Return an event from the map that a statement returns."""
+    return StoredEvent(
         id=event["id"],
         run_id=event["runId"],
         seq=event["seq"],
@@ -146,5 +145,5 @@ def known_as(event: Mapping[str, Any]) -> Known:
 
 
 def unknown_run(run_id: str) -> UnknownRun:
-    """Make the error that tells that there is no such run."""
+    """Return the error for a run that does not exist."""
     return UnknownRun(f"There is no run `{shown_id(run_id)}`")

@@ -1,4 +1,4 @@
-"""The words of runs: types of events, states of runs, statuses of plans, digests of events."""
+"""Types of events, states of runs, statuses of plans and digests of events."""
 
 import difflib
 import hashlib
@@ -17,11 +17,11 @@ class EventType:
     """One type of event.
 
     Attributes:
-        body: What its text is called in the graph, None if it has none.
-        application_body: What applications call its text.
-        further: What else it carries, in addition to what every event may.
-        labels: Those it has in the graph in addition to `Event`.
-        role: Whose words it is, for a message.
+        body: Name of its text in the graph, None if it has no text.
+        application_body: Name of its text in applications.
+        further: Fields of this type in addition to those of every event.
+        labels: Labels in the graph in addition to `Event`.
+        role: Role of the author, for a message.
     """
 
     storage: str
@@ -33,7 +33,7 @@ class EventType:
     role: str | None = None
 
     def bodies(self, name: str) -> tuple[str, ...]:
-        """Return what its text may be called where the type is called `name`.
+        """Return the allowed names of the text if the type is given as `name`.
 
         Example:
             >>> event_type("reasoning").bodies("reasoning")
@@ -86,10 +86,10 @@ _BY_APPLICATION: Final = {each.application: each for each in EVENT_TYPES}
 
 
 def event_type(name: str) -> EventType:
-    """Return the type of a name in either naming.
+    """Return the event type with a name from either naming.
 
     Raises:
-        ValueError: No type has it.
+        ValueError: No type has this name.
 
     Example:
         >>> event_type("tool.call").storage
@@ -104,7 +104,7 @@ def event_type(name: str) -> EventType:
 
 
 def stored_type(name: str) -> EventType:
-    """Return the type of an event in the graph, where plain Cypher may have written any.
+    """Return the type of an event in the graph. Plain Cypher may have written an unknown one.
 
     Example:
         >>> stored_type("toolCall").role, stored_type("lunch").role
@@ -114,20 +114,20 @@ def stored_type(name: str) -> EventType:
 
 
 def to_application(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an event in the words of applications.
+    """Return an event with the names that applications use.
 
     Example:
         >>> to_application({"type": "error", "content": "no disk"})
         {'type': 'workflow.error', 'message': 'no disk'}
     """
     kind = stored_type(event["type"])
-    told = {kind.application_body if name == kind.body else name: event[name] for name in event}
-    return told | {"type": kind.application}
+    renamed = {kind.application_body if name == kind.body else name: event[name] for name in event}
+    return renamed | {"type": kind.application}
 
 
 State = Literal["pending", "running", "completed", "error", "timedOut"]
 
-# What seed 000 calls it.
+# The name in seed 000.
 SYNONYMS: Final[dict[str, State]] = {"failed": "error"}
 
 STATE_AFTER: Final[dict[str, State]] = {
@@ -139,17 +139,17 @@ NEXT: Final[dict[State, frozenset[State]]] = {
     "pending": frozenset({"running", "completed", "error", "timedOut"}),
     "running": frozenset({"pending", "completed", "error", "timedOut"}),
     "timedOut": frozenset({"pending", "running", "completed", "error"}),
-    # A run that failed may be taken up again. What is completed or cancelled stays so.
+    # A failed run may be resumed. Completed and cancelled runs stay as they are.
     "error": frozenset({"running"}),
     "completed": frozenset(),
 }
 FINAL: Final[frozenset[State]] = frozenset({"completed", "error"})
 CANCELLED: Final = "cancelled"
-"""The result of a run that was cancelled."""
+"""The result of a cancelled run."""
 
 
 def state_of(stored: str | None) -> State:
-    """Return the state of a run from what is stored there, which plain Cypher may have written.
+    """Return the state of a run from its stored text, which plain Cypher may have written.
 
     Example:
         >>> state_of("failed")
@@ -161,16 +161,16 @@ def state_of(stored: str | None) -> State:
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """How a run stands: its state, and `cancelled` as its result, or None."""
+    """Status of a run: its state, and its result, which is `cancelled` or None."""
 
     state: State = "pending"
     result: str | None = None
 
     def after(self, event_type: str, state: State | None) -> "RunStatus":
-        """Return how it stands after an event, which may tell a state itself.
+        """Return the status after an event, which may set a state explicitly.
 
         Raises:
-            IllegalState: The run cannot go there from here.
+            IllegalState: The transition is not allowed.
 
         Example:
             >>> RunStatus().after("workflowStarted", None).state
@@ -183,30 +183,30 @@ class RunStatus:
         if wanted == self.state and result == self.result:
             return self
         if self.result == CANCELLED or wanted not in NEXT[self.state] | {self.state}:
-            came = CANCELLED if self.result == CANCELLED else self.state
+            current = CANCELLED if self.result == CANCELLED else self.state
             raise IllegalState(
-                f"A run that is `{came}` cannot become `{result or wanted}`",
-                hint=_hint(came, self.state),
+                f"A run that is `{current}` cannot become `{result or wanted}`",
+                hint=_hint(current, self.state),
             )
         return RunStatus(wanted, result)
 
 
-def _hint(came: str, state: State) -> str:
-    allowed = sorted(NEXT[state]) if came != CANCELLED else []
+def _hint(current: str, state: State) -> str:
+    allowed = sorted(NEXT[state]) if current != CANCELLED else []
     if not allowed:
         return "Begin another run by `runs.create`, or a fork of this one by `runs.fork`."
     return f"From there it can become {' or '.join(allowed)}."
 
 
 Status = Literal["draft", "pending_review", "approved", "rejected", "implemented"]
-Beginning = Literal["draft", "pending_review"]
+InitialStatus = Literal["draft", "pending_review"]
 Action = Literal["review", "approve", "reject", "revise", "implement"]
 
 STEPS: Final[dict[Action, dict[Status, Status]]] = {
     "review": {"draft": "pending_review", "pending_review": "pending_review"},
     "approve": {"pending_review": "approved"},
     "reject": {"pending_review": "rejected"},
-    # A new version of what somebody has looked at has to be looked at again.
+    # A new version of a decided plan needs another review.
     "revise": {
         "draft": "draft",
         "pending_review": "pending_review",
@@ -218,14 +218,14 @@ STEPS: Final[dict[Action, dict[Status, Status]]] = {
 }
 
 
-def after(action: Action, status: Status) -> Status:
+def next_status(action: Action, status: Status) -> Status:
     """Return the status of a plan, or of its new version, after an action.
 
     Raises:
-        IllegalStatus: This cannot be done with a plan of this status.
+        IllegalStatus: The action is not allowed for a plan with this status.
 
     Example:
-        >>> after("approve", "pending_review")
+        >>> next_status("approve", "pending_review")
         'approved'
     """
     step = STEPS[action]
@@ -238,11 +238,11 @@ def after(action: Action, status: Status) -> Status:
 
 
 def canonical(value: Any) -> str:
-    """Return JSON in which equal values are equal texts.
+    """Return canonical JSON: equal values have equal texts.
 
     Raises:
-        TypeError: It has a value that JSON does not have.
-        ValueError: It has a number that JSON does not have.
+        TypeError: JSON has no such type.
+        ValueError: JSON has no such number.
 
     Example:
         >>> canonical({"b": 1, "a": [None, "ä"]})
@@ -259,5 +259,5 @@ def sha256(text: str) -> str:
 
 
 def chained(content_digest: str, seq: int, parent_digests: Iterable[str]) -> str:
-    """Return the digest of an event at its place, by those of its parents in any order."""
+    """Return the chained digest of an event. The order of its parents' digests is irrelevant."""
     return sha256(canonical([content_digest, seq, sorted(parent_digests)]))

@@ -1,4 +1,4 @@
-"""What callers of `runs` pass as MAPs: events, plans, comments and options."""
+"""MAP arguments of the `runs` procedures: events, plans, comments and options."""
 
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self, get_args
@@ -11,8 +11,8 @@ from sidecypher_procedures.names import Id, Name, is_id
 from sidecypher_procedures.paging import TimePage
 from sidecypher_procedures.runs.event import METADATA_LEVELS, Event, levels
 from sidecypher_procedures.runs.model import (
-    Beginning,
     EventType,
+    InitialStatus,
     Naming,
     State,
     canonical,
@@ -21,17 +21,17 @@ from sidecypher_procedures.runs.model import (
 )
 
 CONTENT_BYTES: Final = 1024 * 1024
-"""The largest text of an event."""
+"""The largest text of an event, in bytes."""
 
 METADATA_BYTES: Final = 64 * 1024
-"""The largest metadata of an event or a run, as JSON."""
+"""The largest metadata of an event or a run, in bytes of JSON."""
 
 MOST_IDS: Final = 1000
 LONGEST_MESSAGE: Final = 4000
-"""Characters of what a user says about an action."""
+"""The most characters of a user's message about an action."""
 
 ALL_ROWS: Final = 2**62
-"""More than there are of anything."""
+"""A limit that no list reaches."""
 
 _LARGEST_NUMBER: Final = 2**31 - 1
 
@@ -64,7 +64,7 @@ def _content(value: str) -> str:
     return value
 
 
-def _said(value: str) -> str:
+def _not_blank(value: str) -> str:
     if not value.strip():
         raise ValueError("it says nothing; give the text")
     return value
@@ -89,7 +89,7 @@ def _id_or_names(value: Any) -> Any:
 
 TypeName = Annotated[str, AfterValidator(_type)]
 Content = Annotated[str, AfterValidator(_content)]
-Said = Annotated[str, AfterValidator(_content), AfterValidator(_said)]
+RequiredText = Annotated[str, AfterValidator(_content), AfterValidator(_not_blank)]
 Metadata = Annotated[
     dict[str, Any],
     AfterValidator(_metadata),
@@ -104,7 +104,7 @@ Message = Annotated[
 
 
 class EventFields(Options):
-    """What any event of a run may have in addition to its type and text."""
+    """Fields of every event of a run, in addition to its type and text."""
 
     id: Annotated[Id | None, Description("its id; a new one by default")] = None
     created_at: Annotated[
@@ -134,7 +134,7 @@ class EventFields(Options):
     def to_event(
         self, kind: EventType, content: str | None, plan_id: str | None = None, **more: Any
     ) -> Event:
-        """Return the event that it is, which may suggest an edit to a plan."""
+        """Return the event, which may suggest an edit to a plan."""
         links: dict[str, list[str | None]] = {
             "EXECUTED_BY": [self.executed_by],
             "RESPONDS_TO": [self.responds_to],
@@ -154,7 +154,7 @@ class EventFields(Options):
 
 
 class EventInput(EventFields):
-    """An event as a caller gives it.
+    """An event as a caller passes it.
 
     Example:
         >>> EventInput(type="workflow.error", message="no disk").event.content
@@ -206,7 +206,7 @@ class EventInput(EventFields):
 
     @property
     def event(self) -> Event:
-        """The event that it is."""
+        """The event to append."""
         kind, given = event_type(self.type), self._given
         return self.to_event(
             kind,
@@ -219,7 +219,7 @@ class EventInput(EventFields):
 
 
 class AppendOptions(Options):
-    """When an event is appended."""
+    """Condition for appending an event."""
 
     expected_seq: Annotated[
         int | None,
@@ -229,24 +229,24 @@ class AppendOptions(Options):
 
 
 class _PlanFields(EventFields):
-    content: Annotated[Said, Description("the text of the plan, at most 1 MiB")]
+    content: Annotated[RequiredText, Description("the text of the plan, at most 1 MiB")]
     generated_by: Annotated[Id | None, Description("id of the message that it came of")] = None
 
     @property
     def event(self) -> Event:
-        """The event that it is."""
+        """The event to append."""
         return self.to_event(event_type("llmResponse"), self.content)
 
 
 class PlanInput(_PlanFields):
-    """A plan as a caller gives it."""
+    """A plan as a caller passes it."""
 
-    status: Annotated[Beginning, Description("how it begins")] = "draft"
+    status: Annotated[InitialStatus, Description("how it begins")] = "draft"
     implements: Annotated[Ids, Description("ids of `Issue` nodes")] = []
 
 
 class RevisionInput(_PlanFields):
-    """A new version of a plan as a caller gives it."""
+    """A new version of a plan as a caller passes it."""
 
     message: Message = ""
     implements: Annotated[
@@ -255,20 +255,20 @@ class RevisionInput(_PlanFields):
 
 
 class CommentInput(EventFields):
-    """What a user says about a plan."""
+    """A user's comment on a plan."""
 
-    content: Annotated[Said, Description("the text of the comment, at most 1 MiB")]
+    content: Annotated[RequiredText, Description("the text of the comment, at most 1 MiB")]
     suggests_edit: Annotated[bool, Description("whether it suggests a change of the plan")] = False
 
 
 class DecisionOptions(Options):
-    """What goes with a decision about a plan."""
+    """Options of a decision on a plan."""
 
     message: Message = ""
 
 
 class ImplementOptions(Options):
-    """What came of a plan."""
+    """Options of an implemented plan."""
 
     pull_request_id: Annotated[
         Id | None, Description("id of the `PullRequest` that implements it")
@@ -317,7 +317,7 @@ GithubName = RepositoryName | NumberedName | CommitName
 
 
 class Basis(Options):
-    """What a run is about, each by the id of its node or by its names on GitHub."""
+    """The nodes that a run is based on, each by its id or its names on GitHub."""
 
     issue: Annotated[str | NumberedName | None, AfterValidator(_id_or_names)] = None
     repository: Annotated[str | RepositoryName | None, AfterValidator(_id_or_names)] = None
@@ -325,7 +325,7 @@ class Basis(Options):
 
 
 class RunOptions(Options):
-    """A run as a caller wants it."""
+    """Options of a new run."""
 
     id: Annotated[Id | None, Description("its id; a new one by default")] = None
     based_on: Annotated[Basis, Description("what it is about")] = Basis()
@@ -342,7 +342,7 @@ class RunOptions(Options):
 
 
 class ForkOptions(RunOptions):
-    """A fork as a caller wants it."""
+    """Options of a fork."""
 
     type: Annotated[Name | None, Description("of the fork; that of the other run by default")] = (
         None
@@ -354,7 +354,7 @@ class _Page(Options):
 
     @property
     def most(self) -> int:
-        """Rows at most."""
+        """The limit, or a number that no list reaches."""
         return ALL_ROWS if self.limit is None else self.limit
 
 
@@ -365,17 +365,17 @@ class _EventPage(_Page):
 
 
 class TreeOptions(_EventPage):
-    """Which events of a run are wanted."""
+    """Filter and page of the events of a run."""
 
 
 class PathOptions(_EventPage):
-    """Which events are wanted, and in whose words."""
+    """Page and naming of events."""
 
     naming: Annotated[Naming, Description("whose words the rows use")] = "storage"
 
 
 class EventsOptions(PathOptions):
-    """Which events of a run are wanted."""
+    """Filter and page of the events of a run."""
 
     types: Annotated[
         Annotated[list[TypeName], Field(max_length=100)] | None,
@@ -388,14 +388,14 @@ _TOOLS: Final = frozenset({"tool_call", "tool_result"})
 
 
 class ConversationOptions(_EventPage):
-    """Which messages of a run are wanted."""
+    """Filter and page of the messages of a run."""
 
     tools: Annotated[bool, Description("with calls of tools and their results")] = True
     roles: Annotated[list[Role] | None, Description("only messages of these")] = None
 
     @property
     def wanted(self) -> list[str]:
-        """Whose messages are wanted."""
+        """The roles to return messages of."""
         roles = get_args(Role) if self.roles is None else self.roles
         return [role for role in roles if self.tools or role not in _TOOLS]
 
@@ -403,21 +403,21 @@ class ConversationOptions(_EventPage):
 class _TimePage(TimePage, _Page):
     @property
     def place(self) -> dict[str, Any]:
-        """The parameters of a statement that lists the latest first."""
+        """Parameters of a statement that lists the latest rows first."""
         return {**self.before, "limit": self.most}
 
 
 class HistoryOptions(TimePage, _Page):
-    """Which actions are wanted."""
+    """Page of the actions on a plan."""
 
     @property
     def page(self) -> dict[str, Any]:
-        """The parameters of a statement that lists the earliest first."""
+        """Parameters of a statement that lists the earliest rows first."""
         return {**self.after, "limit": self.most}
 
 
 class ListOptions(_TimePage):
-    """Which runs are wanted."""
+    """Filter and page of a list of runs."""
 
     type: Annotated[Name | None, Description("only those of this type")] = None
     issue_id: Annotated[Id | None, Description("only those based on this `Issue`")] = None
@@ -429,7 +429,7 @@ class ListOptions(_TimePage):
 
 
 class CallsOptions(_TimePage):
-    """Which calls of a tool are wanted."""
+    """Filter and page of the calls of a tool."""
 
     run_id: Annotated[Id | None, Description("only those of this run, shared ones included")] = None
     status: Annotated[Name | None, Description("only those of this status")] = None
@@ -437,7 +437,7 @@ class CallsOptions(_TimePage):
 
 
 class RetainOptions(Options):
-    """What happens to old runs."""
+    """Options of the retention of old runs."""
 
     dry_run: Annotated[bool, Description("only list them")] = True
     delete: Annotated[bool, Description("delete them for good, without an archive")] = False

@@ -1,4 +1,4 @@
-"""Plans: their versions, and what users decide and say about them, under the lock of the run."""
+"""Plans: versions, decisions and comments, all written under the lock of the run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from sidecypher_procedures.runs.errors import (
 from sidecypher_procedures.runs.event import Event
 from sidecypher_procedures.runs.event_log import append
 from sidecypher_procedures.runs.lock import NOW, lock
-from sidecypher_procedures.runs.model import Status, after, event_type
+from sidecypher_procedures.runs.model import Status, event_type, next_status
 from sidecypher_procedures.runs.options import CommentInput, PlanInput, RevisionInput
 from sidecypher_procedures.runs.rows import ActionRow, CommentRow, PlanRow
 
-# The lock is that of `lock`: what is read after the SET cannot change any more. What plain
-# Cypher has written may lack status and version.
-_HOLD: Final = f"""
+# The same lock as in `lock`: data read after the SET cannot change any more. Plans written by
+# plain Cypher may lack status and version.
+_LOCK_PLAN: Final = f"""
     MATCH (p:Plan {{id: $planId}})
     MATCH (r:WorkflowRun {{id: p.runId}})
     SET r.lock = true
@@ -37,15 +37,15 @@ _HOLD: Final = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class HeldPlan:
-    """A version of a plan that this transaction has to itself until it ends.
+class LockedPlan:
+    """A version of a plan whose run is locked by this transaction.
 
     Attributes:
         version: Its number, from 1.
         deleted: Whether its content was deleted.
-        next_id: The id of the version after it, None when it is the latest.
-        actions: Who has done what and said what: types of relationships, ids of users, messages.
-        now: The time at which the lock was had, later than the run was touched before.
+        next_id: The id of the next version, None if it is the latest.
+        actions: Actions of users: types of relationships, ids of users, messages.
+        now: The time of the lock, later than every earlier `touchedAt` of the run.
     """
 
     id: str
@@ -59,11 +59,7 @@ class HeldPlan:
     now: datetime
 
     def check_latest(self) -> None:
-        """Check that no version comes after this one.
-
-        Raises:
-            PlanSuperseded: One does.
-        """
+        """Raise PlanSuperseded if the plan has a newer version."""
         if self.next_id is not None:
             raise PlanSuperseded(
                 f"The plan `{shown_id(self.id)}` has a newer version",
@@ -71,11 +67,11 @@ class HeldPlan:
             )
 
     def has(self, action: str, user: str, message: str) -> bool:
-        """Tell whether a user has done this and said so; without a message, whatever was said."""
+        """Return whether a user has done this with this message; an empty one matches any."""
         return any(done[:2] == (action, user) and message in {"", done[2]} for done in self.actions)
 
     def row(self, status: Status | None = None) -> PlanRow:
-        """Return what procedures tell of it, with another status than it had if one is given."""
+        """Return the row of the plan, with another status if one is given."""
         return PlanRow(
             id=self.id,
             status=status or self.status,
@@ -84,13 +80,13 @@ class HeldPlan:
         )
 
 
-def hold(ctx: Context, plan_id: str) -> HeldPlan:
+def lock_plan(ctx: Context, plan_id: str) -> LockedPlan:
     """Lock the run of a plan until the transaction ends, and read the plan.
 
     Raises:
         UnknownPlan: No plan of a run has this id, or it was deleted.
     """
-    found = find(ctx, plan_id)
+    found = lock_plan_if_any(ctx, plan_id)
     if found is None:
         raise UnknownPlan(f"There is no plan `{shown_id(plan_id)}` of a run")
     if found.deleted:
@@ -98,13 +94,13 @@ def hold(ctx: Context, plan_id: str) -> HeldPlan:
     return found
 
 
-def find(ctx: Context, plan_id: str) -> HeldPlan | None:
-    """Do the same, without an error for a plan that is not there or was deleted."""
-    found = ctx.run(_HOLD, planId=plan_id)
+def lock_plan_if_any(ctx: Context, plan_id: str) -> LockedPlan | None:
+    """Lock and read a plan like `lock_plan`; return None for a plan that does not exist."""
+    found = ctx.run(_LOCK_PLAN, planId=plan_id)
     if not len(found):
         return None
     record = found.single()
-    return HeldPlan(
+    return LockedPlan(
         id=plan_id,
         run_id=record["runId"],
         status=record["status"],
@@ -117,19 +113,19 @@ def find(ctx: Context, plan_id: str) -> HeldPlan | None:
     )
 
 
-_MARK: Final = """
+_LABEL_PLAN: Final = """
     MATCH (p:Message {id: $id})
     SET p:Plan, p += $properties, p.updatedAt = datetime.realtime()
 """
-# Of several messages that a plan follows the latest one counts.
-_GENERATE: Final = """
+# If a plan follows several messages, the latest one generated it.
+_LINK_SOURCE: Final = """
     MATCH (m:Message) WHERE m.id IN $sources
     WITH m ORDER BY m.seq DESC LIMIT 1
     MATCH (p:Plan {id: $id})
     CREATE (m)-[:GENERATED_PLAN]->(p)
     RETURN m.id AS id
 """
-_SUCCEED: Final = """
+_LINK_VERSION: Final = """
     MATCH (p:Plan {id: $id}), (old:Plan {id: $oldId})
     MERGE (u:User {id: $user})
     CREATE (p)-[:PREVIOUS_VERSION]->(old),
@@ -144,13 +140,13 @@ _IMPLEMENT: Final = """
 
 
 def create_version(ctx: Context, run_id: str, plan: PlanInput) -> PlanRow:
-    """Append a plan to a run; one that is there already is left as it is.
+    """Append a plan to a run. An existing plan is not changed.
 
     Raises:
         UnknownRun: No run has this id.
         EventTaken: The id belongs to another event, or to a later version of a plan.
         UnknownParent: A parent is not an event of this run.
-        UnknownReference: A message of this run or an issue that it names is not there.
+        UnknownReference: A referenced message of this run, or an issue, does not exist.
     """
     event = plan.event
     _check_source(ctx, run_id, plan.generated_by)
@@ -158,49 +154,56 @@ def create_version(ctx: Context, run_id: str, plan: PlanInput) -> PlanRow:
     if done.duplicate:
         return _first_version(ctx, event)
     row = PlanRow(id=event.id, status=plan.status, version=1, run_id=run_id)
-    _mark(ctx, row, {"originalVersion": True})
+    _label_plan(ctx, row, {"originalVersion": True})
     if plan.generated_by is None:
-        _generate(ctx, row, [parent.id for parent in done.parents])
+        _link_source(ctx, row, [parent.id for parent in done.parents])
     else:
-        _generate_by(ctx, row, plan.generated_by)
+        _link_given_source(ctx, row, plan.generated_by)
     _implement(ctx, row, plan.implements)
     return row
 
 
 def revise(ctx: Context, plan_id: str, user: str, revision: RevisionInput) -> PlanRow:
-    """Append a new version of a plan to its run; one that is there already is left as it is.
+    """Append a new version of a plan to its run. An existing version is not changed.
 
     Raises:
         UnknownPlan: No plan of a run has this id.
         PlanSuperseded: It has a newer version.
         IllegalStatus: It is implemented.
-        EventTaken: The id belongs to another event, or to a version of another user or message.
+        EventTaken: The id belongs to another event, or to a version with another user or message.
         UnknownParent: A parent is not an event of the plan's run.
-        UnknownReference: A message of the run or an issue that it names is not there.
+        UnknownReference: A referenced message of the run, or an issue, does not exist.
     """
-    old, event = hold(ctx, plan_id), revision.event
+    old, event = lock_plan(ctx, plan_id), revision.event
     if old.next_id == event.id:
         append(ctx, old.run_id, [event])
-        new = hold(ctx, event.id)
+        new = lock_plan(ctx, event.id)
         if ("EDITS", user, revision.message) not in new.actions:
-            raise _taken(event)
+            raise _id_taken(event)
         return new.row()
     old.check_latest()
-    status = after("revise", old.status)
+    status = next_status("revise", old.status)
     _check_source(ctx, old.run_id, revision.generated_by)
     [done] = append(ctx, old.run_id, [event])
     if done.duplicate:
-        raise _taken(event)
+        raise _id_taken(event)
     row = PlanRow(id=event.id, status=status, version=old.version + 1, run_id=old.run_id)
-    _mark(ctx, row, _edited(old, user, revision))
-    _succeed(ctx, row, old, user, revision)
+    _label_plan(ctx, row, _edited(old, user, revision))
+    ctx.run(
+        _LINK_VERSION,
+        id=row.id,
+        oldId=old.id,
+        user=user,
+        now=old.now,
+        message=revision.message or None,
+    )
     if revision.generated_by is not None:
-        _generate_by(ctx, row, revision.generated_by)
+        _link_given_source(ctx, row, revision.generated_by)
     _implement(ctx, row, old.issues if revision.implements is None else revision.implements)
     return row
 
 
-def _edited(old: HeldPlan, user: str, revision: RevisionInput) -> dict[str, Any]:
+def _edited(old: LockedPlan, user: str, revision: RevisionInput) -> dict[str, Any]:
     return {
         "originalVersion": False,
         "editedAt": old.now,
@@ -211,40 +214,40 @@ def _edited(old: HeldPlan, user: str, revision: RevisionInput) -> dict[str, Any]
 
 
 def _check_source(ctx: Context, run_id: str, source: str | None) -> None:
-    """Check that what a plan is said to have come of is of its run."""
+    """Check that the message that generated a plan is in its run."""
     if source is None:
         return
     held = lock(ctx, run_id, [source])
     known = held.events.get(source)
     if known is None or not held.holds(known):
-        raise _no_message(source)
+        raise _unknown_message(source)
 
 
 def _first_version(ctx: Context, event: Event) -> PlanRow:
-    found = find(ctx, event.id)
+    found = lock_plan_if_any(ctx, event.id)
     if found is None or found.version != 1:
-        raise _taken(event)
+        raise _id_taken(event)
     return found.row()
 
 
-def _mark(ctx: Context, row: PlanRow, properties: dict[str, Any]) -> None:
+def _label_plan(ctx: Context, row: PlanRow, properties: dict[str, Any]) -> None:
     properties = properties | {"status": row.status, "version": row.version}
-    ctx.run(_MARK, id=row.id, properties=properties)
+    ctx.run(_LABEL_PLAN, id=row.id, properties=properties)
 
 
-def _generate(ctx: Context, row: PlanRow, sources: Sequence[str]) -> bool:
-    return bool(len(ctx.run(_GENERATE, id=row.id, sources=list(sources))))
+def _link_source(ctx: Context, row: PlanRow, sources: Sequence[str]) -> bool:
+    return bool(len(ctx.run(_LINK_SOURCE, id=row.id, sources=list(sources))))
 
 
-def _generate_by(ctx: Context, row: PlanRow, source: str) -> None:
-    if not _generate(ctx, row, [source]):
-        raise _no_message(source)
+def _link_given_source(ctx: Context, row: PlanRow, source: str) -> None:
+    if not _link_source(ctx, row, [source]):
+        raise _unknown_message(source)
 
 
 def _implement(ctx: Context, row: PlanRow, issues: Sequence[str]) -> None:
     if not issues:
         return
-    # In one order, so that no two writers of the same ones wait for each other.
+    # A fixed order, so that two writers of the same issues cannot deadlock.
     wanted = sorted(issues)
     found = {record["id"] for record in ctx.run(_IMPLEMENT, id=row.id, issues=wanted)}
     missing = next((name for name in wanted if name not in found), None)
@@ -255,22 +258,11 @@ def _implement(ctx: Context, row: PlanRow, issues: Sequence[str]) -> None:
         )
 
 
-def _succeed(ctx: Context, row: PlanRow, old: HeldPlan, user: str, revision: RevisionInput) -> None:
-    ctx.run(
-        _SUCCEED,
-        id=row.id,
-        oldId=old.id,
-        user=user,
-        now=old.now,
-        message=revision.message or None,
-    )
-
-
-def _taken(event: Event) -> EventTaken:
+def _id_taken(event: Event) -> EventTaken:
     return EventTaken(f"The id `{shown_id(event.id)}` belongs to another event")
 
 
-def _no_message(source: str) -> UnknownReference:
+def _unknown_message(source: str) -> UnknownReference:
     return UnknownReference(
         f"There is no message `{shown_id(source)}` of the run that the plan could come of",
         hint="Give the id of a message that `runs.events` lists for the run, or leave it out.",
@@ -303,21 +295,21 @@ _RESULT: Final = """
 
 
 def decide(ctx: Context, decision: Decision, plan_id: str, user: str, message: str) -> PlanRow:
-    """Write what a user decides about a plan; the same by the same user again changes nothing.
+    """Write a user's decision on a plan. Repeating it with the same message changes nothing.
 
-    With another message it is not the same: it is written as well, or refused.
+    A decision with another message is a new one: it is written as well, or refused.
 
     Raises:
         UnknownPlan: No plan of a run has this id.
         PlanSuperseded: It has a newer version.
-        IllegalStatus: This cannot be decided about a plan of its status.
+        IllegalStatus: The decision is not allowed for a plan with this status.
     """
-    plan = hold(ctx, plan_id)
+    plan = lock_plan(ctx, plan_id)
     relationship = _RELATIONSHIP[decision]
     if plan.has(relationship, user, message):
         return plan.row()
     plan.check_latest()
-    status = after(decision, plan.status)
+    status = next_status(decision, plan.status)
     ctx.run(
         _DECIDE,
         planId=plan_id,
@@ -332,17 +324,17 @@ def decide(ctx: Context, decision: Decision, plan_id: str, user: str, message: s
 
 
 def implement(ctx: Context, plan_id: str, pull_request: str | None) -> PlanRow:
-    """Write that a plan was implemented, and by which pull request if one is given.
+    """Mark a plan as implemented, by a pull request if one is given.
 
     Raises:
         UnknownPlan: No plan of a run has this id.
         PlanSuperseded: It has a newer version.
         IllegalStatus: It is not approved.
-        UnknownReference: The pull request is not there.
+        UnknownReference: The pull request does not exist.
     """
-    plan = hold(ctx, plan_id)
+    plan = lock_plan(ctx, plan_id)
     plan.check_latest()
-    status = after("implement", plan.status)
+    status = next_status("implement", plan.status)
     if status != plan.status:
         ctx.run(_IMPLEMENTED, planId=plan_id, status=status, now=plan.now)
     if pull_request is not None and not len(
@@ -359,7 +351,7 @@ _COMMENT: Final = """
     MATCH (c:Event {id: $id}), (p:Plan {id: $planId})
     CREATE (c)-[:COMMENTS_ON]->(p)
 """
-# What was deleted says no more what it was about.
+# A deleted comment has lost its relationship to the plan.
 _COMMENTED: Final = """
     MATCH (c:Event {id: $id})
     WHERE c.deletedAt IS NOT NULL OR EXISTS { (c)-[:COMMENTS_ON]->(:Plan {id: $planId}) }
@@ -368,14 +360,14 @@ _COMMENTED: Final = """
 
 
 def append_comment(ctx: Context, plan_id: str, user: str, comment: CommentInput) -> CommentRow:
-    """Append a comment on a plan to the plan's run; one that is there is left as it is.
+    """Append a comment on a plan to the plan's run. An existing comment is not changed.
 
     Raises:
-        InvalidArgument: The metadata of the comment have another user.
+        InvalidArgument: The metadata of the comment has another user.
         UnknownPlan: No plan of a run has this id.
         EventTaken: The id belongs to another event.
         UnknownParent: A parent is not an event of the plan's run.
-        UnknownReference: What it refers to is not there.
+        UnknownReference: A node that it refers to does not exist.
     """
     metadata = {**(comment.metadata or {}), "userId": user}
     if (comment.metadata or {}).get("userId", user) != user:
@@ -388,7 +380,7 @@ def append_comment(ctx: Context, plan_id: str, user: str, comment: CommentInput)
         plan_id if comment.suggests_edit else None,
         metadata=metadata,
     )
-    plan = hold(ctx, plan_id)
+    plan = lock_plan(ctx, plan_id)
     [done] = append(ctx, plan.run_id, [event])
     if not done.duplicate:
         ctx.run(_COMMENT, id=event.id, planId=plan_id)
@@ -405,8 +397,8 @@ def append_comment(ctx: Context, plan_id: str, user: str, comment: CommentInput)
     )
 
 
-# Versions are one chain. Without DISTINCT each step along it would look at all before it. An action
-# that plain Cypher has written without a time comes last.
+# Versions are one chain. Without DISTINCT each step would visit all steps before it. Actions that
+# plain Cypher has written without a time come last.
 _HISTORY: Final = """
     MATCH (p:Plan {id: $planId})
     MATCH (p)-[:PREVIOUS_VERSION*0..]-(v:Plan)
@@ -423,6 +415,6 @@ _HISTORY: Final = """
 
 
 def history_of(ctx: Context, plan_id: str, page: Mapping[str, Any]) -> Iterator[ActionRow]:
-    """Give what users did with any version of a plan, in order of time."""
+    """Yield the actions of users on all versions of a plan, in order of time."""
     for record in ctx.run(_HISTORY, planId=plan_id, **page):
         yield ActionRow(**dict(record))

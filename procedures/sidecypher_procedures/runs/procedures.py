@@ -1,4 +1,4 @@
-"""`runs.*` as Cypher sees it."""
+"""The procedures `runs.*`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,10 +43,10 @@ from sidecypher_procedures.runs.options import (
     TreeOptions,
 )
 from sidecypher_procedures.runs.settings import Configuration
-from sidecypher_procedures.runs.timeline import part_of, path_to, shape_of, timeline_of
+from sidecypher_procedures.runs.timeline import page_of, path_to, shape_of, timeline_of
 
 GITHUB_SECONDS: Final = 300.0
-"""How long what may ask GitHub may take: as long as `github.mergeIssue`."""
+"""Timeout of procedures that may query GitHub, equal to that of `github.mergeIssue`."""
 
 
 @procedure("runs.create", mode="WRITE", timeout=GITHUB_SECONDS)
@@ -55,7 +55,7 @@ def create(
     type: str,  # noqa: A002 - the name that Cypher shows
     options: RunOptions = RunOptions(),
 ) -> rows.Created:
-    """Begin a run of a workflow, or find it."""
+    """Create a run of a workflow, unless it exists."""
     run_id = options.id or str(uuid4())
     created = creation.create_run(ctx, run_id, creation.run_type(type), options)
     [found] = _states(ctx, [(run_id,)])
@@ -64,13 +64,13 @@ def create(
 
 @procedure("runs.attachIssue", mode="WRITE", timeout=GITHUB_SECONDS)
 def attach_issue(ctx: Context, run_id: str, issue: str | NumberedName) -> rows.Attached:
-    """Base a run on an issue and its repository, unless it is so already."""
+    """Base a run on an issue and its repository, unless it is already."""
     return attachments.attach(ctx, run_id, attachments.Target.argument(attachments.ISSUE, issue))
 
 
 @procedure("runs.attachRepository", mode="WRITE", timeout=GITHUB_SECONDS)
 def attach_repository(ctx: Context, run_id: str, repository: str | RepositoryName) -> rows.Attached:
-    """Base a run on a repository, unless it is so already."""
+    """Base a run on a repository, unless it is already."""
     return attachments.attach(
         ctx, run_id, attachments.Target.argument(attachments.REPOSITORY, repository)
     )
@@ -78,7 +78,7 @@ def attach_repository(ctx: Context, run_id: str, repository: str | RepositoryNam
 
 @procedure("runs.attachCommit", mode="WRITE", timeout=GITHUB_SECONDS)
 def attach_commit(ctx: Context, run_id: str, commit: str | CommitName) -> rows.Attached:
-    """Base a run on a commit, unless it is so already."""
+    """Base a run on a commit, unless it is already."""
     return attachments.attach(ctx, run_id, attachments.Target.argument(attachments.COMMIT, commit))
 
 
@@ -86,7 +86,7 @@ def attach_commit(ctx: Context, run_id: str, commit: str | CommitName) -> rows.A
 def attach_pull_request(
     ctx: Context, run_id: str, pull_request: str | NumberedName
 ) -> rows.Attached:
-    """Tell that a run has generated a pull request, unless that was told already."""
+    """Record that a run generated a pull request, unless that is recorded already."""
     return attachments.attach(
         ctx, run_id, attachments.Target.argument(attachments.PULL_REQUEST, pull_request)
     )
@@ -94,7 +94,7 @@ def attach_pull_request(
 
 @procedure("runs.attachActor", mode="WRITE")
 def attach_actor(ctx: Context, run_id: str, user_id: str) -> rows.Attached:
-    """Tell who began a run, unless that was told already."""
+    """Record the user who began a run, unless the user is recorded already."""
     return attachments.attach(ctx, run_id, attachments.Target.argument(attachments.USER, user_id))
 
 
@@ -102,33 +102,33 @@ def attach_actor(ctx: Context, run_id: str, user_id: str) -> rows.Attached:
 def append(
     ctx: Context, run_id: str, event: EventInput, options: AppendOptions = AppendOptions()
 ) -> rows.AppendedRow:
-    """Append an event to a run; given again with the same id and content, it changes nothing."""
+    """Append an event to a run. A retry with the same id and content changes nothing."""
     [done] = event_log.append(ctx, run_id, [event.event], options.expected_seq)
     return _row(run_id, done)
 
 
 @procedure("runs.appendMany", mode="WRITE")
 def append_many(ctx: Context, run_id: str, events: list[EventInput]) -> Iterator[rows.AppendedRow]:
-    """Append events to a run in their order, all or none."""
+    """Append events to a run in order, all or none."""
     for done in event_log.append(ctx, run_id, [each.event for each in events]):
         yield _row(run_id, done)
 
 
 @procedure("runs.deleteEvent", mode="WRITE")
 def delete_event(ctx: Context, event_id: str) -> rows.Deleted:
-    """Erase what an event says; its place, its digests and its effect on the run's state stay."""
+    """Delete the content of an event. Its place, digests and effect on the run's state stay."""
     return integrity.delete_event(ctx, event_id)
 
 
 @procedure("runs.get")
 def get(ctx: Context, run_id: str) -> rows.RunRow | None:
-    """Return all of a run, its metadata as a MAP; no row if there is no such run."""
-    run = store.run_named(ctx, run_id, ctx.resource(Configuration).settings.timeout)
+    """Return all properties of a run, its metadata as a MAP; no row if it does not exist."""
+    run = store.read_run(ctx, run_id, ctx.resource(Configuration).settings.timeout)
     return None if run is None else rows.RunRow(run=run)
 
 
 def _states(ctx: Context, asked: list[tuple[Any, ...]]) -> list[rows.StateRow | None]:
-    """Return the states of many runs, by one statement."""
+    """Return the states of many runs with one statement."""
     ids = [run_id for (run_id,) in asked]
     found = store.states_of(ctx, ids, ctx.resource(Configuration).settings.timeout)
     return [found.get(run_id) for run_id in ids]
@@ -136,7 +136,7 @@ def _states(ctx: Context, asked: list[tuple[Any, ...]]) -> list[rows.StateRow | 
 
 @procedure("runs.state", batch=_states)
 def state(ctx: Context, run_id: str) -> rows.StateRow | None:
-    """Return the state of a run; one in which nothing has happened for long is `timedOut`."""
+    """Return the state of a run. A run without recent events is `timedOut`."""
     return _states(ctx, [(run_id,)])[0]
 
 
@@ -144,28 +144,24 @@ def state(ctx: Context, run_id: str) -> rows.StateRow | None:
 def events(
     ctx: Context, run_id: str, options: EventsOptions = EventsOptions()
 ) -> Iterator[rows.EventRow]:
-    """List the events of a run in their order."""
+    """List the events of a run in order."""
     yield from store.events_of(ctx, run_id, options)
 
 
 @procedure("runs.verify")
 def verify(ctx: Context, run_id: str) -> rows.Verified | None:
-    """Tell whether a run's history is as it was written."""
+    """Verify that a run's history is as it was written."""
     return integrity.verify_run(ctx, run_id)
 
 
 @procedure("runs.fork", mode="WRITE", timeout=GITHUB_SECONDS)
 def fork(ctx: Context, run_id: str, seq: int, options: ForkOptions = ForkOptions()) -> rows.Forked:
-    """Begin a run that shares the events of another one up to a place."""
+    """Create a run that shares the events of another one up to a place."""
     return creation.fork_run(ctx, run_id, seq, options)
 
 
-def _checked(user_id: str) -> str:
-    """Return the id of a user.
-
-    Raises:
-        InvalidArgument: No user can have it.
-    """
+def _valid_user_id(user_id: str) -> str:
+    """Return the id of a user; raise InvalidArgument if it is empty or too long."""
     if not is_id(user_id):
         raise InvalidArgument(
             f"The `userId` has {len(user_id)} characters",
@@ -180,7 +176,7 @@ def _row(run_id: str, done: event_log.Appended) -> rows.AppendedRow:
         seq=done.known.seq,
         run_id=run_id,
         type=done.event.type.storage,
-        state=done.standing.state,
+        state=done.run_status.state,
         duplicate=done.duplicate,
         digest=done.known.digest,
     )
@@ -188,38 +184,38 @@ def _row(run_id: str, done: event_log.Appended) -> rows.AppendedRow:
 
 @procedure("runs.plan.create", mode="WRITE")
 def create_plan(ctx: Context, run_id: str, plan: PlanInput) -> rows.PlanRow:
-    """Append a plan to a run; given again with the same id and content, it changes nothing."""
+    """Append a plan to a run. A retry with the same id and content changes nothing."""
     return plans.create_version(ctx, run_id, plan)
 
 
 @procedure("runs.plan.revise", mode="WRITE")
 def revise_plan(ctx: Context, plan_id: str, user_id: str, revision: RevisionInput) -> rows.PlanRow:
-    """Append a new version of the latest version of a plan, edited by a user."""
-    return plans.revise(ctx, plan_id, _checked(user_id), revision)
+    """Append a new version of a plan, edited by a user. The plan must be the latest version."""
+    return plans.revise(ctx, plan_id, _valid_user_id(user_id), revision)
 
 
 @procedure("runs.plan.review", mode="WRITE")
 def review_plan(
     ctx: Context, plan_id: str, user_id: str, options: DecisionOptions = DecisionOptions()
 ) -> rows.PlanRow:
-    """Tell that a user reviews a plan, which then waits for a decision."""
-    return plans.decide(ctx, "review", plan_id, _checked(user_id), options.message)
+    """Record that a user reviews a plan, which then waits for a decision."""
+    return plans.decide(ctx, "review", plan_id, _valid_user_id(user_id), options.message)
 
 
 @procedure("runs.plan.approve", mode="WRITE")
 def approve_plan(
     ctx: Context, plan_id: str, user_id: str, options: DecisionOptions = DecisionOptions()
 ) -> rows.PlanRow:
-    """Tell that a user approves a plan that waits for a decision."""
-    return plans.decide(ctx, "approve", plan_id, _checked(user_id), options.message)
+    """Record that a user approves a plan that waits for a decision."""
+    return plans.decide(ctx, "approve", plan_id, _valid_user_id(user_id), options.message)
 
 
 @procedure("runs.plan.reject", mode="WRITE")
 def reject_plan(
     ctx: Context, plan_id: str, user_id: str, options: DecisionOptions = DecisionOptions()
 ) -> rows.PlanRow:
-    """Tell that a user rejects a plan that waits for a decision."""
-    return plans.decide(ctx, "reject", plan_id, _checked(user_id), options.message)
+    """Record that a user rejects a plan that waits for a decision."""
+    return plans.decide(ctx, "reject", plan_id, _valid_user_id(user_id), options.message)
 
 
 @procedure("runs.plan.comment", mode="WRITE")
@@ -227,14 +223,14 @@ def comment_on_plan(
     ctx: Context, plan_id: str, user_id: str, comment: CommentInput
 ) -> rows.CommentRow:
     """Append a user's comment on a plan to the plan's run."""
-    return plans.append_comment(ctx, plan_id, _checked(user_id), comment)
+    return plans.append_comment(ctx, plan_id, _valid_user_id(user_id), comment)
 
 
 @procedure("runs.plan.implement", mode="WRITE")
 def implement_plan(
     ctx: Context, plan_id: str, options: ImplementOptions = ImplementOptions()
 ) -> rows.PlanRow:
-    """Tell that an approved plan was implemented, and by which pull request."""
+    """Record that an approved plan was implemented, and by which pull request."""
     return plans.implement(ctx, plan_id, options.pull_request_id)
 
 
@@ -242,7 +238,7 @@ def implement_plan(
 def plan_history(
     ctx: Context, plan_id: str, options: HistoryOptions = HistoryOptions()
 ) -> Iterator[rows.ActionRow]:
-    """List what users did with any version of a plan, in order of time."""
+    """List the actions of users on all versions of a plan, in order of time."""
     yield from plans.history_of(ctx, plan_id, options.page)
 
 
@@ -250,13 +246,13 @@ def plan_history(
 def list_runs(ctx: Context, options: ListOptions = ListOptions()) -> Iterator[rows.ListedRun]:
     """List runs, newest first."""
     timeout = ctx.resource(Configuration).settings.timeout
-    yield from listing.runs_like(ctx, options, timeout)
+    yield from listing.list_runs(ctx, options, timeout)
 
 
 @procedure("runs.tree")
 def tree(ctx: Context, run_id: str, options: TreeOptions = TreeOptions()) -> Iterator[rows.TreeRow]:
-    """Tell which event of a run follows which, and the lanes of its branches."""
-    for node in part_of(shape_of(ctx, run_id), options):
+    """List the events of a run with their parents, children and lanes."""
+    for node in page_of(shape_of(ctx, run_id), options):
         yield rows.TreeRow(
             id=node.event["id"],
             seq=node.event["seq"],
@@ -271,7 +267,7 @@ def tree(ctx: Context, run_id: str, options: TreeOptions = TreeOptions()) -> Ite
 def timeline(
     ctx: Context, run_id: str, options: PathOptions = PathOptions()
 ) -> Iterator[rows.TimelineRow]:
-    """Tell of the events of a run what a picture shows: label, lane, time; no content."""
+    """List the events of a run for a drawing: label, lane and time, without content."""
     yield from timeline_of(ctx, run_id, options)
 
 
@@ -279,7 +275,7 @@ def timeline(
 def path(
     ctx: Context, event_id: str, options: PathOptions = PathOptions()
 ) -> Iterator[rows.EventRow]:
-    """List an event and all it comes after, from the beginning of its run."""
+    """List an event and all events before it, from the beginning of its run."""
     yield from path_to(ctx, event_id, options)
 
 
@@ -295,34 +291,34 @@ def tool_calls(
 def conversation(
     ctx: Context, run_id: str, options: ConversationOptions = ConversationOptions()
 ) -> Iterator[rows.MessageRow]:
-    """List the messages of a run in their order."""
+    """List the messages of a run in order."""
     yield from conversation_of(ctx, run_id, options)
 
 
-_LONG: Final = 3600.0
-"""Seconds for what reads and writes whole runs."""
+ARCHIVE_SECONDS: Final = 3600.0
+"""Timeout in seconds of procedures that read and write whole runs."""
 
 
-@procedure("runs.archive", mode="WRITE", timeout=_LONG)
+@procedure("runs.archive", mode="WRITE", timeout=ARCHIVE_SECONDS)
 def archive(ctx: Context, run_id: str) -> rows.Archived:
     """Move a run that has ended from the graph to a file."""
     return archives.archive_run(ctx, _folder(ctx), run_id)
 
 
-@procedure("runs.restore", mode="WRITE", timeout=_LONG)
+@procedure("runs.restore", mode="WRITE", timeout=ARCHIVE_SECONDS)
 def restore(ctx: Context, run_id: str) -> rows.Archived:
-    """Write an archived run to the graph again."""
+    """Restore an archived run to the graph."""
     return archives.restore_run(ctx, _folder(ctx), run_id)
 
 
-@procedure("runs.retain", mode="WRITE", timeout=_LONG)
+@procedure("runs.retain", mode="WRITE", timeout=ARCHIVE_SECONDS)
 def retain(
     ctx: Context,
     type: str,  # noqa: A002 - the name that Cypher shows
     older_than: Duration,
     options: RetainOptions = RetainOptions(),
 ) -> Iterator[rows.Retained]:
-    """Archive or delete old runs of a type; unless `dryRun` is false, only tell which these are."""
+    """Archive or delete old runs of a type. Unless `dryRun` is false, only list them."""
     yield from archives.retain_runs(ctx, _folder(ctx), type, older_than, options)
 
 

@@ -10,7 +10,7 @@ State = Annotated[str, Description("pending, running, completed, error or timedO
 
 
 class Created(Row):
-    """A run that is there."""
+    """A new or existing run."""
 
     id: str
     state: State
@@ -18,7 +18,7 @@ class Created(Row):
 
 
 class Attached(Row):
-    """A run that is attached to a thing."""
+    """A run and the node it is attached to."""
 
     run_id: str
     id: Annotated[str, Description("that of the thing's node; the SHA of a commit")]
@@ -26,7 +26,7 @@ class Attached(Row):
 
 
 class AppendedRow(Row):
-    """An event that is in its run."""
+    """An event in its run."""
 
     id: str
     seq: Annotated[int, Description("its place in the run, from 1")]
@@ -49,13 +49,13 @@ class EventRow(Row):
     seq: int
     id: str
     type: str
-    event: Annotated[dict[str, Any], Description("as `runs.append` takes it")]
+    event: Annotated[dict[str, Any], Description("as `runs.append` accepts it")]
     parent_ids: list[str]
     created_at: datetime
 
 
 class StateRow(Row):
-    """How a run stands."""
+    """The state of a run."""
 
     id: str
     state: State
@@ -63,7 +63,7 @@ class StateRow(Row):
 
 
 class Verified(Row):
-    """Whether a run's history is as it was written."""
+    """The result of verifying a run's history."""
 
     id: str
     ok: bool
@@ -82,7 +82,7 @@ class Forked(Row):
 
 
 class Deleted(Row):
-    """An event whose content is gone."""
+    """An event whose content was deleted."""
 
     id: str
     seq: Annotated[int, Description("its place in the run, which it keeps")]
@@ -95,7 +95,7 @@ Version = Annotated[int, Description("its number, from 1")]
 
 
 class PlanRow(Row):
-    """A version of a plan that is there."""
+    """A version of a plan."""
 
     id: str
     status: Status
@@ -104,7 +104,7 @@ class PlanRow(Row):
 
 
 class CommentRow(Row):
-    """A comment on a plan that is there, and the plan."""
+    """A comment on a plan, and the plan."""
 
     id: str
     plan_id: str
@@ -114,7 +114,7 @@ class CommentRow(Row):
 
 
 class ActionRow(Row):
-    """What a user did with a plan."""
+    """An action of a user on a plan."""
 
     action: Annotated[str, Description("REVIEWS, APPROVES, REJECTS or EDITS")]
     user_id: Annotated[str, Description("id of a User")]
@@ -128,7 +128,7 @@ Lane = Annotated[int, Description("from 0; a branch has its own")]
 
 
 class ListedRun(Row):
-    """A run, as a list tells it."""
+    """A run in a list."""
 
     id: str
     type: str | None
@@ -141,7 +141,7 @@ class ListedRun(Row):
 
 
 class TreeRow(Row):
-    """An event among those around it."""
+    """An event with its parents and children."""
 
     id: str
     seq: int
@@ -152,7 +152,7 @@ class TreeRow(Row):
 
 
 class TimelineRow(Row):
-    """An event as a picture shows it."""
+    """An event in a timeline."""
 
     seq: int
     id: str
@@ -193,7 +193,7 @@ class MessageRow(Row):
 
 
 class Archived(Row):
-    """A run and the file that it is in."""
+    """An archived run and its file."""
 
     id: str
     file: Annotated[str, Description("relative to the folder for archives")]
@@ -202,7 +202,7 @@ class Archived(Row):
 
 
 class Retained(Row):
-    """A run that is older than it need be."""
+    """A run that is older than the retention time."""
 
     id: str
     state: State

@@ -1,4 +1,4 @@
-"""Settings of the `runs` procedures, read once."""
+"""Settings of the `runs` procedures."""
 
 from pathlib import Path
 from typing import Annotated, Final
@@ -13,11 +13,11 @@ PREFIX: Final = "SIDECYPHER_RUNS_"
 
 
 class RunsSettings(EnvironmentSettings, env_prefix=PREFIX):
-    """Settings, each from the environment variable of its name after ``SIDECYPHER_RUNS_``.
+    """Settings from the environment variables with the prefix ``SIDECYPHER_RUNS_``.
 
     Attributes:
-        timeout: Seconds after which a run in which nothing happens reads as `timedOut`.
-        archive_dir: The folder of archived runs; without one none can be archived.
+        timeout: Seconds without an event after which a run reads as `timedOut`.
+        archive_dir: The folder of archived runs; None turns archiving off.
 
     Example:
         >>> RunsSettings(timeout=60).timeout
@@ -31,14 +31,14 @@ class RunsSettings(EnvironmentSettings, env_prefix=PREFIX):
 
 
 class Configuration:
-    """The settings that all calls of a sidecar share, as they were at the first call."""
+    """The settings, read at the first call and shared by all calls of a sidecar."""
 
     def __init__(self) -> None:
         self.settings = RunsSettings.load()
 
 
 def look_at_settings(ctx: CheckContext) -> Finding:
-    """Have the procedures read their settings."""
+    """Check that the procedures can read their settings."""
     ctx.call_in_neo4j("runs.list", {"limit": 1})
     return Finding.ok("they can be used")
 

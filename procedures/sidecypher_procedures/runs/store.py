@@ -1,4 +1,4 @@
-"""Reading runs and their events; nothing is written."""
+"""Statements that read runs and their events."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from sidecypher_procedures.runs.model import Naming, event_type, stored_type, to
 from sidecypher_procedures.runs.options import EventsOptions
 from sidecypher_procedures.runs.rows import EventRow, StateRow
 
-# Of a plan its latest version is what somebody waits for.
+# Only the latest version of a plan awaits a review.
 AWAITED: Final = """EXISTS {
         MATCH (p:Plan)
         WHERE p.runId = r.id AND p.status = 'pending_review' AND p.deletedAt IS NULL
@@ -19,8 +19,8 @@ AWAITED: Final = """EXISTS {
     }"""
 """Whether a plan of the run `r` awaits its review."""
 
-# A run that was not touched for long has timed out, unless it waits for a user. Runs of plain
-# Cypher may lack what this namespace writes, and say `failed`.
+# A run without recent writes has timed out, unless it waits for a user. Runs written by plain
+# Cypher may lack properties of this namespace, and have the state `failed`.
 WITH_STATE: Final = f"""
     WITH r, coalesce(r.state, r.status, 'pending') AS state
     WITH r,
@@ -32,7 +32,7 @@ WITH_STATE: Final = f"""
             ELSE state
         END AS state
 """
-"""Gives the state of a run `r` its column `state`."""
+"""Clause that adds the column `state` with the state of a run `r`."""
 
 _STATE: Final = f"""
     MATCH (r:WorkflowRun) WHERE r.id IN $ids
@@ -44,7 +44,7 @@ _LINEAGE: Final = """
     MATCH (r:WorkflowRun {id: $id})
     RETURN r.lineage AS lineage, r.lineageSeqs AS seqs, coalesce(r.lastSeq, 0) AS lastSeq
 """
-TELL: Final = """
+RETURN_EVENT: Final = """
     RETURN properties(e) AS event, [(p)-[:NEXT]->(e) | p.id] AS parentIds,
         [
             (e)-[l:EXECUTED_BY|RESPONDS_TO|REFERENCES|SUGGESTS_EDIT_TO]->(t) | [type(l), t.id]
@@ -53,28 +53,28 @@ TELL: Final = """
             THEN [(e)-[:HAS_PAYLOAD]->(p) | p.content][0]
         END AS payload
 """
-"""Gives what `event_row` reads of an event `e`."""
+"""Clause that returns the columns that `event_row` reads of an event `e`."""
 
 _EVENTS: Final = f"""
     MATCH (e:Event)
     WHERE e.runId = $runId AND e.seq > $after AND e.seq <= $upTo
     AND ($types IS NULL OR e.type IN $types) AND e.deletedAt IS NULL
     WITH e ORDER BY e.runId, e.seq LIMIT $limit
-    {TELL}
+    {RETURN_EVENT}
 """
 _INTERNAL: Final = frozenset({"lock", "lastEventId", "lineage", "lineageSeqs"})
 
 
 def states_of(ctx: Context, ids: list[str], timeout: int) -> dict[str, StateRow]:
-    """Give the states of those of the runs that exist."""
+    """Return the states of the runs that exist, by id."""
     return {
         record["id"]: StateRow(id=record["id"], state=record["state"], last_seq=record["lastSeq"])
         for record in ctx.run(_STATE, ids=ids, timeout=timeout)
     }
 
 
-def run_named(ctx: Context, run_id: str, timeout: int) -> dict[str, Any] | None:
-    """Return the properties of a run, its metadata as a MAP; None if there is no such run."""
+def read_run(ctx: Context, run_id: str, timeout: int) -> dict[str, Any] | None:
+    """Return the properties of a run, its metadata as a MAP; None if it does not exist."""
     record = next(iter(ctx.run(_RUN, ids=[run_id], timeout=timeout)), None)
     if record is None:
         return None
@@ -87,10 +87,10 @@ def run_named(ctx: Context, run_id: str, timeout: int) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Where the events of a run are: those it shares with other runs, then its own.
+    """The ranges of a run's events: those shared with other runs, then its own.
 
     Attributes:
-        last_seq: The place of its latest event, 0 without one.
+        last_seq: The place of its latest event, 0 without events.
     """
 
     parts: list[Part]
@@ -98,7 +98,7 @@ class Extent:
 
 
 def extent_of(ctx: Context, run_id: str) -> Extent:
-    """Return where the events of a run are; no parts if there is no such run."""
+    """Return the extent of a run; it has no parts if the run does not exist."""
     record = next(iter(ctx.run(_LINEAGE, id=run_id)), None)
     if record is None:
         return Extent([], 0)
@@ -106,21 +106,21 @@ def extent_of(ctx: Context, run_id: str) -> Extent:
 
 
 def events_of(ctx: Context, run_id: str, options: EventsOptions) -> Iterator[EventRow]:
-    """Give the events of a run in their order, without those that were deleted."""
+    """Yield the events of a run in order, without deleted ones."""
     types = options.types and [event_type(name).storage for name in options.types]
-    for record in found_in(ctx, run_id, _EVENTS, options.cursor, options.most, types=types):
+    for record in records_in_run(ctx, run_id, _EVENTS, options.cursor, options.most, types=types):
         yield event_row(record, options.naming)
 
 
-def found_in(
+def records_in_run(
     ctx: Context, run_id: str, statement: LiteralString, after: int, limit: int, **params: Any
 ) -> Iterator[Mapping[str, Any]]:
-    """Give what a statement finds of each part of a run, in the order of its events.
+    """Yield the records of a statement for all parts of a run, in the order of its events.
 
-    The statement finds events of `$runId` above `$after` and up to `$upTo`, at most `$limit`.
+    The statement matches events of `$runId` after `$after` and up to `$upTo`, at most `$limit`.
     """
     left = limit
-    # One statement for each part: over several the index would give no order.
+    # One statement for each part: over several parts the index returns no order.
     for part in extent_of(ctx, run_id).parts:
         if part["upTo"] <= after or not left:
             continue
@@ -131,7 +131,7 @@ def found_in(
 
 
 def event_row(record: Mapping[str, Any], naming: Naming) -> EventRow:
-    """Give an event in the words of its caller, from what `TELL` gives of it."""
+    """Return the row of an event, in the caller's naming, from a record of `RETURN_EVENT`."""
     properties, parents = record["event"], record["parentIds"]
     event = event_of(properties, record["payload"], parents, record["links"])
     if naming == "application":
@@ -152,7 +152,7 @@ def event_of(
     parents: list[str],
     links: list[tuple[str, str]],
 ) -> dict[str, Any]:
-    """Give an event as `runs.append` takes it, in the words of the graph."""
+    """Return an event as `runs.append` accepts it, in the naming of the graph."""
     kind = stored_type(properties["type"])
     event = {"id": properties["id"], "type": kind.storage, "createdAt": properties["createdAt"]}
     if kind.body is not None:

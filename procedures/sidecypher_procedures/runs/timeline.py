@@ -1,4 +1,4 @@
-"""The shape of a run: which event follows which, with label, lane and time."""
+"""The event graph of a run with labels, lanes and times."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from sidecypher import Context
 from sidecypher_procedures.runs.model import stored_type
 from sidecypher_procedures.runs.options import ALL_ROWS, PathOptions, TreeOptions
 from sidecypher_procedures.runs.rows import EventRow, TimelineRow
-from sidecypher_procedures.runs.store import TELL, event_row, found_in
+from sidecypher_procedures.runs.store import RETURN_EVENT, event_row, records_in_run
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where an event is drawn.
+class EventLanes:
+    """The lanes of an event.
 
     Attributes:
-        lane: From 0 on the left.
-        parent_lanes: The lane in which it is reached from each of its parents, in their order.
+        lane: Its lane, from 0 on the left.
+        parent_lanes: The lanes of the edges from its parents, in the order of the parents.
     """
 
     lane: int
@@ -28,7 +28,7 @@ class Place:
 
 
 def children_of(parents: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the children of each event, in the order of the run; its parents are before it."""
+    """Return the children of each event, in the order of the run; parents come first."""
     children: dict[str, list[str]] = {name: [] for name in parents}
     for name, above in parents.items():
         for parent in above:
@@ -38,11 +38,11 @@ def children_of(parents: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
 
 def lanes_of(
     parents: Mapping[str, Sequence[str]], children: Mapping[str, Sequence[str]]
-) -> dict[str, Place]:
-    """Give each event a lane, so that no line passes through an event that it does not end at.
+) -> dict[str, EventLanes]:
+    """Assign lanes to events, so that no edge passes through an event it does not end at.
 
-    The first child of an event goes on in its lane, each other one has the leftmost lane that is
-    free. An event of several parents is in the leftmost of the lanes that lead to it.
+    The first child of an event uses the same lane, each other child the leftmost free lane. An
+    event with several parents is in the leftmost lane that leads to it.
 
     Example:
         >>> parents = {"a": "", "b": "a", "c": "a", "d": "bc"}
@@ -55,30 +55,30 @@ def lanes_of(
     for name, above in parents.items():
         reached = leading.pop(name)
         lane = min(reached.values()) if reached else free.take()
-        free.give(other for other in reached.values() if other != lane)
-        places[name] = Place(lane, tuple(reached[parent] for parent in above))
+        free.release(other for other in reached.values() if other != lane)
+        places[name] = EventLanes(lane, tuple(reached[parent] for parent in above))
         for index, child in enumerate(children[name]):
             leading[child][name] = free.take() if index else lane
         if not children[name]:
-            free.give([lane])
+            free.release([lane])
     return places
 
 
 class _FreeLanes:
-    """Lanes that nothing is in."""
+    """Pool of unused lanes."""
 
     def __init__(self) -> None:
-        self._given: list[int] = []
+        self._free: list[int] = []
         self._count = count()
 
     def take(self) -> int:
-        """Return the leftmost one."""
-        return heappop(self._given) if self._given else next(self._count)
+        """Return the leftmost free lane."""
+        return heappop(self._free) if self._free else next(self._count)
 
-    def give(self, lanes: Iterable[int]) -> None:
-        """Take back what is free again."""
+    def release(self, lanes: Iterable[int]) -> None:
+        """Return lanes to the pool."""
         for lane in lanes:
-            heappush(self._given, lane)
+            heappush(self._free, lane)
 
 
 _SHAPE: Final = """
@@ -92,11 +92,11 @@ _SHAPE: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An event among those it follows and those that follow it, all in the order of the run.
+    """An event with its parents and children, all in the order of the run.
 
     Attributes:
-        event: What the graph says of it, without its content.
-        parent_lanes: The lane that leads here from each of its parents.
+        event: Its properties in the graph, without its content.
+        parent_lanes: The lanes of the edges from its parents.
     """
 
     event: Mapping[str, Any]
@@ -107,11 +107,11 @@ class Node:
 
 
 def shape_of(ctx: Context, run_id: str) -> list[Node]:
-    """Give all events of a run, those that were deleted included, in their order."""
-    found = list(found_in(ctx, run_id, _SHAPE, after=0, limit=ALL_ROWS))
+    """Return all events of a run in order, including deleted ones."""
+    found = list(records_in_run(ctx, run_id, _SHAPE, after=0, limit=ALL_ROWS))
     seqs = {record["event"]["id"]: record["event"]["seq"] for record in found}
     parents = {
-        record["event"]["id"]: _before(record["event"]["seq"], record["parentIds"], seqs)
+        record["event"]["id"]: _earlier_parents(record["event"]["seq"], record["parentIds"], seqs)
         for record in found
     }
     children = children_of(parents)
@@ -129,29 +129,29 @@ def shape_of(ctx: Context, run_id: str) -> list[Node]:
     ]
 
 
-def part_of(nodes: Iterable[Node], page: TreeOptions | PathOptions) -> Iterator[Node]:
+def page_of(nodes: Iterable[Node], page: TreeOptions | PathOptions) -> Iterator[Node]:
     """Return the events of a page of a run."""
     return islice((node for node in nodes if node.event["seq"] > page.cursor), page.limit)
 
 
-def _before(seq: int, parent_ids: list[str], seqs: Mapping[str, int]) -> list[str]:
-    """Return the parents that are before a place of this run; plain Cypher may write others."""
+def _earlier_parents(seq: int, parent_ids: list[str], seqs: Mapping[str, int]) -> list[str]:
+    """Return the parents with a lower place in this run; plain Cypher may write others."""
     known = {name for name in parent_ids if seqs.get(name, seq) < seq}
     return sorted(known, key=seqs.__getitem__)
 
 
 LONGEST_TOOL: Final = 40
-"""Characters of a tool's name in a label."""
+"""The most characters of a tool's name in a label."""
 
 
 def timeline_of(ctx: Context, run_id: str, options: PathOptions) -> Iterator[TimelineRow]:
-    """Give the events of a run as a picture shows them.
+    """Yield the rows of `runs.timeline`.
 
-    Lanes are those of the whole run, whatever part of it is wanted.
+    Lanes are those of the whole run, even if only a page of it is returned.
     """
     nodes = shape_of(ctx, run_id)
     times = {node.event["id"]: _instant(node.event["createdAt"]) for node in nodes}
-    for node in part_of(nodes, options):
+    for node in page_of(nodes, options):
         event = node.event
         kind = stored_type(event["type"])
         name = kind.application if options.naming == "application" else kind.storage
@@ -170,7 +170,7 @@ def timeline_of(ctx: Context, run_id: str, options: PathOptions) -> Iterator[Tim
 
 
 def label_of(type_name: str, event: Mapping[str, Any]) -> str:
-    """Return what a picture says of an event: nothing of its content.
+    """Return the label of an event, which has nothing of its content.
 
     Example:
         >>> label_of("toolCallResult", {"toolName": "search", "isError": True})
@@ -185,37 +185,37 @@ def label_of(type_name: str, event: Mapping[str, Any]) -> str:
 
 
 def _shown(name: str | None) -> str:
-    """Return the name of a tool on one line, and not too long: it is the caller's own."""
+    """Return the name of a tool without control characters and at most `LONGEST_TOOL` long."""
     text = "".join(each if each.isprintable() else "?" for each in name or "")
     return text if len(text) <= LONGEST_TOOL else f"{text[: LONGEST_TOOL - 3]}..."
 
 
 def _instant(value: object) -> datetime | None:
-    """Return when an event was, None where plain Cypher has written something else."""
+    """Return the time of an event, None if plain Cypher has written another type."""
     return value if isinstance(value, datetime) and value.tzinfo is not None else None
 
 
 def _milliseconds(at: datetime | None, before: list[datetime | None]) -> int | None:
-    """Return how long after the latest of its parents an event was; never less than nothing."""
+    """Return the time between an event and its latest parent in milliseconds, at least 0."""
     known = [each for each in before if each is not None]
     if at is None or not known:
         return None
     return max(0, (at - max(known)) // timedelta(milliseconds=1))
 
 
-# DISTINCT lets the search visit each ancestor once, however many ways lead to it. The subquery keeps
-# the planner from sorting before DISTINCT: then the search would follow every path, 2^n of them.
+# DISTINCT lets the search visit each ancestor once, however many ways lead to it. The subquery
+# keeps the planner from sorting before DISTINCT: then the search would follow all of 2^n paths.
 _ANCESTORS: Final = f"""
     MATCH (last:Event {{id: $id}})
     CALL (last) {{ MATCH (last)<-[:NEXT*0..]-(e:Event) RETURN DISTINCT e }}
     WITH e
     WHERE e.deletedAt IS NULL AND e.seq > $after
     WITH e ORDER BY e.seq LIMIT $limit
-    {TELL}
+    {RETURN_EVENT}
 """
 
 
 def path_to(ctx: Context, event_id: str, options: PathOptions) -> Iterator[EventRow]:
-    """Give an event with all it comes after, in their order, without those that were deleted."""
+    """Yield an event and all events before it in order, without deleted ones."""
     for record in ctx.run(_ANCESTORS, id=event_id, after=options.cursor, limit=options.most):
         yield event_row(record, options.naming)

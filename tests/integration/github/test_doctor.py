@@ -6,8 +6,8 @@ from email.utils import format_datetime
 
 import pytest
 
+from sidecypher.cli.doctor.context import DoctorContext
 from sidecypher.cli.doctor.report import all_checks, examine
-from sidecypher.cli.doctor.subject import Subject
 
 TOKEN = "ghp_" + "a1" * 18
 
@@ -28,8 +28,8 @@ def told(github, answering, monkeypatch, tmp_path):
 
     def told():
         checks = [check for check in all_checks() if check.group == "GitHub"]
-        with Subject({"home": tmp_path}, {}, None) as subject:
-            found = {check.name: finding for check, finding in examine(checks, subject)}
+        with DoctorContext({"home": tmp_path}, {}, None) as context:
+            found = {check.name: finding for check, finding in examine(checks, context)}
         assert TOKEN not in repr(found)
         return found
 
@@ -111,7 +111,7 @@ def test_a_github_out_of_reach_is_a_warning(told, monkeypatch) -> None:
 
     assert states(found) == ["WARN", "WARN", "WARN"]
     assert "[SC-509]" in found["token"].found
-    assert found["limits"].found == "could not check: GitHub gives no answer"
+    assert found["limits"].found == "could not check: GitHub does not answer"
 
 
 def test_a_setting_that_is_misspelt_is_an_error(told, monkeypatch) -> None:

@@ -190,8 +190,8 @@ def test_a_page_that_fails_ends_the_list(paged, answering, call, status) -> None
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"{}", "no JSON list"),
-        (b"[1]", "no JSON list"),
+        (b"{}", "not a JSON list"),
+        (b"[1]", "not a JSON list"),
         (b"[{}]", "the field `number`"),
         (b"<html>", "not JSON"),
     ],

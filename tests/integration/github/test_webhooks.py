@@ -69,7 +69,7 @@ def test_what_happens_to_a_delivery_is_told(sender):
     assert told == {
         "ping": "pong\n",
         "issues": "queued\n",
-        "never_heard_of": "ignored: it is about no repository\n",
+        "never_heard_of": "ignored: it is not about a repository\n",
     }
 
 

@@ -368,9 +368,9 @@ def test_a_hub_costs_no_more(runs, session, run):
     types = list(attachments.REPOSITORY.types)
     waiting = [
         session.run(
-            f"PROFILE {attachments._TIE}",
+            f"PROFILE {attachments._ATTACH}",
             runId=run,
-            ties=[{"element": element, "types": types, "back": []}],
+            nodes=[{"element": element, "types": types, "back": []}],
         )
         .consume()
         .profile

@@ -42,7 +42,7 @@ def test_a_free_port_is_none_that_outgoing_connections_get(memory):
 
 def test_without_such_a_port_any_free_one_is_taken(memory, monkeypatch, taken):
     """A machine where all of them are taken is not a reason not to start."""
-    monkeypatch.setattr("sidecypher.runtime.ports._OWN", range(taken, taken + 1))
+    monkeypatch.setattr("sidecypher.runtime.ports._PREFERRED", range(taken, taken + 1))
 
     found = choose_ports(memory)
 

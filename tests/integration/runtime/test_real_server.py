@@ -11,7 +11,7 @@ import pytest
 from fix_waiting import wait_until
 
 from sidecypher.host.address import USER, Ports, read_ports
-from sidecypher.runtime._throwaway import running
+from sidecypher.runtime._temporary_server import running
 from sidecypher.runtime.errors import RuntimeFailure, ServerFailed
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.neo4j import Neo4jServer

@@ -534,7 +534,7 @@ def test_waits_double_up_to_a_limit_and_are_forgotten():
     backoff = Backoff()
     waits = [0.0]
     for _ in range(7):
-        waits.append(backoff.next(waits[-1], lived=0.1))
+        waits.append(backoff.next(waits[-1], ran=0.1))
 
     assert waits[1:] == [0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
-    assert backoff.next(5.0, lived=30.0) == 0.2
+    assert backoff.next(5.0, ran=30.0) == 0.2

@@ -107,7 +107,7 @@ PARAMETERS = {
     "issueNumber": 7,
     "toolName": "tool7",
     "planId": "p7",
-    "ties": [],
+    "nodes": [],
 }
 ATTACHING = {
     **{
@@ -115,7 +115,7 @@ ATTACHING = {
         for name, kind in vars(attachments).items()
         if isinstance(kind, attachments.Kind)
     },
-    **{name: getattr(attachments, name) for name in ("_TIE", "_INITIATORS")},
+    **{name: getattr(attachments, name) for name in ("_ATTACH", "_INITIATORS")},
 }
 
 

@@ -35,7 +35,7 @@ RETURN count(*);
 """
 BAD = {
     "no phase": (GUARD.replace("before", "whenever"), "The phase of the trigger `own-guard`"),
-    "no name": (GUARD.replace("own-guard\n", "\n"), "gives its trigger no name"),
+    "no name": (GUARD.replace("own-guard\n", "\n"), "does not name its trigger"),
     "no Cypher": (GUARD.replace("RETURN count(*)", "RETURN count("), r"line 5, cannot be planned"),
     "no such procedure": (GUARD.replace("apoc.util.validate", "apoc.no"), "cannot be planned"),
     "unknown parameter": (GUARD.replace("$word", "$wrod"), r"uses `\$wrod`"),

@@ -25,10 +25,10 @@ from sidecypher_procedures.github.rate_limits import (
     Budgets,
     Limit,
     Limits,
-    listed_in,
+    budget_in,
+    budgets_in,
     read_limit,
     retrying,
-    told_by,
     used_up,
 )
 from sidecypher_procedures.github.responses import Reply, graphql_limit
@@ -162,7 +162,7 @@ def test_no_header_kills_an_answer(
     received = httpx.Headers([(name.encode(), value) for name, value in pairs])
 
     limit = read_limit(resource, status, received, content, NOW)
-    told_by(received)
+    budget_in(received)
     Limits(Time().clock()).note(resource, status, received, content)
 
     assert limit is None or limit.until - NOW <= timedelta(days=1)
@@ -317,21 +317,21 @@ def test_budgets_come_with_every_answer() -> None:
         "x-ratelimit-reset": EPOCH,
     }
 
-    assert told_by(httpx.Headers(headers)) == budget("core", 5000, 4990, 10, 90)
-    assert told_by(httpx.Headers({**headers, "x-ratelimit-used": "12"})).used == 12
+    assert budget_in(httpx.Headers(headers)) == budget("core", 5000, 4990, 10, 90)
+    assert budget_in(httpx.Headers({**headers, "x-ratelimit-used": "12"})).used == 12
     for name in headers.keys() - {"x-ratelimit-resource"}:
         for bad in ("", "-1", "1.5", "x", "9" * 30):
-            assert told_by(httpx.Headers({**headers, name: bad})) is None
+            assert budget_in(httpx.Headers({**headers, name: bad})) is None
 
 
 def test_odd_lists_of_budgets_are_left_out() -> None:
     """What cannot be a budget is no row."""
     good = {"limit": 60, "remaining": 50, "used": 10, "reset": int(EPOCH)}
 
-    assert listed_in({"resources": {"core": good, "search": 1, "graphql": {}, "x": good}}) == [
+    assert budgets_in({"resources": {"core": good, "search": 1, "graphql": {}, "x": good}}) == [
         budget("core", 60, 50, 10, 90)
     ]
-    assert listed_in({"resources": []}) == listed_in({}) == []
+    assert budgets_in({"resources": []}) == budgets_in({}) == []
 
 
 def test_budgets_are_fresh_for_a_minute_and_a_period() -> None:

@@ -225,7 +225,7 @@ def test_a_file_without_a_secret_is_refused(tmp_path: Path, content: bytes | Non
     if content is not None:
         file.write_bytes(content)
 
-    with pytest.raises(GithubSettingsError, match="WEBHOOK_SECRET_FILE is of no use") as caught:
+    with pytest.raises(GithubSettingsError, match="WEBHOOK_SECRET_FILE cannot be used") as caught:
         GithubSettings(webhook_secret_file=file).webhook_key()
 
     assert str(tmp_path) not in str(caught.value)

@@ -110,7 +110,7 @@ def delivery(name, size=2):
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch):
-    for name in ("_SHORTEST_PAUSE", "LOOK_SECONDS"):
+    for name in ("_SHORTEST_PAUSE", "POLL_SECONDS"):
         monkeypatch.setattr(module, name, 0.001)
 
 

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from fix_waiting import wait_until
 
-from sidecypher.runtime._throwaway import running
+from sidecypher.runtime._temporary_server import running
 from sidecypher.runtime.process import spec as module
 from sidecypher.runtime.process.detached import launch_supervisor
 from sidecypher.runtime.process.spec import ProcessSpec, end_processes, ending_signals_blocked

@@ -85,7 +85,7 @@ def test_what_cannot_be_split_is_refused(script, where, what):
 
 def test_a_semicolon_may_not_hide_in_a_command():
     """Statements behind a command on its line are not lost: the line is refused."""
-    with pytest.raises(BadScript, match="names no database"):
+    with pytest.raises(BadScript, match="does not name a database"):
         split(":use system; DROP DATABASE neo4j")
 
 

@@ -1,4 +1,4 @@
-"""Async functions: on the event loop, while the serving thread waits and runs their callbacks."""
+"""Async functions on the event loop; the serving thread waits and runs their callbacks."""
 
 import contextvars
 import threading
@@ -22,37 +22,37 @@ class AsyncExecution(WaitingExecution[Job]):
     def __init__(
         self,
         loop: EventLoop,
-        facts: CallHead,
+        head: CallHead,
         procedure: Procedure,
         arguments: list[Any],
         resources: Resources,
     ) -> None:
-        super().__init__(facts, procedure)
+        super().__init__(head, procedure)
         self._loop = loop
         self._arguments = self.with_context(arguments, resources)
-        self.home = loop.thread
+        self.function_thread = loop.thread
         self._variables = contextvars.copy_context()
         self._rows: AsyncIterator[Any] | None = None
         self._listed: Iterator[Any] | None = None
         self._clean_up: Deadline | None = None
 
     def fill(self, page: Page) -> bool:
-        """Add rows to `page`; return whether there may be more."""
+        """Add rows to `page`; return whether more may follow."""
         if self.procedure.signature.returns is ReturnKind.ITERATOR:
-            return self._stream(page, lambda: self._submit(lambda: self._pull(page)))
+            return self._stream(page, lambda: self._submit(lambda: self._add_rows(page)))
         if self._listed is None:
-            self._work = self._submit(self._begin)
+            self._work = self._submit(self._start)
             self._listed = iter(rows_of(self.procedure, self._wait(self._work)))
         return page.add_all(self._listed)
 
-    def _begin(self) -> Any:
-        # The context refers to the call: kept here, both would wait for the garbage collector.
+    def _start(self) -> Any:
+        # The context refers to the call: kept here, only the garbage collector could free both.
         arguments, self._arguments = self._arguments, []
-        return self.procedure.body(*arguments)
+        return self.procedure.function(*arguments)
 
-    async def _pull(self, page: Page) -> bool:
+    async def _add_rows(self, page: Page) -> bool:
         if self._rows is None:
-            self._rows = self._begin()
+            self._rows = self._start()
         async for row in self._rows:
             if page.add(row):
                 return True
@@ -60,13 +60,13 @@ class AsyncExecution(WaitingExecution[Job]):
 
     def _submit(self, start: Callable[[], Awaitable[Any]]) -> Job:
         job = self._loop.submit(start, self._variables, self.inbox.put)
-        # A cancel that came before there was a job to cancel must not be lost.
+        # The call may have been cancelled before this job existed.
         if self.is_cancelled:
             self._loop.cancel(job)
         return job
 
     def close(self) -> None:
-        """Close the async generator, if the function is one."""
+        """Close the async generator, if the function is an async generator."""
         close = getattr(self._rows, "aclose", None)
         # An async generator cannot be closed while its task is still running.
         if close is None or self.is_still_running:
@@ -78,14 +78,14 @@ class AsyncExecution(WaitingExecution[Job]):
             raise self._work.error
 
     def cancel(self, reason: CallError) -> None:
-        """Cancel the task; the function gets `asyncio.CancelledError` where it awaits."""
+        """Cancel the task: its `await` raises `asyncio.CancelledError`."""
         super().cancel(reason)
         self._clean_up = self._clean_up or Deadline.after(CLEANUP_SECONDS)
         if self._work is not None:
             self._loop.cancel(self._work)
 
     def interrupt(self) -> None:
-        """Cancel the task once more when its clean-up takes too long."""
+        """Cancel the task again if its clean-up takes too long."""
         if self._work is not None and self._clean_up is not None and self._clean_up.expired():
             self._clean_up = Deadline.after(CLEANUP_SECONDS)
             self._loop.cancel_again(self._work)

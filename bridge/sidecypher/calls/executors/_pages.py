@@ -1,7 +1,7 @@
-"""Rows on their way out: cut into pages, encoded as they come.
+"""Pages of rows, encoded as the function yields them.
 
-A page may be sent while its body works on the next row. So one thread adds rows and another sends
-them, without a lock: the one only appends, the other only cuts off what is there.
+A page may be sent while its function works on the next row. So one thread adds rows and another
+sends them, without a lock: the first only appends, the second only removes from the start.
 """
 
 import operator
@@ -19,16 +19,16 @@ PAGE_ROWS: Final = (16, 64, 256, 1000)
 """Rows of the first pages; later ones are as long as the last of these."""
 
 FLUSH_SECONDS: Final = 0.010
-"""A page with rows is sent when its producer has taken this long since the first of them."""
+"""How long after its first row a page is sent, even if it is not full."""
 
 
 class Page:
-    """Rows of one page, encoded as they come.
+    """Rows of one page, encoded when they are added.
 
     Attributes:
         rows: Each row as JSON, until it is sent.
-        begun: Called with the page when the first row is there.
-        bytes_left: How many more it may take.
+        on_first_row: Called with the page when it has its first row.
+        bytes_left: Number of bytes that may still be added.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Page:
         flush_seconds: float = FLUSH_SECONDS,
     ) -> None:
         self.rows: list[bytes] = []
-        self.begun: Callable[[Page], None] | None = None
+        self.on_first_row: Callable[[Page], None] | None = None
         self._encode = procedure.encode_row
         self._rows_left = row_limit
         self.bytes_left = byte_limit
@@ -48,7 +48,7 @@ class Page:
         self._is_sent = False
 
     def add(self, row: object) -> bool:
-        """Add a row; tell whether its body is to wait until the next page is asked for."""
+        """Add a row; return whether its function must wait for the request for the next page."""
         was_sent = self._is_sent
         text = envelope.write(self._encode(row))
         if self.rows:
@@ -56,33 +56,33 @@ class Page:
         else:
             self._flush_at = time.monotonic() + self._flush_seconds
             self.rows.append(text)
-            if self.begun is not None:
-                self.begun(self)
+            if self.on_first_row is not None:
+                self.on_first_row(self)
         self._rows_left -= 1
         self.bytes_left -= len(text)
         return was_sent or self._rows_left <= 0 or self.bytes_left <= 0
 
     def add_all(self, rows: Iterator[Any]) -> bool:
-        """Add rows until the page is full or they end; tell whether there may be more."""
+        """Add rows until the page is full or they end; return whether more may follow."""
         return any(map(self.add, rows)) and operator.length_hint(rows, 1) > 0
 
-    def patience(self) -> float:
-        """Return the seconds until it has to be sent, 0.0 when that is now; it has a row."""
+    def seconds_to_flush(self) -> float:
+        """Return the seconds until a page with rows must be sent, or 0.0 if that is now."""
         return max(0.0, self._flush_at - time.monotonic())
 
     def take(self) -> list[bytes]:
-        """Return the rows that are to be sent now; what is added later is for the next page."""
+        """Remove and return the rows to send now; rows added later belong to the next page."""
         self._is_sent = True
         rows = self.rows[:]
         del self.rows[: len(rows)]
         return rows
 
     def take_over(self, sent: "Page") -> bool:
-        """Take what was added to a page after it was sent; tell whether this one is full then."""
+        """Add the rows that `sent` got after it was sent; return whether this page is full."""
         return self.add_encoded(deque(sent.rows))
 
     def add_encoded(self, rows: deque[bytes]) -> bool:
-        """Take rows that are JSON already, as far as they fit; tell whether the page is full."""
+        """Move rows of JSON into the page while they fit; return whether it is full."""
         if rows and not self.rows:
             self._flush_at = time.monotonic() + self._flush_seconds
         while self._rows_left > 0 and self.bytes_left > 0:
@@ -96,10 +96,10 @@ class Page:
 
 
 def rows_of(procedure: Procedure, answer: object) -> list[Any]:
-    """Return the rows of a body that is not a generator.
+    """Return the rows of a function that is not a generator.
 
     Raises:
-        RowError: The body answered with something else than its annotation says.
+        RowError: The result does not fit the annotation of the function.
     """
     match procedure.signature.returns:
         case ReturnKind.ROW | ReturnKind.VALUE:

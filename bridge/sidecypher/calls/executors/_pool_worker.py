@@ -1,4 +1,4 @@
-"""One worker process, as the sidecar sees it."""
+"""The sidecar's handle of one worker process."""
 
 import contextlib
 import os
@@ -13,26 +13,26 @@ from sidecypher.calls.executors.pool_messages import MEMORY_EXIT, Setup
 from sidecypher.protocol import envelope
 from sidecypher.protocol.deadline import Deadline
 
-_LOOK_SECONDS: Final = 0.5
+_POLL_SECONDS: Final = 0.5
 
 
 class Worker:
     """A process that answers one message at a time, over its own connection.
 
     Attributes:
-        generation: Which loading of the procedures it has.
+        generation: Number of the reload after which it loaded the procedures.
     """
 
     def __init__(self, setup: Setup, generation: int) -> None:
-        """Start the process; its first message tells that it is ready.
+        """Start the process; its first message reports that it is ready.
 
         Raises:
-            OSError: The machine has no room for it.
+            OSError: The process cannot be started.
         """
         self.generation = generation
         ours, theirs = socket.socketpair()
         with theirs:
-            # Without `-P` a file in the current folder could take the place of a module of Python.
+            # Without `-P` a file in the current folder could replace a module of Python.
             command = [
                 "-P",
                 "-m",
@@ -40,7 +40,7 @@ class Worker:
                 theirs.fileno(),
                 os.getpid(),
             ]
-            # A separate process group, which Ctrl-C does not reach and which is killed as a whole.
+            # Ctrl-C does not reach a separate process group, and it can be killed as a whole.
             self._process = subprocess.Popen(
                 [sys.executable, *map(str, command)],
                 pass_fds=[theirs.fileno()],
@@ -53,11 +53,11 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process runs."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def ask(self, message: bytes, deadline: Deadline) -> bytes:
-        """Send a message and return the answer; raise what `answer` raises."""
+        """Send a message and return the answer; raises the same errors as `answer`."""
         try:
             self._connection.send_bytes(message)
         except OSError:
@@ -68,7 +68,7 @@ class Worker:
         """Return its next message.
 
         Raises:
-            TimeoutError: None came by the deadline.
+            TimeoutError: No message arrived by the deadline.
             EOFError: The process has ended, or was killed.
         """
         self._await_answer(deadline)
@@ -78,15 +78,15 @@ class Worker:
             raise EOFError from None
 
     def _await_answer(self, deadline: Deadline) -> None:
-        while not self._connection.poll(min(deadline.remaining(), _LOOK_SECONDS)):
+        while not self._connection.poll(min(deadline.remaining(), _POLL_SECONDS)):
             if deadline.expired():
                 raise TimeoutError
-            # What a body has started may keep the connection open when the worker is gone.
+            # A child process of a function may keep the connection open after the worker ended.
             if not self.is_alive and not self._connection.poll():
                 raise EOFError
 
     def kill(self) -> None:
-        """End the process at once, with all it has started; from any thread."""
+        """Kill the process and all that it started; can be called from any thread."""
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -95,21 +95,21 @@ class Worker:
         """Let the process end by itself."""
         self._connection.close()
 
-    def end(self, patience: float = 0.0) -> int:
-        """See the process end, and kill it after `patience` seconds; return its exit code."""
+    def end(self, grace: float = 0.0) -> int:
+        """Wait `grace` seconds for the process to end, then kill it; return its exit code."""
         self._connection.close()
-        if patience:
+        if grace:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(patience)
+                self._process.wait(grace)
         self.kill()
         return self._process.wait()
 
 
-def how_ended(exit_code: int, memory_mb: int) -> str:
-    """Return in words how a worker ended.
+def exit_reason(exit_code: int, memory_mb: int) -> str:
+    """Describe how a worker ended.
 
     Example:
-        >>> how_ended(-11, 1024)
+        >>> exit_reason(-11, 1024)
         'was ended by SIGSEGV'
     """
     if exit_code == MEMORY_EXIT:

@@ -1,4 +1,4 @@
-"""Plain bodies in a worker process: for what computes for long, or may crash."""
+"""Plain functions in a worker process, for long computations or code that may crash."""
 
 import contextlib
 from collections import deque
@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from sidecypher.calls.executors._pages import Page
-from sidecypher.calls.executors._waiting import Pull, RunOnThread, WaitingExecution
+from sidecypher.calls.executors._waiting import RunOnThread, ThreadWork, WaitingExecution
 from sidecypher.calls.executors.pool import Lease, ProcessWorkers
 from sidecypher.calls.executors.pool_messages import Task
 from sidecypher.errors import CallError
@@ -21,11 +21,11 @@ from sidecypher.telemetry import tracing
 _LONG_SECONDS: Final = 86_400.0
 
 
-class ProcessExecution(WaitingExecution[Pull]):
-    """A body in a worker, whose rows are kept here until they are asked for.
+class ProcessExecution(WaitingExecution[ThreadWork]):
+    """A function in a worker, whose rows are kept here until the caller requests them.
 
-    So no worker waits for a caller. Who serves the call waits for the worker; of a stream, whose
-    first rows are sent before the last one is made, its own thread does.
+    So no worker waits for a caller. The serving thread waits for the worker. For a stream a
+    separate thread does, because its first rows are sent before the last one is made.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class ProcessExecution(WaitingExecution[Pull]):
         request: CallRequest,
         procedure: Procedure,
     ) -> None:
-        """Make ready to run a call; `run` gets a thread for a stream, and is None for all else."""
+        """Prepare a call; `run` starts a thread for a stream, and is None for other calls."""
         super().__init__(request, procedure)
         self._workers = workers
         self._run = run
@@ -45,43 +45,43 @@ class ProcessExecution(WaitingExecution[Pull]):
         self._rows: deque[bytes] = deque()
 
     def fill(self, page: Page) -> bool:
-        """Add rows to `page`; return whether there may be more."""
+        """Add rows to `page`; return whether more may follow."""
         work = self._work or self._begin()
         while True:
-            # Asked first: whatever the work has added is there when it is done.
+            # Read before the rows: if the work is done, all of its rows have been added.
             is_done = work.is_done
             if page.add_encoded(self._rows):
                 return not is_done or bool(self._rows) or work.error is not None
             if is_done:
                 self._outcome(work)
                 return False
-            if page.rows and not page.patience():
+            if page.rows and not page.seconds_to_flush():
                 return True
             self._wait_for_rows(work, page)
 
-    def _wait_for_rows(self, work: Pull, page: Page) -> None:
+    def _wait_for_rows(self, work: ThreadWork, page: Page) -> None:
         seconds = self.deadline.remaining()
         try:
-            self.inbox.get(timeout=min(seconds, page.patience()) if page.rows else seconds)
+            self.inbox.get(timeout=min(seconds, page.seconds_to_flush()) if page.rows else seconds)
         except Empty:
             if self.deadline.expired():
                 self.cancel(deadline_exceeded(self.name))
-                self._last_chance(work)
+                self._await_clean_up(work)
 
-    def _begin(self) -> Pull:
-        work = self._work = Pull()
+    def _begin(self) -> ThreadWork:
+        work = self._work = ThreadWork()
         deadline = self.deadline
         seconds = deadline.remaining()
-        # When no thread is to be had, no row of a stream is sent before the last one is made.
+        # If no thread can be started, no row of a stream is sent before the last one is made.
         with contextlib.suppress(RuntimeError):
             if self._run is not None:
-                # Between two pages no time is counted, so it is `_wait_for_rows` that keeps to it.
-                self._run(lambda: self._ask(work, seconds, Deadline.after(_LONG_SECONDS)))
+                # The time between two pages does not count: `_wait_for_rows` checks the deadline.
+                self._run(lambda: self._run_task(work, seconds, Deadline.after(_LONG_SECONDS)))
                 return work
-        self._ask(work, seconds, deadline)
+        self._run_task(work, seconds, deadline)
         return work
 
-    def _ask(self, work: Pull, seconds: float, deadline: Deadline) -> None:
+    def _run_task(self, work: ThreadWork, seconds: float, deadline: Deadline) -> None:
         task = self._task(seconds)
         try:
             outcome = self._workers.run(self.name, task, self._lease, deadline, self._add)
@@ -114,7 +114,7 @@ class ProcessExecution(WaitingExecution[Pull]):
         )
 
     def close(self) -> None:
-        """Do nothing: the body has ended, or its worker is killed."""
+        """Do nothing: the function has ended, or its worker was killed."""
 
     def cancel(self, reason: CallError) -> None:
         """Kill the worker."""
@@ -122,4 +122,4 @@ class ProcessExecution(WaitingExecution[Pull]):
         self._workers.cancel(self._lease)
 
     def interrupt(self) -> None:
-        """Do nothing: what is cancelled was killed."""
+        """Do nothing: `cancel` has killed the worker."""

@@ -1,4 +1,4 @@
-"""Plain functions: on the thread of the connection that serves them, and streams on their own.
+"""Plain functions on the thread of the connection that serves them; streams on another one.
 
 The rows of a stream are sent while its function works on the next one. The thread that serves the
 call cannot do both.
@@ -12,7 +12,7 @@ from threading import get_ident
 from typing import Any, Final
 
 from sidecypher.calls.executors._pages import Page, rows_of
-from sidecypher.calls.executors._waiting import Pull, RunOnThread, WaitingExecution
+from sidecypher.calls.executors._waiting import RunOnThread, ThreadWork, WaitingExecution
 from sidecypher.calls.executors.execution import Execution
 from sidecypher.calls.executors.loop import CLEANUP_SECONDS
 from sidecypher.errors import RowError
@@ -25,15 +25,15 @@ from sidecypher.sdk.signature.model import ReturnKind
 from sidecypher.telemetry.calls import log_unexpected
 
 
-class _Body:
-    """A plain function in its context variables and its interruptible section."""
+class _Function:
+    """A plain function with its context variables and its interruptible section."""
 
     def __init__(self, call: Execution, arguments: list[Any], resources: Resources) -> None:
         self._procedure = call.procedure
         self._arguments = call.with_context(arguments, resources)
         self._rows: Iterator[Any] | None = None
         self._section = call.section = InterruptibleSection()
-        # Pages of one generator may be made by different threads; its context variables stay.
+        # Different threads may make the pages of one generator; its context variables stay.
         self._variables = contextvars.copy_context()
 
     def fill(self, page: Page) -> bool:
@@ -45,9 +45,9 @@ class _Body:
         return page.add_all(self._rows)
 
     def _start(self) -> Iterator[Any]:
-        # The context refers to the call: kept here, both would wait for the garbage collector.
+        # The context refers to the call: kept here, only the garbage collector could free both.
         arguments, self._arguments = self._arguments, []
-        answer = self._procedure.body(*arguments)
+        answer = self._procedure.function(*arguments)
         if self._procedure.signature.returns is not ReturnKind.ITERATOR:
             return iter(rows_of(self._procedure, answer))
         if isinstance(answer, Iterator):
@@ -67,94 +67,94 @@ class ThreadExecution(Execution):
     """A plain function on the thread that serves the call.
 
     Attributes:
-        is_still_running: False: a function on the serving thread is always waited for.
+        is_still_running: False, because the serving thread itself runs the function.
     """
 
     is_still_running = False
 
     def __init__(
-        self, facts: CallHead, procedure: Procedure, arguments: list[Any], resources: Resources
+        self, head: CallHead, procedure: Procedure, arguments: list[Any], resources: Resources
     ) -> None:
-        super().__init__(facts, procedure)
-        self._body = _Body(self, arguments, resources)
+        super().__init__(head, procedure)
+        self._function = _Function(self, arguments, resources)
 
     def fill(self, page: Page) -> bool:
-        """Add rows to `page`; return whether there may be more."""
-        return self._body.fill(page)
+        """Add rows to `page`; return whether more may follow."""
+        return self._function.fill(page)
 
     def close(self) -> None:
-        """Close the generator, if the function is one."""
-        self._body.close()
+        """Close the generator, if the function is a generator."""
+        self._function.close()
 
     def interrupt(self) -> None:
-        """Raise `CallInterrupted` where the function computes; what waits in C code goes on."""
-        self._body.interrupt()
+        """Raise `CallInterrupted` in Python code of the function; C code is not interrupted."""
+        self._function.interrupt()
 
 
-class StreamExecution(WaitingExecution[Pull]):
-    """A plain function that streams, on a thread that is its own while it works."""
+class StreamExecution(WaitingExecution[ThreadWork]):
+    """A plain function that streams, on a separate thread while it works."""
 
     def __init__(
         self,
         run: RunOnThread,
-        facts: CallHead,
+        head: CallHead,
         procedure: Procedure,
         arguments: list[Any],
         resources: Resources,
     ) -> None:
-        super().__init__(facts, procedure)
+        super().__init__(head, procedure)
         self._run = run
-        self._body: Final = _Body(self, arguments, resources)
+        self._function: Final = _Function(self, arguments, resources)
         self._close_lock: Final = threading.Lock()
         self._is_closed = False
         self._clean_up: Deadline | None = None
 
     def fill(self, page: Page) -> bool:
-        """Add rows to `page`; return whether there may be more."""
+        """Add rows to `page`; return whether more may follow."""
         return self._stream(page, lambda: self._begin(page))
 
-    def _begin(self, page: Page) -> Pull:
-        pull = Pull()
-        work = partial(self._pull, pull, page)
+    def _begin(self, page: Page) -> ThreadWork:
+        work = ThreadWork()
+        make_rows = partial(self._make_rows, work, page)
         try:
-            self._run(work)
+            self._run(make_rows)
         except RuntimeError:
             # On this thread no page is sent before the function has made the next row.
-            work()
-        return pull
+            make_rows()
+        return work
 
-    def _pull(self, pull: Pull, page: Page) -> None:
-        """Let the function work, on its thread."""
-        self.home = get_ident()
+    def _make_rows(self, work: ThreadWork, page: Page) -> None:
+        """Let the function make rows on the current thread."""
+        self.function_thread = get_ident()
         try:
-            pull.result = self._body.fill(page)
+            work.result = self._function.fill(page)
         except BaseException as error:  # noqa: BLE001 - the serving thread raises it
-            pull.error = error
-        self.home = None
+            work.error = error
+        self.function_thread = None
         with self._close_lock:
-            pull.is_done = not self._is_closed
-        if not pull.is_done:
-            # The call was closed meanwhile: its caller wants no more rows.
+            work.is_done = not self._is_closed
+        if not work.is_done:
+            # The call was closed meanwhile: its caller reads no more rows.
             try:
-                self._close_body()
+                self._close_function()
             except BaseException as error:  # noqa: BLE001 - an author's `finally` may raise anything
                 log_unexpected(error, procedure=self.name, call=self.call_id)
-            pull.is_done = True
-        self.inbox.put(pull)
+            work.is_done = True
+        self.inbox.put(work)
 
     def close(self) -> None:
-        """Close the generator; if its thread is in it, that does so when it comes out."""
+        """Close the generator; if its thread is running it, that thread closes it afterwards."""
         with self._close_lock:
             self._is_closed = True
             if self.is_still_running:
                 return
-        self._close_body()
+        self._close_function()
 
-    def _close_body(self) -> None:
+    def _close_function(self) -> None:
         self._clean_up = Deadline.after(CLEANUP_SECONDS)
-        self._body.close()
+        self._function.close()
 
     def interrupt(self) -> None:
-        """Raise `CallInterrupted` where the body computes, or cleans up for too long."""
+        """Raise `CallInterrupted` in the function, unless its clean-up still has time."""
         if self._clean_up is None or self._clean_up.expired():
-            self._body.interrupt()
+            self._function.interrupt()

@@ -1,4 +1,4 @@
-"""The serving thread's end of a function that runs elsewhere: it waits, and runs its work items."""
+"""Wait on the serving thread for a function that runs elsewhere, and run its work items."""
 
 import contextlib
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from sidecypher.protocol.deadline import Deadline
 from sidecypher.protocol.envelope import CallHead
 from sidecypher.sdk.call import cancelled, deadline_exceeded
 from sidecypher.sdk.registry import Procedure
-from sidecypher.sdk.work import WorkItem
+from sidecypher.sdk.work_item import WorkItem
 
 
 class Work(Protocol):
-    """A part of a function's run; it puts itself into the call's inbox when it is done."""
+    """A step of a function's run; it puts itself into the call's inbox when it is done."""
 
     is_done: bool
     result: Any
@@ -30,8 +30,8 @@ RunOnThread = Callable[[Callable[[], None]], None]
 """Runs a function on another thread; raises RuntimeError if no thread can be started."""
 
 
-class Pull:
-    """Work on a thread: to have a body make rows."""
+class ThreadWork:
+    """Work on a thread that makes rows, or waits for the worker that makes them."""
 
     __slots__ = ("error", "is_done", "result")
 
@@ -42,50 +42,50 @@ class Pull:
 
 
 class WaitingExecution(Execution, Generic[_Work]):
-    """A function on another thread, the event loop or a worker; its serving thread waits for it."""
+    """A function on another thread, the event loop or a worker; the serving thread waits for it."""
 
     inbox: SimpleQueue[Any]
 
-    def __init__(self, facts: CallHead, procedure: Procedure) -> None:
-        super().__init__(facts, procedure)
+    def __init__(self, head: CallHead, procedure: Procedure) -> None:
+        super().__init__(head, procedure)
         self.inbox = SimpleQueue()
         self._work: _Work | None = None
         self._sent: Page | None = None
 
     @property
     def is_still_running(self) -> bool:
-        """Whether it works: for the page asked for, for the next one, or though it is cancelled."""
+        """Whether it is running: for this page, for the next one, or although it was cancelled."""
         return self._work is not None and not self._work.is_done
 
     def _stream(self, page: Page, begin: Callable[[], _Work]) -> bool:
-        """Have rows added to `page` until it is to be sent; tell whether there may be more."""
+        """Let the function add rows to `page` until it is sent; return whether more may follow."""
         sent, self._sent = self._sent, None
         if sent is not None and self._work is not None:
-            # The body was at its next row when that page was sent.
+            # The function was making its next row when that page was sent.
             more = bool(self._wait(self._work))
             if page.take_over(sent) or not more:
                 return more
-        page.begun = self.inbox.put
+        page.on_first_row = self.inbox.put
         self._work = begin()
         return bool(self._wait(self._work, page))
 
     def _wait(self, work: _Work, page: Page | None = None) -> Any:
-        """Run work items until the work is done, or `page` has to be sent before that."""
+        """Run work items until the work is done or `page` must be sent."""
         deadline = self.deadline
         while True:
             seconds = deadline.remaining()
             if page is not None and page.rows:
-                patience = page.patience()
-                if not patience:
+                seconds_to_flush = page.seconds_to_flush()
+                if not seconds_to_flush:
                     self._sent = page
                     return True
-                seconds = min(seconds, patience)
+                seconds = min(seconds, seconds_to_flush)
             try:
                 item = self.inbox.get(timeout=seconds)
             except Empty:
                 if deadline.expired():
                     self.cancel(deadline_exceeded(self.name))
-                    return self._last_chance(work)
+                    return self._await_clean_up(work)
                 continue
             if item is work:
                 return self._outcome(work)
@@ -98,12 +98,12 @@ class WaitingExecution(Execution, Generic[_Work]):
         else:
             item.run()
 
-    def _last_chance(self, work: _Work) -> Any:
-        """Wait for a cancelled body to clean up, but not for long."""
-        patience = Deadline.after(STOP_SECONDS)
-        while not work.is_done and not patience.expired():
+    def _await_clean_up(self, work: _Work) -> Any:
+        """Wait up to `STOP_SECONDS` for a cancelled function to clean up."""
+        deadline = Deadline.after(STOP_SECONDS)
+        while not work.is_done and not deadline.expired():
             with contextlib.suppress(Empty):
-                item = self.inbox.get(timeout=patience.remaining())
+                item = self.inbox.get(timeout=deadline.remaining())
                 if isinstance(item, WorkItem):
                     self._run_item(item)
         return self._outcome(work)
@@ -114,5 +114,5 @@ class WaitingExecution(Execution, Generic[_Work]):
             return work.result
         if work.error is None:
             raise cancelled(self.name) from None
-        # A CancelledError too: this call was not cancelled, so it is the body's own failure.
+        # A CancelledError too: this call was not cancelled, so the function itself failed.
         raise work.error

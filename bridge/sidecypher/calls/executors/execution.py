@@ -1,4 +1,4 @@
-"""`Execution`: a call with the function that it runs, wherever that function runs."""
+"""`Execution`: a call with its function, on any executor."""
 
 import math
 import threading
@@ -19,7 +19,7 @@ from sidecypher.values.annotations import Description
 from sidecypher.values.rows import Row
 
 OVERDUE_SECONDS: Final = 1.0
-"""How long after its deadline a call that its caller did not cancel is cancelled here."""
+"""How long after its deadline a call is cancelled here if its caller did not cancel it."""
 
 
 class RunningCall(Row):
@@ -31,74 +31,74 @@ class RunningCall(Row):
     database: str
     seconds: Annotated[float, Description("since it began")]
     rows: Annotated[int, Description("sent so far")]
-    done: Annotated[float | None, Description("of its progress, as the body tells")]
+    done: Annotated[float | None, Description("of its progress, as the function reports it")]
     total: float | None
     state: Annotated[str, Description("running, waiting, stopping or stuck")]
 
 
 class Execution(Call, ABC):
-    """A call whose function has been started, or is about to be.
+    """A call whose function runs or will run.
 
     Attributes:
-        jvm: Who called.
-        refusal: What answers `ctx.run` if the function has no part in the caller's transaction.
-        begun: When it began, on the monotonic clock.
-        rested: When its latest page was ready.
-        seconds_left: Of its procedure's timeout, if its caller keeps to another one.
-        pages: How many pages were begun.
-        broken: What the function raised after the rows of the page before.
+        jvm: Identity of the JVM that called.
+        refusal: Refuses `ctx.run` if the function has no access to the caller's transaction.
+        started: When it started, on the monotonic clock.
+        idle_since: When its latest page was ready.
+        seconds_left: Rest of its procedure's timeout, if its caller applies another one.
+        pages: Number of pages that were started.
+        pending_error: Error that the function raised after the rows of the previous page.
         lock: Held by the thread that serves or closes it.
     """
 
     observed: Observation
 
-    def __init__(self, facts: CallHead, procedure: Procedure) -> None:
-        super().__init__(facts.call_id, procedure.name, facts.database, facts.user)
+    def __init__(self, head: CallHead, procedure: Procedure) -> None:
+        super().__init__(head.call_id, procedure.name, head.database, head.user)
         self.procedure: Final = procedure
         self.jvm = ""
         self.refusal = _refusal(procedure)
         self.reservation = Reservation()
-        self.begun = self.rested = time.monotonic()
+        self.started = self.idle_since = time.monotonic()
         self.seconds_left = math.inf
         self.pages = 0
-        self.broken: CallError | None = None
+        self.pending_error: CallError | None = None
         self.lock: Final = threading.Lock()
 
     @abstractmethod
     def fill(self, page: Page) -> bool:
-        """Add rows to `page`; return whether there may be more."""
+        """Add rows to `page`; return whether more may follow."""
 
     @abstractmethod
     def close(self) -> None:
-        """Close the generator, if the function is one."""
+        """Close the generator, if the function is a generator."""
 
     @abstractmethod
     def interrupt(self) -> None:
-        """Raise an exception in a function that did not stop, if that can be done."""
+        """Raise an exception in a function that did not stop, if that is possible."""
 
     @property
     @abstractmethod
     def is_still_running(self) -> bool:
-        """Whether the function works on the next page, or though it was cancelled."""
+        """Whether the function is running: for the next page, or although it was cancelled."""
 
     @property
     def is_busy(self) -> bool:
-        """Whether a thread or task works on it."""
+        """Whether a thread or task is working on it."""
         return self.lock.locked() or self.is_still_running
 
     @property
     def is_overdue(self) -> bool:
-        """Whether it is served beyond its deadline, and its caller does not cancel it."""
+        """Whether it is served beyond its deadline and its caller did not cancel it."""
         return self.deadline.is_past_by(OVERDUE_SECONDS if self.seconds_left == math.inf else 0.0)
 
     def snapshot(self, *, is_stuck: bool) -> RunningCall:
-        """Return what lists of calls show of it."""
+        """Return the row for lists of running calls."""
         return RunningCall(
             call_id=self.call_id,
             name=self.name,
             user=self.user,
             database=self.database,
-            seconds=time.monotonic() - self.begun,
+            seconds=time.monotonic() - self.started,
             rows=self.observed.rows,
             done=self.done,
             total=self.total,
@@ -112,7 +112,7 @@ class Execution(Call, ABC):
         )
 
     def with_context(self, arguments: list[Any], resources: Resources) -> list[Any]:
-        """Return the arguments of the function, with its context first if it takes one."""
+        """Return the arguments of the function, with the context first if it accepts one."""
         if not self.procedure.signature.takes_context:
             return arguments
         return [Context(self, resources, is_async=self.procedure.is_async), *arguments]

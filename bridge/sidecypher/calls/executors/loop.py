@@ -1,4 +1,4 @@
-"""The sidecar's one event loop, and the coroutines on it."""
+"""The event loop of the sidecar, and the coroutines on it."""
 
 import asyncio
 import contextlib
@@ -10,25 +10,25 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
 STOP_SECONDS: Final = 0.25
-"""How long a cancelled async body may take to clean up before its caller is answered."""
+"""How long a cancelled async function may clean up before its caller gets a reply."""
 
 STEP_SECONDS: Final = 4 * STOP_SECONDS
-"""How long each step of the loop's own end may take."""
+"""How long each step of stopping the loop may take."""
 
 CLEANUP_SECONDS: Final = 5.0
-"""How long a `finally` may take before it is ended: interrupted, or cancelled where it awaits.
+"""How long a `finally` may take before it is interrupted, or cancelled where it awaits.
 
-An async one counts as stuck earlier, from `reaper.STUCK_SECONDS` on: from outside it cannot be told
-from a body that goes on.
+An async one counts as stuck earlier, after `STUCK_SECONDS` of the reaper: from outside it looks
+like a function that continues.
 """
 
 
 class Job:
-    """A coroutine on its way through the event loop.
+    """A coroutine that the event loop runs.
 
     Attributes:
-        is_done: Whether it has ended; then `error` or `result` says how.
-        is_cancelled: Whether it was asked to end.
+        is_done: Whether it has ended; then `error` or `result` is set.
+        is_cancelled: Whether its cancellation was requested.
     """
 
     __slots__ = ("error", "is_cancelled", "is_done", "notify", "result", "start", "task")
@@ -45,31 +45,31 @@ class Job:
         self.error: BaseException | None = None
 
     async def run(self) -> None:
-        """Await the coroutine, and tell its end from within: one turn of the loop less."""
+        """Await the coroutine, and report its end from within: that saves one turn of the loop."""
         try:
             self.result = await self.start()
         except asyncio.CancelledError as error:
             self._end(error)
             raise
-        # SystemExit too: from a task it would end the loop and every other call with it.
+        # SystemExit too: in a task it would end the loop and every other call.
         except BaseException as error:  # noqa: BLE001
             self._end(error)
         else:
             self._end(None)
 
     def cancel(self) -> None:
-        """Cancel its task, but only once: the next time would interrupt its clean-up."""
+        """Cancel its task, but only once: a second time would interrupt its clean-up."""
         if not self.is_cancelled:
             self.cancel_again()
 
     def cancel_again(self) -> None:
-        """Cancel its task, also in the middle of its clean-up."""
+        """Cancel its task, even during its clean-up."""
         self.is_cancelled = True
         if self.task is not None:
             self.task.cancel()
 
-    def ended(self) -> None:
-        """Tell the end of a task that was cancelled before it ran at all."""
+    def report_end(self) -> None:
+        """Report the end of a task that was cancelled before it started to run."""
         if not self.is_done:
             self._end(asyncio.CancelledError())
 
@@ -82,7 +82,7 @@ class Job:
 
 
 class EventLoop:
-    """The one asyncio loop of a sidecar, on its own thread.
+    """The asyncio loop of a sidecar, on its own thread.
 
     Example:
         >>> loop = EventLoop()
@@ -93,7 +93,7 @@ class EventLoop:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        # asyncio itself keeps no task alive that only waits.
+        # asyncio itself keeps only weak references to tasks.
         self._jobs: dict[asyncio.Task[None], Job] = {}
         self._seen = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="sidecypher-loop", daemon=True)
@@ -113,10 +113,10 @@ class EventLoop:
         variables: contextvars.Context,
         notify: Callable[[Job], None],
     ) -> Job:
-        """Run the coroutine that `start` makes, from any other thread.
+        """Run the coroutine that `start` returns; can be called from any other thread.
 
         Args:
-            start: Makes the coroutine, on the loop.
+            start: Returns the coroutine; called on the loop.
             variables: The context variables it sees.
             notify: Called on the loop with the job when it is done; it must not block.
         """
@@ -130,7 +130,7 @@ class EventLoop:
         job.task.add_done_callback(self._end)
 
     def _end(self, task: "asyncio.Task[None]") -> None:
-        self._jobs.pop(task).ended()
+        self._jobs.pop(task).report_end()
 
     def run(
         self, start: Callable[[], Awaitable[Any]], variables: contextvars.Context, timeout: float
@@ -150,12 +150,12 @@ class EventLoop:
         return job.result
 
     def cancel(self, job: Job) -> None:
-        """Cancel a job; nothing happens if it is done, or was cancelled before."""
+        """Cancel a job; do nothing if it is done or was cancelled before."""
         self._loop.call_soon_threadsafe(job.cancel)
 
     def cancel_again(self, job: Job) -> None:
         """Cancel a job that was cancelled before and has not ended."""
-        # When the loop is closed, nothing runs that could be cancelled.
+        # If the loop is closed, there is nothing to cancel.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(job.cancel_again)
 
@@ -165,20 +165,20 @@ class EventLoop:
         return self._thread.ident
 
     def ping(self) -> None:
-        """Ask the loop for a sign of life, without waiting for it."""
+        """Request a sign of life from the loop, without waiting for it."""
         self._loop.call_soon_threadsafe(self._pong)
 
     def _pong(self) -> None:
         self._seen = time.monotonic()
 
     def silence(self) -> float:
-        """Return the seconds since the loop's last sign of life; somebody must `ping` it."""
+        """Return the seconds since the loop's last sign of life, which `ping` requests."""
         return time.monotonic() - self._seen if self._thread.is_alive() else math.inf
 
     def stop(self, last: Iterable[Callable[[], Awaitable[Any]]] = ()) -> None:
-        """Cancel all jobs, await `last` one by one, cancel what is left, and end the thread.
+        """Cancel all jobs, await `last` one by one, cancel the other tasks, and end the thread.
 
-        What is left are tasks that were not submitted: those of shared objects, whose `stop` is in
+        The other tasks were not submitted. They belong to shared objects, whose `stop` is in
         `last` and may still need them.
         """
         self._loop.call_soon_threadsafe(self._cancel_jobs)

@@ -1,6 +1,6 @@
 """The worker processes of a sidecar.
 
-Each has its own connection, and nothing that it shares with others. The decision is explained
+Each has its own connection, and shares nothing with others. The decision is explained
 in `docs/decisions/0002-isolation.md`.
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from sidecypher.calls.executors._pool_worker import Worker, how_ended
+from sidecypher.calls.executors._pool_worker import Worker, exit_reason
 from sidecypher.calls.executors.pool_messages import KILL_SECONDS, Outcome, Setup, Task
 from sidecypher.errors import ProtocolError, SidecarStopping, WorkerLost
 from sidecypher.protocol import envelope
@@ -26,10 +26,10 @@ START_SECONDS: Final = 60.0
 
 CRASHES: Final = 5
 CRASH_SECONDS: Final = 60.0
-"""So many workers that die by themselves within so many seconds are a crash loop."""
+"""`CRASHES` workers that die by themselves within these seconds are a crash loop."""
 
 AddRows = Callable[[list[msgspec.Raw]], None]
-"""Takes rows of a task, encoded."""
+"""Receives encoded rows of a task."""
 
 _FAILED_STARTS: Final = 2
 _FIRST_PAUSE: Final = 0.1
@@ -37,10 +37,10 @@ _LONGEST_PAUSE: Final = 5.0
 
 
 class Lease:
-    """The lease of a worker by one call, from when the call waits for one.
+    """The lease of a worker by one call; it begins while the call still waits.
 
     Attributes:
-        queued: Seconds it has waited for one.
+        queued: Seconds that the call waited for a worker.
         is_cancelled: Whether the call was cancelled.
     """
 
@@ -51,19 +51,19 @@ class Lease:
         self._worker: Worker | None = None
 
     def hold(self, worker: Worker) -> bool:
-        """Take a worker; return whether one is still wanted."""
+        """Hold a worker; return False if the call was cancelled."""
         with self._lock:
             self._worker = worker
             return not self.is_cancelled
 
-    def give_back(self) -> bool:
-        """Give the worker back; return whether it may serve others, because it was not killed."""
+    def release(self) -> bool:
+        """Release the worker; return whether it may serve others, because it was not killed."""
         with self._lock:
             self._worker = None
             return not self.is_cancelled
 
     def cancel(self) -> None:
-        """End the worker, if one is held; from any thread."""
+        """Kill the worker, if one is held; can be called from any thread."""
         with self._lock:
             self.is_cancelled = True
             if self._worker is not None:
@@ -74,7 +74,7 @@ class ProcessWorkers:
     """A fixed number of worker processes, started when the first is needed.
 
     Attributes:
-        restarts: How many took the place of one that was lost or killed.
+        restarts: Number of workers that were lost or killed; each of them is replaced.
     """
 
     def __init__(
@@ -88,16 +88,16 @@ class ProcessWorkers:
         log_format: LogFormat = "json",
         traces: bool = False,
     ) -> None:
-        """Start nothing yet.
+        """Set up the pool without starting a process.
 
         Args:
             folders: Folders of procedures, as the sidecar loads them.
-            processes: How many there are; 0 refuses all calls.
-            memory_mb: Memory a body may use, in MiB.
-            message_bytes: The most that the rows of a call may have.
-            log_level: What a worker logs.
-            log_format: And how.
-            traces: Whether it sends the spans that bodies make.
+            processes: Number of processes; 0 refuses all calls.
+            memory_mb: Memory that a function may use, in MiB.
+            message_bytes: Maximum size of the rows of a call.
+            log_level: Least severe level that a worker logs.
+            log_format: Format of its log lines.
+            traces: Whether it sends the spans of functions.
         """
         paths = [str(folder) for folder in folders]
         self._setup = Setup(paths, memory_mb, message_bytes, log_level, log_format, traces)
@@ -108,34 +108,34 @@ class ProcessWorkers:
         self._idle: list[Worker] = []
         self._generation = 0
         self._is_stopping = self._is_stopped = False
-        self._keeper: threading.Thread | None = None
+        self._starter: threading.Thread | None = None
         self._crashes: deque[float] = deque(maxlen=CRASHES)
         self._failed_starts = 0
         self.restarts = 0
 
     def start(self) -> None:
-        """Begin to start the processes, if that has not begun."""
+        """Start the processes in the background, unless that was done before."""
         with self._changed:
-            if self._keeper is None and self._processes and not self._is_stopping:
-                # One thread starts all: Linux ends a process with the thread that has started it.
-                self._keeper = threading.Thread(
-                    target=self._keep, name="sidecypher-workers", daemon=True
+            if self._starter is None and self._processes and not self._is_stopping:
+                # One thread starts all: Linux kills a process when the thread that started it ends.
+                self._starter = threading.Thread(
+                    target=self._start_missing, name="sidecypher-workers", daemon=True
                 )
-                self._keeper.start()
+                self._starter.start()
 
     def crash_looping(self) -> bool:
-        """Tell whether workers do not get ready, or die one after the other."""
+        """Return whether workers do not get ready, or die one after the other."""
         with self._changed:
             latest = time.monotonic() - CRASH_SECONDS
             many = len(self._crashes) == CRASHES and self._crashes[0] > latest
             return many or self._failed_starts >= _FAILED_STARTS
 
     def run(self, name: str, task: Task, lease: Lease, deadline: Deadline, add: AddRows) -> Outcome:
-        """Have a worker run a task; return its last outcome.
+        """Run a task in a worker; return its last outcome.
 
         Raises:
             WorkerLost: It died, or no worker process runs.
-            CallCancelled: By the lease.
+            CallCancelled: The lease was cancelled.
             TimeoutError: The deadline has passed.
         """
         self.start()
@@ -144,16 +144,16 @@ class ProcessWorkers:
         how = ""
         try:
             if lease.hold(worker):
-                outcome = _ask(worker, task, deadline, add)
+                outcome = _run_task(worker, task, deadline, add)
         except EOFError:
             pass
         except ProtocolError:
             how = "sent something that is not an answer"
         except BaseException:
-            lease.give_back()
+            lease.release()
             self._replace(worker)
             raise
-        if not lease.give_back():
+        if not lease.release():
             self._replace(worker)
             raise cancelled(name)
         if outcome is None:
@@ -162,7 +162,7 @@ class ProcessWorkers:
         return outcome
 
     def cancel(self, lease: Lease) -> None:
-        """Cancel a call: its worker is killed; from any thread."""
+        """Cancel a call and kill its worker; can be called from any thread."""
         lease.cancel()
         with self._changed:
             self._changed.notify_all()
@@ -179,7 +179,7 @@ class ProcessWorkers:
         _end_all(old)
 
     def stop(self) -> None:
-        """End all processes; calls that still run in one are lost."""
+        """End all processes; calls that still run in one of them fail."""
         with self._changed:
             self._is_stopping = True
             old, self._idle = self._idle, []
@@ -190,11 +190,11 @@ class ProcessWorkers:
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()
-        if self._keeper is not None:
-            self._keeper.join(KILL_SECONDS)
+        if self._starter is not None:
+            self._starter.join(KILL_SECONDS)
 
     def _take(self, name: str, lease: Lease, deadline: Deadline) -> Worker:
-        begun = time.monotonic()
+        started = time.monotonic()
         with self._changed:
             while True:
                 if lease.is_cancelled:
@@ -202,7 +202,7 @@ class ProcessWorkers:
                 while self._idle:
                     worker = self._idle.pop()
                     if worker.is_alive:
-                        lease.queued = time.monotonic() - begun
+                        lease.queued = time.monotonic() - started
                         return worker
                     self._forget(worker, crashed=True)
                 self._refuse(name)
@@ -225,18 +225,18 @@ class ProcessWorkers:
 
     def _put_back(self, worker: Worker) -> None:
         with self._changed:
-            is_welcome = worker.generation == self._generation and not self._is_stopping
-            if is_welcome:
+            is_current = worker.generation == self._generation and not self._is_stopping
+            if is_current:
                 self._idle.append(worker)
             else:
                 self._missing += 1
             self._changed.notify_all()
-        if not is_welcome:
+        if not is_current:
             _end_later(worker)
 
     def _lost(self, worker: Worker, name: str, how: str) -> WorkerLost:
         code = self._replace(worker, crashed=True)
-        how = how or how_ended(code, self._setup.memory_mb)
+        how = how or exit_reason(code, self._setup.memory_mb)
         logger().error("worker lost", procedure=name, how=how)
         return WorkerLost(f"The worker process that ran `{name}` {how}")
 
@@ -247,7 +247,7 @@ class ProcessWorkers:
         return code
 
     def _forget(self, worker: Worker, *, crashed: bool) -> None:
-        """Count a worker that is gone; the caller holds the lock."""
+        """Count a worker that has ended; the caller holds the lock."""
         worker.end()
         self.restarts += 1
         self._missing += 1
@@ -255,8 +255,8 @@ class ProcessWorkers:
             self._crashes.append(time.monotonic())
         self._changed.notify_all()
 
-    def _keep(self) -> None:
-        """Start what is missing, as long as the sidecar runs."""
+    def _start_missing(self) -> None:
+        """Start missing workers until the pool is stopped."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._is_stopped or self._may_start())
@@ -284,7 +284,7 @@ class ProcessWorkers:
                 worker.answer(Deadline.after(START_SECONDS))
             except (EOFError, TimeoutError):
                 self._starting.remove(worker)
-                self._not_started(how_ended(worker.end(), self._setup.memory_mb))
+                self._not_started(exit_reason(worker.end(), self._setup.memory_mb))
             else:
                 self._starting.remove(worker)
                 self._failed_starts = 0
@@ -302,11 +302,11 @@ class ProcessWorkers:
             self._changed.wait_for(lambda: self._is_stopping, pause)
 
 
-def _ask(worker: Worker, task: Task, deadline: Deadline, add: AddRows) -> Outcome:
-    """Return what came of a task in the end.
+def _run_task(worker: Worker, task: Task, deadline: Deadline, add: AddRows) -> Outcome:
+    """Send a task to a worker; return its last outcome.
 
     Raises:
-        ProtocolError: The worker sent something else: what runs in it has written to its channel.
+        ProtocolError: The reply is not an outcome: code in the worker wrote to its channel.
     """
     message = worker.ask(envelope.write(task), deadline)
     while True:
@@ -321,7 +321,7 @@ def _ask(worker: Worker, task: Task, deadline: Deadline, add: AddRows) -> Outcom
 
 
 def _end_later(worker: Worker) -> None:
-    """Let a worker end by itself; the caller whose call it has just run does not wait for it."""
+    """Let a worker end by itself, without delaying the caller whose call it has just run."""
     thread = threading.Thread(
         target=worker.end, args=(KILL_SECONDS,), name="sidecypher-worker-end", daemon=True
     )
@@ -334,6 +334,6 @@ def _end_later(worker: Worker) -> None:
 def _end_all(workers: list[Worker]) -> None:
     for worker in workers:
         worker.hang_up()
-    patience = Deadline.after(KILL_SECONDS)
+    deadline = Deadline.after(KILL_SECONDS)
     for worker in workers:
-        worker.end(max(patience.remaining(), 0.001))
+        worker.end(max(deadline.remaining(), 0.001))

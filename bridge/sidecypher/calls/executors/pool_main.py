@@ -1,4 +1,4 @@
-"""A worker process: loads the procedures, then runs one body at a time for the sidecar.
+"""A worker process: loads the procedures, then runs one function at a time for the sidecar.
 
 Started as `python -m sidecypher.calls.executors.pool_main`. It ends when the sidecar does.
 """
@@ -50,9 +50,9 @@ _PAGE_BYTES: Final = _MIB
 
 
 class OutcomeSender:
-    """The way of outcomes to the sidecar: rows at the latest when they are due.
+    """Sender of outcomes to the sidecar; it sends rows when they are due or earlier.
 
-    A body that forks comes back twice; only the worker itself may answer.
+    A function that forks returns twice; only the worker itself may answer.
     """
 
     def __init__(self, connection: Connection, end: Callable[[int], None]) -> None:
@@ -60,22 +60,22 @@ class OutcomeSender:
         self._end = end
         self._own = os.getpid()
         self._lock = threading.Lock()
-        self._begun: SimpleQueue[tuple[str, Page]] = SimpleQueue()
+        self._with_rows: SimpleQueue[tuple[str, Page]] = SimpleQueue()
         threading.Thread(target=self._send_due, name="sidecypher-pages", daemon=True).start()
 
     def answer(self, outcome: Outcome) -> None:
-        """Send what came of a task."""
+        """Send the outcome of a task."""
         if os.getpid() != self._own:
             self._end(0)
         with self._lock:
             self._connection.send_bytes(envelope.write(outcome))
 
     def watch(self, call_id: str, page: Page) -> None:
-        """Send the rows of a page when they are due, even if its body works on the next one."""
-        page.begun = lambda page: self._begun.put((call_id, page))
+        """Send the rows of a page when they are due, even if its function is still running."""
+        page.on_first_row = lambda page: self._with_rows.put((call_id, page))
 
     def send_rows(self, call_id: str, page: Page, *, more: bool) -> None:
-        """Send the rows of a page that have not been sent."""
+        """Send the rows of a page that were not sent before."""
         if os.getpid() != self._own:
             self._end(0)
         with self._lock:
@@ -86,32 +86,32 @@ class OutcomeSender:
 
     def _send_due(self) -> None:
         while True:
-            call_id, page = self._begun.get()
+            call_id, page = self._with_rows.get()
             if page.rows:
-                time.sleep(page.patience())
+                time.sleep(page.seconds_to_flush())
             try:
                 self.send_rows(call_id, page, more=True)
             except MemoryError:
                 self._end(MEMORY_EXIT)
             except OSError:
-                # The sidecar has hung up; the body's own thread sees that too.
+                # The sidecar closed the connection; the function's own thread notices that too.
                 return
 
 
 class TaskRunner:
-    """Runs tasks, one after the other."""
+    """Runner of tasks, one after the other."""
 
-    def __init__(self, registry: Registry, message_bytes: int, outlet: OutcomeSender) -> None:
+    def __init__(self, registry: Registry, message_bytes: int, sender: OutcomeSender) -> None:
         self.resources: Final = Resources()
         self._registry = registry
         self._message_bytes = message_bytes
-        self._outlet = outlet
+        self._sender = sender
 
     def run(self, message: bytes) -> None:
         """Run a task and send its outcome.
 
         Raises:
-            MemoryError: The body needs more memory than this process may use.
+            MemoryError: The function needs more memory than this process may use.
         """
         task = envelope.read(message, Task)
         name = task.name
@@ -123,13 +123,13 @@ class TaskRunner:
             raise
         except SidecypherError as error:
             known = error
-        # SystemExit too: the process is still good.
+        # SystemExit too: the process can still run other tasks.
         except BaseException as error:  # noqa: BLE001
             log_unexpected(error, procedure=name, call=task.call_id)
             known = procedure_failed(name, error, task.call_id)
         else:
             return
-        self._outlet.answer(Outcome(task.call_id, error=ErrorBody.of(known)))
+        self._sender.answer(Outcome(task.call_id, error=ErrorBody.of(known)))
 
     def _resolve(self, task: Task) -> tuple[Procedure, list[Any]]:
         found = self._registry.get(task.name, task.kind)
@@ -154,33 +154,33 @@ class TaskRunner:
                 limit = min(bytes_left, _PAGE_BYTES)
                 page = Page(procedure, sys.maxsize, limit)
                 if procedure.signature.returns is ReturnKind.ITERATOR:
-                    self._outlet.watch(task.call_id, page)
+                    self._sender.watch(task.call_id, page)
                 try:
                     more = call.fill(page)
                 finally:
-                    self._outlet.send_rows(task.call_id, page, more=more)
+                    self._sender.send_rows(task.call_id, page, more=more)
                 bytes_left -= limit - page.bytes_left
         finally:
-            call.rest()
+            call.suspend()
             call.end()
             call.close()
 
 
-def die_with(parent: int) -> None:
-    """Be killed when the sidecar is, also in the middle of C code; where Linux can do that."""
+def end_with(parent: int) -> None:
+    """End this process when the sidecar ends; on Linux even in the middle of C code."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 
 
-def bound(memory_mb: int) -> None:
-    """Allow so much memory on top of what is in use, and no dump of it; be the first to go."""
+def limit_memory(memory_mb: int) -> None:
+    """Allow so much memory in addition to what is in use; be the first that Linux kills."""
     used = _address_space()
     limit = used + memory_mb * _MIB
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # When the machine runs out of memory the kernel shall end this process, not the database.
+    # If the machine runs out of memory, the kernel should kill this process, not the database.
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
@@ -194,33 +194,33 @@ def _address_space() -> int:
 
 
 def serve(connection: Connection, end: Callable[[int], None] = os._exit) -> None:
-    """Answer tasks until the sidecar hangs up."""
+    """Answer tasks until the sidecar closes the connection."""
     setup = envelope.read(connection.recv_bytes(), Setup)
     configure_logging(setup.log_level, setup.log_format)
     spans = export_spans() if setup.traces else None
     registry = load([Path(folder) for folder in setup.folders]).registry
     runner = TaskRunner(registry, setup.message_bytes, OutcomeSender(connection, end))
-    bound(setup.memory_mb)
+    limit_memory(setup.memory_mb)
     connection.send_bytes(envelope.write(Ready(len(registry))))
     try:
         while True:
             runner.run(connection.recv_bytes())
     except MemoryError:
-        # What is left of this process cannot be trusted, and its memory is to be given back.
+        # The state of this process is unknown now, and its memory must be released.
         end(MEMORY_EXIT)
     except (EOFError, OSError):
         # One limit for resources and spans together: the sidecar kills this process after 1.5 s.
-        patience = Deadline.after(STOP_SECONDS)
+        deadline = Deadline.after(STOP_SECONDS)
         asyncio.run(runner.resources.stop())
         if spans is not None:
-            spans.stop(patience.remaining())
+            spans.stop(deadline.remaining())
 
 
 def main() -> None:
-    """Serve the sidecar that has started this process."""
+    """Serve the sidecar that started this process."""
     channel, parent = map(int, sys.argv[1:3])
-    die_with(parent)
-    # Ctrl-C is for the sidecar, which then hangs up.
+    end_with(parent)
+    # Ctrl-C is for the sidecar, which then closes the connection.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     faulthandler.enable()
     with Connection(channel) as connection:

@@ -1,4 +1,4 @@
-"""What the sidecar and its worker processes say to each other: JSON, and no pickles."""
+"""Messages between the sidecar and its worker processes: JSON, not pickles."""
 
 from typing import Any, Final
 
@@ -9,17 +9,17 @@ from sidecypher.sdk.registry import Kind
 from sidecypher.telemetry.calls import LogFormat
 
 MEMORY_EXIT: Final = 97
-"""How a worker ends whose body has used up its memory."""
+"""Exit code of a worker whose function has used up its memory."""
 
 STOP_SECONDS: Final = 1.0
 """How long an idle worker may take to stop its shared objects and to send its last spans."""
 
 KILL_SECONDS: Final = 1.5
-"""When it is killed: a moment later, so that it can still tell of the spans it has lost."""
+"""How long until it is killed: it can still log how many spans it has lost."""
 
 
 class Setup(msgspec.Struct, frozen=True):
-    """First message to a worker: what to load, its bounds, and what it tells of itself."""
+    """First message to a worker: folders to load, limits, and settings for logs and traces."""
 
     folders: list[str]
     memory_mb: int
@@ -30,7 +30,7 @@ class Setup(msgspec.Struct, frozen=True):
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """A worker has loaded its procedures."""
+    """Message of a worker that has loaded its procedures."""
 
     procedures: int
 
@@ -39,7 +39,7 @@ class Task(msgspec.Struct, frozen=True):
     """A call for a worker to run.
 
     Attributes:
-        args: The arguments as they came.
+        args: The arguments as they arrived.
         seconds: Time left.
     """
 
@@ -55,10 +55,10 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of the task of a call so far: rows, encoded, or an error.
+    """Result of a task so far: encoded rows, or an error.
 
     Attributes:
-        more: Whether the body goes on, and another outcome follows.
+        more: Whether the function continues and another outcome follows.
     """
 
     call_id: str

@@ -1,1 +1,1 @@
-"""`sidecypher demo`: its command, its graph, and the GitHub that it replays."""
+"""`sidecypher demo`: its command, its graph, and its mock of GitHub."""

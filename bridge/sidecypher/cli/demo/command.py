@@ -1,4 +1,4 @@
-"""`sidecypher demo`: the main job, end to end, on the embedded Neo4j."""
+"""`sidecypher demo`: the main use case, end to end, on the embedded Neo4j."""
 
 import os
 import sys
@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from sidecypher.cli.demo.source import choose_source
-from sidecypher.cli.lifecycle import bolt_address, bring_up, read_status
 from sidecypher.cli.options import Config, Home, Lane
 from sidecypher.cli.output import notes, show_table, show_text
+from sidecypher.cli.status import read_status, server_address
+from sidecypher.cli.up import bring_up
 from sidecypher.host.address import USER
 from sidecypher.host.settings import load_settings
 from sidecypher.runtime.errors import AlreadyRunning
@@ -43,9 +44,9 @@ def demo(
     settings = load_settings({"home": home, "lane": lane}, config=config)
     running = read_state(settings.home)
     if running is not None and running.alive:
-        raise _taken()
+        raise _home_in_use()
     source = choose_source()
-    notes.print(source.told)
+    notes.print(source.notice)
     started = False
     try:
         # No check in a temporary Neo4j: this start tests the plugin as well.
@@ -53,10 +54,10 @@ def demo(
         options = source.options if keep else (*source.options, "--short-lived")
         started = bring_up(settings, check=False, environ=environ, options=options)
         if not started:
-            raise _taken()
-        with bolt_address(settings).driver() as driver, driver.session() as session:
+            raise _home_in_use()
+        with server_address(settings).driver() as driver, driver.session() as session:
             if keep:
-                # A graph that is gone in seconds needs no constraints, and they take some.
+                # A graph that is deleted in seconds needs no constraints, which cost time.
                 migrate(driver)
             for statement in _statements("graph.cypher"):
                 session.run(statement, source.parameters).consume()
@@ -75,7 +76,7 @@ def demo(
         show_text("Everything is stopped again; `--keep` leaves it running (`make demo KEEP=1`).")
 
 
-def _taken() -> AlreadyRunning:
+def _home_in_use() -> AlreadyRunning:
     return AlreadyRunning(
         "The demo needs a home where nothing is running",
         hint="Name another one with `--home`, or run `sidecypher down` on this one.",

@@ -1,9 +1,9 @@
-"""A small mock of GitHub's REST API that answers with given objects, on this machine only.
+"""A small mock of GitHub's REST API that serves given objects, on this machine only.
 
-It serves ``GET /repos/OWNER/REPO``, ``.../issues/NUMBER`` and ``.../pulls/NUMBER``, and the lists
-``.../issues``, ``.../pulls`` and ``.../issues/NUMBER/comments``, with the headers that a client of
-GitHub relies on: ETag, rate limit, caching, Link; and ``GET /rate_limit``. Run as a script, it
-serves the samples next to it; it imports nothing of sidecypher, so that it starts at once.
+It serves ``GET /repos/OWNER/REPO``, ``.../issues/NUMBER``, ``.../pulls/NUMBER``, ``/rate_limit``,
+and the lists ``.../issues``, ``.../pulls`` and ``.../issues/NUMBER/comments``. Responses have the
+headers that clients of GitHub need: ETag, rate limit, caching, Link. Run as a script, it serves
+the samples next to it. It imports nothing of sidecypher, so that it starts at once.
 """
 
 import argparse
@@ -41,9 +41,9 @@ Object = Mapping[str, Any]
 
 
 class Objects:
-    """Repositories, issues, pull requests and comments by their REST path, compared without case.
+    """Repositories, issues, pull requests and comments by their REST path, ignoring case.
 
-    Each says in its `url` where it belongs.
+    The `url` of each contains its path.
 
     Example:
         >>> samples().get("/repos/sidecypher-demo/lighthouse/issues/1")["title"]
@@ -54,13 +54,13 @@ class Objects:
         self.by_path = {place(found)["path"].lower(): found for found in objects}
 
     def get(self, path: str) -> Object | None:
-        """Give the object at a REST path such as ``/repos/octocat/Hello-World``."""
+        """Return the object at a REST path such as ``/repos/octocat/Hello-World``, or None."""
         return self.by_path.get(path.lower())
 
     def list(self, path: str) -> Sequence[Object] | None:
-        """Give what a list such as ``/repos/o/r/issues`` has, or None if it belongs to nothing.
+        """Return the objects of a list such as ``/repos/o/r/issues``, or None if there is no list.
 
-        Issues and pull requests come with the newest first, comments with the oldest.
+        Issues and pull requests are sorted with the newest first, comments with the oldest first.
         """
         owner, _, things = path.lower().rpartition("/")
         if owner not in self.by_path:
@@ -74,20 +74,20 @@ class Objects:
 
 
 def samples() -> Objects:
-    """Give the objects of the demo: invented, in the shape of GitHub's answers."""
+    """Return the objects of the demo: invented, in the shape of GitHub's responses."""
     return Objects(msgspec.json.decode(_SAMPLES.read_bytes()))
 
 
 def find_place(url: object) -> re.Match[str] | None:
-    """Tell of a URL to which `path`, `owner`, `repo` and `number` of GitHub's REST API it leads."""
+    """Match `path`, `owner`, `repo` and `number` in a URL of GitHub's REST API, or return None."""
     return _URL.fullmatch(url) if isinstance(url, str) else None
 
 
 def place(found: Object) -> re.Match[str]:
-    """Tell to which `path`, `owner`, `repo` and `number` an object belongs.
+    """Match `path`, `owner`, `repo` and `number` in the `url` of an object.
 
     Raises:
-        ValueError: Its `url` is none of the REST API.
+        ValueError: Its `url` is not one of the REST API.
     """
     where = find_place(found["url"])
     if where is None:
@@ -96,7 +96,7 @@ def place(found: Object) -> re.Match[str]:
 
 
 def _is_comment_of(entity: Object, issue: str) -> bool:
-    # A pull request names an issue too, which is itself.
+    # A pull request has an `issue_url` too, which names itself.
     whose = str(entity.get("issue_url")).lower()
     return "number" not in entity and whose == f"https://api.github.com{issue}"
 
@@ -107,7 +107,7 @@ def _number(entity: Object) -> int:
 
 
 class ReplayServer(ThreadingHTTPServer):
-    """Serves `objects` on a loopback port; 0 takes a free one.
+    """Server of `objects` on a loopback port; 0 picks a free one.
 
     Example:
         >>> with serving(samples()) as server:  # doctest: +SKIP
@@ -126,7 +126,7 @@ class ReplayServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The base URL, to be used as ``SIDECYPHER_GITHUB_BASE_URL``."""
+        """Base URL for ``SIDECYPHER_GITHUB_BASE_URL``."""
         return f"http://{_HOST}:{self.server_port}"
 
 
@@ -153,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1
 
     def do_GET(self) -> None:
-        """Answer from the objects, or 304 to who has the same already."""
+        """Answer from the objects, or with 304 if the client has the same version."""
         if self.path == "/rate_limit":
             self._answer(HTTPStatus.OK, self._limits())
             return
@@ -175,12 +175,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.OK, body, etag, link)
 
     def _refuse(self) -> None:
-        # The body of the request stays unread, so the connection cannot be used again.
+        # The body of the request stays unread, so the connection cannot be reused.
         self.close_connection = True
         status = HTTPStatus.METHOD_NOT_ALLOWED
         self._answer(status, _message("The replay only answers GET", status))
 
-    do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = _refuse  # noqa: N815 - as http.server wants
+    do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = _refuse  # noqa: N815 - names of http.server
 
     def _answer(
         self, status: HTTPStatus, body: bytes, etag: str | None = None, link: str | None = None
@@ -215,16 +215,16 @@ class _Handler(BaseHTTPRequestHandler):
         return msgspec.json.encode({"resources": resources, "rate": limits})
 
     def _reset(self) -> int:
-        """Return the end of the running hour, counted from the start."""
+        """Return the end of the current hour, counted from the start."""
         passed = int(time.time()) - self.server.started
         return self.server.started + (passed // _LIMIT_SECONDS + 1) * _LIMIT_SECONDS
 
     def log_message(self, format: str, *_arguments: object) -> None:  # noqa: A002 - the name is http.server's
-        """Stay silent: who replays wants the rows, not a line per request."""
+        """Log nothing: a line per request would only distract."""
 
 
 def _page(listed: Sequence[Object], query: dict[str, str]) -> tuple[list[Object], str | None]:
-    """Return a page of a list, filtered by state alone, and the query of the next one."""
+    """Return a page of a list, filtered only by state, and the query of the next page."""
     state = query.get("state", "open")
     kept = [each for each in listed if state == "all" or each.get("state", state) == state]
     size, number = int(query.get("per_page", _PAGE_SIZE)), int(query.get("page", 1))
@@ -234,7 +234,7 @@ def _page(listed: Sequence[Object], query: dict[str, str]) -> tuple[list[Object]
 
 
 def _matches(header: str, etag: str) -> bool:
-    """Compare weakly, as RFC 9110 wants it for If-None-Match."""
+    """Compare weakly, as RFC 9110 requires for If-None-Match."""
     given = [tag.strip().removeprefix("W/") for tag in header.split(",")]
     return etag in given or given == ["*"]
 
@@ -252,7 +252,7 @@ def _stop(_signal: int, _frame: FrameType | None) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Serve made-up GitHub data until a signal ends it."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
+    parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 picks a free one")
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, _stop)
     try:

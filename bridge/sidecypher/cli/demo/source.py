@@ -1,4 +1,4 @@
-"""Where the demo's GitHub data comes from: the live API, or samples of its answers."""
+"""Source of the demo's GitHub data: the live API, or samples of its responses."""
 
 import os
 import socket
@@ -19,29 +19,29 @@ _MADE_UP: Final = {**_REAL, "owner": "sidecypher-demo", "repoName": "lighthouse"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the procedures fetch from.
+    """Source of GitHub data for the procedures.
 
     Attributes:
-        told: One line for the person who watches.
-        parameters: What of the graph is asked for.
-        environ: Variables the sidecar gets.
-        options: Those that make `supervise` run the stand-in for GitHub.
+        notice: One line that names the source.
+        parameters: Parameters of the demo's queries.
+        environ: Variables for the sidecar.
+        options: Options with which `supervise` runs the mock of GitHub.
     """
 
-    told: str
+    notice: str
     parameters: dict[str, Any]
     environ: dict[str, str]
     options: tuple[str, ...] = ()
 
 
 def choose_source(patience: float = _PATIENCE_SECONDS) -> Source:
-    """Return the live API, or samples that this package brings when it has no answer in time.
+    """Return the live API, or the samples of this package if the API does not answer in time.
 
     Args:
-        patience: Seconds that it has, from looking its name up to the end of the answer.
+        patience: Seconds for the lookup of its name and for its answer together.
     """
     base_url = os.environ.get("SIDECYPHER_GITHUB_BASE_URL", LIVE)
-    # In a thread that can be left alone: nothing bounds how long a name is looked up.
+    # In a thread that can be abandoned: the lookup of a name has no timeout.
     asked = in_thread(lambda: _unreachable(base_url, patience), "demo-source")
     try:
         unreachable = asked.result(patience)
@@ -53,7 +53,7 @@ def choose_source(patience: float = _PATIENCE_SECONDS) -> Source:
     return Source(
         f"GitHub data: made-up samples ({unreachable})",
         _MADE_UP,
-        # No token: the stand-in wants none, and none shall travel unencrypted.
+        # No token: the mock needs none, and none should be sent unencrypted.
         {
             "SIDECYPHER_GITHUB_BASE_URL": f"http://127.0.0.1:{port}",
             "SIDECYPHER_GITHUB_TOKEN": "",
@@ -71,7 +71,7 @@ def _unreachable(base_url: str, patience: float) -> str | None:
     except httpx.HTTPError:
         return _SILENT
     except (ValueError, KeyError, TypeError):
-        return "the live API gives no usable answer"
+        return "the live API returns no usable answer"
     return None if remaining >= _CALLS_NEEDED else "the live API's rate limit is used up"
 
 

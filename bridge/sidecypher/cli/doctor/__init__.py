@@ -1,1 +1,1 @@
-"""The command `doctor`: checks, what they look at, and the report."""
+"""The command `doctor`: checks, the installation that they inspect, and the report."""

@@ -1,4 +1,4 @@
-"""This machine: settings, Java, disks, memory, ports and files with secrets."""
+"""Checks of this machine: settings, Java, disks, memory, ports and files with secrets."""
 
 import os
 import shutil
@@ -14,70 +14,70 @@ from typing import Final
 import psutil
 from cryptography import x509
 
-from sidecypher.cli.doctor.subject import Subject
+from sidecypher.cli.doctor.context import DoctorContext
 from sidecypher.cli.prepare import find_compiler
 from sidecypher.host.address import LOOPBACK
 from sidecypher.host.settings import PREFIX, Settings
 from sidecypher.runtime.installation import Installation
-from sidecypher.runtime.java import Java, way_to_java
+from sidecypher.runtime.java import Java, java_hint
 from sidecypher.runtime.lockfile import load_compiler_lock, load_lock
 from sidecypher.sdk.checks import CannotCheck, Check, Finding
 from sidecypher_plugin.compiler import Compiler
 
 
-def look_at_settings(subject: Subject) -> Finding:
-    """Tell every setting that is misspelt or cannot be used; the others count meanwhile."""
-    if subject.wrong:
-        told = "; ".join(wrong.message for wrong in subject.wrong)
-        hints = dict.fromkeys(wrong.hint for wrong in subject.wrong if wrong.hint)
-        return Finding.error(told, " ".join(hints) or "Correct it.")
-    given = sorted(subject.settings.model_fields_set)
+def look_at_settings(context: DoctorContext) -> Finding:
+    """Report settings that are misspelt or not valid; the checks use the others."""
+    if context.setting_errors:
+        messages = "; ".join(error.message for error in context.setting_errors)
+        hints = dict.fromkeys(error.hint for error in context.setting_errors if error.hint)
+        return Finding.error(messages, " ".join(hints) or "Correct it.")
+    given = sorted(context.settings.model_fields_set)
     return Finding.ok(f"set: {', '.join(given)}" if given else "all have their defaults")
 
 
 _LANES = ("lts", "current")
 
 
-def look_at_java(subject: Subject) -> Finding:
-    """Tell every Java that is found, and which of them each lane takes."""
-    lane = load_lock(subject.settings.lane)
-    taken = {each: subject.javas.first(load_lock(each).java) for each in _LANES}
+def look_at_java(context: DoctorContext) -> Finding:
+    """Report each Java that is found, and the one that each lane uses."""
+    lane = load_lock(context.settings.lane)
+    taken = {each: context.javas.first(load_lock(each).java) for each in _LANES}
     if taken[lane.lane] is None:
         wanted = " or ".join(map(str, lane.java))
-        there = ", ".join(map(_shown, subject.javas)) or "none"
+        there = ", ".join(map(_shown, context.javas)) or "none"
         # Java is optional if `neo4j_uri` names another Neo4j.
-        state = Finding.warn if subject.settings.neo4j_uri else Finding.error
+        state = Finding.warn if context.settings.neo4j_uri else Finding.error
         return state(
-            f"the lane `{lane.lane}` needs Java {wanted}; found: {there}", way_to_java(lane.java)
+            f"the lane `{lane.lane}` needs Java {wanted}; found: {there}", java_hint(lane.java)
         )
-    told = "; ".join(_lane(each, java) for each, java in taken.items())
-    others = [_shown(java) for java in subject.javas if java not in taken.values()]
-    return Finding.ok(told + (f"; also found: {', '.join(others)}" if others else ""))
+    found = "; ".join(_lane(each, java) for each, java in taken.items())
+    others = [_shown(java) for java in context.javas if java not in taken.values()]
+    return Finding.ok(found + (f"; also found: {', '.join(others)}" if others else ""))
 
 
-def look_at_compiler(subject: Subject) -> Finding:
-    """Tell which compiler builds the plugin."""
+def look_at_compiler(context: DoctorContext) -> Finding:
+    """Report the compiler that builds the plugin."""
     try:
-        found = compiler_of(subject)
+        found = compiler_of(context)
     except CannotCheck as missing:
         return Finding.warn(missing.why, missing.fix)
     return Finding.ok(f"`{found.name}` of {_short(Path(found.command[0]).parent.parent)}")
 
 
-def compiler_of(subject: Subject) -> Compiler:
+def compiler_of(context: DoctorContext) -> Compiler:
     """Return the compiler that would build the plugin now.
 
     Raises:
-        CannotCheck: There is none on this machine yet, or nothing builds a plugin here.
+        CannotCheck: This machine has no compiler yet, or no Java for the lane.
     """
-    settings = subject.settings
-    java = subject.javas.first(load_lock(settings.lane).java)
+    settings = context.settings
+    java = context.javas.first(load_lock(settings.lane).java)
     if java is None:
         raise CannotCheck(
             f"without a Java for the lane `{settings.lane}` no plugin is built here",
-            "See what is said of `java`.",
+            "See the check `java`.",
         )
-    return find_compiler(subject.javas, java, partial(_fetched, settings))
+    return find_compiler(context.javas, java, partial(_fetched, settings))
 
 
 def _fetched(settings: Settings) -> Path:
@@ -94,7 +94,7 @@ def _lane(lane: str, java: Java | None) -> str:
     if java is None:
         wanted = " or ".join(map(str, load_lock(lane).java))
         return f"`{lane}` has none, it needs {wanted}"
-    return f"`{lane}` takes {_shown(java)}, the first that fits"
+    return f"`{lane}` uses {_shown(java)}, the first that fits"
 
 
 def _shown(java: Java) -> str:
@@ -108,36 +108,36 @@ def _short(folder: Path) -> str:
 
 _MIB: Final = 2**20
 _LEAST_DISK: Final = 200 * _MIB
-"""A graph that is filled grows by more in a minute; below this Neo4j soon cannot write its log."""
+"""An import can fill this in a minute; after that Neo4j cannot write its transaction log."""
 
 _ENOUGH_DISK: Final = 2048 * _MIB
 _START_MEMORY: Final = 1024 * _MIB
-"""What Neo4j's heap and page cache, its own code, and a sidecar take together."""
+"""Memory of Neo4j's heap, page cache and code, and of a sidecar."""
 
 _SPARE_MEMORY: Final = 256 * _MIB
 
 
-def look_at_home(subject: Subject) -> Finding:
-    """Tell whether the home can be written, and how much room it has."""
-    return _room(subject.settings.home, "home", "Set SIDECYPHER_HOME or `--home` to another one.")
+def look_at_home(context: DoctorContext) -> Finding:
+    """Report whether the home is writable, and its free space."""
+    return _room(context.settings.home, "home", "Set SIDECYPHER_HOME or `--home` to another one.")
 
 
-def look_at_cache(subject: Subject) -> Finding:
-    """Tell whether the cache of jars can be written, and how much room it has."""
-    return _room(subject.settings.cache_dir, "cache", "Set SIDECYPHER_CACHE_DIR to another one.")
+def look_at_cache(context: DoctorContext) -> Finding:
+    """Report whether the cache of jars is writable, and its free space."""
+    return _room(context.settings.cache_dir, "cache", "Set SIDECYPHER_CACHE_DIR to another one.")
 
 
-def look_at_memory(subject: Subject) -> Finding:
-    """Tell how much memory is free, for a start or beside what runs."""
+def look_at_memory(context: DoctorContext) -> Finding:
+    """Report the free memory, for a start or next to the running processes."""
     free = psutil.virtual_memory().available
-    wanted = _SPARE_MEMORY if subject.runs else _START_MEMORY
-    told = f"{free // _MIB} MiB are free"
+    wanted = _SPARE_MEMORY if context.runs else _START_MEMORY
+    found = f"{free // _MIB} MiB are free"
     if free < wanted:
-        purpose = "beside what runs" if subject.runs else "for Neo4j and a sidecar"
+        purpose = "next to the running processes" if context.runs else "for Neo4j and a sidecar"
         return Finding.warn(
-            f"{told}, {wanted // _MIB} MiB are wanted {purpose}", "End other programs."
+            f"{found}, {wanted // _MIB} MiB are needed {purpose}", "End other programs."
         )
-    return Finding.ok(told)
+    return Finding.ok(found)
 
 
 def _room(folder: Path, name: str, fix: str) -> Finding:
@@ -148,34 +148,38 @@ def _room(folder: Path, name: str, fix: str) -> Finding:
     if not os.access(there, os.W_OK | os.X_OK):
         return Finding.error(f"the {name} cannot be written", fix)
     free = shutil.disk_usage(there).free
-    told = f"{free // _MIB} MiB are free" + ("" if there == folder else "; it is not made yet")
+    found = f"{free // _MIB} MiB are free" + ("" if there == folder else "; it is not made yet")
     if free < _LEAST_DISK:
-        return Finding.error(told, f"Make room on its disk. {fix}")
+        return Finding.error(found, f"Make room on its disk. {fix}")
     if free < _ENOUGH_DISK:
-        return Finding.warn(told, f"Make room on its disk. {fix}")
-    return Finding.ok(told)
+        return Finding.warn(found, f"Make room on its disk. {fix}")
+    return Finding.ok(found)
 
 
-def look_at_ports(subject: Subject) -> Finding:
-    """Tell whether the ports that are asked for are free; of own programs also which has them."""
-    if subject.runs:
-        return Finding.ok("they are those of what runs in this home")
-    own = {port for each in subject.sidecars for port in (each.port, each.http)}
-    asked_for = [(use, port) for use, port in _asked_for(subject) if port not in own]
-    taken = [f"{port} for {use} is taken{_by(port)}" for use, port in asked_for if _is_taken(port)]
+def look_at_ports(context: DoctorContext) -> Finding:
+    """Report whether the configured ports are free, or which program of this user has them."""
+    if context.runs:
+        return Finding.ok("they belong to the running processes of this home")
+    own = {port for each in context.sidecars for port in (each.port, each.http)}
+    configured = [(use, port) for use, port in _configured_ports(context) if port not in own]
+    taken = [
+        f"{port} for {use} is taken by {_program_on(port)}"
+        for use, port in configured
+        if _is_taken(port)
+    ]
     if taken:
         return Finding.error(
             "; ".join(taken), "Stop that program, set another port, or 0 for a free one."
         )
-    if not asked_for:
+    if not configured:
         return Finding.ok(
-            "no other is asked for" if own else "none is asked for; a start takes free ones"
+            "no other is configured" if own else "none is configured; a start picks free ones"
         )
-    return Finding.ok(", ".join(f"{port} for {use} is free" for use, port in asked_for))
+    return Finding.ok(", ".join(f"{port} for {use} is free" for use, port in configured))
 
 
-def _asked_for(subject: Subject) -> Iterator[tuple[str, int]]:
-    settings = subject.settings
+def _configured_ports(context: DoctorContext) -> Iterator[tuple[str, int]]:
+    settings = context.settings
     uses = {
         "Bolt": settings.bolt_port,
         "Neo4j's HTTP": settings.browser_port,
@@ -187,7 +191,7 @@ def _asked_for(subject: Subject) -> Iterator[tuple[str, int]]:
 
 def _is_taken(port: int) -> bool:
     with socket.socket() as probe:
-        # As Java does it: connections that are still closing do not matter.
+        # As in Java: connections that are still closing do not count.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
@@ -196,17 +200,17 @@ def _is_taken(port: int) -> bool:
     return False
 
 
-def _by(port: int) -> str:
-    """Name the program that listens, if it is one of this user's."""
+def _program_on(port: int) -> str:
+    """Return the name of the program that listens on a port, if it is one of this user."""
     for process in psutil.process_iter():
-        # Processes of others may not be looked into, and any may end meanwhile.
+        # Processes of other users cannot be inspected, and any may end meanwhile.
         with suppress(psutil.Error):
             if any(
                 each.laddr.port == port and each.status == psutil.CONN_LISTEN
                 for each in process.net_connections("tcp")
             ):
-                return f" by `{process.name()}`, process {process.pid}"
-    return " by a program of another user"
+                return f"`{process.name()}`, process {process.pid}"
+    return "a program of another user"
 
 
 _SOON: Final = timedelta(days=30)
@@ -216,15 +220,15 @@ _RENEW: Final = (
 )
 
 
-def look_at_private_files(subject: Subject) -> Finding:
-    """Tell whether files with secrets, and the run folder, are for their owner alone."""
-    own = [file for file in _own_files(subject) if file.exists()]
+def look_at_private_files(context: DoctorContext) -> Finding:
+    """Report whether the run folder and files with secrets are private to their owner."""
+    own = [file for file in _own_files(context) if file.exists()]
     problems = [problem for file in own for problem in _problems(file.name, file)]
     if problems:
         return Finding.error(
             "; ".join(problems), "Run `chmod 600` on files and `chmod 700` on folders."
         )
-    named = [each for each in _named_files(subject) if each[1].exists()]
+    named = [each for each in _named_files(context) if each[1].exists()]
     open_ones = [problem for name, file in named for problem in _problems(name, file)]
     if open_ones:
         return Finding.warn(
@@ -236,9 +240,9 @@ def look_at_private_files(subject: Subject) -> Finding:
     )
 
 
-def look_at_certificate(subject: Subject) -> Finding:
-    """Tell until when the sidecar's certificate is valid."""
-    file = subject.run_folder / "certificate.pem"
+def look_at_certificate(context: DoctorContext) -> Finding:
+    """Report the end of validity of the sidecar's certificate."""
+    file = context.run_folder / "certificate.pem"
     if not file.exists():
         return Finding.ok("it is made at the first start")
     try:
@@ -247,7 +251,7 @@ def look_at_certificate(subject: Subject) -> Finding:
         return Finding.error("it is damaged", _RENEW)
     now = datetime.now(UTC)
     begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-    # The plugin knows the certificate by its hash, and goes on whatever its dates.
+    # The plugin compares only the hash of the certificate, so it ignores these dates.
     if now < begins:
         return Finding.warn(
             f"it is valid from {begins:%Y-%m-%d} on: a clock is or was wrong", _RENEW
@@ -259,17 +263,17 @@ def look_at_certificate(subject: Subject) -> Finding:
     return Finding.ok(f"it is valid until {ends:%Y-%m-%d}")
 
 
-def _own_files(subject: Subject) -> Iterator[Path]:
-    run_folder = subject.run_folder
+def _own_files(context: DoctorContext) -> Iterator[Path]:
+    run_folder = context.run_folder
     yield run_folder
     for name in ("token", "http-token", "key.pem", "server-password"):
         yield run_folder / name
-    yield subject.settings.home / "neo4j-password"
+    yield context.settings.home / "neo4j-password"
 
 
-def _named_files(subject: Subject) -> Iterator[tuple[str, Path]]:
-    """Yield the files of secrets that variables name, of procedures too, with their variables."""
-    for variable, value in sorted(subject.environ.items()):
+def _named_files(context: DoctorContext) -> Iterator[tuple[str, Path]]:
+    """Yield each variable that names a file of secrets, also those of procedures, and the file."""
+    for variable, value in sorted(context.environ.items()):
         if variable.startswith(PREFIX) and variable.endswith("_FILE") and value:
             yield variable, Path(value)
 

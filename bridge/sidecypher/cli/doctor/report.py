@@ -13,7 +13,7 @@ import typer
 from rich.text import Text
 
 from sidecypher.cli.doctor import installation, machine
-from sidecypher.cli.doctor.subject import Subject
+from sidecypher.cli.doctor.context import DoctorContext
 from sidecypher.cli.options import AsJson, Config, Home, Lane, Procedures
 from sidecypher.cli.output import results, results_alone, show_json
 from sidecypher.errors import SidecypherError
@@ -22,10 +22,10 @@ from sidecypher.sdk.checks import CannotCheck, Check, Finding
 from sidecypher.telemetry.calls import configure_logging
 
 ENTRY_POINT_GROUP: Final = "sidecypher.checks"
-"""Where packages name their checks: any iterable of `Check`."""
+"""Entry points for checks of packages: each an iterable of `Check`."""
 
 CHECK_SECONDS: Final = 30.0
-"""Longer than what a check waits for: a process, the sidecar, an import."""
+"""Longer than all timeouts of checks: for a process, the sidecar or an import."""
 
 Found = tuple[Check, Finding]
 
@@ -50,20 +50,20 @@ def doctor(
     sidecypher doctor --home /tmp/second --json
     ```
     """
-    # To load a module of procedures leaves nothing beside it.
+    # Loading a module of procedures must not write bytecode next to it.
     sys.dont_write_bytecode = True
-    # The report has what fails; the log would print it again.
+    # The report shows failures; the log would print them again.
     configure_logging("ERROR", "console")
     flags = {"home": home, "procedures": procedures, "lane": lane}
-    with Subject(flags, os.environ, config) as subject:
-        found = examine(all_checks(), subject)
+    with DoctorContext(flags, os.environ, config) as context:
+        found = examine(all_checks(), context)
         if as_json:
             with results_alone():
                 shown = list(found)
             show_json(facts_of(shown))
         else:
             shown = show(found)
-    if not is_well(shown):
+    if not has_no_errors(shown):
         raise typer.Exit(1)
 
 
@@ -76,7 +76,7 @@ def all_checks() -> tuple[Check, ...]:
 def _loaded(point: EntryPoint) -> tuple[Check, ...]:
     try:
         return tuple(point.load())
-    # A package is another author's, and its import may do anything.
+    # The import of a package may do anything.
     except Exception as error:  # noqa: BLE001
         reason = f"the checks of `{point.name}` cannot be loaded: {type(error).__name__}"
         finding = Finding.error(reason, f"Correct or uninstall the package of `{point.value}`.")
@@ -84,15 +84,15 @@ def _loaded(point: EntryPoint) -> tuple[Check, ...]:
 
 
 def examine(
-    checks: Iterable[Check], subject: Subject, seconds: float = CHECK_SECONDS
+    checks: Iterable[Check], context: DoctorContext, seconds: float = CHECK_SECONDS
 ) -> Iterator[tuple[Check, Finding]]:
-    """Yield each check with what it has found; each may take `seconds`."""
+    """Yield each check with its finding; each may take `seconds`."""
     for check in checks:
-        yield check, _outcome(check, subject, seconds)
+        yield check, _outcome(check, context, seconds)
 
 
-def _outcome(check: Check, subject: Subject, seconds: float) -> Finding:
-    looking = in_thread(partial(check.look, subject), f"doctor-{check.name}")
+def _outcome(check: Check, context: DoctorContext, seconds: float) -> Finding:
+    looking = in_thread(partial(check.look, context), f"doctor-{check.name}")
     try:
         failed = looking.exception(seconds)
     except TimeoutError:
@@ -112,7 +112,7 @@ def _outcome(check: Check, subject: Subject, seconds: float) -> Finding:
 
 
 def show(found: Iterable[Found]) -> list[Found]:
-    """Print each finding as soon as it is there, then how many there are of each state."""
+    """Print each finding as soon as it is available, then the number of each state."""
     shown: list[Found] = []
     for check, finding in found:
         if not shown or shown[-1][0].group != check.group:
@@ -125,9 +125,9 @@ def show(found: Iterable[Found]) -> list[Found]:
 
 
 def facts_of(found: Sequence[Found]) -> dict[str, Any]:
-    """Return what `--json` prints."""
+    """Return the facts that `--json` prints."""
     return {
-        "ok": is_well(found),
+        "ok": has_no_errors(found),
         "counts": _counts(found),
         "checks": [
             {
@@ -142,7 +142,7 @@ def facts_of(found: Sequence[Found]) -> dict[str, Any]:
     }
 
 
-def is_well(found: Iterable[Found]) -> bool:
+def has_no_errors(found: Iterable[Found]) -> bool:
     """Return whether nothing is an error."""
     return all(finding.state != "ERROR" for _, finding in found)
 

@@ -1,4 +1,4 @@
-"""What the page shows, as plain values for its template."""
+"""The contents of the page, as plain values for its template."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +11,7 @@ from sidecypher.sdk.registry import Procedure
 from sidecypher.sdk.samples import sample_call
 from sidecypher.telemetry.metrics import BUCKET_SECONDS, Summary
 
-_UNTRIED: Final = Summary(calls=0, errors=0, mean=None, half=None, most=None)
+_NO_CALLS: Final = Summary(calls=0, errors=0, mean=None, median=None, p95=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +19,9 @@ class Item:
     """A procedure or function.
 
     Attributes:
-        options: Each field of its options, with what it means.
+        options: Each field of its options, with its meaning.
         marks: Its mode, executor and timeout, and other marks, a word each.
-        numbers: As they are shown: calls, errors, and the times of `Summary`.
+        numbers: Formatted calls, errors, and times of `Summary`.
     """
 
     kind: str
@@ -48,7 +48,7 @@ def namespaces(
     """Return all procedures and functions, sorted by name."""
     ordered = sorted(procedures, key=lambda each: (each.name, each.kind))
     return [
-        Namespace(name, tuple(_item(each, summaries.get(each.name, _UNTRIED)) for each in found))
+        Namespace(name, tuple(_item(each, summaries.get(each.name, _NO_CALLS)) for each in found))
         for name, found in groupby(ordered, key=lambda each: each.name.partition(".")[0])
     ]
 
@@ -66,8 +66,8 @@ def _item(found: Procedure, summary: Summary) -> Item:
             str(summary.calls),
             str(summary.errors),
             duration(summary.mean),
-            bound(summary.half),
-            bound(summary.most),
+            bound(summary.median),
+            bound(summary.p95),
         ),
     )
 
@@ -103,7 +103,7 @@ def duration(seconds: float | None) -> str:
 
 
 def bound(seconds: float | None) -> str:
-    """Return a bound of seconds that something keeps to, or does not.
+    """Return an upper bound of seconds as text, or the last bucket's bound if it is exceeded.
 
     Example:
         >>> bound(0.005), bound(math.inf)

@@ -1,7 +1,7 @@
-"""The console: a page at `/` that shows a sidecar to the person who runs it.
+"""The console: a web page at `/` for operators of a sidecar.
 
-The page is whole without scripts. Its one script fetches it again every few seconds and swaps the
-numbers; with the token it also shows calls, see `operator_api`, and cancels them.
+The page is complete without scripts. Its one script fetches it again every few seconds and updates
+the numbers. With the token it also lists calls, see `sidecypher.operations.api`, and cancels them.
 """
 
 import os
@@ -37,7 +37,7 @@ _HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""What a browser is told with each part of the page: nothing foreign goes in, nothing goes out."""
+"""Headers of each part of the page: it loads nothing from elsewhere and sends nothing there."""
 
 _PARTS: Final = {"console.css": "text/css", "console.js": "text/javascript"}
 
@@ -46,7 +46,7 @@ class Console:
     """The page, with its style and its script.
 
     Args:
-        checks: What must hold for calls to be served, by name; they must not block.
+        checks: The conditions for serving calls, by name; they must not block.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""One supervised process through its lives."""
+"""One supervised process and its restarts."""
 
 import subprocess
 import time
@@ -21,27 +21,27 @@ from sidecypher.telemetry.calls import logger
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """How long to wait before a process is started again.
+    """Delays before a process is restarted.
 
     Attributes:
         first: Seconds before the first restart; doubled before each further one.
-        longest: Seconds it never waits longer than.
-        forget_after: Seconds of life after which the waits begin with `first` again.
+        longest: Longest delay, in seconds.
+        forget_after: Seconds of running after which the delays begin with `first` again.
     """
 
     first: float = 0.2
     longest: float = 5.0
     forget_after: float = 30.0
 
-    def next(self, last: float, lived: float) -> float:
-        """Seconds to wait now, after the last wait and the life since then."""
-        if last == 0 or lived >= self.forget_after:
+    def next(self, last: float, ran: float) -> float:
+        """Return the next delay, after the last delay and the seconds the process ran since."""
+        if last == 0 or ran >= self.forget_after:
             return self.first
         return min(last * 2, self.longest)
 
 
 class Child:
-    """Runs one process, notices its end and starts it again."""
+    """One process that is started, monitored and restarted."""
 
     def __init__(self, spec: ProcessSpec, backoff: Backoff) -> None:
         self.spec = spec
@@ -53,14 +53,14 @@ class Child:
         self._was_ready = False
         self._launched_at = 0.0
         self._log_mark = 0
-        self._wait = 0.0
-        self._due = 0.0
-        self._ask_at = 0.0
-        self._unanswered = 0
+        self._delay = 0.0
+        self._restart_at = 0.0
+        self._probe_at = 0.0
+        self._failed_probes = 0
 
     @property
     def state(self) -> ProcessState:
-        """What is written down about it."""
+        """Its entry in the state file."""
         pid = self._process.pid if self._process else 0
         return ProcessState(
             self.spec.name,
@@ -74,7 +74,7 @@ class Child:
 
     @property
     def process(self) -> psutil.Process | None:
-        """The process while it has not ended."""
+        """The process, or None if it has ended."""
         if self._process is None or self._process.poll() is not None:
             return None
         return psutil.Process(self._process.pid)
@@ -99,29 +99,29 @@ class Child:
         self.status = "starting"
 
     def check(self) -> None:
-        """Look after the process once: is it ready, has it ended, is its restart due?
+        """Check once whether the process is ready, has ended, hangs, or is due for a restart.
 
         Raises:
             ServerFailed: If it ended or hung and is not to be started again.
         """
         now = time.monotonic()
         if self._process is None:
-            if now >= self._due:
+            if now >= self._restart_at:
                 self._restarts += 1
                 self.launch()
         elif (exit_code := self._process.poll()) is not None:
             self._lost(f"ended with exit code {exit_code}")
         elif self.status == "starting":
             self._await_ready(self._process.pid, now)
-        elif self.spec.hang_seconds and now >= self._ask_at:
-            self._ask(self._process, now)
+        elif self.spec.hang_seconds and now >= self._probe_at:
+            self._probe(self._process, now)
 
     def _await_ready(self, pid: int, now: float) -> None:
         if self._is_ready(pid):
             self.status = "ready"
             self._was_ready = True
-            self._unanswered = 0
-            self._ask_at = now + self._ask_seconds
+            self._failed_probes = 0
+            self._probe_at = now + self._probe_seconds
         elif now - self._launched_at > self.spec.ready_timeout:
             process = self.process
             if process is not None:
@@ -129,18 +129,18 @@ class Child:
             self._lost(f"was not ready within {self.spec.ready_timeout:g} s")
 
     @property
-    def _ask_seconds(self) -> float:
-        return max(self.spec.hang_seconds / _QUESTIONS, _READY_POLL)
+    def _probe_seconds(self) -> float:
+        return max(self.spec.hang_seconds / _PROBES, _READY_POLL)
 
-    def _ask(self, process: subprocess.Popen[bytes], now: float) -> None:
-        self._ask_at = now + self._ask_seconds
+    def _probe(self, process: subprocess.Popen[bytes], now: float) -> None:
+        self._probe_at = now + self._probe_seconds
         if self.spec.answers(process.pid):
-            self._unanswered = 0
+            self._failed_probes = 0
             return
-        self._unanswered += 1
-        # Counted, not measured: a machine that was suspended has asked nothing meanwhile. The first
-        # question without an answer may come right after the hang has begun.
-        if self._unanswered > _QUESTIONS:
+        self._failed_probes += 1
+        # Counted, not measured: a suspended machine has probed nothing meanwhile. The first failed
+        # probe may come right after the hang has begun.
+        if self._failed_probes > _PROBES:
             end_processes({psutil.Process(process.pid): 0.0})
             self._lost(f"did not answer for {self.spec.hang_seconds:g} s")
 
@@ -167,33 +167,33 @@ class Child:
             )
         logger().warning("process restarts", process=self.spec.name, reason=what)
         now = time.monotonic()
-        self._wait = self._backoff.next(self._wait, now - self._launched_at)
-        self._due = now + self._wait
+        self._delay = self._backoff.next(self._delay, now - self._launched_at)
+        self._restart_at = now + self._delay
         self.status = "restarting"
 
     def stopped(self) -> None:
-        """Forget the process: it has ended, or cannot be ended."""
+        """Drop the process: it has ended, or cannot be ended."""
         self._forget()
         self.status = "stopped"
 
     def _forget(self) -> None:
         if self._process is not None:
-            # Otherwise Popen takes a process that psutil has collected for one that runs.
+            # Otherwise Popen would regard a process that psutil has collected as running.
             self._process.poll()
         self._process = None
 
     @property
-    def patience(self) -> float | None:
-        """Seconds until it must be looked after again; None when only its end matters."""
+    def seconds_to_check(self) -> float | None:
+        """Seconds until the next check; None if only the end of the process matters."""
         if self._process is None:
-            return max(0.0, self._due - time.monotonic())
+            return max(0.0, self._restart_at - time.monotonic())
         if self.status == "starting":
             return _READY_POLL
-        return max(0.0, self._ask_at - time.monotonic()) if self.spec.hang_seconds else None
+        return max(0.0, self._probe_at - time.monotonic()) if self.spec.hang_seconds else None
 
 
-_READY_POLL = 0.05  # seconds between two questions whether a process is ready
-_QUESTIONS = 6  # how often a ready process is asked within its `hang_seconds`
+_READY_POLL = 0.05  # seconds between two checks whether a process is ready
+_PROBES = 6  # probes of a ready process within its `hang_seconds`
 
 
 def _create_time(pid: int) -> float:

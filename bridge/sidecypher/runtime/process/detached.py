@@ -1,4 +1,4 @@
-"""Start a supervisor in the background and wait until everything it keeps is ready."""
+"""Start of a supervisor in the background, until its processes are ready."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -38,13 +38,13 @@ def launch_supervisor(
         home: The home that the command supervises.
         argv: The command, such as ``[sys.executable, "-m", "sidecypher", "supervise"]``.
         env: Its whole environment.
-        timeout: Seconds until it is given up and stopped. The supervisor itself gives up a process
-            that is not ready in time, so this is for a supervisor that hangs.
+        timeout: Seconds after which it is stopped. The supervisor itself stops if a process is not
+            ready in time, so this is for a supervisor that hangs.
 
     Raises:
         AlreadyRunning: If the home has a running supervisor.
-        RuntimeFailure: What the supervisor failed with: its code, message, hint and details.
-        ServerFailed: If the command ends without a word, or takes too long.
+        RuntimeFailure: The supervisor's failure, with its code, message, hint and details.
+        ServerFailed: If the command ends without a reported failure, or takes too long.
     """
     running = read_state(home)
     if running is not None and running.alive:
@@ -58,7 +58,7 @@ def launch_supervisor(
             supervisor = launch_process(spec)
         state = _await_ready(home, supervisor, timeout)
     except BaseException:
-        # Also when somebody presses Ctrl-C: nothing may come up that no command waits for.
+        # Also after Ctrl-C: no process may start that no command waits for.
         if supervisor is not None:
             _end(home, supervisor)
         raise
@@ -75,7 +75,7 @@ def launch_supervisor(
 
 
 def _await_ready(home: Path, supervisor: Popen[bytes], timeout: float) -> State | None:
-    """Return the state once everything is ready; None if that never comes."""
+    """Return the state once everything is ready, or None if it ends or takes too long."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         ended = supervisor.poll() is not None
@@ -94,7 +94,7 @@ def _await_ready(home: Path, supervisor: Popen[bytes], timeout: float) -> State 
 def _end(home: Path, supervisor: Popen[bytes]) -> None:
     state = read_state(home)
     if state is not None and state.pid == supervisor.pid:
-        # Within its bound, with what it leaves.
+        # Within its time limit, together with its processes.
         stop(home)
     else:
         supervisor.terminate()

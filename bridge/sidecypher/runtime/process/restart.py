@@ -1,4 +1,4 @@
-"""Restart one process of a home from outside: end it, and its supervisor starts it again."""
+"""Restart of one process of a home: it is ended here, and its supervisor starts it again."""
 
 import contextlib
 import time
@@ -19,17 +19,17 @@ def restart_process(home: Path, name: str, *, timeout: float = READY_SECONDS) ->
     Args:
         home: The home.
         name: The process, such as ``neo4j``; one that its supervisor restarts.
-        timeout: Seconds until the successor must be ready, once the process has had its grace.
+        timeout: Seconds until the successor must be ready, after the grace of the process.
 
     Raises:
         NotRunning: It does not run.
-        ServerFailed: Its successor is not ready in time, or the supervisor gave up.
+        ServerFailed: Its successor is not ready in time, or the supervisor has stopped.
     """
     before = _running(home, name)
     found = find_process(before.pid, before.create_time) if before else None
     if before is None or found is None:
         raise NotRunning(f"`{name}` does not run")
-    # Where it has just ended by itself, its supervisor starts it again all the same.
+    # If it has just ended by itself, its supervisor starts it again anyway.
     with contextlib.suppress(psutil.NoSuchProcess):
         found.terminate()
     deadline = time.monotonic() + before.stop_grace + timeout

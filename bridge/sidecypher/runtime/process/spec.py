@@ -1,4 +1,4 @@
-"""What a supervised process is, and how one is started and stopped."""
+"""Description of a supervised process, and functions to start and stop one."""
 
 import contextlib
 import os
@@ -16,13 +16,13 @@ import psutil
 
 _POLL = 0.02  # seconds
 KILL_SECONDS: Final = 10.0
-"""How long the system may take to end a killed process."""
+"""Longest time for the system to end a killed process."""
 
 PLAN_SECONDS: Final = 90.0
-"""How long a supervisor may take until it has started all."""
+"""Longest time for a supervisor to start all its processes."""
 
 READY_SECONDS: Final = 180.0
-"""How long a process may take to be ready.
+"""Longest time for a process to be ready.
 
 Neo4j takes 5 to 10 s on an idle machine, and took over 60 s on one with six times its load.
 """
@@ -37,16 +37,16 @@ class ProcessSpec:
     """One process, before it runs.
 
     Attributes:
-        name: What people call it, such as ``neo4j``.
+        name: Its name for people, such as ``neo4j``.
         argv: Command and arguments; nothing secret, since everyone can list processes.
         env: The whole environment of the process.
-        log_file: Where its output is appended.
+        log_file: The file to which its output is appended.
         restart: Whether it is started again when it ends; if not, its end stops everything.
-        ready: Asked with the process's pid, again and again, until it says true.
-        ready_timeout: Seconds it may take until it is ready.
-        answers: Asked with the pid of a process that was ready, again and again; it must not take
-            longer than a few seconds.
-        hang_seconds: How long `answers` may say false until the process is killed; 0 is for ever.
+        ready: Called with the process's pid, repeatedly, until it returns true.
+        ready_timeout: Longest time until it is ready, in seconds.
+        answers: Called with the pid of a process that was ready, repeatedly; it must return within
+            a few seconds.
+        hang_seconds: Seconds without an answer after which it is killed; 0 disables this.
         stop_grace: Seconds between SIGTERM and SIGKILL.
         stops_last: Whether it is stopped only when all others have ended, because they use it
             until then.
@@ -76,7 +76,7 @@ class ProcessSpec:
 
 
 def launch_process(spec: ProcessSpec) -> subprocess.Popen[bytes]:
-    """Start a process in its own session, so that Ctrl-C in the terminal spares it.
+    """Start a process in its own session, so that Ctrl-C in the terminal does not end it.
 
     Raises:
         OSError: If its command cannot be run.
@@ -94,10 +94,10 @@ def launch_process(spec: ProcessSpec) -> subprocess.Popen[bytes]:
 
 @contextmanager
 def ending_signals_blocked() -> Iterator[None]:
-    """Let a signal that would end this program wait until the body is done.
+    """Delay signals that would end this program until the end of the `with` block.
 
     A process runs before `launch_process` has returned it. An exception from a signal between the
-    two would leave it running unknown.
+    two would leave it running, unknown to the caller.
 
     Example:
         >>> process = None
@@ -109,19 +109,19 @@ def ending_signals_blocked() -> Iterator[None]:
         ...         process.kill()
     """
     if threading.current_thread() is not threading.main_thread():
-        # No signal is handled in any other thread.
+        # Python handles signals in the main thread only.
         yield
         return
-    came: list[int] = []
+    delayed: list[int] = []
     # Ignored or native handlers raise nothing here.
     handled = [number for number in _ENDINGS if callable(signal.getsignal(number))]
-    handlers = {n: signal.signal(n, lambda number, _frame: came.append(number)) for n in handled}
+    handlers = {n: signal.signal(n, lambda number, _frame: delayed.append(number)) for n in handled}
     try:
         yield
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        for late in came:
+        for late in delayed:
             signal.raise_signal(late)
 
 
@@ -130,13 +130,13 @@ def end_processes(
 ) -> None:
     """End processes that each lead a session, all at the same time.
 
-    Each gets SIGTERM, after its grace SIGKILL, and what it left in its session is killed. A process
-    that cannot be ended keeps no other one from its end.
+    Each receives SIGTERM, and after its grace SIGKILL. Then the rest of its process group is
+    killed. A process that cannot be ended does not delay the others.
 
     Args:
         graces: Seconds that each process has to end by itself. psutil never signals another process
             that got the same pid later.
-        asked: Those that had their SIGTERM before; a second one would cut their grace.
+        asked: Those that have already received SIGTERM; a second one would cut their grace.
     """
     began = time.monotonic()
     for process in graces.keys() - set(asked):
@@ -156,7 +156,7 @@ def end_processes(
 
 
 def _has_ended(process: psutil.Process) -> bool:
-    """Tell whether nothing of a process runs any more, and collect it if it is a child of ours."""
+    """Return whether a process has ended with all its threads; collect it if it is a child."""
     try:
         if not process.is_running():
             return True
@@ -177,7 +177,7 @@ def _is_zombie(process: psutil.Process) -> bool:
 
 
 def sweep_session(leader: int) -> None:
-    """Kill what a process that has just ended left behind in its own process group."""
+    """Kill the rest of the process group of a process that has just ended."""
     try:
         os.killpg(leader, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
@@ -185,12 +185,12 @@ def sweep_session(leader: int) -> None:
 
 
 def log_size(log_file: Path) -> int:
-    """Bytes in a log file now, 0 when it is missing: the mark from which a run is read."""
+    """Return the size of a log file, 0 if it is missing: the mark at which a run's lines begin."""
     return log_file.stat().st_size if log_file.is_file() else 0
 
 
 def log_tail(log_file: Path, mark: int = 0) -> list[str]:
-    """Give the last 20 lines that were written to a log after a mark."""
+    """Return the last 20 lines that were written to a log after a mark."""
     size = log_size(log_file)
     if size <= mark:
         return []

@@ -1,4 +1,4 @@
-"""What a supervisor wrote down about itself and its processes, and whether it still holds."""
+"""State file of a supervisor and its processes, compared with the running processes."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from sidecypher.runtime.process.spec import KILL_SECONDS, PLAN_SECONDS
 Status = Literal["starting", "ready", "restarting", "stopping", "stopped", "failed"]
 
 _SAME_START_SECONDS = 2.0
-"""Start times come from the boot time, which a corrected clock may shift a little."""
+"""Tolerance of start times, which depend on the boot time and so on corrections of the clock."""
 
 
 class ProcessState(msgspec.Struct, frozen=True):
@@ -20,7 +20,7 @@ class ProcessState(msgspec.Struct, frozen=True):
 
     Attributes:
         pid: Process id; 0 while it waits for its restart.
-        create_time: When it started, seconds since 1970; tells it from a later namesake.
+        create_time: Start time, seconds since 1970; differs for a later process with the same pid.
         stop_grace: Seconds it has to end by itself.
         stops_last: Whether it is stopped only when all others have ended.
     """
@@ -35,12 +35,12 @@ class ProcessState(msgspec.Struct, frozen=True):
 
     @property
     def alive(self) -> bool:
-        """Whether this very process, not another one with its pid, runs now."""
+        """Whether this process, not another one with its pid, is running."""
         return find_process(self.pid, self.create_time) is not None
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why a supervisor gave up: the parts of a `SidecypherError`."""
+    """Failure that stopped a supervisor: the parts of a `SidecypherError`."""
 
     code: str
     message: str
@@ -53,10 +53,10 @@ class State(msgspec.Struct, frozen=True):
 
     Attributes:
         pid: The supervisor's own process id.
-        create_time: When it started, seconds since 1970.
+        create_time: Start time, seconds since 1970.
         status: ``ready`` once every process was ready.
         processes: In the order they are started.
-        failure: Why it gave up, when `status` is ``failed``.
+        failure: The failure, if `status` is ``failed``.
     """
 
     pid: int
@@ -67,17 +67,17 @@ class State(msgspec.Struct, frozen=True):
 
     @property
     def alive(self) -> bool:
-        """Whether the supervisor runs now."""
+        """Whether the supervisor is running."""
         return find_process(self.pid, self.create_time) is not None
 
     @property
     def running(self) -> bool:
-        """Whether the supervisor and all its processes run now."""
+        """Whether the supervisor and all its processes are running."""
         return self.alive and bool(self.processes) and all(each.alive for each in self.processes)
 
     @property
     def stop_seconds(self) -> float:
-        """Longest the supervisor takes to end: its plan, then its processes in two groups."""
+        """Longest time for the supervisor to end: its plan, then its processes in two groups."""
         groups = (
             [each.stop_grace + KILL_SECONDS for each in self.processes if each.stops_last is last]
             for last in (False, True)
@@ -92,7 +92,7 @@ class State(msgspec.Struct, frozen=True):
 
 
 def find_process(pid: int, create_time: float) -> psutil.Process | None:
-    """Find the running process that has this pid and started at this time."""
+    """Return the running process that has this pid and started at this time, or None."""
     if pid <= 0:
         return None
     try:
@@ -105,14 +105,14 @@ def find_process(pid: int, create_time: float) -> psutil.Process | None:
 
 
 def state_file(home: Path) -> Path:
-    """Where the state of a home is kept."""
+    """Return the path of the state file of a home."""
     return home / "run" / "state.json"
 
 
 def read_state(home: Path) -> State | None:
-    """Read what the last supervisor of a home wrote; None when there was none.
+    """Return the state that the last supervisor of a home wrote, or None if there was none.
 
-    The `alive` of the result, and of each process in it, tells whether it still runs.
+    `alive` of the result, and of each process in it, shows whether it is still running.
 
     Example:
         >>> read_state(Path("/nonexistent")) is None

@@ -1,4 +1,4 @@
-"""Stop a home from outside, also after its supervisor was killed."""
+"""Functions that stop a home from outside, also after its supervisor was killed."""
 
 from pathlib import Path
 from typing import Final
@@ -10,9 +10,9 @@ _MARGIN_SECONDS: Final = 5.0
 
 
 def stop(home: Path) -> bool:
-    """Stop the supervisor of a home and whatever it has left running.
+    """Stop the supervisor of a home and its processes that are still running.
 
-    The supervisor is killed when it takes longer than the graces of its processes allow.
+    The supervisor is killed if it takes longer than the graces of its processes allow.
 
     Returns:
         Whether anything was running.
@@ -31,7 +31,7 @@ def stop(home: Path) -> bool:
 
 
 def stop_orphans(state: State | None) -> bool:
-    """Stop the processes that outlived their supervisor, in the order in which it would do that.
+    """Stop the processes that outlived their supervisor, in the supervisor's own order.
 
     Returns:
         Whether there were any.

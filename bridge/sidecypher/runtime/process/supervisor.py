@@ -1,4 +1,4 @@
-"""Keep the processes of a home running until told to stop."""
+"""`Supervisor`: start, restart and stop the processes of a home."""
 
 import contextlib
 from collections.abc import Callable, Iterable
@@ -20,14 +20,14 @@ Plan = Callable[[], Iterable[ProcessSpec]]
 
 
 class Supervisor:
-    """Starts processes together, restarts them, and stops them: those last that others use.
+    """Supervisor of processes, which it starts together and stops, those that others use last.
 
-    It needs the main thread, since it lives on signals: SIGTERM and SIGINT stop everything.
+    It needs the main thread for signals: SIGTERM and SIGINT stop everything.
 
     Args:
-        home: The home; `run/state.json` in it tells others what runs.
-        plan: Gives the processes, each of which is started at once. It is called with the home
-            locked and the orphans of a killed supervisor gone, so it may choose ports and write
+        home: The home; `run/state.json` in it lists the processes for other programs.
+        plan: Yields the processes, each of which is started at once. When it is called, the home is
+            locked and orphans of a killed supervisor have ended. So it may choose ports and write
             settings.
 
     Example:
@@ -50,7 +50,7 @@ class Supervisor:
         Raises:
             AlreadyRunning: If another supervisor holds this home.
             ServerFailed: If a process does not get ready, or ends and is not to be restarted.
-            SidecypherError: Whatever the plan raises.
+            SidecypherError: An error of the plan.
         """
         run_folder = self._home / "run"
         run_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ class Supervisor:
                 self._launch(spec)
             while not wakeup.stop_requested:
                 self._check_children()
-                wakeup.wait(self._patience())
+                wakeup.wait(self._seconds_to_check())
         except SidecypherError as error:
             self._failure = Failure(error.code, error.message, error.hint, error.details)
             raise
@@ -85,19 +85,19 @@ class Supervisor:
         child = Child(spec, self._backoff)
         self._children.append(child)
         child.launch()
-        self._note()
+        self._write_changes()
 
     def _check_children(self) -> None:
         for child in self._children:
             child.check()
-            self._note()
-        # One that is restarted later makes the others no less ready.
+            self._write_changes()
+        # It stays ready when a process is restarted later.
         if all(child.status == "ready" for child in self._children):
             self._status = "ready"
-            self._note()
+            self._write_changes()
 
-    def _patience(self) -> float | None:
-        waits = [child.patience for child in self._children]
+    def _seconds_to_check(self) -> float | None:
+        waits = [child.seconds_to_check for child in self._children]
         if self._written != self._state():
             waits.append(_WRITE_AGAIN_SECONDS)
         return min((wait for wait in waits if wait is not None), default=None)
@@ -109,21 +109,21 @@ class Supervisor:
             found = {each: each.process for each in group}
             for child in group:
                 child.status = "stopping"
-            # Before the first signal: who sees a supervisor die after it sends no second one.
-            self._note()
+            # Before the first signal, so that `stop` sends no second one if this supervisor dies.
+            self._write_changes()
             end_processes({own: each.spec.stop_grace for each, own in found.items() if own})
             for child in group:
                 child.stopped()
         self._status = "failed" if self._failure else "stopped"
-        self._note()
+        self._write_changes()
 
     def _state(self) -> State:
         children = tuple(child.state for child in self._children)
         own = self._own
         return State(own.pid, own.create_time(), self._status, children, self._failure)
 
-    def _note(self) -> None:
-        """Write down what has changed; while the disk is full, what runs goes on without that."""
+    def _write_changes(self) -> None:
+        """Write a changed state; processes keep running if the disk is full."""
         state = self._state()
         if state != self._written:
             with contextlib.suppress(OSError):
@@ -135,4 +135,4 @@ class Supervisor:
 
 
 _WRITE_AGAIN_SECONDS: Final = 1.0
-"""How long a state that could not be written waits for the next try."""
+"""Delay before a state that could not be written is written again."""

@@ -1,1 +1,1 @@
-"""`NAME.batch`: the variant of a procedure that takes many rows of arguments in one call."""
+"""`NAME.batch`: the variant of a procedure that accepts many rows of arguments in one call."""

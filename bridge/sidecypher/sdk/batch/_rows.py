@@ -1,4 +1,4 @@
-"""The rows of a batch: each call's own, between its number and its error."""
+"""The rows of a batch: those of each call, between its number and its error."""
 
 import copy
 import functools
@@ -14,7 +14,7 @@ from sidecypher.sdk.signature.model import Column, ReturnKind
 from sidecypher.values.cypher import CypherType
 
 ROW_ERRORS: Final = (ProcedureError, ArgumentError, RowError, ValueTypeError)
-"""What is one row's own error; anything else ends the batch."""
+"""Errors of one row; any other error ends the batch."""
 
 Encoded = list[Any]
 """The JSON values of one row of a batch."""
@@ -31,20 +31,20 @@ _MANY: Final[dict[ReturnKind, tuple[type, str]]] = {
 
 
 class BatchRows:
-    """Makes the rows of a batch from what the calls of one procedure give.
+    """Encoder of the rows of a batch, from the results of one procedure's calls.
 
     Attributes:
-        tail: What follows the procedure's own values in a row without an error.
-        is_read: Whether a row's error is told in its row; else it ends the call.
-        is_many: Whether a call may have many rows.
-        may_lack: Whether a call may have none where one is expected.
+        tail: Values after the procedure's own in a row without an error.
+        is_read: Whether a row's error is returned in its row; otherwise it ends the call.
+        is_many: Whether a call may return many rows.
+        may_be_none: Whether a call may return None instead of a row.
     """
 
     def __init__(self, base: Procedure) -> None:
         self.base: Final = base
         own = base.signature.columns
         names = [column.name for column in own]
-        # A procedure's own error column takes the errors of its batch too.
+        # A procedure's own error column also holds the errors of its batch.
         added = () if _ERROR.name in names else (_ERROR,)
         self.columns: Final = (_INDEX, *map(_nullable, own), *added)
         self.is_read: Final = base.is_read
@@ -53,7 +53,7 @@ class BatchRows:
         self._nulls: Encoded = [None] * (len(self.columns) - 1)
         answer = base.signature.returns
         self.is_many: Final = answer in _MANY
-        self.may_lack: Final = answer in {ReturnKind.OPTIONAL_ROW, ReturnKind.VOID}
+        self.may_be_none: Final = answer in {ReturnKind.OPTIONAL_ROW, ReturnKind.VOID}
         self._encode = base.encode_row
 
     def arguments(self, values: object) -> list[Any]:
@@ -69,25 +69,25 @@ class BatchRows:
             hint=f"Give a list of lists; each is for {self.base.usage()}.",
         )
 
-    def body_with(self, context: Context) -> Callable[..., Any]:
-        """Return the procedure's body, with the context for its first argument if it takes one."""
+    def function_with(self, context: Context) -> Callable[..., Any]:
+        """Return the procedure's function, with the context bound if it accepts one."""
         if self.base.signature.takes_context:
-            return functools.partial(self.base.body, context)
-        return self.base.body
+            return functools.partial(self.base.function, context)
+        return self.base.function
 
     def one(self, index: int, row: object) -> Encoded:
         """Return one row of a call."""
         return [index, *self._encode(row), *self.tail]
 
-    def nothing(self, index: int) -> Encoded:
-        """Return the row of a call that gave none; the caller's own row would go with it."""
+    def empty_row(self, index: int) -> Encoded:
+        """Return a row of nulls for a call without rows; Cypher would drop the caller's row."""
         return [index, *self._nulls]
 
     def of(self, index: int, answer: Any) -> Iterator[Encoded]:
-        """Yield the rows of a call that gave `answer`.
+        """Yield the rows of a call that returned `answer`.
 
         Raises:
-            RowError: It is not what the procedure's annotation says.
+            RowError: The answer does not match the procedure's annotation.
         """
         if self.is_many:
             kind, expected = _MANY[self.base.signature.returns]
@@ -97,26 +97,26 @@ class BatchRows:
                     f"where {expected} is expected"
                 )
             yield from self._each(index, answer)
-        elif answer is None and self.may_lack:
-            yield self.nothing(index)
+        elif answer is None and self.may_be_none:
+            yield self.empty_row(index)
         else:
             yield self.one(index, answer)
 
-    def _each(self, index: int, given: Any) -> Iterator[Encoded]:
+    def _each(self, index: int, rows: Any) -> Iterator[Encoded]:
         try:
-            for row in given:
+            for row in rows:
                 yield self.one(index, row)
         finally:
-            # A generator of the author's, when the caller wants no more of the batch.
-            if isinstance(given, Generator):
-                given.close()
+            # A generator of the author, when the caller stops reading the batch.
+            if isinstance(rows, Generator):
+                rows.close()
 
     def of_entry(self, index: int, entry: Any) -> Iterator[Encoded]:
         """Yield the rows of one entry of an author's own batch.
 
         Raises:
             ProcedureError: The entry is one.
-            RowError: It is nothing that an entry may be.
+            RowError: The entry has another type than a row, None or a list.
         """
         if isinstance(entry, ProcedureError):
             raise entry
@@ -125,24 +125,24 @@ class BatchRows:
         elif entry is not None:
             yield self.one(index, entry)
         elif not self.is_many:
-            yield self.nothing(index)
+            yield self.empty_row(index)
 
     def of_error(self, context: Context, index: int, error: CallError) -> Encoded:
-        """Return the row that tells the error of a call.
+        """Return the row that holds the error of a call.
 
         Raises:
-            SidecypherError: It is not the row's alone: a statement has failed, the caller waits no
-                more, or the procedure writes.
+            SidecypherError: The error ends the batch: a statement has failed, the caller has
+                stopped waiting, or the procedure writes.
         """
         context.check()
         if not self.is_read:
-            # A copy: another row, or another call, may have been given the same error.
-            told_of = copy.copy(error)
-            told_of.message = f"In row {index} of the batch: {error.message}"
-            raise told_of from error
-        told = ErrorBody.of(error)
+            # A copy: another row or call may hold the same error.
+            copied = copy.copy(error)
+            copied.message = f"In row {index} of the batch: {error.message}"
+            raise copied from error
+        fields = ErrorBody.of(error)
         row = [index, *self._nulls]
-        row[self._error_at] = {"code": told.code, "message": told.message, "hint": told.hint}
+        row[self._error_at] = {"code": fields.code, "message": fields.message, "hint": fields.hint}
         return row
 
 

@@ -1,8 +1,8 @@
-"""`NAME.batch`: the batch variant of a procedure takes many rows of arguments in one crossing.
+"""`NAME.batch`: the batch variant of a procedure, which accepts many rows in one call.
 
-A variant is a procedure like any other; nothing else knows of batches. Its rows are the rows of
-each call, in the order of the calls, with the number of the call before them and its error after
-them.
+A variant is a procedure like any other; nothing else knows of batches. It returns the rows of
+each call, in the order of the calls. Each row begins with the number of its call and ends with
+its error.
 """
 
 import inspect
@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from sidecypher.protocol.catalogue import ColumnEntry, ParameterEntry, ProcedureEntry, signature_of
-from sidecypher.sdk.batch._bodies import batch_body
+from sidecypher.sdk.batch._functions import batch_function
 from sidecypher.sdk.batch._rows import BatchRows, Encoded
 from sidecypher.sdk.registry import Executor, Procedure
 from sidecypher.sdk.signature.model import Column, Parameter, ReturnKind, Signature
@@ -25,7 +25,7 @@ _ROWS: Final = Parameter(
 
 
 def with_batches(procedures: Iterable[Procedure]) -> Iterator[Procedure]:
-    """Yield each procedure, followed by its `NAME.batch` if it shall have one.
+    """Yield each procedure, followed by its `NAME.batch` if it has one.
 
     Example:
         >>> from sidecypher import Row, procedure
@@ -45,10 +45,10 @@ def with_batches(procedures: Iterable[Procedure]) -> Iterator[Procedure]:
 
 @dataclass(frozen=True, eq=False)
 class BatchVariant(Procedure):
-    """The batch of one procedure; its body yields rows that are encoded already."""
+    """The batch of one procedure; its function yields rows that are already encoded."""
 
     def arguments(self, sent: Sequence[Any]) -> list[Any]:
-        """Return the rows as they were sent: each is decoded on its own, since it may be wrong."""
+        """Return the rows as they were sent: the function decodes each and reports its error."""
         if len(sent) == 1 and isinstance(sent[0], list):
             return [sent[0]]
         return super().arguments(sent)
@@ -61,14 +61,14 @@ class BatchVariant(Procedure):
 
 def _variant_of(base: Procedure) -> BatchVariant:
     rows = BatchRows(base)
-    body = batch_body(rows)
+    batch = batch_function(rows)
     # Errors, logs and reloads name the author's function.
-    body.__wrapped__ = base.body  # type: ignore[attr-defined]
+    batch.__wrapped__ = base.function  # type: ignore[attr-defined]
     return BatchVariant(
-        body=body,
+        function=batch,
         signature=Signature((_ROWS,), rows.columns, True, list, ReturnKind.ITERATOR),  # noqa: FBT003
         entry=_entry(base, rows.columns),
-        executor=_executor(base, body),
+        executor=_executor(base, batch),
     )
 
 
@@ -90,8 +90,8 @@ def _entry(base: Procedure, columns: tuple[Column, ...]) -> ProcedureEntry:
     )
 
 
-def _executor(base: Procedure, body: Callable[..., Any]) -> Executor:
-    if inspect.isasyncgenfunction(body):
+def _executor(base: Procedure, batch: Callable[..., Any]) -> Executor:
+    if inspect.isasyncgenfunction(batch):
         return "async"
     # In a worker process the whole batch runs there: one hop instead of one for each row.
     return "process" if base.executor == "process" else "thread"

@@ -1,5 +1,5 @@
-"""Turn a typed Python function into a Cypher signature, or say at import why that cannot be.
+"""Cypher signatures of typed Python functions; an unsupported one raises an error at import.
 
-Rules: parameters and columns are renamed from snake_case to camelCase; a name must be a plain
-identifier in Python, Cypher and Java; a namespace must not be one that Neo4j keeps for itself.
+Parameters and columns are renamed from snake_case to camelCase. A name must be a plain identifier
+in Python, Cypher and Java. A namespace must not be one that Neo4j reserves.
 """

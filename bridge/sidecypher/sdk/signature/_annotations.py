@@ -27,7 +27,7 @@ class NoTypeError(Exception):
     """An annotation has no Cypher type.
 
     Attributes:
-        hint: What to write instead.
+        hint: The annotation to write instead.
     """
 
     def __init__(self, what: str, hint: str) -> None:
@@ -39,7 +39,7 @@ def cypher_type(annotation: Any) -> CypherType:
     """Return the Cypher type of an annotation.
 
     Raises:
-        NoTypeError: It has none.
+        NoTypeError: It has no Cypher type.
 
     Example:
         >>> str(cypher_type(list[int] | None))
@@ -69,7 +69,7 @@ def cypher_type(annotation: Any) -> CypherType:
 
 
 def notes_of(annotation: Any) -> tuple[object, ...]:
-    """Return what is noted on an annotation, or on a part of a union."""
+    """Return the metadata of an annotation, or of the members of a union."""
     own: tuple[object, ...] = getattr(annotation, "__metadata__", ())
     if typing.get_origin(annotation) is Annotated:
         annotation = annotation.__origin__
@@ -81,7 +81,7 @@ def notes_of(annotation: Any) -> tuple[object, ...]:
 def _name_of(annotation: Any) -> str:
     try:
         return _NAMES.get(annotation, "")
-    except TypeError:  # what cannot be hashed is not a type
+    except TypeError:  # an annotation that cannot be hashed is not a type
         return ""
 
 

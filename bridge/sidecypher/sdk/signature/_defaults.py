@@ -21,9 +21,9 @@ class Default:
     """A parameter's default, on both sides.
 
     Attributes:
-        value: The Python value; of options, the map that Cypher would give.
-        text: The text Neo4j parses, or `"null"` when only Python knows the default.
-        by_null: Neo4j cannot express the default: null stands for it.
+        value: The Python value; of options, the map that Cypher would send.
+        text: The text that Neo4j parses, or `"null"` if only Python knows the default.
+        by_null: Whether null means the default, because Neo4j cannot express it.
     """
 
     value: Any
@@ -67,10 +67,10 @@ def literal(value: Any, kind: CypherType) -> str:
 
 
 def _text(value: Any, kind: CypherType) -> str:
-    # Neo4j takes null as a default of ANY alone.
+    # Neo4j accepts null as a default of ANY only.
     if value is None or not _has_literals(kind):
         raise _NoLiteralError
-    # Neo4j takes the default of a STRING parameter as it stands, without quotes.
+    # Neo4j reads the default of a STRING parameter as it is, without quotes.
     text = str.__str__(value) if kind.name == "STRING" else _literal(value, kind, _DEEPEST)
     if len(text) > _LONGEST:
         raise _NoLiteralError

@@ -8,7 +8,7 @@ from sidecypher.values.rows import Row
 
 
 def is_row(annotation: object) -> bool:
-    """Tell whether an annotation is a class of rows."""
+    """Return whether an annotation is a class of rows."""
     return (
         isinstance(annotation, type)
         and annotation is not Row
@@ -25,5 +25,5 @@ def attributes_of(row: type[Any]) -> dict[str, str]:
 
 
 def _is_model(row: type[Any]) -> bool:
-    # Not by `issubclass`: pydantic takes long to import, and few bodies need it.
+    # Not with `issubclass`: pydantic is slow to import, and few functions need it.
     return hasattr(row, "model_fields") and hasattr(row, "__pydantic_validator__")

@@ -1,7 +1,7 @@
-"""`Options`: what a MAP of a call may hold, and how it is read.
+"""`Options`: typed fields of a MAP argument, and their validation.
 
-Each value is read by the coder of its Cypher type, as an argument is. Pydantic then checks limits
-and runs the author's validators. Its own texts of wrong types would name Python's types.
+The coder of its Cypher type reads each value, as for an argument. Pydantic then checks limits and
+runs the author's validators. Its own messages about wrong types would name Python's types.
 """
 
 import re
@@ -31,8 +31,8 @@ MAP: Final = CypherType("MAP", CypherType("ANY", nullable=True))
 _SHOWABLE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,29}")
 """Keys that an error may show; any other may be data, and a longer one a token."""
 
-_DEMAND: Final = re.compile(r"\A\w+ should ")
-"""How pydantic begins most texts, such as `Input should be greater than 0`."""
+_SHOULD: Final = re.compile(r"\A\w+ should ")
+"""The start of most pydantic messages, such as `Input should be greater than 0`."""
 
 _LIMITS: Final = {
     "ge": "at least {}",
@@ -76,14 +76,14 @@ class Options(BaseModel):
 
     @classmethod
     def from_map(cls, values: Mapping[str, Any], name: str = "options") -> Self:
-        """Return the options that a map holds, read as a MAP of a call is.
+        """Return the options in a map, validated like a MAP of a call.
 
         Args:
             values: The fields, named as in Cypher.
-            name: What the map is called, for the error.
+            name: The map's name in errors.
 
         Raises:
-            ArgumentError: A field is unknown, missing, or has a value that does not fit (SC-204).
+            ArgumentError: A field is unknown, missing, or has an invalid value (SC-204).
 
         Example:
             >>> class Colours(Options):
@@ -101,14 +101,14 @@ class Options(BaseModel):
 
 
 class FieldError(PartError):
-    """A field of a MAP is unknown, missing, or has a value that does not fit; the hint says all."""
+    """A field of a MAP is unknown, missing, or has an invalid value; the hint describes it."""
 
 
 class FieldRefusedError(Exception):
-    """A field cannot be one.
+    """A class of options has a field that is not supported.
 
     Attributes:
-        hint: What to write instead.
+        hint: The fix.
     """
 
     def __init__(self, what: str, hint: str) -> None:
@@ -123,10 +123,10 @@ class Field:
     Attributes:
         name: Its name in Cypher.
         attribute: Its name in Python.
-        default: Its default as Cypher writes it, `null` where Cypher has no literal; None if the
-            field is required.
+        default: Its default as a Cypher literal, `null` if Cypher has no literal for it; None if
+            the field is required.
         sent_default: Its default in the form in which values are sent.
-        limits: Numbers and lengths that pydantic keeps to, by its own name for the limit.
+        limits: Numbers and lengths that pydantic checks, by pydantic's name for the limit.
         shape: The fields of the MAP, or of each MAP of the LIST, if its type is `Options`.
     """
 
@@ -141,12 +141,12 @@ class Field:
 
     @property
     def meaning(self) -> str:
-        """What may be given, and what for, as one line."""
+        """Allowed values and description, in one line."""
         return self.allowed + (f": {self.description}" if self.description else "")
 
     @property
     def allowed(self) -> str:
-        """What may be given: its type, its limits, and its default."""
+        """Allowed values: the type, the limits, and the default."""
         is_text_or_map = self.shape is not None and self.type.name == "ANY"
         parts = [
             "STRING or MAP" if is_text_or_map else str(self.type),
@@ -158,10 +158,10 @@ class Field:
 
 
 class Shape:
-    """What a MAP of one class of options may hold.
+    """The fields of a MAP of one class of options.
 
     Attributes:
-        fields: In the order in which they are written, those of base classes first.
+        fields: In the order of the class, those of base classes first.
         description: The docstring of the class.
     """
 
@@ -196,13 +196,13 @@ class Shape:
             )
 
     def read(self, value: Any) -> Options:
-        """Return the options that a MAP holds, from its JSON form.
+        """Return the options in a MAP, from its JSON form.
 
         Raises:
-            FieldError: A field is unknown, missing, or has a value that does not fit.
+            FieldError: A field is unknown, missing, or has an invalid value.
             ValueTypeError: It is not a MAP.
         """
-        given = {}
+        fields = {}
         for name, item in map_content(value).items():
             reader = self._readers.get(name)
             if reader is None:
@@ -211,21 +211,21 @@ class Shape:
             if item is None and is_optional:
                 continue
             try:
-                given[attribute] = decode(item)
+                fields[attribute] = decode(item)
             except FieldError as error:
                 raise FieldError.within(f".{name}", error, error.hint or self._hint(name)) from None
             except ValueTypeError as error:
                 hint = f"{error.hint} {self._hint(name)}".lstrip()
                 raise FieldError.within(f".{name}", error, hint) from None
         try:
-            return self.model.model_validate(given)
+            return self.model.model_validate(fields)
         except ValidationError as error:
             problem = error.errors(include_input=False, include_url=False)[0]
         # Outside of `except`: the original holds the values.
         raise self._refusal(problem)
 
     def read_all(self, value: Any) -> list[Options]:
-        """Return what each MAP of a LIST holds.
+        """Return the options in each MAP of a LIST.
 
         Raises:
             ValueTypeError: As `read` does, or it is not a LIST.
@@ -241,7 +241,7 @@ class Shape:
         return found
 
     def read_or_text(self, value: Any) -> Options | str:
-        """Return what a MAP holds, or a STRING as it is.
+        """Return the options in a MAP, or a STRING as it is.
 
         Raises:
             ValueTypeError: As `read` does, or it is neither.
@@ -253,7 +253,7 @@ class Shape:
         return self.read(value)
 
     def reader(self, kind: CypherType, sent_default: Any = None) -> Coder:
-        """Return what reads a MAP, a LIST<MAP>, or a STRING or MAP; null stands for the default."""
+        """Return a reader of a MAP, LIST<MAP>, or STRING or MAP; null means the default."""
         readers = {"LIST": self.read_all, "ANY": self.read_or_text}
         read = readers.get(kind.name, self.read)
         if sent_default is None and not kind.nullable:
@@ -263,7 +263,7 @@ class Shape:
         return lambda value: read(sent_default if value is None else value)
 
     def walk(self, path: str) -> Iterator[tuple[str, Field]]:
-        """Yield each field with its path, those of a MAP inside after the field of the MAP."""
+        """Yield each field with its path; the fields of an inner MAP follow its own field."""
         for field in self.fields:
             inner = f"{path}.{field.name}"
             yield inner, field
@@ -283,16 +283,16 @@ class Shape:
     def _refusal(self, problem: ErrorDetails) -> FieldError:
         text = problem["msg"]
         if not problem["loc"]:
-            return FieldError(_told(problem["type"], text), path="")
+            return FieldError(_message(problem["type"], text), path="")
         attribute, *inner = problem["loc"]
         name = self._names[str(attribute)]
-        path = "".join(map(_step, (name, *inner)))
-        return FieldError(_told(problem["type"], text), path=path, hint=self._hint(name))
+        path = "".join(map(_path_part, (name, *inner)))
+        return FieldError(_message(problem["type"], text), path=path, hint=self._hint(name))
 
 
 @cache
 def shape_of(model: type[Options]) -> Shape:
-    """Return what a MAP of a class of options may hold.
+    """Return the fields of a class of options.
 
     Raises:
         FieldRefusedError: A field has a type, name or default that Cypher cannot have.
@@ -327,7 +327,7 @@ def options_in(annotation: Any) -> tuple[type[Options], CypherType] | None:
 
 
 def as_map(value: Any) -> Any:
-    """Return options as Cypher would give them: a MAP of the fields that were set.
+    """Return options as Cypher would send them: a MAP of the fields that were set.
 
     Example:
         >>> class Colours(Options):
@@ -383,7 +383,7 @@ def _field(
 
 
 def _limits(limits: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts of limits; equal bounds of a length are one."""
+    """Yield the texts of limits; a length with equal bounds has one text."""
     length = limits.get("min_length")
     is_exact = length is not None and length == limits.get("max_length")
     if is_exact:
@@ -399,7 +399,7 @@ def _flat(notes: tuple[object, ...]) -> Iterator[object]:
 
 
 def _default(where: str, info: FieldInfo, kind: CypherType) -> tuple[Any, Any]:
-    """Return the default as a value and as it is sent; None for both if it is required."""
+    """Return the default as a value and in its sent form; None for both if it is required."""
     if info.is_required():
         return None, None
     value = as_map(info.get_default(call_default_factory=True, validated_data={}))
@@ -411,16 +411,16 @@ def _default(where: str, info: FieldInfo, kind: CypherType) -> tuple[Any, Any]:
         ) from None
 
 
-def _step(step: str | int) -> str:
-    if isinstance(step, int):
-        return f"[{step}]"
-    return f".{step}" if _SHOWABLE.fullmatch(step) else "[...]"
+def _path_part(part: str | int) -> str:
+    if isinstance(part, int):
+        return f"[{part}]"
+    return f".{part}" if _SHOWABLE.fullmatch(part) else "[...]"
 
 
-def _told(kind: str, text: str) -> str:
+def _message(kind: str, text: str) -> str:
     if kind == "missing":
         return "is missing"
-    text, count = _DEMAND.subn("must ", text, count=1)
+    text, count = _SHOULD.subn("must ", text, count=1)
     if count:
         return text
     for prefix in ("Value error, ", "Assertion failed, "):

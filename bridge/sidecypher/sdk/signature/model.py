@@ -1,4 +1,4 @@
-"""What a signature consists of."""
+"""The parts of a signature: parameters, columns and the kind of result."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -37,7 +37,7 @@ class Column:
 
 
 class ReturnKind(Enum):
-    """How a body hands over its rows."""
+    """Form in which a function returns its rows."""
 
     ROW = "one row"
     OPTIONAL_ROW = "one row or none"
@@ -55,7 +55,7 @@ class Signature:
         takes_context: Whether the first Python parameter is annotated as the `Context`.
         row: The class whose attributes are the columns; `NoneType` of a void procedure, `object` of
             a function.
-        returns: How the body hands over its rows.
+        returns: The form in which the function returns its rows.
     """
 
     parameters: tuple[Parameter, ...]

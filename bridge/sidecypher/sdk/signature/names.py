@@ -1,4 +1,4 @@
-"""Names that Python, Cypher and Java all take."""
+"""Names that are valid in Python, Cypher and Java."""
 
 import re
 from typing import Final
@@ -9,10 +9,10 @@ RESERVED_NAMESPACES: Final = frozenset(
     "abac builtin cdc coll date datetime db dbms duration graph internal localdatetime localtime "
     "math plugin point stored string time tx unsupported vector".split()
 )
-"""First name parts that Neo4j 5.26 refuses or has announced to refuse."""
+"""First parts of names that Neo4j 5.26 refuses or has announced to refuse."""
 
 _LONGEST: Final = 200
-"""Characters of a procedure's name: it becomes the name of a file."""
+"""Most characters of a procedure's name, which becomes the name of a file."""
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(\.[A-Za-z][A-Za-z0-9]*)+\Z")
 _IDENTIFIER: Final = re.compile(r"[a-z][A-Za-z0-9]*\Z")
@@ -40,7 +40,7 @@ def camel_case(name: str) -> str:
 
 
 def check_procedure_name(name: str) -> str:
-    """Return `name` if it can be a procedure's name.
+    """Return `name` if it is a valid name of a procedure.
 
     Args:
         name: Namespace and name, such as `kg.score`.
@@ -70,10 +70,10 @@ def check_procedure_name(name: str) -> str:
 
 
 def is_parameter_name(cypher: str) -> bool:
-    """Tell whether a parameter may have this name in Cypher."""
+    """Return whether a parameter may have this name in Cypher."""
     return _IDENTIFIER.match(cypher) is not None
 
 
 def is_column_name(cypher: str) -> bool:
-    """Tell whether a column may have this name: it becomes the component of a Java record."""
+    """Return whether a column may have this name, which becomes a component of a Java record."""
     return is_parameter_name(cypher) and cypher not in _JAVA_WORDS | _RECORD_METHODS

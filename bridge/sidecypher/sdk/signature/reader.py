@@ -1,4 +1,4 @@
-"""Reads one function's annotations; every error names the function and its place."""
+"""Signatures from the annotations of functions; every error names the function and its place."""
 
 import inspect
 import sys
@@ -32,7 +32,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         function: A plain or async function or generator with type hints throughout.
 
     Raises:
-        SignatureError: With file, line, and what to write instead.
+        SignatureError: With file, line, and the fix.
 
     Example:
         >>> from sidecypher import Row
@@ -46,10 +46,10 @@ def read_signature(function: Callable[..., Any]) -> Signature:
 
 
 def read_function_signature(function: Callable[..., Any]) -> Signature:
-    """Return the Cypher signature of `function`, which gives one value; its column is `value`.
+    """Return the Cypher signature of `function`, which returns one value; its column is `value`.
 
     Raises:
-        SignatureError: With file, line, and what to write instead.
+        SignatureError: With file, line, and the fix.
 
     Example:
         >>> def double(value: int) -> int: ...
@@ -63,7 +63,7 @@ def read_columns(row: type[Any]) -> tuple[Column, ...]:
     """Return the columns of a class of rows.
 
     Raises:
-        SignatureError: It has none, or one that Cypher cannot have.
+        SignatureError: It has no columns, or an unsupported one.
 
     Example:
         >>> from sidecypher import Row
@@ -76,7 +76,7 @@ def read_columns(row: type[Any]) -> tuple[Column, ...]:
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """Return where a function is written, such as `similar.py:12`.
+    """Return the file and line of a function, such as `similar.py:12`.
 
     Raises:
         SignatureError: It is not a function.
@@ -91,7 +91,7 @@ def place_of(function: Callable[..., Any]) -> str:
 
 
 class _Reader:
-    """Reads one function, or a class of rows; knows its place in the source for the errors."""
+    """Reader of one function, or of a class of rows; errors name its place in the source."""
 
     def __init__(self, function: Callable[..., Any], place: str) -> None:
         self.function = function
@@ -110,7 +110,7 @@ class _Reader:
         if "return" not in hints:
             self.refuse("has no return type", "Write the type of its value, `-> str`, say.")
         if _is_generator(self.function):
-            self.refuse("is a generator, and a function gives one value", "Return a `list[...]`.")
+            self.refuse("is a generator, and a function returns one value", "Return a `list[...]`.")
         column = Column("value", "value", self.type(hints["return"], "its result"), "")
         return Signature(parameters, (column,), takes_context, object, ReturnKind.VALUE)
 
@@ -200,7 +200,7 @@ class _Reader:
         if parameter.default is inspect.Parameter.empty:
             return Parameter(name, kind, None, shape)
         if parameter.default is not None:
-            # Null stands for the default.
+            # Null means the default.
             kind = replace(kind, nullable=True)
         default = self.default(parameter.replace(default=fields.as_map(parameter.default)), kind)
         try:
@@ -229,7 +229,7 @@ class _Reader:
     def return_kind(self, annotation: Any) -> tuple[type[Any], ReturnKind]:
         if annotation is type(None):
             if _is_generator(self.function):
-                self.refuse("is a generator that gives no rows", "Return `Iterator[MyRow]`.")
+                self.refuse("is a generator that returns no rows", "Return `Iterator[MyRow]`.")
             return type(None), ReturnKind.VOID
         plain = annotation.__origin__ if typing.get_origin(annotation) is Annotated else annotation
         origin, arguments = typing.get_origin(plain), typing.get_args(plain)
@@ -245,7 +245,7 @@ class _Reader:
         if origin in streams and arguments and is_row(arguments[0]):
             return arguments[0], ReturnKind.ITERATOR
         self.refuse(
-            "has no return type that gives rows",
+            "has no return type with rows",
             "Return a Row, dataclass or model, `MyRow | None`, `list[MyRow]`, or `Iterator[MyRow]` "
             "(`AsyncIterator[MyRow]` from an async generator); or None for no rows.",
         )

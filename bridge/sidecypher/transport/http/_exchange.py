@@ -1,8 +1,8 @@
 """One call over HTTP, from its arguments to its last row.
 
-The server's loop must never wait for a body, so each message of the call is answered on a thread,
-page by page: the next one when the client has taken the one before. A client that goes away ends
-the call.
+The server's loop must never wait for a function, so a thread answers each message of the call,
+page by page. It asks for the next page when the client has read the one before. A client that
+disconnects ends the call.
 """
 
 import asyncio
@@ -27,9 +27,9 @@ from sidecypher.transport.http._openapi import STREAM_TYPE
 from sidecypher.transport.http.problems import RequestRefused, problem
 
 GRACE_SECONDS: Final = STOP_SECONDS + 0.1
-"""How long a call may take to say itself that its time is used up, and again when cancelled."""
+"""Extra time for a call to report its own timeout, and again after it is cancelled."""
 
-# The slots of `HttpApi` bound how many there are.
+# The slots of `HttpApi` limit their number.
 _THREAD: Final = "sidecypher-http-call"
 
 _UNICODE_ENDS: Final = (
@@ -45,7 +45,7 @@ _values: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class HttpCall:
-    """Sends the messages of one call as a plugin would; may block."""
+    """Sender of the messages of one call, as a plugin sends them; its methods may block."""
 
     def __init__(self, dispatcher: Dispatcher, procedure: Procedure, traceparent: str) -> None:
         self.procedure: Final = procedure
@@ -59,7 +59,7 @@ class HttpCall:
         """Start the call with the arguments in `body`.
 
         Raises:
-            SidecypherError: What the client is to be told.
+            SidecypherError: The error to send to the client.
         """
         try:
             reservation = self._dispatcher.reserve(len(body))
@@ -82,10 +82,10 @@ class HttpCall:
             return self._rows(self._dispatcher.call(request, self._session, reservation))
 
     def next(self, seconds: float) -> Rows:
-        """Ask for the next page.
+        """Request the next page.
 
         Raises:
-            SidecypherError: What the client is to be told.
+            SidecypherError: The error to send to the client.
         """
         request = envelope.PageRequest(self._id, _milliseconds(seconds))
         return self._rows(self._dispatcher.page(request, self._session))
@@ -95,7 +95,7 @@ class HttpCall:
         self._dispatcher.close(envelope.CloseRequest(self._id), self._session)
 
     def cancel(self, *, late: bool) -> None:
-        """Stop the call while a page is made; this alone does not block."""
+        """Stop the call while a page is being made; does not block."""
         request = envelope.CancelRequest(self._id, "deadline" if late else "terminated")
         self._dispatcher.cancel(request, self._session)
 
@@ -135,16 +135,16 @@ def arguments(procedure: Procedure, body: bytes) -> list[Any]:
     return procedure.by_position(sent)
 
 
-class _Gone(Exception):
-    """The client does not wait any more."""
+class _ClientGone(Exception):
+    """The client has stopped waiting."""
 
 
 class Exchange:
-    """Answers one request on the server's loop.
+    """One request on the server's loop, and its answer.
 
     Args:
         timeout: Seconds the call may spend in Python.
-        stall_seconds: How long the client may leave what is sent unread.
+        stall_seconds: Longest time that the client may leave rows unread.
         limit: Bytes of an answer in one piece.
     """
 
@@ -163,7 +163,7 @@ class Exchange:
         """Call, and send the answer: rows line by line, or all in one piece.
 
         Raises:
-            SidecypherError: What the client is to be told; nothing has been sent.
+            SidecypherError: The error to send to the client; nothing has been sent yet.
         """
         self._watch = asyncio.create_task(_until_gone(receive))
         try:
@@ -172,13 +172,13 @@ class Exchange:
                 await self._stream(rows, more=more)
             else:
                 await self._whole(rows, more=more)
-        except _Gone:
+        except _ClientGone:
             pass
         finally:
             self._watch.cancel()
 
     def when_idle(self, then: Callable[[], None]) -> None:
-        """Call `then` when no thread works for this request any more."""
+        """Call `then` when no thread works for this request."""
         if self._work is None:
             then()
         else:
@@ -215,7 +215,7 @@ class Exchange:
                 rows, more = await self._page(lambda: self._call.next(self._left))
         except SidecypherError as error:
             last = {"error": problem(error)}
-        except _Gone:
+        except _ClientGone:
             self._end(open_=more)
             raise
         else:
@@ -223,27 +223,27 @@ class Exchange:
         await self._write(_one_a_line(envelope.write(last) + b"\n"), more=False)
 
     async def _page(self, work: Callable[[], Rows]) -> Rows:
-        """Have a page made on a thread, for as long as there is time and a client."""
+        """Make a page on a thread, within the call's time and while the client waits."""
         begun = time.monotonic()
         self._work = in_thread(work, _THREAD)
         page: asyncio.Future[Rows] = asyncio.wrap_future(self._work)
         either: set[asyncio.Future[Any]] = {page, self._watch}
-        patience = self._left + GRACE_SECONDS
-        await asyncio.wait(either, timeout=patience, return_when="FIRST_COMPLETED")
+        longest = self._left + GRACE_SECONDS
+        await asyncio.wait(either, timeout=longest, return_when="FIRST_COMPLETED")
         if not page.done():
             self._call.cancel(late=not self._watch.done())
             await asyncio.wait({page}, timeout=GRACE_SECONDS)
         self._left -= time.monotonic() - begun
         if page.done():
             return page.result()
-        # What the thread gives or raises in the end is not used.
+        # The thread's later result or exception is not used.
         page.add_done_callback(lambda late: late.cancelled() or late.exception())
         if self._watch.done():
-            raise _Gone
+            raise _ClientGone
         raise deadline_exceeded(self._call.procedure.name)
 
     def _end(self, *, open_: bool) -> None:
-        """Close the call, if it has rows left; its body's `finally` may take its time."""
+        """Close the call if it has rows left, on a thread: the function's `finally` may be slow."""
         if open_:
             self._work = in_thread(self._call.close, _THREAD)
 
@@ -254,15 +254,15 @@ class Exchange:
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
 
     async def _write(self, chunk: bytes, *, more: bool = True) -> None:
-        """Send a part of the answer, and wait until the client has room for the next."""
+        """Send a part of the answer, and wait until the client can receive the next."""
         message = {"type": "http.response.body", "body": chunk, "more_body": more}
         try:
             async with asyncio.timeout(self._stall_seconds):
                 await self._send(message)
         except TimeoutError:
-            raise _Gone from None
+            raise _ClientGone from None
         if self._watch.done():
-            raise _Gone
+            raise _ClientGone
 
 
 async def _until_gone(receive: Receive) -> None:
@@ -271,7 +271,7 @@ async def _until_gone(receive: Receive) -> None:
 
 
 def _one_a_line(text: bytes) -> bytes:
-    """Escape what is an end of a line for Unicode, and so for some clients, but not for JSON."""
+    """Escape the line ends that Unicode has and JSON has not, since some clients split at them."""
     for end, escaped in _UNICODE_ENDS:
         text = text.replace(end, escaped)
     return text

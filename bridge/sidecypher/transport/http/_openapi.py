@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from sidecypher.sdk.signature.fields import Field, Shape
 
 STREAM_TYPE: Final = "application/x-ndjson"
-"""What a client accepts that wants rows line by line, as they come."""
+"""Media type of an answer that streams rows line by line."""
 
 
 TYPES: Final[dict[str, Schema]] = {
     kind.name.replace(" ", "_"): kind.schema for kind in KINDS.values()
 } | {"LIST": {"type": "array", "items": {"$ref": "#/components/schemas/ANY"}}}
-"""How each Cypher type is written, by its name without blanks."""
+"""JSON schema of each Cypher type, by its name without blanks."""
 
 _LIMITS: Final = {
     "ge": "minimum",
@@ -31,7 +31,7 @@ _LIMITS: Final = {
     "multiple_of": "multipleOf",
     "pattern": "pattern",
 }
-"""Limits of a field, as JSON Schema calls them; lengths are called after what they are of."""
+"""Limits of a field, by their names in JSON Schema; `_LENGTHS` has those of lengths."""
 
 _LENGTHS: Final = {"STRING": "Length", "LIST": "Items", "MAP": "Properties"}
 
@@ -52,7 +52,7 @@ _PROBLEM: Final[Schema] = {
 
 
 def schema_of(kind: str, *, nullable: bool) -> Schema:
-    """Return how values of a Cypher type are written.
+    """Return the JSON schema of values of a Cypher type.
 
     Example:
         >>> schema_of("LIST<ANY>", nullable=False)
@@ -67,7 +67,7 @@ def schema_of(kind: str, *, nullable: bool) -> Schema:
 
 
 def openapi(procedures: Iterable[Procedure]) -> Schema:
-    """Return the document: a path for each procedure and function, and those for who runs them.
+    """Return the document: a path for each procedure and function, and those for operators.
 
     Example:
         >>> openapi([])["openapi"]
@@ -143,7 +143,7 @@ def _evaluate(found: Procedure, entry: FunctionEntry) -> Schema:
     return _operation(found, f"evaluate:{entry.name}", {"application/json": value}, "function")
 
 
-def _operation(found: Procedure, identity: str, given: dict[str, Schema], tag: str) -> Schema:
+def _operation(found: Procedure, identity: str, content: dict[str, Schema], tag: str) -> Schema:
     entry = found.entry
     return {
         "operationId": identity,
@@ -166,7 +166,7 @@ def _operation(found: Procedure, identity: str, given: dict[str, Schema], tag: s
             "required": True,
             "content": {"application/json": {"schema": _arguments(found.signature.parameters)}},
         },
-        "responses": answers("200", "What it gives.", given),
+        "responses": answers("200", "The result.", content),
     }
 
 
@@ -202,7 +202,7 @@ def _parameter(parameter: Parameter) -> Schema:
 
 
 def _maps(shape: "Shape", kind: str, *, nullable: bool) -> Schema:
-    """Return how a MAP of options is written, or a LIST of such MAPs."""
+    """Return the schema of a MAP of options, or of a LIST of such MAPs."""
     schema: Schema = {
         "type": "object",
         "properties": {field.name: _field(field) for field in shape.fields},

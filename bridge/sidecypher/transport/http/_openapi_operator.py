@@ -1,4 +1,4 @@
-"""What the OpenAPI document tells of the routes for who runs a sidecar: calls and modules."""
+"""The OpenAPI document's part for operators of a sidecar: calls and modules."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -20,12 +20,12 @@ _CALL: Final[dict[str, Schema]] = {
 
 
 def answers(status: str, text: str, content: Mapping[str, Schema]) -> Schema:
-    """Return the answers of an operation: the one it is for, and problems.
+    """Return the answers of an operation: success and problems.
 
     Args:
-        status: Status of the former.
-        text: What it means.
-        content: Schema of its body, by type.
+        status: Status of success.
+        text: Its description.
+        content: Schema of its body, by media type.
     """
     problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
     return {
@@ -77,7 +77,7 @@ def _read(identity: str, summary: str, properties: Mapping[str, Schema]) -> Sche
             "operationId": identity,
             "summary": summary,
             "tags": ["operator"],
-            "responses": answers("200", "What there is.", body),
+            "responses": answers("200", "The result.", body),
         }
     }
 
@@ -97,6 +97,6 @@ OPERATOR_PATHS: Final[dict[str, Schema]] = {
             "responses": answers("202", "It is being cancelled.", {}),
         }
     },
-    "/v1/modules": _read("modules", "What was loaded of each module.", {"modules": _MODULES}),
+    "/v1/modules": _read("modules", "The modules and their problems.", {"modules": _MODULES}),
 }
 """By path."""

@@ -1,6 +1,6 @@
-"""Procedures over HTTP: the same dispatch as the plugin's calls, but no transaction.
+"""Procedures over HTTP: dispatched like the plugin's calls, but without a transaction.
 
-Only who has the token for HTTP of the run folder gets an answer.
+Each request must carry the run folder's token for HTTP.
 """
 
 import math
@@ -17,9 +17,9 @@ from sidecypher.calls.dispatcher import Dispatcher
 from sidecypher.host.limits import Limits
 from sidecypher.sdk.registry import Kind
 from sidecypher.telemetry.calls import Telemetry
-from sidecypher.transport.http._bodies import read_body
 from sidecypher.transport.http._exchange import Exchange, HttpCall
 from sidecypher.transport.http._openapi import STREAM_TYPE, openapi
+from sidecypher.transport.http._request_bodies import read_body
 from sidecypher.transport.http.problems import HttpBusy, RequestRefused
 from sidecypher.transport.http.tokens import TokenCheck
 
@@ -28,9 +28,9 @@ class HttpApi:
     """The routes under `/v1`, and `/openapi.json`.
 
     Args:
-        limits: How large a request, or an answer in one piece, may be.
-        calls: Calls that may be under way at once.
-        stall_seconds: How long a client may leave rows unread.
+        limits: Largest size of a request, and of an answer in one piece.
+        calls: Most calls at a time.
+        stall_seconds: Longest time that a client may leave rows unread.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class HttpApi:
         """Answer one request for a call.
 
         Raises:
-            SidecypherError: What the client is to be told, unless it has been sent rows already.
+            SidecypherError: The error to send to the client, if it has not received rows yet.
         """
         self._authorize(request)
         procedure = self._dispatcher.registry.get(name, kind)
@@ -92,12 +92,12 @@ class HttpApi:
             )
             await exchange.run(body, request.receive, streams=_wants_stream(request))
         finally:
-            # A body that will not stop keeps its slot, so that such bodies are only so many.
+            # A function that does not stop keeps its slot, which limits the number of such ones.
             exchange.when_idle(self._slots.release)
 
 
 class _Calls:
-    """Answers requests for calls of one kind; writes rows itself, hence no Starlette response."""
+    """ASGI endpoint for calls of one kind; it writes rows itself, without a Starlette response."""
 
     def __init__(self, api: HttpApi, kind: Kind) -> None:
         self._api = api
@@ -111,7 +111,7 @@ class _Calls:
 
 
 def _check_content(request: Request) -> None:
-    """Refuse what a page can send without asking: forms and plain text."""
+    """Refuse forms and plain text, which a web page can send without a CORS preflight."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" or "content-encoding" in request.headers:
         raise RequestRefused(

@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 Check = Callable[[], str | None]
-"""Returns None if all is well, else one line that says what is wrong; it must not block."""
+"""Returns None, or one line that names the problem; it must not block."""
 
 
 def health_routes(checks: Mapping[str, Check], metrics: CollectorRegistry) -> list[Route]:

@@ -1,4 +1,4 @@
-"""Errors as HTTP tells them: a status, and a body of `application/problem+json` (RFC 9457)."""
+"""Errors over HTTP: a status, and a body of `application/problem+json` (RFC 9457)."""
 
 from http import HTTPStatus
 from typing import Any, Final
@@ -22,7 +22,7 @@ STATUSES: Final = {
     "SC-654": HTTPStatus.SERVICE_UNAVAILABLE,
     "SC-655": HTTPStatus.NOT_FOUND,
 }
-"""Statuses of codes; others are told by `status_of`."""
+"""Statuses of codes; `status_of` derives those of other codes."""
 
 
 class TokenRefused(SidecypherError):
@@ -52,7 +52,7 @@ class RequestRefused(SidecypherError):
 
 
 class HttpBusy(SidecypherError):
-    """As many calls by HTTP are under way as may be."""
+    """The limit of calls over HTTP is reached."""
 
     code = "SC-654"
     default_hint = "Call again, or raise `http_calls`."
@@ -85,21 +85,21 @@ def status_of(error: SidecypherError) -> HTTPStatus:
 
 
 def problem(error: SidecypherError) -> dict[str, Any]:
-    """Return the body that tells an error."""
-    status, told = status_of(error), ErrorBody.of(error)
+    """Return the body that describes an error."""
+    status, fields = status_of(error), ErrorBody.of(error)
     return {
         "title": status.phrase,
         "status": status.value,
-        "detail": told.message,
-        "code": told.code,
-        "hint": told.hint,
-        "retryable": told.retryable,
-        "details": told.details,
+        "detail": fields.message,
+        "code": fields.code,
+        "hint": fields.hint,
+        "retryable": fields.retryable,
+        "details": fields.details,
     }
 
 
 def problem_response(error: SidecypherError) -> Response:
-    """Return the whole answer that tells an error."""
+    """Return the response that describes an error."""
     body = problem(error)
     headers = {}
     if body["status"] == HTTPStatus.UNAUTHORIZED:

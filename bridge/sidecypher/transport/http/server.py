@@ -1,4 +1,4 @@
-"""The sidecar's HTTP server: on loopback, on a thread and loop of its own, closed to web pages."""
+"""The sidecar's HTTP server: on loopback, with its own thread and loop, closed to web pages."""
 
 import asyncio
 import re
@@ -24,27 +24,27 @@ from sidecypher.telemetry.calls import Telemetry
 from sidecypher.transport.http.problems import OriginRefused, RequestRefused, problem_response
 
 CALLS: Final = "/v1/calls/"
-"""Below this, where calls are cancelled, a page of the sidecar itself may post."""
+"""Path below which calls are cancelled; the sidecar's own page may post to it."""
 
 MOST_CONNECTIONS: Final = 256
-"""Open HTTP connections; beyond them the one that has been silent for longest is closed."""
+"""Most open HTTP connections; above that, the one that was silent for longest is closed."""
 
 _LOCAL_HOST: Final = re.compile(
     rb"(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?\Z", re.IGNORECASE
 )
 
 CLOSE_SECONDS: Final = 2.0
-"""How long requests under way may take to end when the server stops."""
+"""Longest time for running requests to end when the server stops."""
 
 
 class HttpServer:
-    """Serves routes on loopback.
+    """HTTP server on loopback.
 
-    A body that blocks the sidecar's event loop must not make its health unreadable, so the server
-    has its own loop, and no route may block that.
+    It has its own event loop, which no route may block. So `/readyz` answers even if a function
+    blocks the sidecar's event loop.
 
     Attributes:
-        port: The port that is listened on.
+        port: The port it listens on.
     """
 
     def __init__(self, routes: Sequence[BaseRoute], port: int, telemetry: Telemetry) -> None:
@@ -72,14 +72,14 @@ class HttpServer:
         app = Starlette(
             routes=routes,
             middleware=[Middleware(_Guard, connections=connections, telemetry=telemetry)],
-            exception_handlers={HTTPException: _told, SidecypherError: _told},
+            exception_handlers={HTTPException: _error_response, SidecypherError: _error_response},
         )
         config = uvicorn.Config(
             app,
             http=connections.protocol(),
             ws="none",
             lifespan="off",
-            # Its own lines are not JSON, and those about exceptions hold their text.
+            # Its log lines are not JSON, and those about exceptions hold their text.
             log_config=None,
             log_level="critical",
             access_log=False,
@@ -91,7 +91,7 @@ class HttpServer:
         self._thread = threading.Thread(target=self._run, name="sidecypher-http", daemon=True)
 
     def start(self) -> None:
-        """Serve from now on."""
+        """Start to serve."""
         self._thread.start()
 
     def _run(self) -> None:
@@ -106,14 +106,14 @@ class HttpServer:
 
 
 class _Connections:
-    """Open connections, so that strangers who say nothing cannot use up all of them."""
+    """Open connections, of which silent ones are closed before they reach the limit."""
 
     def __init__(self) -> None:
         self._open: dict[Any, asyncio.BaseTransport] = {}
         self._busy: set[Any] = set()
 
     def protocol(self) -> type[H11Protocol]:
-        """Return uvicorn's protocol, kept count of."""
+        """Return uvicorn's protocol, which registers its connections here."""
         connections = self
 
         class Counted(H11Protocol):
@@ -128,35 +128,35 @@ class _Connections:
         return Counted
 
     def opened(self, transport: asyncio.BaseTransport) -> None:
-        """Make room for a connection."""
+        """Add a connection; at the limit, close a silent one."""
         if len(self._open) >= MOST_CONNECTIONS:
             silent = next((peer for peer in self._open if peer not in self._busy), None)
-            # All of them wait for answers: the new one is the one that has to go.
+            # All of them wait for answers, so the new one is closed.
             evicted = transport if silent is None else self._open[silent]
             evicted.abort()  # type: ignore[attr-defined]
         self._open[transport.get_extra_info("peername")] = transport
 
     def lost(self, transport: asyncio.BaseTransport) -> None:
-        """Forget a connection."""
+        """Remove a connection."""
         self._open.pop(transport.get_extra_info("peername"), None)
 
     def begin(self, peer: Any) -> None:
-        """Keep the connection of `peer`: a request of it is being answered."""
+        """Mark the connection of `peer` as busy: its request is being answered."""
         self._busy.add(peer)
 
     def end(self, peer: Any) -> None:
-        """The request has been answered; the connection is the youngest of the silent ones."""
+        """Mark the connection as silent since now: its request has been answered."""
         self._busy.discard(peer)
         if peer in self._open:
             self._open[peer] = self._open.pop(peer)
 
 
 class _Guard:
-    """Lets only programs of this machine in: no web page, by whatever name it found the way.
+    """Middleware that accepts programs of this machine only, and refuses web pages.
 
-    A page's scripts cannot leave out `Origin` where they send anything, and a page that had its
-    own name resolve to 127.0.0.1 (DNS rebinding) has that name in `Host`. The one page that may
-    send something is the sidecar's own, the console, and only to where calls are cancelled.
+    Browsers add `Origin` to what a page's scripts send. A page whose own name resolves to 127.0.0.1
+    (DNS rebinding) has that name in `Host`. One page may send requests: the sidecar's console, and
+    only to cancel calls.
     """
 
     def __init__(self, app: ASGIApp, connections: _Connections, telemetry: Telemetry) -> None:
@@ -168,7 +168,7 @@ class _Guard:
         """Answer one request."""
         peer = scope["client"]
         if scope["path"].startswith(WEBHOOKS):
-            receive = self._busy_once_whole(peer, receive)
+            receive = self._busy_after_body(peer, receive)
         else:
             self._connections.begin(peer)
         try:
@@ -176,10 +176,10 @@ class _Guard:
         finally:
             self._connections.end(peer)
 
-    def _busy_once_whole(self, peer: Any, receive: Receive) -> Receive:
-        """Leave a connection among the silent ones until the whole body is there.
+    def _busy_after_body(self, peer: Any, receive: Receive) -> Receive:
+        """Treat a connection as silent until its whole body has arrived.
 
-        Strangers who hold back bodies would else take all connections.
+        Otherwise unknown senders could occupy all connections with unfinished bodies.
         """
 
         async def watched() -> Message:
@@ -191,10 +191,10 @@ class _Guard:
         return watched
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        wrong = _unwelcome(scope["path"], scope["headers"])
-        if wrong is not None:
+        reason = _refusal_reason(scope["path"], scope["headers"])
+        if reason is not None:
             self._telemetry.rejected("request refused", "web page")
-            refusal = OriginRefused(f"The request {wrong}")
+            refusal = OriginRefused(f"The request {reason}")
             await problem_response(refusal)(scope, receive, send)
             return
         started = False
@@ -210,15 +210,15 @@ class _Guard:
             # Not `exception`: its text may hold data.
             self._telemetry.log.error("request failed", type=type(error).__name__)  # noqa: TRY400
             if started:
-                # The answer breaks off where it is, so that it is not taken for a whole one.
+                # The answer is cut off here, so that clients do not take it for a complete one.
                 raise
             failure = SidecypherError(f"The request failed with {type(error).__name__}")
             await problem_response(failure)(scope, receive, send)
 
 
-def _unwelcome(path: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
+def _refusal_reason(path: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
     hosts = [value for name, value in headers if name == b"host"]
-    # What a proxy hands on to a webhook is for a host of another name.
+    # A request that a proxy forwards to a webhook names another host.
     is_local = len(hosts) == 1 and _LOCAL_HOST.match(hosts[0])
     if not is_local and not path.startswith(WEBHOOKS):
         return "names a host that is not this machine"
@@ -228,7 +228,7 @@ def _unwelcome(path: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
     return None
 
 
-async def _told(_request: Request, error: Exception) -> Response:
+async def _error_response(_request: Request, error: Exception) -> Response:
     if isinstance(error, SidecypherError):
         return problem_response(error)
     status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else HTTPStatus(500)

@@ -1,4 +1,4 @@
-"""Who may ask: only requests that show the token for HTTP of the run folder."""
+"""Authorization of requests by the run folder's token for HTTP."""
 
 import hmac
 from typing import Final
@@ -10,20 +10,20 @@ from sidecypher.transport.http.problems import TokenRefused
 
 
 class TokenCheck:
-    """Compares what requests show with the token."""
+    """Check of the token in requests."""
 
     def __init__(self, token: bytes, telemetry: Telemetry) -> None:
         self._token: Final = token
         self._telemetry = telemetry
 
     def __call__(self, request: Request) -> None:
-        """Let a request pass.
+        """Check the token of a request.
 
         Raises:
-            TokenRefused: It does not show the token.
+            TokenRefused: The request does not carry the token.
         """
-        scheme, _, shown = request.headers.get("authorization", "").partition(" ")
-        given = shown.strip().encode("latin-1")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(given, self._token):
+        scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
+        token = credentials.strip().encode("latin-1")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(token, self._token):
             self._telemetry.rejected("request refused", "wrong token")
             raise TokenRefused("The request does not have the sidecar's token for HTTP")

@@ -1,4 +1,4 @@
-"""Webhooks over HTTP: bounds around authors' functions, which check by themselves who posts."""
+"""Webhooks over HTTP: limits around authors' functions, which authenticate senders themselves."""
 
 import asyncio
 import contextlib
@@ -25,32 +25,32 @@ from sidecypher.sdk.webhooks import (
     WebhookRequest,
 )
 from sidecypher.telemetry.calls import Telemetry
-from sidecypher.transport.http._bodies import Room
+from sidecypher.transport.http._request_bodies import BodyMemory
 from sidecypher.transport.http.problems import HttpBusy, RequestRefused
 
 WEBHOOK_BYTES: Final = 25_000_000
-"""Longest body that is posted to a webhook; GitHub sends none that is longer."""
+"""Largest body of a request to a webhook; GitHub sends no larger ones."""
 
 WEBHOOK_SECONDS: Final = 10.0
-"""How long a webhook may take to answer."""
+"""Longest time for a webhook to answer."""
 
 BODIES_BYTES: Final = 200_000_000
-"""What all bodies may have together that come, wait, or are being answered."""
+"""Most bytes of all bodies together that arrive, wait, or are being answered."""
 
 MOST_WEBHOOKS: Final = 8
-"""Requests to webhooks whose body is there and that are answered at once."""
+"""Most requests to webhooks that are answered at a time."""
 
 PLACE_SECONDS: Final = 8.0
-"""How long a further request waits for one of them to be answered; senders give up after 10."""
+"""Longest wait of a further request for its turn; senders give up after 10 s."""
 
 
 class WebhookApi:
     """The routes under `/webhooks`.
 
     Args:
-        webhooks: Gives those in service now, by path.
-        stopping: Tells whether the sidecar takes nothing any more.
-        home: The sidecar's folder of state.
+        webhooks: Returns those in service now, by path.
+        stopping: Returns whether the sidecar has stopped accepting requests.
+        home: The sidecar's data directory.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class WebhookApi:
         self._backgrounds: dict[Webhook, Job] = {}
         # One event loop serves all requests, so there is nothing to lock.
         self._places = asyncio.Semaphore(MOST_WEBHOOKS)
-        self._room = Room(BODIES_BYTES)
+        self._body_memory = BodyMemory(BODIES_BYTES)
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -87,12 +87,12 @@ class WebhookApi:
         if self._stopping():
             raise SidecarStopping("The sidecar stops", retryable=True)
         answer = webhook.check(request.headers) if webhook.check is not None else None
-        # Outside of the places: a body that is held back takes none.
+        # Before the semaphore: an unfinished body does not occupy a place.
         if answer is None:
             try:
-                async with self._room.read(request, WEBHOOK_BYTES) as body, self._place():
-                    asked = WebhookRequest(self._home, self._resources, request.headers, body)
-                    answer = await self._ask(webhook, asked)
+                async with self._body_memory.read(request, WEBHOOK_BYTES) as body, self._place():
+                    posted = WebhookRequest(self._home, self._resources, request.headers, body)
+                    answer = await self._run(webhook, posted)
             except HttpBusy:
                 self._telemetry.rejected("request refused", "busy")
                 raise
@@ -103,13 +103,13 @@ class WebhookApi:
         return PlainTextResponse(answer.text and answer.text + "\n", answer.status)
 
     def run_backgrounds(self) -> None:
-        """Run what the webhooks in service do besides, and end that of those that are not any more.
+        """Start the background functions of webhooks in service, and cancel those of removed ones.
 
         They end with the event loop.
         """
         current = set(self._webhooks().values())
-        for gone in self._backgrounds.keys() - current:
-            self._loop.cancel(self._backgrounds.pop(gone))
+        for removed in self._backgrounds.keys() - current:
+            self._loop.cancel(self._backgrounds.pop(removed))
         for webhook in current - self._backgrounds.keys():
             if webhook.background is not None:
                 self._backgrounds[webhook] = self._begin(webhook.name, webhook.background)
@@ -117,17 +117,17 @@ class WebhookApi:
     def _begin(self, name: str, background: WebhookBackground) -> Job:
         context = WebhookContext(self._home, self._resources)
 
-        def tell(job: Job) -> None:
+        def log_failure(job: Job) -> None:
             if isinstance(job.error, Exception):
                 # Not its text, which may hold data.
                 error = type(job.error).__name__
                 self._telemetry.log.error("webhook background failed", path=name, type=error)
 
-        return self._loop.submit(lambda: background(context), contextvars.Context(), tell)
+        return self._loop.submit(lambda: background(context), contextvars.Context(), log_failure)
 
     @contextlib.asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:
-        """Hold one of the places.
+        """Wait for one of the places, and hold it.
 
         Raises:
             HttpBusy: None was free in time.
@@ -146,13 +146,13 @@ class WebhookApi:
         finally:
             self._places.release()
 
-    async def _ask(self, webhook: Webhook, request: WebhookRequest) -> WebhookAnswer:
-        """Have the event loop run it, which may be blocked: that must not block this one too."""
+    async def _run(self, webhook: Webhook, request: WebhookRequest) -> WebhookAnswer:
+        """Run it on the sidecar's event loop; if that is blocked, this one goes on."""
         ended: Future[Any] = Future()
-        # From now on it cannot be cancelled, so that its end can be told whenever it comes.
+        # It cannot be cancelled from now on, so its result can always be set.
         ended.set_running_or_notify_cancel()
 
-        def tell(job: Job) -> None:
+        def finish(job: Job) -> None:
             if job.error is None:
                 ended.set_result(job.result)
             elif isinstance(job.error, Exception):
@@ -163,7 +163,7 @@ class WebhookApi:
                     ProcedureFailed(f"The webhook `{webhook.name}` was ended before its answer")
                 )
 
-        job = self._loop.submit(lambda: webhook.body(request), contextvars.Context(), tell)
+        job = self._loop.submit(lambda: webhook.function(request), contextvars.Context(), finish)
         try:
             async with asyncio.timeout(WEBHOOK_SECONDS):
                 answer = await asyncio.wrap_future(ended)

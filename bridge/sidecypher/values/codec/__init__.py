@@ -1,4 +1,4 @@
-"""Cypher values as JSON and back, loss-free; the one place that knows the tags.
+"""Cypher values as JSON and back, without loss; no other package knows the tags.
 
 JSON carries null, booleans, strings, lists, maps and numbers (an integer has no point, a float
 always has one). The rest is a map with one key that starts with ``$``::
@@ -17,5 +17,5 @@ always has one). The rest is a map with one key that starts with ``$``::
     {"$path": [[nodes], [relationships]]}        PATH, of arrays as the two above have
     {"$map": {...}}              an author's own map that has one key starting with `$`
 
-A coder is built once per type, when a procedure is registered, and then called per value.
+A coder is built once per type, when a procedure is registered, and then called for each value.
 """

@@ -28,7 +28,7 @@ def encode_integer(value: Any) -> Any:
 
 
 def encode_float(value: Any) -> Any:
-    """Write a FLOAT; an `int` will do."""
+    """Write a FLOAT, also from an `int`."""
     if type(value) is float and math.isfinite(value):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -49,7 +49,7 @@ def encode_string(value: Any) -> Any:
         str.encode(value)
     except UnicodeEncodeError:
         raise ValueTypeError("is a string with half of a surrogate pair") from None
-    # Not `str(value)`: a member of an enumeration would give its name.
+    # Not `str(value)`, which returns the name of an enumeration's member.
     return str.__str__(value)
 
 
@@ -96,7 +96,7 @@ def decode_integer(value: Any) -> Any:
 
 
 def decode_float(value: Any) -> Any:
-    """Read a FLOAT; a JSON number without a point will do."""
+    """Read a FLOAT, also from a JSON number without a point."""
     if type(value) is float:
         return value
     if type(value) is int:

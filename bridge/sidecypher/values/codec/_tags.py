@@ -1,4 +1,4 @@
-"""The tags, and the Cypher type each stands for."""
+"""The tags, and their Cypher types."""
 
 from typing import Any, Final
 
@@ -7,5 +7,5 @@ type_of_tag: Final[dict[str, str]] = {}
 
 
 def looks_tagged(value: dict[str, Any]) -> bool:
-    """Tell whether a map with these keys would be taken for a tag."""
+    """Return whether a map has the form of a tagged value."""
     return len(value) == 1 and next(iter(value)).startswith("$")

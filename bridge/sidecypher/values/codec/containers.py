@@ -1,7 +1,7 @@
-"""LIST, MAP, and ANY, which is whatever a value is.
+"""LIST, MAP, and ANY, which is any type.
 
-ANY looks a value's exact class up before it asks what else the value may be: most values are of
-Python's own classes, and this is the path every value of a MAP takes.
+For ANY, a value's exact class is looked up before its base classes: most values have Python's own
+classes, and every value of a MAP is ANY.
 """
 
 from operator import length_hint
@@ -13,14 +13,14 @@ from sidecypher.values.codec._tags import looks_tagged
 from sidecypher.values.codec.problems import Coder, PartError, not_read, not_written
 
 DEEPEST: Final = 90
-"""Levels of lists and maps a value may have. JSON may have 200 on the Java side, where a map with a
-tag's look takes two of them and the envelope and a path's own arrays about ten."""
+"""Most levels of lists and maps in a value. The Java side allows 200 levels of JSON. A map in the
+form of a tag needs two of them, the envelope and a path's own arrays about ten."""
 
 # Not `list | tuple`, which would be made again at each use.
 _LISTS: Final = (list, tuple)
 
 any_encoders: Final[dict[type, Coder]] = {}
-"""The coder of each class that is neither list nor map; filled by `kinds`, which knows them all."""
+"""The coder of each class that is neither list nor map; filled by `kinds`, which has all types."""
 
 any_encoders_of_subclasses: Final[list[tuple[type, Coder]]] = []
 """The same for their subclasses, in the order in which they are tried."""
@@ -46,7 +46,7 @@ def encode_any(value: Any, depth: int = 0) -> Any:
         return encode_map(value, depth)
     if kind is list or kind is tuple:
         return _encode_list(value, depth)
-    return _encode_odd(value, depth)
+    return _encode_subclass(value, depth)
 
 
 def encode_map(value: Any, depth: int = 0) -> Any:
@@ -56,7 +56,7 @@ def encode_map(value: Any, depth: int = 0) -> Any:
     if depth >= DEEPEST:
         raise _too_deep()
     below = depth + 1
-    return _marked(
+    return _escaped(
         {
             key if type(key) is str and key.isascii() else encode_key(key): encode_any(item, below)
             for key, item in value.items()
@@ -71,7 +71,7 @@ def _encode_list(value: Any, depth: int) -> list[Any]:
     return [encode_any(item, below) for item in value]
 
 
-def _encode_odd(value: Any, depth: int) -> Any:
+def _encode_subclass(value: Any, depth: int) -> Any:
     """Write a value of a subclass."""
     for python_type, encode in any_encoders_of_subclasses:
         if isinstance(value, python_type):
@@ -83,12 +83,12 @@ def _encode_odd(value: Any, depth: int) -> Any:
     raise ValueTypeError(f"is a Python {type(value).__name__}, which has no Cypher type")
 
 
-def list_encoder(encode_item: Coder, told: str) -> Coder:
+def list_encoder(encode_item: Coder, type_name: str) -> Coder:
     """Return the coder of a LIST whose items one coder writes."""
 
     def encode(value: Any) -> Any:
         if not isinstance(value, _LISTS):
-            raise not_written(value, told)
+            raise not_written(value, type_name)
         return [encode_item(item) for item in value]
 
     return encode
@@ -100,7 +100,7 @@ def map_encoder(encode_item: Coder) -> Coder:
     def encode(value: Any) -> Any:
         if not isinstance(value, dict):
             raise not_written(value, "MAP")
-        return _marked({encode_key(key): encode_item(item) for key, item in value.items()})
+        return _escaped({encode_key(key): encode_item(item) for key, item in value.items()})
 
     return encode
 
@@ -112,7 +112,7 @@ def encode_key(key: Any) -> Any:
     return encode_string(key)
 
 
-def _marked(encoded: dict[str, Any]) -> dict[str, Any]:
+def _escaped(encoded: dict[str, Any]) -> dict[str, Any]:
     return {"$map": encoded} if looks_tagged(encoded) else encoded
 
 
@@ -145,12 +145,12 @@ def decode_map(value: Any) -> Any:
     return {key: decode_any(item) for key, item in map_content(value).items()}
 
 
-def list_decoder(decode_item: Coder, told: str) -> Coder:
+def list_decoder(decode_item: Coder, type_name: str) -> Coder:
     """Return the coder of a LIST whose items one coder reads."""
 
     def decode(value: Any) -> Any:
         if not isinstance(value, list):
-            raise not_read(value, told)
+            raise not_read(value, type_name)
         items = iter(value)
         try:
             return [decode_item(item) for item in items]

@@ -1,4 +1,4 @@
-"""What is wrong with a value, told without the value."""
+"""Errors of values, whose texts never contain the value."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Self
@@ -7,7 +7,7 @@ from sidecypher.errors import ValueTypeError
 from sidecypher.values.codec._tags import looks_tagged, type_of_tag
 
 Coder = Callable[[Any], Any]
-"""Turns a value into its JSON form or back; raises `ValueTypeError` without naming the value."""
+"""Converter of a value to its JSON form or back; raises `ValueTypeError` without the value."""
 
 _JSON_TYPES: Final[dict[type, str]] = {
     bool: "BOOLEAN",
@@ -23,7 +23,7 @@ class PartError(ValueTypeError):
     """A part of a value does not fit.
 
     Attributes:
-        path: Where it is inside the value, such as `.maxAge` or `[3].type`.
+        path: Its place inside the value, such as `.maxAge` or `[3].type`.
     """
 
     def __init__(self, message: str, *, path: str, hint: str = "") -> None:
@@ -48,17 +48,17 @@ def not_read(value: object, wanted: object) -> ValueTypeError:
     """Return the error of a JSON value that is not of type `wanted`."""
     if value is None:
         return ValueTypeError(f"is null where {wanted} is expected")
-    told = _JSON_TYPES.get(type(value), "value")
+    found = _JSON_TYPES.get(type(value), "value")
     if isinstance(value, dict) and looks_tagged(value):
-        told = type_of_tag.get(next(iter(value)), "value")
-    if told == str(wanted):
+        found = type_of_tag.get(next(iter(value)), "value")
+    if found == str(wanted):
         return ValueTypeError(f"is a malformed {wanted}")
-    article = "an" if told == "INTEGER" else "a"
-    return ValueTypeError(f"is {article} {told} where {wanted} is expected")
+    article = "an" if found == "INTEGER" else "a"
+    return ValueTypeError(f"is {article} {found} where {wanted} is expected")
 
 
 def guess(given: str, known: Iterable[str]) -> str:
-    """Return a question for the nearest of the known words, empty if none is near.
+    """Return a question that suggests the nearest known word, or `""` if none is near.
 
     Example:
         >>> guess("max_ages", ["maxAge", "api"])

@@ -14,18 +14,18 @@ from sidecypher.values.temporal import DateTime, Duration, FixedZone, OpaqueTemp
 
 _EXACT: Final = (DateTime, Time)
 _LARGEST_OFFSET: Final = timedelta(hours=18)
-"""Of Java's `ZoneOffset`."""
+"""The largest offset of Java's `ZoneOffset`."""
 
 _UTC_LENGTH: Final = len("+00:00")
 _SECONDS_OF_DAY: Final = 86_400
 _SECONDS_OF_MONTH: Final = 2_629_746
-"""A twelfth of 365.2425 days: how Neo4j measures whether a duration is too long."""
+"""A twelfth of 365.2425 days, which Neo4j uses to check the length of a duration."""
 
 _CLOCK: Final = r"\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?"
 _OFFSET: Final = r"(?:Z|[+-]\d\d:\d\d(?::\d\d)?)"
 _ZONE: Final = r"(?:\[[^\]]+\])"
 _STRANGE_DATE: Final = r"(?:0000|-\d{4,9}|\+\d{5,9})-\d\d-\d\d"
-# Up to the microsecond, which Python's own classes read; what they cannot; offset; zone.
+# Text up to the microsecond, which Python's own classes read; further digits; offset; zone.
 _TIME: Final = re.compile(
     r"(\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)((?<=\.\d{6})\d{1,3})?" + f"({_OFFSET})?", re.ASCII
 )
@@ -57,7 +57,7 @@ def encode_local_time(value: Any) -> Any:
         raise not_written(value, "LOCAL TIME")
     if value.tzinfo is not None:
         raise ValueTypeError("is a time with a time zone where LOCAL TIME is expected")
-    return {"$localtime": _iso_clock(value)}
+    return {"$localtime": _iso_local(value)}
 
 
 def encode_zoned_time(value: Any) -> Any:
@@ -69,7 +69,7 @@ def encode_zoned_time(value: Any) -> Any:
     offset = value.utcoffset()
     if offset is None:
         raise ValueTypeError("is a time in a zone whose offset depends on the day")
-    return {"$time": _iso_clock(value) + _iso_offset(offset)}
+    return {"$time": _iso_local(value) + _iso_offset(offset)}
 
 
 def encode_local_datetime(value: Any) -> Any:
@@ -105,12 +105,12 @@ def encode_duration(value: Any) -> Any:
 
 
 def encode_any_time(value: time) -> Any:
-    """Write a `time` as the type it has by its zone."""
+    """Write a `time` as ZONED TIME if it has a zone, else as LOCAL TIME."""
     return encode_local_time(value) if value.tzinfo is None else encode_zoned_time(value)
 
 
 def encode_any_datetime(value: datetime) -> Any:
-    """Write a `datetime` as the type it has by its zone."""
+    """Write a `datetime` as ZONED DATETIME if it has a zone, else as LOCAL DATETIME."""
     return encode_local_datetime(value) if value.tzinfo is None else encode_zoned_datetime(value)
 
 
@@ -131,19 +131,10 @@ def _opaque_text(value: object, wanted: str) -> str:
     return value.text
 
 
-def _iso_local(value: datetime) -> str:
+def _iso_local(value: datetime | time) -> str:
     text = value.replace(tzinfo=None).isoformat(timespec="seconds")
-    return text + _iso_fraction(value)
-
-
-def _iso_clock(value: time) -> str:
-    text = value.replace(tzinfo=None).isoformat(timespec="seconds")
-    return text + _iso_fraction(value)
-
-
-def _iso_fraction(value: datetime | time) -> str:
     nanosecond = value.nanosecond if isinstance(value, _EXACT) else value.microsecond * 1000
-    return f".{nanosecond:09d}".rstrip("0") if nanosecond else ""
+    return text + (f".{nanosecond:09d}".rstrip("0") if nanosecond else "")
 
 
 def _iso_offset(offset: timedelta) -> str:
@@ -285,11 +276,11 @@ def _in_zone(local: datetime, offset: timedelta, key: str) -> datetime:
         value = local.replace(tzinfo=ZoneInfo(key))
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return local.replace(tzinfo=FixedZone(key, offset))
-    # An hour that a clock change repeats is told apart by its offset.
+    # The offset distinguishes the two passes of an hour that a clock change repeats.
     for candidate in (value, value.replace(fold=1)):
         if candidate.utcoffset() == offset:
             return candidate
-    # The JVM knows other rules for this zone than Python does.
+    # The JVM has other rules for this zone than Python.
     return local.replace(tzinfo=FixedZone(key, offset))
 
 

@@ -1,6 +1,6 @@
-"""The memory as an agent outside of Neo4j uses it: OFF, OPTIONAL or REQUIRED.
+"""Client of the `rules` procedures for agents outside of Neo4j, with three modes.
 
-The driver is imported by the first call of a client that is not OFF, and by nothing else.
+The driver is imported only by the first call of a client whose mode is not OFF.
 """
 
 from sidecypher_procedures.rules.client.memory import (

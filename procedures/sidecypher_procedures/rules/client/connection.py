@@ -1,7 +1,7 @@
-"""The connection to Neo4j; the only module that imports the driver.
+"""Connection to Neo4j; the only module that imports the driver.
 
-The driver's own timeouts do not bound a peer that accepts and then says nothing, so each call runs
-on its own event loop thread, where it is cancelled when its time is up.
+The driver's own timeouts do not cover a peer that accepts a connection and then stays silent. So
+each call runs on an event loop in a separate thread, where it is cancelled at its timeout.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ from sidecypher_procedures.rules.errors import (
     UnknownRule,
 )
 
-_TOLD: Final = re.compile(r"\[(SC-\d{3})\] (.*)", re.DOTALL)
-_OF_CALLER: Final[dict[str, Callable[[str], CallError]]] = {
+_CODED_MESSAGE: Final = re.compile(r"\[(SC-\d{3})\] (.*)", re.DOTALL)
+_CALLER_ERRORS: Final[dict[str, Callable[[str], CallError]]] = {
     "SC-204": partial(CallError, code="SC-204"),
     **{
         each.code: each
@@ -48,7 +48,7 @@ _GRACE_SECONDS: Final = 1.0
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """An event loop that closes what it was cancelled to connect; the driver does not."""
+    """Event loop that closes a socket if connecting is cancelled; the driver does not."""
 
     async def sock_connect(self, sock: socket.socket, address: Any) -> None:
         try:
@@ -59,10 +59,10 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 class Connection:
-    """A driver, and the thread that it runs on.
+    """A driver and the thread of its event loop.
 
     Args:
-        settings: Where Neo4j is, and how long things may take.
+        settings: Address, credentials and timeouts of Neo4j.
     """
 
     def __init__(self, settings: ClientSettings) -> None:
@@ -79,22 +79,22 @@ class Connection:
         """Run a statement that reads; return its records.
 
         Raises:
-            MemoryUnavailable: There is no answer in time, or none that can be used.
-            RulesError: The procedure refuses what the caller gave.
+            MemoryUnavailable: There is no usable answer in time.
+            RulesError: The procedure rejects the arguments.
         """
         return self._wait(statement, parameters, self._settings.timeout, write=False)
 
     def write(self, statement: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
-        """Run a statement that writes, all of it or nothing; return its records.
+        """Run a statement that writes, in one transaction; return its records.
 
         Raises:
-            MemoryUnavailable: There is no answer in time, or none that can be used.
-            RulesError: The procedure refuses what the caller gave.
+            MemoryUnavailable: There is no usable answer in time.
+            RulesError: The procedure rejects the arguments.
         """
         return self._wait(statement, parameters, self._settings.write_timeout, write=True)
 
     def close(self) -> None:
-        """End the connections and the thread; later calls get no answer."""
+        """Close the connections and the thread; later calls raise MemoryUnavailable."""
         with self._lock:
             if self._is_closed:
                 return
@@ -109,7 +109,7 @@ class Connection:
         self._loop.run_forever()
         self._loop.close()
 
-    def _begin(
+    def _submit(
         self, statement: LiteralString, parameters: dict[str, Any], seconds: float, *, write: bool
     ) -> Future[list[dict[str, Any]]]:
         with self._lock:
@@ -121,9 +121,9 @@ class Connection:
     def _wait(
         self, statement: LiteralString, parameters: dict[str, Any], seconds: float, *, write: bool
     ) -> list[dict[str, Any]]:
-        running = self._begin(statement, parameters, seconds, write=write)
+        running = self._submit(statement, parameters, seconds, write=write)
         try:
-            # The loop keeps to the time itself; but after a fork, for one, it is not there.
+            # The loop has its own timeout, but does not exist after a fork, for example.
             return running.result(seconds + _GRACE_SECONDS)
         except (DriverError, Neo4jError, OSError) as error:
             raise _error_of(error) from error
@@ -138,9 +138,9 @@ class Connection:
 
         was_reached, self._is_reached = self._is_reached, False
         async with asyncio.timeout(seconds):
-            driver = self._made()
+            driver = self._open_driver()
             if not was_reached:
-                # The driver tries again for as long as it may where nothing listens; this does not.
+                # If nothing listens, a transaction is retried until the timeout; this check is not.
                 await driver.verify_connectivity()
             async with driver.session() as session:
                 run = session.execute_write if write else session.execute_read
@@ -148,7 +148,7 @@ class Connection:
         self._is_reached = True
         return found
 
-    def _made(self) -> neo4j.AsyncDriver:
+    def _open_driver(self) -> neo4j.AsyncDriver:
         if self._driver is None:
             settings = self._settings
             password = settings.password
@@ -157,7 +157,7 @@ class Connection:
                 auth=None if password is None else (settings.user, password.get_secret_value()),
                 connection_timeout=settings.connect_timeout,
                 max_transaction_retry_time=settings.write_timeout,
-                # A notification quotes the statement, which is nothing that an agent's log needs.
+                # Notifications would write statements to the agent's log.
                 notifications_min_severity="OFF",
             )
         return self._driver
@@ -165,27 +165,27 @@ class Connection:
     async def _close(self) -> None:
         if self._driver is not None:
             await self._driver.close()
-        # The threads that look names up.
+        # The threads that resolve host names.
         await self._loop.shutdown_default_executor()
 
 
 def _error_of(error: Exception) -> Exception:
-    """Return what the caller is told of an error of the driver."""
-    told = _TOLD.match(getattr(error, "message", None) or "")
-    if told and told[1] in _OF_CALLER:
-        return _OF_CALLER[told[1]](told[2])
+    """Return the error of the client for an error of the driver."""
+    coded = _CODED_MESSAGE.match(getattr(error, "message", None) or "")
+    if coded and coded[1] in _CALLER_ERRORS:
+        return _CALLER_ERRORS[coded[1]](coded[2])
     if isinstance(error, TimeoutError):
         return MemoryUnavailable("The memory gave no answer in time", retryable=True)
-    reason = told[1] if told else getattr(error, "code", None) or type(error).__name__
+    reason = coded[1] if coded else getattr(error, "code", None) or type(error).__name__
     return MemoryUnavailable(
         f"The memory cannot be used: {reason}", retryable=True, details={"reason": reason}
     )
 
 
 def _with_offsets(value: Any) -> Any:
-    """Return a value with the offset of each `ZoneInfo`, by which the driver may end the process.
+    """Return a value with each `ZoneInfo` replaced by its offset, since it can crash the process.
 
-    The driver gives the zone a datetime that is not Python's, whose memory it reads as one.
+    The driver passes its own datetime to the zone, which reads its memory as a Python datetime.
     """
     match value:
         case datetime(tzinfo=ZoneInfo()):

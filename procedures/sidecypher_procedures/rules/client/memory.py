@@ -1,4 +1,4 @@
-"""The client itself: three calls, three modes, one error; and a search in what is known."""
+"""The memory client with its three modes, and a search in the memory."""
 
 import logging
 import re
@@ -62,15 +62,15 @@ _Rows = list[dict[str, Any]]
 
 
 class MemoryClient:
-    """A memory of what users want and talk about, for an agent that runs outside of Neo4j.
+    """Client of a memory of users' rules and concepts, for agents that run outside of Neo4j.
 
-    OFF checks its arguments and gives None. OPTIONAL gives None, and writes a line to the log, when
-    there is no answer. REQUIRED raises `MemoryUnavailable` then. Arguments that cannot be used
-    raise in every mode. Safe for several threads.
+    In the mode OFF calls check their arguments and return None. Without an answer OPTIONAL returns
+    None and writes a line to the log, and REQUIRED raises `MemoryUnavailable`. Invalid arguments
+    raise in every mode. Thread-safe.
 
     Args:
-        settings: The settings; those of the environment if left out.
-        breaker: What keeps from asking a memory that fails; one of the settings if left out.
+        settings: The settings; those of the environment by default.
+        breaker: The circuit breaker; one with the values of the settings by default.
 
     Raises:
         ClientSettingsError: A variable of the environment cannot be used.
@@ -104,11 +104,11 @@ class MemoryClient:
     def context(
         self, values: Mapping[str, Any], options: Mapping[str, Any] | None = None
     ) -> GraphContext | None:
-        """Return what to know before writing, or None without a memory.
+        """Return the context of a task, or None without a memory.
 
         Args:
             values: The `input` of `rules.context`.
-            options: Its options; `deadlineMs` is some of the setting `timeout` if left out.
+            options: Its options; `deadlineMs` is 80 % of the setting `timeout` by default.
 
         Raises:
             CallError: The input or an option cannot be used (SC-204).
@@ -128,18 +128,18 @@ class MemoryClient:
         extraction: Mapping[str, Any],
         options: Mapping[str, Any] | None = None,
     ) -> Added | None:
-        """State a rule of a user; return what became of it, or None without a memory.
+        """State a rule of a user; return its status, or None without a memory.
 
         Args:
-            rule: The rule, as `rules.add` takes it.
-            extraction: Where it comes from.
+            rule: The rule, as `rules.add` accepts it.
+            extraction: The source of the rule.
             options: `now` and `strategy`.
 
         Raises:
             CallError: The rule, the extraction or an option cannot be used (SC-204).
-            RuleTaken: The rule is there under another id.
-            MemoryUnavailable: There is no answer, and the mode is REQUIRED; whether the rule was
-                written is not known then, and to state it again is harmless.
+            RuleTaken: The rule exists with another id.
+            MemoryUnavailable: There is no answer, and the mode is REQUIRED. The rule may have been
+                written; stating it again is harmless.
         """
         chosen = dict(options or {})
         RuleInput.from_map(rule, "rule")
@@ -155,19 +155,19 @@ class MemoryClient:
         *,
         extractor: Extractor | None = None,
     ) -> Remembered | None:
-        """Write what is in a text, or what was found in it; None without a memory.
+        """Write the findings of a text; return None without a memory.
 
         Args:
             values: The `input` of `rules.remember`.
             options: `now` and `strategy`.
-            extractor: What finds entities, relations and rules in the texts, instead of the
-                deterministic extractor of the procedure. It runs before anything is written, and
-                not at all when there is no memory to write to.
+            extractor: Extractor of entities, relations and rules, instead of the deterministic
+                one of the procedure. It runs before anything is written, and not at all without
+                a memory.
 
         Raises:
             CallError: The input or an option cannot be used (SC-204).
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
-            Exception: Whatever the extractor raises, if the mode is REQUIRED.
+            Exception: Any error of the extractor, if the mode is REQUIRED.
         """
         chosen, given = dict(options or {}), dict(values)
         MomentOptions.from_map(chosen)
@@ -181,22 +181,22 @@ class MemoryClient:
         return cast("Remembered | None", row)
 
     def judge(self, rule_id: str, judge: Judge, *, limit: int = 100) -> RuleStatus | None:
-        """Ask a model about the rules that the detector cannot compare with one; record it.
+        """Ask a model about the rules that the detector cannot compare; record its suspicions.
 
         Args:
             rule_id: The rule.
-            judge: The model; it is asked between two transactions, never within one.
-            limit: Other rules at most.
+            judge: The model; it is called between two transactions, never within one.
+            limit: Most other rules to judge.
 
         Returns:
-            How the rule stands then; None without a memory, or when nothing is suspected.
+            The new status of the rule; None without a memory or a suspicion.
 
         Raises:
-            ScopeChanged: The scope was written while the model was asked.
+            ScopeChanged: The scope was written while the model was running.
             CallError: The id is not a text, or the limit is out of range (SC-204).
-            InvalidInput: The judge gives what is not a judgement.
+            InvalidInput: The judge returned something that is not a judgement.
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
-            Exception: Whatever the judge raises.
+            Exception: Any error of the judge.
         """
         Question.from_map({"ruleId": rule_id, "limit": limit}, "question")
         rows = self.read(_UNKNOWN, ruleId=rule_id, options={"limit": limit})
@@ -215,7 +215,7 @@ class MemoryClient:
         return self._ask(lambda connection: connection.read(statement, **parameters))
 
     def close(self) -> None:
-        """End the connections; a later call makes new ones."""
+        """Close the connections; a later call opens new ones."""
         with self._lock:
             connection, self._connection = self._connection, None
         if connection is not None:
@@ -230,7 +230,7 @@ class MemoryClient:
             run = connection.write if write else connection.read
             rows = run(statement, **parameters)
             if len(rows) != 1 or rows[0][key] is None:
-                # This is what an OPTIONAL procedure gives when no sidecar is there.
+                # An OPTIONAL procedure returns this without a sidecar.
                 raise MemoryUnavailable("The memory gave nothing: no sidecar answers")
             return rows
 
@@ -250,14 +250,14 @@ class MemoryClient:
 
     def _guarded(self, ask: "Callable[[Connection], _Rows]") -> _Rows:
         if not self._breaker.admits():
-            raise _gave_up()
+            raise _breaker_open()
         try:
             rows = ask(self._connected())
         except MemoryUnavailable:
             self._breaker.failed()
             raise
         except CallError:
-            # It is there, and refuses.
+            # The memory is available and has rejected the arguments.
             self._breaker.succeeded()
             raise
         self._breaker.succeeded()
@@ -273,7 +273,7 @@ class MemoryClient:
             return self._connection
 
     def _extracted(self, given: dict[str, Any], extractor: Extractor) -> dict[str, Any] | None:
-        """Return the input with what the extractor finds; None if there is no memory for it."""
+        """Return the input with the findings of the extractor; None without a memory."""
         if self.settings.mode == "OFF":
             return None
         try:
@@ -283,23 +283,23 @@ class MemoryClient:
         except Exception as error:
             if self.settings.mode == "REQUIRED":
                 raise
-            # Its text may be what a user said.
+            # Only the type: the error text may quote a user.
             _LOG.warning("nothing is remembered: %s", type(error).__name__)
             return None
         return found
 
     def _check_breaker(self) -> None:
         if self._breaker.is_open:
-            raise _gave_up()
+            raise _breaker_open()
 
 
-def _gave_up() -> MemoryUnavailable:
+def _breaker_open() -> MemoryUnavailable:
     return MemoryUnavailable("The memory failed again and again, and is left alone for a while")
 
 
 _WORD: Final = re.compile(r"\w+")
 _MOST_WORDS: Final = 32
-# Words in quotes are not syntax of the index. Whose an extraction is, what it says tells.
+# Quoted words are not syntax of the index. An extraction belongs to the user of its nodes.
 _SEARCH: Final = """
     CALL () {
         CALL db.index.fulltext.queryNodes('concept_text', $words) YIELD node, score
@@ -321,13 +321,13 @@ _SEARCH: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Something that was found.
+    """A search hit.
 
     Attributes:
         kind: ``concept`` or ``extraction``.
         id: Its id.
         text: Its name or snippet.
-        score: How well it fits; only good for comparing.
+        score: Relative relevance.
     """
 
     kind: Literal["concept", "extraction"]
@@ -338,12 +338,12 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search gave.
+    """The result of a search.
 
     Attributes:
-        provider: Who searched.
-        found: The best first.
-        reason: Why nothing could be found, or None.
+        provider: The name of the provider.
+        found: The hits, the best first.
+        reason: Why there was no search, or None.
     """
 
     provider: str
@@ -352,20 +352,20 @@ class SearchResult:
 
 
 class SearchProvider(Protocol):
-    """What answers where an agent would ask the web."""
+    """Provider of search results in place of a web search."""
 
     def search(self, user_id: str, query: str, *, most: int = 10) -> SearchResult:
-        """Return what fits a query.
+        """Return the results of a query.
 
         Args:
-            user_id: Whose memory may be searched.
+            user_id: The user whose memory is searched.
             query: Plain words.
-            most: Things to find at most.
+            most: The most results.
         """
 
 
 class DisabledSearch:
-    """Finds nothing, and says so, always in the same words.
+    """Provider that always reports that search is disabled.
 
     Example:
         >>> DisabledSearch().search("ann", "weather").reason
@@ -379,17 +379,17 @@ class DisabledSearch:
 
 
 class LocalSearch:
-    """Searches names of concepts and snippets of extractions of the user, by full text.
+    """Provider that searches names of concepts and snippets of extractions, by full text.
 
     Args:
-        memory: The memory to search; its mode says what happens without one.
+        memory: The memory to search. Its mode decides what happens without an answer.
     """
 
     def __init__(self, memory: MemoryClient) -> None:
         self._memory = memory
 
     def search(self, user_id: str, query: str, *, most: int = 10) -> SearchResult:
-        """Return the concepts and extractions of the user that have words of the query.
+        """Return the user's concepts and extractions that match words of the query.
 
         Raises:
             CallError: There is no user, or `most` is out of range (SC-204).
@@ -408,7 +408,7 @@ class LocalSearch:
 
 
 def search_provider(memory: MemoryClient) -> SearchProvider:
-    """Return the provider that the memory's setting `search` names."""
+    """Return the provider from the memory's setting `search`."""
     return LocalSearch(memory) if memory.settings.search == "local" else DisabledSearch()
 
 

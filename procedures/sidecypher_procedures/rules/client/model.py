@@ -1,4 +1,4 @@
-"""What the client of the memory is made of: settings, results, breaker, judge and extractor."""
+"""Settings, results, circuit breaker, judge and extractor of the memory client."""
 
 import re
 import threading
@@ -19,19 +19,19 @@ _Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
 
 
 class ClientSettings(EnvironmentSettings, env_prefix=PREFIX):
-    """Settings: three by the names that Neo4j's users know, the others after a prefix.
+    """Settings: three with Neo4j's usual names, the others with the prefix.
 
     Attributes:
-        mode: Whether there is a memory, and whether the agent can do without it.
-        uri: Where Neo4j is, from ``NEO4J_URI``.
+        mode: OFF, OPTIONAL or REQUIRED.
+        uri: Address of Neo4j, from ``NEO4J_URI``.
         user: User at Neo4j, from ``NEO4J_USER``.
-        password: Password at Neo4j, from ``NEO4J_PASSWORD``; None is not authentication.
+        password: Password at Neo4j, from ``NEO4J_PASSWORD``; None for no authentication.
         connect_timeout: Seconds for one connection.
-        timeout: Seconds for one read, connecting and trying again included.
-        write_timeout: Seconds for one write, the same included.
-        breaker_failures: After so many failures in a row nothing is asked any more for a while.
-        breaker_seconds: That while, in seconds.
-        search: What stands in for a search of the web.
+        timeout: Seconds for one read, including connecting and retries.
+        write_timeout: Seconds for one write, including connecting and retries.
+        breaker_failures: Number of failures in a row that open the circuit breaker.
+        breaker_seconds: Seconds for which the circuit breaker stays open.
+        search: Replacement of a web search.
 
     Example:
         >>> ClientSettings(mode="OPTIONAL", password="secret").password
@@ -60,7 +60,7 @@ class ClientSettings(EnvironmentSettings, env_prefix=PREFIX):
 
 
 class Entity(TypedDict):
-    """A concept that matters."""
+    """A relevant concept."""
 
     id: str
     name: str
@@ -68,14 +68,14 @@ class Entity(TypedDict):
     sources: dict[str, int]
 
 
-# `from` is a word of Python's own.
+# `from` is a keyword of Python.
 Relation = TypedDict(
     "Relation", {"from": str, "type": str, "to": str, "factId": str, "extractionIds": list[str]}
 )
 
 
 class StyleRule(TypedDict):
-    """A rule that holds."""
+    """An active rule."""
 
     id: str
     text: str
@@ -86,7 +86,7 @@ class StyleRule(TypedDict):
 
 
 class Citation(TypedDict):
-    """Where a rule or relation comes from."""
+    """The source of a rule or relation."""
 
     extractionId: str
     sessionId: str | None
@@ -96,7 +96,7 @@ class Citation(TypedDict):
 
 
 class GraphContext(TypedDict):
-    """What to know before writing."""
+    """The context of a task."""
 
     entities: list[Entity]
     relations: list[Relation]
@@ -118,14 +118,14 @@ class Added(TypedDict):
 
 
 class LeftOut(TypedDict):
-    """What a text says and is not written."""
+    """A finding that is not written."""
 
     text: str | None
     reason: str
 
 
 class Remembered(TypedDict):
-    """What was written."""
+    """The nodes written for one extraction."""
 
     extractionId: str
     concepts: list[str]
@@ -143,14 +143,14 @@ class RuleStatus(TypedDict):
 
 
 class CircuitBreaker:
-    """Counts failures in a row; after too many of them it is open, and lets one try at a time.
+    """Circuit breaker that opens after some failures in a row and then admits one call at a time.
 
-    Safe for several threads.
+    Thread-safe.
 
     Args:
-        failures: How many failures in a row open it.
-        seconds: How long it stays open before somebody may try again, and between two tries.
-        clock: Gives seconds; it only ever goes forward.
+        failures: Number of failures in a row that open it.
+        seconds: Seconds until an open breaker admits a call, and between two such calls.
+        clock: Function that returns monotonic seconds.
 
     Example:
         >>> breaker = CircuitBreaker(1, 30.0, clock=lambda: 0.0)
@@ -171,15 +171,15 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether no call may try now."""
+        """Whether calls are rejected now."""
         with self._lock:
             return self._refuses()
 
     def admits(self) -> bool:
-        """Tell whether to try; who is admitted tells afterwards how it went.
+        """Return whether a call is admitted; its outcome must be reported afterwards.
 
-        Of those who ask while it is open one is admitted each time that the seconds have passed:
-        if that one never tells, the next one is admitted as long after it.
+        An open breaker admits one call each time that `seconds` have passed, even if the last one
+        never reported its outcome.
         """
         with self._lock:
             if self._refuses():
@@ -189,12 +189,12 @@ class CircuitBreaker:
             return True
 
     def succeeded(self) -> None:
-        """Tell that it went well."""
+        """Report a success."""
         with self._lock:
             self._failures, self._open_until = 0, None
 
     def failed(self) -> None:
-        """Tell that it did not."""
+        """Report a failure."""
         with self._lock:
             self._failures += 1
             if self._failures >= self._most:
@@ -205,10 +205,10 @@ class CircuitBreaker:
 
 
 class Judge(Protocol):
-    """What says whether two rules contradict each other: an NLI model, or a language model.
+    """Judge of whether two rules contradict each other: an NLI model, or a language model.
 
-    It is called outside of any transaction, so it may take its time. What it suspects is recorded
-    with its score, and makes a rule `contested (suspected)` at most.
+    It is called outside of any transaction, so it may be slow. Suspicions are recorded with their
+    score, and make a rule `contested (suspected)` at most.
 
     Example:
         >>> def judge(text, other_text):
@@ -219,23 +219,23 @@ class Judge(Protocol):
         """Compare two rules.
 
         Args:
-            text: One rule, in its author's words.
+            text: One rule, as its author wrote it.
             other_text: The other one.
 
         Returns:
-            `score` from 0 to 1, `model` and `reason`; None when it suspects nothing.
+            `score` from 0 to 1, `model` and `reason`; None without a suspicion.
         """
 
 
 def judgements(rows: list[dict[str, Any]], judge: Judge) -> list[dict[str, Any]]:
-    """Return what a judge suspects, as `rules.suspect` takes it.
+    """Return the judgements of a judge, as `rules.suspect` accepts them.
 
     Args:
         rows: The rows of `rules.unknown`.
-        judge: Whom to ask about each of them.
+        judge: The judge of each row.
 
     Raises:
-        Exception: Whatever the judge raises.
+        Exception: Any error of the judge.
     """
     asked = [(row, judge(row["text"], row["otherText"])) for row in rows]
     return [{"otherId": row["otherId"], **found} for row, found in asked if found is not None]
@@ -246,9 +246,9 @@ _FOUND: Final = ("entities", "relations", "rules", "extraction")
 
 
 class Extractor(Protocol):
-    """What finds things in texts, usually by asking a language model.
+    """Extractor of findings from texts, usually with a language model.
 
-    It is called outside of any transaction, so it may take its time.
+    It is called outside of any transaction, so it may be slow.
 
     Example:
         >>> def find(texts):
@@ -256,23 +256,23 @@ class Extractor(Protocol):
     """
 
     def __call__(self, texts: Mapping[str, str], /) -> Mapping[str, Any]:
-        """Return what is in some texts.
+        """Return the findings in some texts.
 
         Args:
             texts: The texts of the input by their keys, such as ``userMessage``.
 
         Returns:
             `entities`, `relations` and `rules` as in the input of `rules.remember`, and
-            `extraction`, whose method is ``llm`` unless it says ``hybrid``.
+            `extraction`, whose method is ``llm`` by default and may be ``hybrid``.
         """
 
 
 def extracted(values: Mapping[str, Any], extractor: Extractor) -> dict[str, Any]:
-    """Return an input of `rules.remember` with what an extractor finds in its texts.
+    """Return an input of `rules.remember` with the findings of an extractor.
 
     Raises:
-        InvalidInput: The extractor gives what is not a finding.
-        Exception: Whatever the extractor raises.
+        InvalidInput: The extractor returned something that is not a finding.
+        Exception: Any error of the extractor.
     """
     found = dict(extractor({name: values[name] for name in TEXTS if values.get(name)}))
     if set(found) - set(_FOUND):
@@ -280,10 +280,10 @@ def extracted(values: Mapping[str, Any], extractor: Extractor) -> dict[str, Any]
             "The extractor gave what is not an entity, relation or rule",
             hint=f"Return {', '.join(_FOUND)}.",
         )
-    told = {**(values.get("extraction") or {}), **found.get("extraction", {})}
-    if told.setdefault("method", "llm") == "rule":
+    extraction = {**(values.get("extraction") or {}), **found.get("extraction", {})}
+    if extraction.setdefault("method", "llm") == "rule":
         raise InvalidInput(
             "An extractor of the agent has the method `rule`", hint="Give `llm` or `hybrid`."
         )
-    # With a list, even an empty one, nothing else is looked for.
-    return {**values, "entities": [], **found, "extraction": told}
+    # With a list, even an empty one, the procedure's own extractor does not run.
+    return {**values, "entities": [], **found, "extraction": extraction}

@@ -1,1 +1,1 @@
-"""Find out whether two rules contradict each other: deterministic, versioned, without a model."""
+"""Detector of contradicting rules: deterministic, versioned, without a model."""

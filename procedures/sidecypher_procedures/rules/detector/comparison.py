@@ -1,4 +1,4 @@
-"""What a rule says, and whether two rules can both be followed."""
+"""Readings of rules, and the comparison of two rules."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from sidecypher_procedures.rules.detector.vocabulary import (
 )
 
 DETECTOR: Final = "slots"
-"""Name of this detector, which each recorded contradiction has."""
+"""Name of this detector in recorded contradictions."""
 VERSION: Final = "2"
-"""Raised when the same two rules may be compared differently."""
+"""Version of the detector; changes if the same two rules may get another verdict."""
 
 MAX_CHARACTERS: Final = 400
 IDENTITY: Final = ("slot", "object", "operator", "value", "polarity", "condition")
-"""The parts of a reading that make two rules of one scope the same rule."""
+"""The parts of a reading that identify a rule within its scope."""
 
 _NO = ("do not ", "never ", "no ", "not ")
 _REFUSALS = ("avoid ", "without ", "stop ")
@@ -39,12 +39,12 @@ class Reading:
     """A rule in canonical parts.
 
     Attributes:
-        slot: What it is about; empty when that is not known.
-        object: What of the text is meant; empty for all of it.
+        slot: Its subject; empty if unknown.
+        object: The part of the text it applies to; empty for all of it.
         operator: `at most`, `between` and so on for a number, else empty.
-        value: The canonical value; the canonical text, not negated, when the slot is not known.
+        value: The canonical value; the canonical text without negation if the slot is unknown.
         polarity: Whether the value is wanted.
-        condition: Where or when it holds; empty for always.
+        condition: Place or time at which it holds; empty for always.
         text: The rule's canonical text.
     """
 
@@ -58,7 +58,7 @@ class Reading:
 
     @property
     def identity(self) -> dict[str, str]:
-        """The parts that make it the same rule as another of its scope, by name.
+        """The parts that identify the rule within its scope, by name.
 
         Example:
             >>> read_text("formal tone").identity == read_text("Use a formal tone!").identity
@@ -68,10 +68,10 @@ class Reading:
 
 
 def read_text(text: str) -> Reading:
-    """Read a rule in plain English; one in other words gets no slot and is its own value.
+    """Read a rule in plain English. Other text gets no slot, and is its own value.
 
     Args:
-        text: One rule; of more than 400 characters of normal form no slot is sought.
+        text: One rule; a normal form of more than 400 characters gets no slot.
 
     Example:
         >>> reading = read_text("Never use emojis in titles!")
@@ -82,7 +82,15 @@ def read_text(text: str) -> Reading:
     parsed = parse(plain) if len(plain) <= MAX_CHARACTERS else None
     if parsed is None:
         # Without its negation, so that a rule and its opposite are found by one value.
-        return Reading("", "", "", bare(plain), _polarity(negative=plain != bare(plain)), "", plain)
+        return Reading(
+            "",
+            "",
+            "",
+            without_negation(plain),
+            _polarity(negative=plain != without_negation(plain)),
+            "",
+            plain,
+        )
     return Reading(
         parsed.slot,
         parsed.object,
@@ -104,16 +112,16 @@ def read_parts(
     condition: str = "",
     text: str = "",
 ) -> Reading:
-    """Read a rule that is given in parts; a slot or value that is not known is kept as it is.
+    """Read a rule that is given in parts; unknown slots and values are kept.
 
     Args:
         slot: A name such as `tone`; upper case, spaces and hyphens do not matter.
         value: Such as `formal`, `at most 100 words`, or `never` for a slot that is there or not.
-        object: What of the text is meant.
-        operator: Such as `at most` or `<=`; the one in `value` counts when this is empty.
-        polarity: `positive`, `negative` or empty; a value that says no is negative in any case.
+        object: The part of the text it applies to.
+        operator: Such as `at most` or `<=`; if empty, the one in `value` is used.
+        polarity: `positive`, `negative` or empty; a negated value is always negative.
         condition: Such as `in titles`.
-        text: The rule in words; it decides nothing.
+        text: The rule in words, for display only.
 
     Raises:
         ValueError: The polarity is another word, or the operator is not one of `OPERATORS`.
@@ -127,12 +135,12 @@ def read_parts(
     name = "_".join(canonical(slot).replace("_", " ").split())
     known = vocabulary().slots.get(name)
     plain = canonical(value)
-    inner = bare(plain)
+    inner = without_negation(plain)
     negative = polarity == "negative" or inner != plain
     if known and known.kind == "presence" and inner in _OFF:
         inner, negative = "use", True
     sign, found = _value(known, inner, _operator(operator)) if known else ("", inner)
-    thing, place = _where(known, canonical(object), read_condition(condition))
+    thing, place = _object_and_condition(known, canonical(object), read_condition(condition))
     joined = " ".join(filter(None, [name, thing, sign or _operator(operator), found, place]))
     return Reading(
         name,
@@ -145,15 +153,15 @@ def read_parts(
     )
 
 
-def bare(text: str) -> str:
-    """Take the negation away from the beginning of a canonical text.
+def without_negation(text: str) -> str:
+    """Remove the negation at the beginning of a canonical text.
 
-    Saying no twice is still no; a text that goes on with a verb of refusal ("do not avoid") says
-    yes, and stays as it is.
+    A repeated negation is removed as a whole. A text with a verb of refusal after it ("do not
+    avoid") is not negative, and is not changed.
 
     Example:
-        >>> bare("please do not shout"), bare("never never shout"), bare("do not avoid it")
-        ('shout', 'shout', 'do not avoid it')
+        >>> [without_negation(text) for text in ("please do not shout", "do not avoid it")]
+        ['shout', 'do not avoid it']
     """
     if len(text) > MAX_CHARACTERS:
         return text
@@ -183,14 +191,14 @@ def _operator(text: str) -> str:
 
 
 def _value(slot: Slot, text: str, operator: str) -> tuple[str, str]:
-    """Give operator and value in the slot's own words, or the value as it is."""
+    """Return operator and canonical value of the slot, or the text itself if it is unknown."""
     if slot.kind == "presence" and text in _YES:
         return "", "use"
     wanted = words(text)
-    for value, phrases in _spoken(slot).items():
+    for value, phrases in _value_phrases(slot).items():
         if wanted == words(value) or wanted in phrases:
             return operator, value
-    if slot.units or slot.bare is not None:
+    if slot.units or slot.default_unit is not None:
         marks = scan(text)
         found = list(amounts(marks, range(len(marks))))
         if len(found) == 1 and len(found[0].places) == len(marks):
@@ -203,14 +211,14 @@ def _value(slot: Slot, text: str, operator: str) -> tuple[str, str]:
     return operator, text
 
 
-def _spoken(slot: Slot) -> Mapping[str, list[tuple[str, ...]]]:
+def _value_phrases(slot: Slot) -> Mapping[str, list[tuple[str, ...]]]:
     return {
         value: [words(text.lstrip("~")) for text in texts] for value, texts in slot.values.items()
     }
 
 
-def _where(slot: Slot | None, thing: str, place: str) -> tuple[str, str]:
-    """Give object and condition as a text would have them: "in comments" may be either."""
+def _object_and_condition(slot: Slot | None, thing: str, place: str) -> tuple[str, str]:
+    """Return object and condition as a text would have them: "in comments" may be either."""
     if slot is None:
         return thing, place
     for name, phrases in slot.objects.items():
@@ -230,10 +238,10 @@ _PROMISES: Final = {"i will", "we will", "going to"}
 
 
 def read_marker(text: str) -> Marker:
-    """Tell whether a text speaks of now, of the past, of later, or of what must not be.
+    """Return the temporal marker of a text.
 
-    The past goes before the rest ("I used to avoid tables" is past); polarity is read by itself.
-    What stands in quotes is only mentioned. "I will always" promises what holds already.
+    The past takes precedence ("I used to avoid tables" is past); polarity is read separately.
+    Quoted parts are ignored. "I will always" is not about the future.
 
     Example:
         >>> read_marker("I used to like a casual tone")
@@ -261,12 +269,12 @@ Kind = Literal["conflict", "same", "compatible", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the detector says of two rules.
+    """The result of comparing two rules.
 
     Attributes:
         kind: `conflict`, `same`, `compatible` or `unknown`.
-        layer: `exact`, `typed` or `lexicon`: the first that could tell, or the last that could not.
-        reason: One line for people, with canonical values and no text of the rules.
+        layer: `exact`, `typed` or `lexicon`: the first that decided, or the last that did not.
+        reason: One line for people, with canonical values and without the texts of the rules.
     """
 
     kind: Kind
@@ -282,31 +290,20 @@ def compare(a: Reading, b: Reading) -> Verdict:
         >>> compare(read_text("formal tone"), read_text("use a casual tone")).kind
         'conflict'
     """
-    if _parts(a) == _parts(b):
+    if a.identity == b.identity:
         return Verdict("same", "exact", "the same rule in normal form")
     if not (a.slot and b.slot):
         return _by_text(a, b)
     if a.slot != b.slot:
-        return Verdict("compatible", "typed", f"different slots: {_both(a.slot, b.slot)}")
+        return Verdict("compatible", "typed", f"different slots: {_pair(a.slot, b.slot)}")
     if a.object != b.object:
-        return Verdict("compatible", "typed", f"different objects: {_both(a.object, b.object)}")
+        return Verdict("compatible", "typed", f"different objects: {_pair(a.object, b.object)}")
     if a.condition != b.condition:
         return _by_condition(a, b)
     return _by_value(a, b)
 
 
-def _parts(reading: Reading) -> tuple[str, ...]:
-    return (
-        reading.slot,
-        reading.object,
-        reading.operator,
-        reading.value,
-        reading.polarity,
-        reading.condition,
-    )
-
-
-def _both(one: str, other: str) -> str:
+def _pair(one: str, other: str) -> str:
     first, second = sorted((one or "(all)", other or "(all)"))
     return f"{first} and {second}"
 
@@ -321,7 +318,7 @@ def _by_text(a: Reading, b: Reading) -> Verdict:
 
 def _by_condition(a: Reading, b: Reading) -> Verdict:
     if a.condition and b.condition:
-        reason = f"different conditions: {_both(a.condition, b.condition)}"
+        reason = f"different conditions: {_pair(a.condition, b.condition)}"
     else:
         reason = f"an exception narrows the general rule: {a.condition or b.condition}"
     return Verdict("compatible", "typed", reason)
@@ -332,11 +329,11 @@ def _by_value(a: Reading, b: Reading) -> Verdict:
         return Verdict("compatible", "typed", "two negations leave room for both")
     slot = vocabulary().slots.get(a.slot)
     if a.polarity == b.polarity:
-        kind, layer = _wanted(slot, a, b)
+        kind, layer = _compare_wanted(slot, a, b)
     else:
         yes, no = (a, b) if a.polarity == "positive" else (b, a)
-        kind, layer = _refused(slot, yes, no), "typed"
-    said = _both(_said(a), _said(b))
+        kind, layer = _compare_refused(slot, yes, no), "typed"
+    said = _pair(_describe(a), _describe(b))
     return Verdict(kind, layer, f"{a.slot}: {said} {_REASONS[kind]}")
 
 
@@ -348,12 +345,12 @@ _REASONS = {
 }
 
 
-def _said(reading: Reading) -> str:
+def _describe(reading: Reading) -> str:
     no = "not" if reading.polarity == "negative" else ""
     return " ".join(filter(None, [no, reading.operator, reading.value]))
 
 
-def _wanted(slot: Slot | None, a: Reading, b: Reading) -> tuple[Kind, str]:
+def _compare_wanted(slot: Slot | None, a: Reading, b: Reading) -> tuple[Kind, str]:
     """Compare two wanted values."""
     if slot is None:
         return "unknown", "typed"
@@ -363,29 +360,29 @@ def _wanted(slot: Slot | None, a: Reading, b: Reading) -> tuple[Kind, str]:
             return "unknown", "typed"
         if one == other:
             return "same", "typed"
-        return ("conflict" if one.apart(other) else "compatible"), "typed"
+        return ("conflict" if one.is_disjoint(other) else "compatible"), "typed"
     first, second = _values(slot, a), _values(slot, b)
     if any(frozenset((x, y)) in slot.opposites for x in first for y in second):
         return "conflict", "lexicon"
-    return _of_sets(slot, first, second), "typed"
+    return _compare_sets(slot, first, second), "typed"
 
 
-def _of_sets(slot: Slot, first: frozenset[str], second: frozenset[str]) -> Kind:
-    if slot.many or first == second or _special(slot, first, second):
+def _compare_sets(slot: Slot, first: frozenset[str], second: frozenset[str]) -> Kind:
+    if slot.many or first == second or _is_special_case(slot, first, second):
         return "compatible"
     if slot.kind == "free" or first | second <= slot.values.keys():
         return "conflict"
     return "unknown"
 
 
-def _special(slot: Slot, first: frozenset[str], second: frozenset[str]) -> bool:
-    """Tell whether all values of one are special cases of values of the other."""
+def _is_special_case(slot: Slot, first: frozenset[str], second: frozenset[str]) -> bool:
+    """Return whether all values of one set are special cases of values of the other."""
     return all(slot.implies.get(value) in second for value in first) or all(
         slot.implies.get(value) in first for value in second
     )
 
 
-def _refused(slot: Slot | None, yes: Reading, no: Reading) -> Kind:
+def _compare_refused(slot: Slot | None, yes: Reading, no: Reading) -> Kind:
     """Compare a wanted value with a refused one."""
     if slot is None:
         return "conflict" if (yes.value, yes.operator) == (no.value, no.operator) else "unknown"
@@ -393,7 +390,7 @@ def _refused(slot: Slot | None, yes: Reading, no: Reading) -> Kind:
     if one and other:
         if one.unit != other.unit:
             return "unknown"
-        return "conflict" if one.within(other) else "compatible"
+        return "conflict" if one.is_within(other) else "compatible"
     wanted, refused = _values(slot, yes), _values(slot, no)
     if any(value in refused or slot.implies.get(value) in refused for value in wanted):
         return "conflict"
@@ -408,7 +405,7 @@ def _amount(slot: Slot, reading: Reading) -> Interval | None:
 
 
 def _values(slot: Slot, reading: Reading) -> frozenset[str]:
-    """Give the named values of a reading; a number stands for the one that its unit implies."""
+    """Return the named values of a reading; a number stands for the value of its unit."""
     found = interval(reading.operator, reading.value)
     if found and found.named in slot.unit_values:
         return frozenset({slot.unit_values[found.named]})

@@ -1,4 +1,4 @@
-"""A rule's text as slot, value, operator, object, polarity and condition."""
+"""Parser from the text of a rule to slot, value, operator, object, polarity and condition."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -23,12 +23,12 @@ _SOFT_ENDS = {"please", "always", "should", "must", "i", "keep"}
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Marks `start` to `end` (not included), which may be a condition.
+    """Marks `start` to `end` (exclusive), which may be a condition.
 
     Attributes:
-        name: What the condition is called; empty when it says nothing.
-        fixed: Whether it is a place that the lexicon knows.
-        aside: Whether it names no value unless the rest names none: "when I ask in German".
+        name: The name of the condition; empty if it has no meaning.
+        fixed: Whether it is a place in the lexicon.
+        aside: Whether it has a value only if the rest has none: "when I ask in German".
         exception: Whether the rule holds everywhere but here.
     """
 
@@ -41,7 +41,7 @@ class Clause:
 
 
 def clauses(marks: Sequence[Mark]) -> list[Clause]:
-    """Find the clauses of a text; none overlaps another."""
+    """Return the clauses of a text, without overlaps."""
     found, place = [], 0
     while place < len(marks):
         clause = _clause(marks, place)
@@ -52,7 +52,7 @@ def clauses(marks: Sequence[Mark]) -> list[Clause]:
 
 
 def read_condition(text: str) -> str:
-    """Give the canonical name of a condition, with or without its preposition.
+    """Return the canonical name of a condition, with or without its preposition.
 
     Example:
         >>> read_condition("in headings"), read_condition("Titles")
@@ -99,7 +99,7 @@ def _clause(marks: Sequence[Mark], start: int) -> Clause | None:
 
 
 def _places(marks: Sequence[Mark], start: int) -> tuple[int, list[str]]:
-    """Read known places, with words between that say nothing; give the end and the names."""
+    """Read known places and fillers between them; return the end and the names."""
     fillers = vocabulary().condition_fillers
     names: list[str] = []
     joined = True
@@ -163,13 +163,13 @@ _POLITE: Final = {"please", "always", "from now on", "thanks", "now", "a", "an",
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One slot that a text speaks of.
+    """One slot found in a text.
 
     Attributes:
-        value: Its value; empty when the text names several, or says no in a way not understood.
-        core: Places of the value.
-        used: Places of all that belongs to it.
-        sure: Whether the text names the slot, or the value can be of no other one.
+        value: Its value; empty if the text has several, or a negation that is not understood.
+        core: Positions of the value.
+        used: Positions of all words that belong to it.
+        sure: Whether the text names the slot, or no other slot has the value.
         named: How often the text names the slot.
     """
 
@@ -186,7 +186,7 @@ class Finding:
 
 @dataclass(slots=True)
 class _Evidence:
-    """The marks that speak for one slot."""
+    """The marks that indicate one slot."""
 
     values: dict[int, str] = field(default_factory=dict)
     weak: dict[int, str] = field(default_factory=dict)
@@ -197,20 +197,20 @@ class _Evidence:
 
     @property
     def around(self) -> set[int]:
-        """Places of what names the slot or its object."""
+        """Positions of the marks that name the slot or its object."""
         return {*self.topics, *self.objects}
 
     @property
     def object(self) -> str:
-        """What of the text is meant."""
+        """The part of the text that the rule applies to."""
         return " + ".join(sorted(set(self.objects.values())))
 
 
 def findings(marks: Sequence[Mark], places: Sequence[int]) -> list[Finding]:
-    """Find the slots that the visible places of a text speak of.
+    """Return the slots at the visible positions of a text.
 
-    A slot whose value is only the object or the name of another one is left out: in "comments in
-    French" nobody asks for comments.
+    A slot is left out if its value is only the object or the name of another one. For example,
+    "comments in French" does not ask for comments.
     """
     slots = vocabulary().slots
     found = [
@@ -245,11 +245,11 @@ def _evidence(marks: Sequence[Mark], places: Sequence[int]) -> dict[str, _Eviden
 def _fits(amount: Amount, slot: Slot) -> bool:
     if amount.unit:
         return amount.unit in slot.units
-    return slot.bare is not None and float(amount.value.split()[-1]) <= slot.highest
+    return slot.default_unit is not None and float(amount.value.split()[-1]) <= slot.highest
 
 
 def _gather(found: defaultdict[str, _Evidence], place: int, entry: Entry, *, visible: bool) -> None:
-    """Note what a phrase says; what stands in a condition may name a slot, but no value."""
+    """Collect the meanings of a phrase; a phrase in a condition may name a slot, but no value."""
     for name in entry.topics | entry.inner:
         found[name].topics.add(place)
     for name, thing in entry.objects.items():
@@ -273,10 +273,10 @@ def _finding(
     return _valued(slot, each, mentions, marks, places)
 
 
-def _say_no(
+def _negations(
     marks: Sequence[Mark], places: Sequence[int], mentions: Collection[int]
 ) -> dict[int, bool] | None:
-    """Ask `negated` about the visible marks, in places of the whole text."""
+    """Call `negated` for the visible marks; return positions in the whole text."""
     order = {place: index for index, place in enumerate(places)}
     said = negated([marks[place] for place in places], {order[place] for place in mentions})
     return None if said is None else {places[index]: no for index, no in said.items()}
@@ -286,7 +286,7 @@ def _measured(
     slot: Slot, each: _Evidence, amount: Amount, marks: Sequence[Mark], places: Sequence[int]
 ) -> Finding:
     visible = [place for place in places if place not in amount.places or place == amount.number]
-    said = _say_no(marks, visible, [amount.number]) or {}
+    said = _negations(marks, visible, [amount.number]) or {}
     no, operator = said.get(amount.number, False), amount.operator
     if no and operator in _OPPOSITE:
         no, operator = False, _OPPOSITE[operator]
@@ -306,7 +306,7 @@ def _measured(
 
 
 def _free(slot: Slot, lead: int, marks: Sequence[Mark], places: Sequence[int]) -> Finding:
-    said = _say_no(marks, places, [lead]) or {}
+    said = _negations(marks, places, [lead]) or {}
     rest = [place for place in places if place > lead]
     name = " ".join(marks[place].text for place in rest if marks[place].text not in _POLITE)
     fits = said and len(name.split()) <= _FREE_WORDS
@@ -322,10 +322,10 @@ def _valued(
     marks: Sequence[Mark],
     places: Sequence[int],
 ) -> Finding:
-    said = _say_no(marks, places, mentions) or {}
+    said = _negations(marks, places, mentions) or {}
     wanted = {mentions[place] for place, no in said.items() if not no}
     refused = {mentions[place] for place, no in said.items() if no}
-    value = _one(slot, wanted or refused)
+    value = _single_value(slot, wanted or refused)
     if slot.kind == "presence" and value == "use":
         value = _degree(marks, places) or value
     return Finding(
@@ -341,7 +341,7 @@ def _valued(
     )
 
 
-def _one(slot: Slot, values: set[str]) -> str:
+def _single_value(slot: Slot, values: set[str]) -> str:
     special = values - {slot.implies.get(value, "") for value in values}
     if len(special) == 1 or slot.many:
         return " + ".join(sorted(special))
@@ -356,18 +356,18 @@ def _degree(marks: Sequence[Mark], places: Sequence[int]) -> str:
     return ""
 
 
-# Words that a text may have besides: with the slot's own name next to the value, and without. One
-# that stands right behind a value ("French revolution") makes the value belong to something else.
-# An unknown word may be a "not" of another language, a mistyped one or a verdict ("comments are
-# noise"): it is passed over only where a known verb or "not" stands before it and the value.
-_LEFT_SURE: Final = 3
-_LEFT: Final = 2
-_SAYING: Final = {"verb", "not", "avoid"}
+# Most unused words in a text: with the slot's own name next to the value, and without. A word
+# right after a value ("French revolution") makes the value belong to something else. An unknown
+# word may be a "not" of another language, a typing error or a verdict ("comments are noise"). So it
+# is allowed only if a known verb or "not" precedes it and the value.
+_MOST_UNUSED_SURE: Final = 3
+_MOST_UNUSED: Final = 2
+_POLARITY_ROLES: Final = {"verb", "not", "avoid"}
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a text says, in the words of the vocabulary."""
+    """The parsed parts of a text, in the terms of the vocabulary."""
 
     slot: str
     object: str
@@ -378,9 +378,9 @@ class Parsed:
 
 
 def parse(text: str) -> Parsed | None:
-    """Read a canonical text; None when it names no slot, several, or says too much besides."""
+    """Parse a canonical text; return None if it has no slot, several, or too many other words."""
     marks = scan(text)
-    if not any(_telling(mark) for mark in marks):
+    if not any(_is_informative(mark) for mark in marks):
         return None
     parts = clauses(marks)
     found: list[Finding] = []
@@ -409,7 +409,7 @@ def _is_any(_part: Clause) -> bool:
     return True
 
 
-def _telling(mark: Mark) -> bool:
+def _is_informative(mark: Mark) -> bool:
     entry = mark.entry
     return bool(entry.values or entry.unit or entry.leads or entry.number)
 
@@ -419,11 +419,11 @@ def _parsing_places(part: Clause) -> range:
 
 
 def _finish(marks: Sequence[Mark], found: Finding, parts: Sequence[Clause]) -> Parsed | None:
-    conditions = [part for part in parts if part.exception or not _spent(marks, part, found)]
+    conditions = [part for part in parts if part.exception or not _is_subject(marks, part, found)]
     outside = {place for part in conditions for place in _parsing_places(part)}
     names = {part.name for part in conditions if part.name}
-    begun = _begins(marks, outside)
-    left = 0
+    begun = _first_verb(marks, outside)
+    unused = 0
     for place, mark in enumerate(marks):
         if place in found.used or place in outside:
             continue
@@ -436,8 +436,8 @@ def _finish(marks: Sequence[Mark], found: Finding, parts: Sequence[Clause]) -> P
         if mark.entry.context and not mark.entry.values:
             names.add(mark.entry.context)
         elif not mark.entry.roles and not mark.entry.operators:
-            left += 1 if found.sure or place - 1 not in found.core else _LEFT + 1
-    if left > (_LEFT_SURE if found.sure else _LEFT):
+            unused += 1 if found.sure or place - 1 not in found.core else _MOST_UNUSED + 1
+    if unused > (_MOST_UNUSED_SURE if found.sure else _MOST_UNUSED):
         return None
     return Parsed(
         found.slot.name,
@@ -449,27 +449,27 @@ def _finish(marks: Sequence[Mark], found: Finding, parts: Sequence[Clause]) -> P
     )
 
 
-def _begins(marks: Sequence[Mark], outside: Collection[int]) -> int:
-    """Find the first word that says whether something is wanted."""
-    saying = (
+def _first_verb(marks: Sequence[Mark], outside: Collection[int]) -> int:
+    """Return the position of the first word that expresses a wish or a refusal."""
+    places = (
         place
         for place, mark in enumerate(marks)
-        if place not in outside and mark.entry.roles & _SAYING
+        if place not in outside and mark.entry.roles & _POLARITY_ROLES
     )
-    return next(saying, len(marks))
+    return next(places, len(marks))
 
 
-def _spent(marks: Sequence[Mark], part: Clause, found: Finding) -> bool:
-    """Tell whether what looks like a condition is what the rule is about."""
+def _is_subject(marks: Sequence[Mark], part: Clause, found: Finding) -> bool:
+    """Return whether a clause is the subject of the rule instead of a condition."""
     if found.core.intersection(_parsing_places(part)):
         return True
     words = [place for place in _parsing_places(part) if not marks[place].entry.roles]
     return bool(words) and all(
-        place in found.used and _own(marks[place], found.slot.name) for place in words
+        place in found.used and _belongs_to(marks[place], found.slot.name) for place in words
     )
 
 
-def _own(mark: Mark, slot: str) -> bool:
+def _belongs_to(mark: Mark, slot: str) -> bool:
     entry = mark.entry
     return (
         slot in entry.topics or slot in entry.objects or any(slot == n for n, _, _ in entry.values)

@@ -1,4 +1,4 @@
-"""The numbers, units and denied values of a text, and intervals that can be compared."""
+"""Numbers, units and negations in a text, and comparable intervals."""
 
 import math
 import re
@@ -10,21 +10,21 @@ from typing import Final
 from sidecypher_procedures.rules.detector.vocabulary import Mark, vocabulary
 
 _BEHIND = {"at most", "at least", "exactly", "about"}
-_REACH = 3
-_LOOK_BACK = 5
+_WORDS_AFTER = 3
+_WORDS_BEFORE = 5
 _PLAIN = {"under", "below", "above", "exceeding", "beyond", "within", "exactly"}
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number, or two with what is between them.
+    """A number, or a range of two numbers.
 
     Attributes:
         operator: One of `OPERATORS`.
         value: Such as `100 word` or `3 to 5 sentence`.
-        unit: The unit's name; empty when none is written.
-        number: Place of the (first) number.
-        places: All places that were read.
+        unit: The name of the unit; empty if the text has none.
+        number: Position of the (first) number.
+        places: All positions that were read.
     """
 
     operator: str
@@ -35,7 +35,7 @@ class Amount:
 
 
 def amounts(marks: Sequence[Mark], places: Sequence[int]) -> Iterator[Amount]:
-    """Read the amounts in the visible places of a text."""
+    """Yield the amounts at the visible positions of a text."""
     index = 0
     while index < len(places):
         if marks[places[index]].entry.number:
@@ -54,7 +54,7 @@ def _amount(marks: Sequence[Mark], places: Sequence[int], first: int) -> tuple[A
         read |= {places[index], places[index + 1]}
         index, operator = index + 2, "between"
     unit = ""
-    for place in places[index : index + _REACH]:
+    for place in places[index : index + _WORDS_AFTER]:
         entry = marks[place].entry
         behind = next((name for name in entry.operators if name in _BEHIND), "")
         if not unit and entry.unit:
@@ -65,21 +65,21 @@ def _amount(marks: Sequence[Mark], places: Sequence[int], first: int) -> tuple[A
             break
         read.add(place)
         index += 1
-    before = _before(marks, places, first)
+    before = _operator_before(marks, places, first)
     if before is not None:
         read.add(places[before])
         names = marks[places[before]].entry.operators
         if not operator:
             operator = names[0]
     if not operator:
-        operator = _far(marks, places, read)
+        operator = _far_operator(marks, places, read)
     if unit:
         value += f" {unit}"
     return Amount(operator or "exactly", value, unit, places[first], frozenset(read)), index
 
 
-def _far(marks: Sequence[Mark], places: Sequence[int], read: set[int]) -> str:
-    """Look for an operator anywhere: "limit answers to 100 words"."""
+def _far_operator(marks: Sequence[Mark], places: Sequence[int], read: set[int]) -> str:
+    """Return an operator far from its number, as in "limit answers to 100 words"."""
     for place in places:
         if marks[place].entry.far and place not in read:
             read.add(place)
@@ -87,10 +87,10 @@ def _far(marks: Sequence[Mark], places: Sequence[int], read: set[int]) -> str:
     return ""
 
 
-def _before(marks: Sequence[Mark], places: Sequence[int], first: int) -> int | None:
-    for index in range(first - 1, max(-1, first - 1 - _LOOK_BACK), -1):
+def _operator_before(marks: Sequence[Mark], places: Sequence[int], first: int) -> int | None:
+    for index in range(first - 1, max(-1, first - 1 - _WORDS_BEFORE), -1):
         mark = marks[places[index]]
-        near = all(_small(marks[place]) for place in places[index + 1 : first])
+        near = all(_is_filler(marks[place]) for place in places[index + 1 : first])
         if mark.entry.operators and (near or mark.text in _PLAIN or " " in mark.text):
             return index
         if mark.entry.number or not mark.known:
@@ -98,7 +98,7 @@ def _before(marks: Sequence[Mark], places: Sequence[int], first: int) -> int | N
     return None
 
 
-def _small(mark: Mark) -> bool:
+def _is_filler(mark: Mark) -> bool:
     return mark.text in {"of", "a", "the", "be", "to", "is", "are"}
 
 
@@ -118,15 +118,15 @@ _VALUE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)(?: to (\d{1,15}(?:\.\d{1,9})?))?(
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The amounts that a rule accepts.
+    """Interval of the amounts that a rule accepts.
 
     Attributes:
-        low: The lowest, in `unit`.
-        high: The highest, in `unit`.
-        unit: The unit that it is compared in; empty for a bare number.
-        named: The unit that was written.
-        open_low: Whether `low` itself is out.
-        open_high: Whether `high` itself is out.
+        low: Lower bound, in `unit`.
+        high: Upper bound, in `unit`.
+        unit: The unit for comparison; empty for a bare number.
+        named: The unit in the text.
+        open_low: Whether `low` itself is excluded.
+        open_high: Whether `high` itself is excluded.
     """
 
     low: float
@@ -136,15 +136,15 @@ class Interval:
     open_low: bool = False
     open_high: bool = False
 
-    def apart(self, other: "Interval") -> bool:
-        """Tell whether no amount is in both."""
+    def is_disjoint(self, other: "Interval") -> bool:
+        """Return whether the intervals are disjoint."""
         first, second = sorted((self, other), key=lambda each: (each.low, each.open_low))
         if first.high == second.low:
             return first.open_high or second.open_low
         return first.high < second.low
 
-    def within(self, other: "Interval") -> bool:
-        """Tell whether all of it is in the other one."""
+    def is_within(self, other: "Interval") -> bool:
+        """Return whether this interval is a subset of the other one."""
         low = (self.low, self.open_low) >= (other.low, other.open_low)
         high = (self.high, not self.open_high) <= (other.high, not other.open_high)
         return low and high
@@ -152,9 +152,9 @@ class Interval:
 
 @lru_cache(maxsize=4096)
 def interval(operator: str, value: str) -> Interval | None:
-    """Give the interval of a rule's operator and value, or None when the value is no number.
+    """Return the interval of an operator and a value, or None if the value is not a number.
 
-    `about` is taken as a fifth to either side, which is this project's own choice.
+    `about` means 20 % to either side, which is this project's choice.
 
     Args:
         operator: One of `OPERATORS`, or empty for `exactly`.
@@ -186,21 +186,21 @@ def interval(operator: str, value: str) -> Interval | None:
 
 
 def negated(marks: Sequence[Mark], mentions: Collection[int]) -> dict[int, bool] | None:
-    """Tell for each mention whether it is negated.
+    """Return for each mention whether it is negated.
 
-    Saying no twice is still no ("never, never"); a verb that says no, negated, is a yes ("do not
-    skip"). What stands behind the last mention counts for all of them ("emojis are not allowed").
+    A repeated negation is still one ("never, never"); a negated verb of refusal is a yes ("do not
+    skip"). Words after the last mention apply to all of them ("emojis are not allowed").
 
     Args:
         marks: The text without its conditions.
-        mentions: Places in `marks` where a value is mentioned.
+        mentions: Positions in `marks` where a value is mentioned.
 
     Returns:
-        Whether each is negated; None when the text says no to something unknown behind them, or
+        Whether each is negated. None if the text negates something unknown after the mentions, or
         before another verb: "do not evr use emojis" may be one statement or two.
     """
     found: dict[int, bool] = {}
-    parted = _parted(marks)
+    separable = _separable_verb(marks)
     no = content = False
     last = max(mentions, default=-1)
     for place, mark in enumerate(marks[: last + 1]):
@@ -212,7 +212,7 @@ def negated(marks: Sequence[Mark], mentions: Collection[int]) -> dict[int, bool]
             no = content = False
         elif roles & {"not", "less"}:
             no, content = True, False
-        elif "avoid" in roles or place == parted:
+        elif "avoid" in roles or place == separable:
             no, content = not no or content, False
         elif found and ("contrast" in roles or (mark.text == "to" and _prefers(marks[:place]))):
             no, content = True, False
@@ -245,8 +245,8 @@ def _behind(marks: Sequence[Mark]) -> bool | None:
     return no != says
 
 
-def _parted(marks: Sequence[Mark]) -> int | None:
-    """Find the verb of "leave comments out", which says no although its object stands inside."""
+def _separable_verb(marks: Sequence[Mark]) -> int | None:
+    """Return the position of a negating verb around its object, as in "leave comments out"."""
     verb = None
     for place, mark in enumerate(marks):
         if "separable" in mark.entry.roles:

@@ -1,4 +1,4 @@
-"""The words and slots that the detector knows, and a text as a row of known phrases."""
+"""Words and slots of the detector, and the division of a text into known phrases."""
 
 import math
 import re
@@ -57,7 +57,7 @@ _PASSES = 8
 
 
 class _Separators(dict[int, str | None]):
-    """What each character becomes; learnt from Unicode's categories when first met."""
+    """Table of replacements of characters, filled on demand from Unicode categories."""
 
     def __missing__(self, code: int) -> str | None:
         character = chr(code)
@@ -76,30 +76,30 @@ _SEPARATORS = _Separators({**_QUOTES, **_DASHES, **_DROPPED})
 
 
 def canonical(text: str) -> str:
-    """Bring a text into its normal form, which is its own normal form.
+    """Return the normal form of a text. The function is idempotent.
 
-    NFKC, case folded, contractions written out, punctuation and runs of white space made one space;
-    signs that carry meaning (`c++`, `<=`, `50 %`, currencies, emojis) stay. A text of punctuation
-    alone stays as it is, so that two of them are not taken for one.
+    NFKC, case folded, contractions expanded, punctuation and white space replaced by one space.
+    Signs with a meaning (`c++`, `<=`, `50 %`, currencies, emojis) stay. A text of punctuation alone
+    is not changed, so that two such texts stay different.
 
     Args:
         text: Any text in any script.
 
     Returns:
-        The normal form; empty only when the text is white space.
+        The normal form; empty only if the text is white space.
 
     Example:
         >>> canonical("Don\u2019t use  EMOJIS!")
         'do not use emojis'
     """
     for _ in range(_PASSES):
-        before, text = text, _once(text)
+        before, text = text, _normalise_once(text)
         if text == before:
             break
     return text
 
 
-def _once(text: str) -> str:
+def _normalise_once(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return " ".join(_WHOLE.get(word, word) for word in text.split())
     folded = _folded(text)
@@ -130,7 +130,7 @@ def _folded(text: str) -> str:
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """Drop the plural `s`, so that a phrase is found in both numbers.
+    """Remove a plural `s`, so that singular and plural match the same phrase.
 
     Example:
         >>> stem("emojis"), stem("class"), stem("focus")
@@ -142,7 +142,7 @@ def stem(word: str) -> str:
     return word
 
 
-# An apostrophe stands inside or behind a word. Every repetition is bounded.
+# An apostrophe is inside or behind a word. Every repetition is bounded.
 _QUOTED: Final = re.compile(
     r"\"[^\"\n]{1,300}\"|`[^`\n]{1,300}`"
     r"|\u201c[^\u201d\n]{1,300}\u201d|\u00ab[^\u00bb\n]{1,300}\u00bb"
@@ -152,7 +152,7 @@ _LONGEST: Final = 302
 
 
 def unquoted(text: str) -> str:
-    """Take what stands in quotes out of a text; one that is all quoted stays as it is.
+    """Remove quoted parts from a text; a text that is quoted as a whole is not changed.
 
     Example:
         >>> unquoted("Don't use the word 'previously'")
@@ -163,7 +163,7 @@ def unquoted(text: str) -> str:
 
 
 def ends_quoted(text: str) -> bool:
-    """Tell whether the last character closes a quotation that begins inside of a text.
+    """Return whether the last character closes a quotation that begins inside the text.
 
     Example:
         >>> ends_quoted("Say 'yes'"), ends_quoted("'Say yes'"), ends_quoted("the users'")
@@ -180,22 +180,22 @@ NEEDS_TOPIC: Final = "~"
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One thing that a rule may be about.
+    """A subject of rules.
 
     Attributes:
         name: Its name in the graph.
-        about: What it is, for people.
-        many: Whether several values may hold at one time.
-        kind: `exclusive` (a set of values), `ordered` (the same, with an order), `presence` (there
-            or not), `number` (with a unit) or `free` (any words).
-        values: Canonical values, in order when the slot is ordered, with the phrases that say them.
+        about: Description for people.
+        many: Whether several values may hold at the same time.
+        kind: `exclusive` (a set of values), `ordered` (the same, with an order), `presence`
+            (present or not), `number` (with a unit) or `free` (any words).
+        values: Canonical values, in order if the slot is ordered, with their phrases.
         opposites: Pairs of values that exclude each other although several may hold.
         implies: Values that are a special case of another one.
-        units: Units of its numbers; a unit that is `True` alone tells the slot.
+        units: Units of its numbers; a unit with `True` is enough to identify the slot.
         unit_values: The value that a number with this unit stands for.
-        bare: The unit of a number that has none; None when it needs one.
-        highest: The highest number that can be meant.
-        objects: What of the text may be meant, with its phrases.
+        bare: The unit of a number without one; None if a unit is required.
+        highest: The highest plausible number.
+        objects: Parts of a text that the rule may apply to, with their phrases.
         topics: Phrases that name the slot itself.
         leads: Phrases before a free value.
     """
@@ -209,24 +209,24 @@ class Slot:
     implies: Mapping[str, str]
     units: Mapping[str, bool]
     unit_values: Mapping[str, str]
-    bare: str | None
+    default_unit: str | None
     highest: float
     objects: Mapping[str, tuple[str, ...]]
     topics: tuple[str, ...]
     leads: tuple[str, ...]
 
     def rank(self, value: str) -> int | None:
-        """Give a value's place in an ordered slot, from 0."""
+        """Return the rank of a value in an ordered slot, from 0."""
         return list(self.values).index(value) if value in self.values else None
 
     def measure(self, number: str, unit: str) -> str:
-        """Give a number's value, in the slot's own unit when none was written."""
-        return number if unit or not self.bare else f"{number} {self.bare}"
+        """Return a number as a value, with the slot's default unit if the text has none."""
+        return number if unit or not self.default_unit else f"{number} {self.default_unit}"
 
 
 @dataclass(slots=True)
 class Entry:
-    """All that one phrase may mean; `inner` are the slots that phrases inside of it name."""
+    """All meanings of one phrase; `inner` are the slots named by phrases inside it."""
 
     values: list[tuple[str, str, bool]] = field(default_factory=list)
     topics: set[str] = field(default_factory=set)
@@ -249,7 +249,7 @@ class Vocabulary:
     """Slots by name, and phrases by their first word, longer ones first.
 
     Attributes:
-        units: For each unit the one it is compared in, and how many of those it is.
+        units: For each unit its base unit, and the factor between them.
     """
 
     slots: Mapping[str, Slot]
@@ -259,7 +259,7 @@ class Vocabulary:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Split a text into the words that phrases are compared by.
+    """Split a text into the stemmed words that phrases are compared by.
 
     Example:
         >>> words("No emojis, please!")
@@ -275,7 +275,7 @@ def table(name: str) -> dict[str, Any]:
 
 @cache
 def vocabulary() -> Vocabulary:
-    """Give the vocabulary; it is read once."""
+    """Return the vocabulary, which is read once."""
     lexicon = table("lexicon.toml")
     slots = {name: _slot(name, entry) for name, entry in table("slots.toml").items()}
     return Vocabulary(
@@ -306,7 +306,7 @@ def _slot(name: str, entry: Mapping[str, Any]) -> Slot:
         implies=degrees | entry.get("implies", {}),
         units=strong | dict.fromkeys(entry.get("weak_units", []), False),
         unit_values=entry.get("unit_values", {}),
-        bare=entry.get("bare"),
+        default_unit=entry.get("bare"),
         highest=entry.get("highest", math.inf),
         objects={name: tuple(texts) for name, texts in entry.get("objects", {}).items()},
         topics=tuple(entry.get("topics", ())),
@@ -331,7 +331,7 @@ def _index(lexicon: Mapping[str, Any], slots: Mapping[str, Slot]) -> Phrases:
 
 
 def _inherit(entries: dict[tuple[str, ...], Entry]) -> None:
-    """Let a long phrase with a value name the slots that the phrases inside of it name."""
+    """Add the slots of inner phrases to long phrases with a value."""
     for tokens, entry in entries.items():
         if not entry.values:
             continue
@@ -426,7 +426,7 @@ class Mark:
     """A phrase of the text.
 
     Attributes:
-        text: Its words, as written in the canonical text.
+        text: Its words in the canonical text.
     """
 
     text: str
@@ -434,12 +434,12 @@ class Mark:
 
     @property
     def known(self) -> bool:
-        """Whether the vocabulary has it."""
+        """Whether the phrase is in the vocabulary."""
         return self.entry is not _UNKNOWN
 
 
 def scan(text: str) -> list[Mark]:
-    """Divide a canonical text into marks, from left to right.
+    """Split a canonical text into marks, from left to right.
 
     Example:
         >>> [mark.text for mark in scan("no more than two emojis")]
@@ -449,7 +449,7 @@ def scan(text: str) -> list[Mark]:
     stems = tuple(map(stem, written))
     marks, place = [], 0
     while place < len(stems):
-        entry, length = _at(stems, place) or (_UNKNOWN, 1)
+        entry, length = _phrase_at(stems, place) or (_UNKNOWN, 1)
         if length == 1:
             entry = _number(written[place]) or entry
         marks.append(Mark(" ".join(written[place : place + length]), entry))
@@ -457,16 +457,16 @@ def scan(text: str) -> list[Mark]:
     return marks
 
 
-def _at(stems: tuple[str, ...], place: int) -> tuple[Entry, int] | None:
+def _phrase_at(stems: tuple[str, ...], place: int) -> tuple[Entry, int] | None:
     for tokens, entry in vocabulary().phrases.get(stems[place], ()):
         size = len(tokens)
-        if stems[place : place + size] == tokens and not _crossed(stems, place, size, entry):
+        if stems[place : place + size] == tokens and not _splits_value(stems, place, size, entry):
             return entry, size
     return None
 
 
-def _crossed(stems: tuple[str, ...], place: int, size: int, entry: Entry) -> bool:
-    """Tell whether a value begins inside of words that name none: "in the past | tense"."""
+def _splits_value(stems: tuple[str, ...], place: int, size: int, entry: Entry) -> bool:
+    """Return whether a value begins inside a phrase without values: "in the past | tense"."""
     if size == 1 or entry.values or entry.unit:
         return False
     end = place + size

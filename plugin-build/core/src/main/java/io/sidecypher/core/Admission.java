@@ -9,18 +9,18 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.neo4j.logging.Log;
 
 /**
- * Gives calls their sidecars: calls take turns between those that are connected and have a permit
- * left. Only when none has do they queue, and only when none is connected do they wait for one.
+ * Chooses a sidecar for each call, in turn from those that are connected and have a free permit. If
+ * all permits are in use, calls queue. If no sidecar is connected, calls wait for a connection.
  */
 final class Admission {
     private static final long WAIT_MILLIS = 50;
 
-    /** A sidecar that a call may be sent to; with one of its permits, unless the call is a nested one. */
-    record Turn(Link link, Sidecar sidecar) {}
+    /** A sidecar for a call, with one of its permits unless the call is nested. */
+    record Slot(Link link, Sidecar sidecar) {}
 
     private final Settings settings;
     private final Sidecars sidecars;
-    private final AtomicInteger turns = new AtomicInteger();
+    private final AtomicInteger nextFirst = new AtomicInteger();
     private final AtomicInteger waiting = new AtomicInteger();
 
     Admission(Settings settings, Sidecars sidecars) {
@@ -29,21 +29,21 @@ final class Admission {
     }
 
     /**
-     * Finds the sidecar for a call; {@link #leave} when its first reply is there.
+     * Finds the sidecar for a call; call {@link #release} after its first reply.
      *
      * @throws SidecypherException when none can be reached, or too many callers wait
      */
-    Turn take(Call call, Log log) {
+    Slot acquire(Call call, Log log) {
         return new Search(call, log).run();
     }
 
-    void leave(Turn turn, Call call) {
+    void release(Slot slot, Call call) {
         if (!call.isNested()) {
-            turn.sidecar().pool().leave();
+            slot.sidecar().pool().release();
         }
     }
 
-    /** Throws what a call ends with for which nothing more is to be done: no sidecar has begun it. */
+    /** Throws if a call that no sidecar has begun is terminated or past its deadline. */
     static void checkWanted(Call call) {
         call.throwIfTerminated();
         if (call.isPastDeadline()) {
@@ -55,7 +55,7 @@ final class Admission {
     private final class Search {
         private final Call call;
         private final Log log;
-        private Turn full;
+        private Slot full;
         private Future<Sidecar> attempt;
         private int known;
         private int waits;
@@ -66,9 +66,9 @@ final class Admission {
             this.log = log;
         }
 
-        Turn run() {
+        Slot run() {
             try {
-                Turn found = scan();
+                Slot found = scan();
                 while (found == null) {
                     found = await();
                     if (found == null) {
@@ -86,15 +86,15 @@ final class Admission {
             }
         }
 
-        /** Looks at each sidecar once; those that are not connected begin to be. */
-        private Turn scan() throws InterruptedException {
+        /** Checks each sidecar once; those that are not connected start to connect. */
+        private Slot scan() throws InterruptedException {
             full = null;
             attempt = null;
-            List<Link> links = sidecars.look();
+            List<Link> links = sidecars.links();
             known = links.size();
-            int first = turns.getAndIncrement();
+            int first = nextFirst.getAndIncrement();
             for (int i = 0; i < known; i++) {
-                Turn found = look(links.get(Math.floorMod(first + i, known)));
+                Slot found = tryLink(links.get(Math.floorMod(first + i, known)));
                 if (found != null) {
                     return found;
                 }
@@ -102,7 +102,7 @@ final class Admission {
             return null;
         }
 
-        private Turn look(Link link) throws InterruptedException {
+        private Slot tryLink(Link link) throws InterruptedException {
             if (!link.admits()) {
                 return null;
             }
@@ -112,15 +112,15 @@ final class Admission {
                 attempt = attempt == null ? latest : attempt;
                 return null;
             }
-            Turn turn = new Turn(link, sidecar);
-            if (call.isNested() || sidecar.pool().enter(0)) {
-                return turn;
+            Slot slot = new Slot(link, sidecar);
+            if (call.isNested() || sidecar.pool().acquire(0)) {
+                return slot;
             }
-            full = turn;
+            full = slot;
             return null;
         }
 
-        private Turn await() throws InterruptedException {
+        private Slot await() throws InterruptedException {
             if (full != null) {
                 return queue();
             }
@@ -131,7 +131,7 @@ final class Admission {
             return null;
         }
 
-        private Turn queue() throws InterruptedException {
+        private Slot queue() throws InterruptedException {
             if (!queued) {
                 queued = true;
                 if (waiting.incrementAndGet() > settings.queueLimit()) {
@@ -139,7 +139,7 @@ final class Admission {
                             + settings.queueLimit() + " callers wait for one");
                 }
             }
-            if (full.sidecar().pool().enter(WAIT_MILLIS)) {
+            if (full.sidecar().pool().acquire(WAIT_MILLIS)) {
                 return full;
             }
             call.throwIfTerminated();
@@ -155,7 +155,7 @@ final class Admission {
                 try {
                     attempt.get(WAIT_MILLIS, TimeUnit.MILLISECONDS);
                 } catch (TimeoutException | ExecutionException notYet) {
-                    // Another one may be connected by now, or is being.
+                    // Another sidecar may be connected or connecting.
                 }
             }
         }

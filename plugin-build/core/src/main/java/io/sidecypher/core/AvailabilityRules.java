@@ -8,7 +8,7 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The setting {@code availability}: {@code github.*=OPTIONAL,kg.x=OFF}; the longest pattern that fits counts. */
+/** The setting {@code availability}: {@code github.*=OPTIONAL,kg.x=OFF}; the longest matching pattern wins. */
 final class AvailabilityRules {
     private static final Pattern RULE =
             Pattern.compile("([A-Za-z0-9.]*)(\\*?)\\s*=\\s*(OFF|OPTIONAL|REQUIRED)", Pattern.CASE_INSENSITIVE);
@@ -30,12 +30,12 @@ final class AvailabilityRules {
                 parsed.rules.add(rule(part.strip()));
             }
         }
-        // A whole name is as long as the longest prefix that fits it, and says more.
+        // A whole name can be as long as a matching prefix, and is more specific.
         parsed.rules.sort(Comparator.<Rule>comparingInt(rule -> -rule.name().length()).thenComparing(Rule::isPrefix));
         return parsed;
     }
 
-    /** What holds for a procedure: the setting before what its author has declared. */
+    /** Returns the availability of a procedure: the setting overrides what its author has declared. */
     Availability of(PythonProcedure procedure) {
         for (Rule rule : rules) {
             if (rule.fits(procedure.name())) {

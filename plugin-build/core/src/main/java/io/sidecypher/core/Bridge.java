@@ -15,13 +15,13 @@ import org.neo4j.procedure.TerminationGuard;
 import py4j.ClientServerConnection;
 
 /**
- * The way to Python, one for each JVM.
+ * The bridge to Python, one for each JVM.
  *
- * <p>Nothing is connected before the first call, and a sidecar that is missing or restarted concerns
- * only the calls that need it.
+ * <p>Nothing is connected before the first call, and a missing or restarted sidecar affects only the
+ * calls that need it.
  */
 final class Bridge {
-    /** Py4J's loggers print what is sent; held here, since the log manager forgets unused loggers. */
+    /** Py4J logs all requests; this reference keeps the log manager from dropping the logger. */
     private static final Logger PY4J_LOGGER = Logger.getLogger(ClientServerConnection.class.getPackageName());
 
     static {
@@ -42,9 +42,9 @@ final class Bridge {
     }
 
     /**
-     * The bridge of this JVM.
+     * Returns the bridge of this JVM.
      *
-     * @throws IllegalArgumentException when a setting is wrong; it names the setting
+     * @throws IllegalArgumentException if a setting is wrong; it names the setting
      */
     static Bridge shared() {
         return Shared.BRIDGE.get();
@@ -61,15 +61,15 @@ final class Bridge {
         Fallback fallback = fallbacks.computeIfAbsent(procedure, this::fallback);
         Call call = new Call(procedure, tx, guard, settings, watchdog);
         if (fallback.isOff()) {
-            // For its checks: arguments that do not fit are an error whatever becomes of the call.
+            // Only to check the arguments: invalid ones are an error even if the call is not made.
             request(call, caller, arguments);
             return fallback.rows(row);
         }
         Caller traced = settings.traceContext() ? caller.tracedBy(TraceContext.of(tx)) : caller;
         try {
             Pages pages = new Pages(call, guard, new FailureLog(log, failures), settings.maxLineBytes());
-            // At once, so that errors arise in the call and not where its rows are read.
-            Iterator<Object[]> first = pages.first(() -> start(call, request(call, traced, arguments), log));
+            // The first page is fetched now, so that errors arise in the call and not when rows are read.
+            Iterator<Object[]> first = pages.fetch(() -> start(call, request(call, traced, arguments), log));
             return StreamSupport.stream(new Rows<>(pages, first, row), false).onClose(pages::close);
         } catch (SidecypherException failed) {
             if (failed.wasNotStarted()) {
@@ -95,19 +95,19 @@ final class Bridge {
     /** Sends a call's first request, to one sidecar after the other until one of them begins it. */
     private Reply start(Call call, String command, Log log) {
         WireFailure last = null;
-        for (int tries = 0; tries <= sidecars.look().size(); tries++) {
-            Admission.Turn turn = admission.take(call, log);
+        for (int tries = 0; tries <= sidecars.links().size(); tries++) {
+            Admission.Slot slot = admission.acquire(call, log);
             try {
-                call.bind(turn.sidecar());
-                return begun(turn, turn.sidecar().pool().send(call, command, text -> Reply.parse(text, call)));
+                call.bind(slot.sidecar());
+                return started(slot, slot.sidecar().pool().send(call, command, text -> Reply.parse(text, call)));
             } catch (WireFailure failure) {
                 if (!failure.wasNotSent()) {
                     throw failure;
                 }
                 last = failure;
-                keepAway(turn, failure, call);
+                openCircuit(slot, failure, call);
             } finally {
-                admission.leave(turn, call);
+                admission.release(slot, call);
             }
         }
         throw last.kind() == WireFailure.Kind.BUSY
@@ -115,23 +115,23 @@ final class Bridge {
                 : Failures.unavailable(call.procedure(), last.getMessage());
     }
 
-    private static Reply begun(Admission.Turn turn, Reply reply) {
+    private static Reply started(Admission.Slot slot, Reply reply) {
         if (reply.refused() != null) {
             throw new WireFailure(reply.refused(), reply.error().message());
         }
-        turn.link().clear();
+        slot.link().clear();
         return reply;
     }
 
-    private static void keepAway(Admission.Turn turn, WireFailure failure, Call call) {
-        // A call that is over has ended its own handshake, which tells nothing about the sidecar.
+    private static void openCircuit(Admission.Slot slot, WireFailure failure, Call call) {
+        // A call that is over ends its own handshake, which is not a failure of the sidecar.
         Admission.checkWanted(call);
         if (failure.kind() == WireFailure.Kind.UNAVAILABLE) {
-            turn.link().failed(failure.getMessage());
+            slot.link().failed(failure.getMessage());
         }
     }
 
-    /** Keeps the problem instead of failing to load, so that every call can tell it. */
+    /** Keeps the problem instead of failing to load, so that every call can report it. */
     private static final class Shared {
         private static final Supplier<Bridge> BRIDGE = load();
 

@@ -8,9 +8,9 @@ import org.neo4j.procedure.TerminationGuard;
 /**
  * One call of a procedure, from its first request to its last page.
  *
- * <p>The caller's thread crosses to Python between {@link #enter} and {@link #leave}; only then does
- * time count and does the watchdog look at the call. The watchdog stops it by asking the sidecar to
- * cancel, by terminating Cypher that runs for a callback, and after a grace by closing the connection.
+ * <p>The caller's thread is in Python between {@link #enter} and {@link #leave}; only then does time
+ * count and does the watchdog check the call. To stop it, the watchdog asks the sidecar to cancel and
+ * terminates the Cypher of a callback. After a grace period it closes the connection.
  */
 final class Call implements Watchdog.Watched {
     private static final ThreadLocal<Call> CURRENT = new ThreadLocal<>();
@@ -48,7 +48,7 @@ final class Call implements Watchdog.Watched {
         budgetNanos = TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
     }
 
-    /** The call whose callback the current thread serves, or crosses for; null when there is none. */
+    /** Returns the call of the current thread, also during its callbacks; null if there is none. */
     static Call current() {
         return CURRENT.get();
     }
@@ -73,7 +73,7 @@ final class Call implements Watchdog.Watched {
      * Begins a crossing to Python on the caller's thread.
      *
      * @param callbacks whether Python may run Cypher meanwhile
-     * @param atMostNanos a bound of this crossing beside the call's own time
+     * @param atMostNanos a limit of this crossing in addition to the call's own time
      */
     void enter(boolean callbacks, long atMostNanos) {
         outer = CURRENT.get();
@@ -129,7 +129,7 @@ final class Call implements Watchdog.Watched {
         }
     }
 
-    /** Throws what has ended the call unless it is its deadline, which may come at any moment. */
+    /** Throws the reason that has stopped the call, unless it is the deadline. */
     void throwIfTerminated() {
         RuntimeException reason = stopped;
         if (reason != null && !(reason instanceof SidecypherException)) {
@@ -137,7 +137,7 @@ final class Call implements Watchdog.Watched {
         }
     }
 
-    /** Names the sidecar that is asked to cancel. */
+    /** Sets the sidecar that cancels the call. */
     void bind(Sidecar bound) {
         sidecar = bound;
     }
@@ -146,7 +146,7 @@ final class Call implements Watchdog.Watched {
         return sidecar;
     }
 
-    /** From here on the request may be on its way. */
+    /** Sets the connection of the request that is sent next. */
     synchronized void attach(Connection used) {
         throwIfStopped();
         connection = used;
@@ -175,17 +175,17 @@ final class Call implements Watchdog.Watched {
         return stopped != null || callbacks.failure() != null;
     }
 
-    /** The error of a call whose time is used up; null as long as it is not. */
+    /** Returns the error of a call that is past its deadline, or null. */
     SidecypherException deadlineError() {
         return stopped instanceof SidecypherException pastDeadline ? pastDeadline : null;
     }
 
-    /** Throws what the call ends with whatever Python answered. */
+    /** Throws the error that ends the call, whatever Python answered. */
     void throwIfFailed() {
         if (deadlineError() != null) {
             throw deadlineError();
         }
-        // Before the termination: Neo4j itself terminates a transaction whose query failed.
+        // Checked before the termination: Neo4j terminates a transaction whose query failed.
         if (callbacks.failure() != null) {
             throw Failures.cypher(callbacks.failure());
         }

@@ -8,10 +8,10 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * What Python asks of the caller's transaction.
+ * A request of Python to the caller's transaction.
  *
- * @param cursor the number Python gives the result
- * @param cypher the statement to run; null when a result is read on
+ * @param cursor Python's number of the result
+ * @param cypher the statement to run; null to read more of a result
  */
 record CallbackRequest(long cursor, String cypher, Map<String, Object> parameters) {
     static CallbackRequest parse(Call call, String text) {
@@ -25,7 +25,7 @@ record CallbackRequest(long cursor, String cypher, Map<String, Object> parameter
     }
 
     static WireFailure malformed() {
-        return new WireFailure(WireFailure.Kind.PROTOCOL, "a query came in an envelope that is not as agreed on");
+        return new WireFailure(WireFailure.Kind.PROTOCOL, "a query came in a malformed envelope");
     }
 
     private static final class Reader {

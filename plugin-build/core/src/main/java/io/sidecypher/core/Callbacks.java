@@ -9,8 +9,8 @@ import org.neo4j.graphdb.QueryExecutionType.QueryType;
 import org.neo4j.graphdb.Result;
 
 /**
- * Runs Cypher for one call in the caller's transaction, on the caller's thread, and keeps the results
- * that Python has not read to their end.
+ * Runs Cypher for one call in the caller's transaction and thread, and keeps the results that Python
+ * has not read completely.
  */
 final class Callbacks {
     static final Set<String> METHODS = Set.of("run", "next", "discard");
@@ -40,20 +40,20 @@ final class Callbacks {
         } catch (WireFailure foreign) {
             throw foreign;
         } catch (Throwable failed) {
-            // Also an Error: thrown through here it would leave Python waiting and the status lost.
+            // Also an Error: if it were thrown here, Python would wait and the status would be lost.
             failure = failed;
-            // Nothing is read any more, and what is held may be needed elsewhere.
+            // No result is read any more, and other calls may need their memory.
             close();
             return error(failed);
         }
     }
 
-    /** The first failure of a query: Neo4j has no savepoints, so the transaction is lost with it. */
+    /** Returns the first failure of a query: without savepoints, the transaction fails with it. */
     Throwable failure() {
         return failure;
     }
 
-    /** Ends what Python has left open. */
+    /** Closes all results that Python has left open. */
     void close() {
         open.values().forEach(Records::close);
         open.clear();
@@ -76,7 +76,7 @@ final class Callbacks {
             Records records = new Records(call, result);
             open.put(asked.cursor(), records);
             if (kind.type() != QueryType.READ_ONLY) {
-                // What it writes must not depend on how far a body reads.
+                // Its writes must not depend on how many rows the function reads.
                 records.readAll();
             }
             return page(asked.cursor(), records);

@@ -1,9 +1,9 @@
 package io.sidecypher.core;
 
 /**
- * On whose behalf and in which database a procedure runs.
+ * The user and database of a call.
  *
- * @param traceparent the caller's W3C trace context; empty when there is none
+ * @param traceparent the caller's W3C trace context; empty if there is none
  */
 record Caller(String database, String user, String traceparent) {
     Caller tracedBy(String context) {

@@ -4,9 +4,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
 /**
- * Keeps calls away from a sidecar that could not be reached.
+ * A circuit breaker for a sidecar that could not be reached.
  *
- * <p>Open, it admits nobody; after a while it admits one caller, who tries for all others.
+ * <p>An open circuit admits no call. After a while it admits one call as a probe for all others.
  */
 final class Circuit {
     private static final long CLOSED = 0;
@@ -17,8 +17,8 @@ final class Circuit {
     private final AtomicLong openUntil = new AtomicLong(CLOSED);
 
     /**
-     * @param openNanos how long nobody is admitted after a failure
-     * @param probeNanos how long the one who tries may take at most
+     * @param openNanos time after a failure in which no call is admitted
+     * @param probeNanos longest duration of a probe
      */
     Circuit(long openNanos, long probeNanos, LongSupplier clock) {
         this.openNanos = openNanos;
@@ -26,7 +26,7 @@ final class Circuit {
         this.clock = clock;
     }
 
-    /** Whether a caller may try now; open, it says so to only one of them. */
+    /** Returns whether a call may try now; an open circuit admits only one of them. */
     boolean admits() {
         long end = openUntil.get();
         return end == CLOSED
@@ -37,12 +37,12 @@ final class Circuit {
         return openUntil.get() == CLOSED;
     }
 
-    /** Notes a failure. */
+    /** Records a failure. */
     void open() {
         openUntil.set(nanosFromNow(openNanos));
     }
 
-    /** Notes a success. */
+    /** Records a success. */
     void close() {
         if (openUntil.get() != CLOSED) {
             openUntil.set(CLOSED);

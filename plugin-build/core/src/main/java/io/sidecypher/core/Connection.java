@@ -14,8 +14,8 @@ import py4j.commands.Command;
 /**
  * One Py4J connection to the sidecar, over TLS.
  *
- * <p>Of what the peer may send in Py4J's protocol this understands a reply and, while a call waits,
- * the callbacks. There is no gateway, no object and no other command behind it.
+ * <p>Of Py4J's protocol it accepts only replies and, while a call waits, callbacks. It has no gateway,
+ * and the peer cannot reach an object or another command.
  */
 final class Connection extends ClientServerConnection {
     private static final String TEXT_REPLY = "ys";
@@ -29,8 +29,8 @@ final class Connection extends ClientServerConnection {
     private Call call;
 
     /**
-     * @param plain the socket under TLS; closing it frees a blocked reader or writer at once, which
-     *     closing the TLS socket does not
+     * @param plain the socket under TLS; closing it ends a blocked read or write at once, while closing
+     *     the TLS socket does not
      */
     Connection(Socket plain, SSLSocket tls, String token, int maxLineBytes) throws IOException {
         super(null, tls, null, null, null, 0);
@@ -43,19 +43,19 @@ final class Connection extends ClientServerConnection {
 
     @Override
     protected void initCommands(Gateway gateway, List<Class<? extends Command>> commands) {
-        // None of Py4J's commands may reach this JVM.
+        // Py4J's commands must not reach this JVM.
     }
 
-    /** Shows the token; the certificate was proved before. */
+    /** Sends the token; the certificate was verified before. */
     @Override
     public void start() throws IOException {
         write(Protocol.AUTH_COMMAND_NAME + "\n" + token + "\n");
         if (!Protocol.getOutputVoidCommand().strip().equals(lines.readLine())) {
-            throw new WireFailure(WireFailure.Kind.UNAVAILABLE, "the sidecar refused the token of the run folder");
+            throw WireFailure.unavailable("the sidecar refused the token of the run folder");
         }
     }
 
-    /** Notes whether the sidecar wants to be told of failures. */
+    /** Sets whether the sidecar accepts counts of failures. */
     void takesFailures(boolean wanted) {
         takesFailures = wanted;
     }
@@ -64,7 +64,7 @@ final class Connection extends ClientServerConnection {
         return takesFailures;
     }
 
-    /** Lets callbacks act for a call from now on, or for none. */
+    /** Sets the call that callbacks belong to, or null. */
     void serve(Call served) {
         call = served;
     }
@@ -88,7 +88,7 @@ final class Connection extends ClientServerConnection {
         }
     }
 
-    /** Sends a command and leaves its reply to whoever reads this connection. */
+    /** Sends a command without reading its reply. */
     void send(String command) {
         try {
             write(command);
@@ -97,7 +97,7 @@ final class Connection extends ClientServerConnection {
         }
     }
 
-    /** Returns the next line, or null when the peer is gone. */
+    /** Returns the next line, or null if the peer is gone. */
     String receive() {
         try {
             return lines.readLine();
@@ -106,7 +106,7 @@ final class Connection extends ClientServerConnection {
         }
     }
 
-    /** The JSON text in a reply of Py4J's protocol. */
+    /** Returns the JSON text in a reply of Py4J's protocol. */
     static String text(String reply) {
         if (!reply.startsWith(TEXT_REPLY)) {
             throw new WireFailure(WireFailure.Kind.PROTOCOL, "it is not a text");
@@ -124,7 +124,7 @@ final class Connection extends ClientServerConnection {
         try {
             plain.close();
         } catch (IOException alreadyBroken) {
-            // It is closed all the same.
+            // It is closed anyway.
         }
     }
 

@@ -15,12 +15,12 @@ import java.util.function.Function;
 import javax.net.ssl.SSLHandshakeException;
 
 /**
- * The bounded connections to one run of a sidecar, instead of Py4J's one for each Java thread.
+ * A bounded pool of connections to one run of a sidecar, instead of Py4J's connection per thread.
  *
- * <p>A thread that is already inside a call needs no permit, since the call that holds one waits for it.
+ * <p>A nested call does not need a permit, since the call around it holds one.
  */
 final class ConnectionPool {
-    private static final long LOOK_UP_MILLIS = 100;
+    private static final long CHECK_MILLIS = 100;
 
     private final Settings settings;
     private final Rendezvous rendezvous;
@@ -41,27 +41,27 @@ final class ConnectionPool {
         idle = new LinkedBlockingDeque<>(settings.poolSize());
     }
 
-    /** Takes a permit to {@link #send} within a time; 0 only takes one that nobody waits for. */
-    boolean enter(long millis) throws InterruptedException {
-        // The plain form would overtake those who wait.
+    /** Acquires a permit to {@link #send} within a time; with 0 only if no other thread waits for it. */
+    boolean acquire(long millis) throws InterruptedException {
+        // tryAcquire() without a time would overtake waiting threads.
         return permits.tryAcquire(millis, TimeUnit.MILLISECONDS);
     }
 
-    void leave() {
+    void release() {
         permits.release();
     }
 
     /**
-     * Sends one more command of a call that has begun and reads its reply, however long it waits for a permit.
+     * Waits for a permit, sends another command of a call that has begun, and reads the reply.
      *
-     * @param read makes the result of the reply; a WireFailure it throws closes the connection
+     * @param read converts the reply to the result; a WireFailure from it closes the connection
      */
     <T> T exchange(Call call, String command, Function<String, T> read) {
         if (call.isNested()) {
             return send(call, command, read);
         }
         try {
-            while (!enter(LOOK_UP_MILLIS)) {
+            while (!acquire(CHECK_MILLIS)) {
                 call.throwIfStopped();
             }
         } catch (InterruptedException interrupted) {
@@ -71,14 +71,14 @@ final class ConnectionPool {
         try {
             return send(call, command, read);
         } finally {
-            leave();
+            release();
         }
     }
 
     /**
-     * Sends one command of a call and reads its reply, with a permit or inside of another call.
+     * Sends one command of a call and reads its reply, with a permit or in a nested call.
      *
-     * @param read makes the result of the reply; a WireFailure it throws closes the connection
+     * @param read converts the reply to the result; a WireFailure from it closes the connection
      */
     <T> T send(Call call, String command, Function<String, T> read) {
         Connection connection = take(call);
@@ -89,7 +89,7 @@ final class ConnectionPool {
             healthy = true;
             return result;
         } catch (SidecypherException wrongRow) {
-            // The reply was read whole: the connection is as good as before.
+            // The whole reply was read, so the connection can be used again.
             healthy = true;
             throw wrongRow;
         } finally {
@@ -103,9 +103,9 @@ final class ConnectionPool {
     }
 
     /**
-     * Connects, proves the certificate, shows the token and says hello, all within the handshake's time.
+     * Connects, verifies the certificate, sends token and hello, all within the handshake's time.
      *
-     * @param abandoned whether nobody waits for the connection any more
+     * @param abandoned returns true when the connection is not needed any more
      */
     Connection connect(String role, long atMostNanos, BooleanSupplier abandoned) {
         Socket plain = new Socket();
@@ -127,11 +127,12 @@ final class ConnectionPool {
             return connection;
         } catch (IOException failed) {
             if (failed instanceof SSLHandshakeException && failed.getCause() instanceof CertificateException) {
-                throw unavailable("who listens on the sidecar's port did not prove to be it");
+                throw WireFailure.unavailable("the certificate on the sidecar's port is not the sidecar's");
             }
-            throw unavailable(handshake == null ? "nothing answers on its port" : "it did not finish the handshake");
+            throw WireFailure.unavailable(
+                    handshake == null ? "nothing answers on its port" : "it did not finish the handshake");
         } catch (WireFailure failed) {
-            throw failed.kind() == WireFailure.Kind.BUSY ? failed : unavailable(failed.getMessage());
+            throw failed.kind() == WireFailure.Kind.BUSY ? failed : WireFailure.unavailable(failed.getMessage());
         } finally {
             if (handshake != null) {
                 watchdog.remove(handshake);
@@ -174,19 +175,15 @@ final class ConnectionPool {
         }
     }
 
-    private static WireFailure unavailable(String reason) {
-        return new WireFailure(WireFailure.Kind.UNAVAILABLE, reason);
-    }
-
     private static void closeQuietly(Socket socket) {
         try {
             socket.close();
         } catch (IOException alreadyBroken) {
-            // It is closed all the same.
+            // It is closed anyway.
         }
     }
 
-    /** Ends a handshake that takes too long, whatever it blocks in. */
+    /** Ends a handshake that takes too long, wherever it blocks. */
     private record Handshake(Socket plain, long deadline, BooleanSupplier abandoned) implements Watchdog.Watched {
         @Override
         public void tick(long now) {

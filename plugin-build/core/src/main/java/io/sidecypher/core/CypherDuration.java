@@ -8,8 +8,8 @@ import java.time.temporal.UnsupportedTemporalTypeException;
 import java.util.List;
 
 /**
- * A DURATION in the four parts Cypher keeps apart; Neo4j takes any TemporalAmount, but its own class is
- * not public.
+ * A DURATION with the four parts of Cypher. Neo4j accepts any TemporalAmount, but its own class is not
+ * public.
  */
 record CypherDuration(long months, long days, long seconds, long nanoseconds) implements TemporalAmount {
     private static final List<TemporalUnit> UNITS =
@@ -21,7 +21,7 @@ record CypherDuration(long months, long days, long seconds, long nanoseconds) im
 
     CypherDuration {
         try {
-            // Neo4j refuses the same, but cannot tell which column it was.
+            // Neo4j refuses the same values, but without the name of the column.
             Math.addExact(
                     Math.addExact(Math.multiplyExact(months, SECONDS_OF_A_MONTH), Math.multiplyExact(days, SECONDS_OF_A_DAY)),
                     Math.addExact(seconds, nanoseconds / NANOS_OF_A_SECOND));
@@ -30,7 +30,7 @@ record CypherDuration(long months, long days, long seconds, long nanoseconds) im
         }
     }
 
-    /** The parts of any duration that Neo4j or its plugins may give. */
+    /** Converts any duration that Neo4j or its plugins may return. */
     static CypherDuration of(TemporalAmount amount) {
         if (amount instanceof CypherDuration duration) {
             return duration;

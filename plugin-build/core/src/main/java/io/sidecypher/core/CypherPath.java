@@ -9,7 +9,7 @@ import org.neo4j.graphdb.Node;
 import org.neo4j.graphdb.Path;
 import org.neo4j.graphdb.Relationship;
 
-/** A PATH of entities of the caller's transaction; Neo4j takes any {@link Path}, but makes none of parts. */
+/** A PATH of entities of the caller's transaction; Neo4j accepts any {@link Path}, but cannot build one from parts. */
 record CypherPath(List<Node> nodes, List<Relationship> relationships) implements Path {
     CypherPath {
         boolean fits = nodes.size() == relationships.size() + 1;

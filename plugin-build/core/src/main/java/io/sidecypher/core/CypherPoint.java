@@ -5,9 +5,9 @@ import org.neo4j.graphdb.spatial.CRS;
 import org.neo4j.graphdb.spatial.Coordinate;
 import org.neo4j.graphdb.spatial.Point;
 
-/** A POINT; Neo4j takes any {@link Point}, but its own class is not public. */
+/** A POINT; Neo4j accepts any {@link Point}, but its own class is not public. */
 record CypherPoint(System crs, double x, double y, double z) implements Point {
-    /** The four coordinate systems of Neo4j, by the names it knows them by. */
+    /** The four coordinate systems of Neo4j, by its names. */
     enum System implements CRS {
         CARTESIAN(7203, 2, "cartesian", "sr-org"),
         CARTESIAN_3D(9157, 3, "cartesian-3d", "sr-org"),
@@ -48,7 +48,7 @@ record CypherPoint(System crs, double x, double y, double z) implements Point {
 
     private static final double MOST_LATITUDE = 90;
 
-    /** Makes a point; what Neo4j would refuse is refused here, where the column is known. */
+    /** Creates a point; values that Neo4j would refuse are refused here, where the column is known. */
     static CypherPoint of(long srid, double... coordinates) {
         for (System system : System.values()) {
             if (system.code == srid && system.dimensions == coordinates.length) {

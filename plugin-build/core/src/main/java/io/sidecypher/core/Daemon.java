@@ -1,11 +1,11 @@
 package io.sidecypher.core;
 
-/** Threads that keep no JVM from ending. */
+/** Daemon threads: they do not keep the JVM running. */
 final class Daemon {
     private Daemon() {}
 
-    static void start(String name, Runnable body) {
-        Thread thread = new Thread(body, name);
+    static void start(String name, Runnable task) {
+        Thread thread = new Thread(task, name);
         thread.setDaemon(true);
         thread.start();
     }

@@ -31,7 +31,7 @@ final class DeclaredType {
         throw new IllegalArgumentException("Unknown Cypher type in a generated stub: " + text);
     }
 
-    /** Whether a value, already in the Java form of its Cypher type, belongs to this type; null always does. */
+    /** Returns whether a value, in the Java form of its Cypher type, or null belongs to this type. */
     boolean accepts(Object value) {
         if (value == null) {
             return true;
@@ -49,7 +49,7 @@ final class DeclaredType {
         return true;
     }
 
-    /** The value with FLOATs for INTEGERs, as Neo4j does itself where it knows that FLOATs are meant. */
+    /** Returns the value with FLOATs for INTEGERs, like Neo4j for parameters of type FLOAT. */
     Object widened(Object value) {
         if (kind == Kind.FLOAT && value instanceof Long number) {
             return number.doubleValue();

@@ -13,14 +13,14 @@ import org.neo4j.graphdb.Relationship;
 import org.neo4j.graphdb.Transaction;
 
 /**
- * Nodes, relationships and paths across the wire: out as a snapshot, back as the entity of the caller's
- * transaction that has the snapshot's element id.
+ * Nodes, relationships and paths on the wire. They are sent as snapshots. A snapshot that comes back
+ * becomes the entity of the caller's transaction with the same element id.
  */
 final class Entities {
     private final Transaction tx;
 
     /**
-     * @param tx where the entities that come in are looked up
+     * @param tx the transaction in which received entities are looked up
      */
     Entities(Transaction tx) {
         this.tx = tx;

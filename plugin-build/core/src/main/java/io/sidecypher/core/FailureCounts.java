@@ -7,15 +7,15 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Counts the calls that this JVM has ended by itself: no sidecar can count what did not reach one.
+ * Counts of the calls that this JVM has ended by itself: a sidecar cannot count calls that do not reach it.
  *
- * <p>Counts only grow, so a sidecar that has just started is told the same as one that was there all along.
+ * <p>Counts only grow, so a new sidecar gets the same numbers as one that has run all the time.
  */
 final class FailureCounts {
     private static final String OFF = "OFF";
 
-    /** A sidecar ends the connection over more of them, or over a longer name. */
-    private static final int MOST_TOLD = 10_000;
+    /** Limits of the sidecar: it ends the connection if there are more counts, or longer names. */
+    private static final int MOST_COUNTS = 10_000;
     private static final int LONGEST_NAME = 1000;
 
     private enum Result {
@@ -28,38 +28,38 @@ final class FailureCounts {
     private final Map<Kind, LongAdder> counts = new ConcurrentHashMap<>();
     private final LongAdder all = new LongAdder();
 
-    /** A call ended with an error of this side. */
+    /** Counts a call that ended with an error of the plugin. */
     void error(PythonProcedure procedure, SidecypherException error) {
         count(procedure, error.code(), Result.ERROR);
     }
 
-    /** A call gave nothing instead of an error. */
+    /** Counts a call that returned nothing instead of an error. */
     void nothing(PythonProcedure procedure, SidecypherException reason) {
         count(procedure, reason.code(), Result.NOTHING);
     }
 
-    /** A call was not to be made. */
+    /** Counts a call whose availability is OFF. */
     void off(PythonProcedure procedure) {
         count(procedure, OFF, Result.NOTHING);
     }
 
-    /** How many there are; it grows with each. */
+    /** Returns the sum of all counts. */
     long total() {
         return all.sum();
     }
 
-    /** The counts as a JSON list that is no longer than the limit, in bytes; the others are left out. */
+    /** Returns the counts as a JSON list of at most this many bytes; the rest is left out. */
     String list(int limit) {
         StringJoiner list = new StringJoiner(",", "[", "]");
         int room = limit - list.length();
-        int told = 0;
+        int listed = 0;
         for (Map.Entry<Kind, LongAdder> entry : counts.entrySet()) {
             String count = json(entry.getKey(), entry.getValue().sum());
             int bytes = count.getBytes(StandardCharsets.UTF_8).length + ",".length();
-            if (bytes <= room && told < MOST_TOLD && entry.getKey().procedure().length() <= LONGEST_NAME) {
+            if (bytes <= room && listed < MOST_COUNTS && entry.getKey().procedure().length() <= LONGEST_NAME) {
                 list.add(count);
                 room -= bytes;
-                told++;
+                listed++;
             }
         }
         return list.toString();

@@ -2,7 +2,7 @@ package io.sidecypher.core;
 
 import org.neo4j.logging.Log;
 
-/** Where a call tells of an error that no sidecar knows of: one line of the log, and one more in the counts. */
+/** Log and counts for errors that no sidecar knows of. */
 record FailureLog(Log log, FailureCounts counts) {
     void error(PythonProcedure procedure, SidecypherException error) {
         log.warn("Sidecypher: " + error.text());

@@ -4,12 +4,12 @@ import org.neo4j.graphdb.QueryExecutionType.QueryType;
 import org.neo4j.kernel.api.exceptions.Status;
 
 /**
- * The errors the core itself raises: what happened, to which procedure, what to do next.
+ * The errors of the core, each with the procedure, the problem and the fix.
  *
- * <p>Of these only <em>busy</em> is a transient status, which lets a driver's managed transaction try
- * again later: nothing was started and waiting helps. With an unavailable sidecar nothing was started
- * either, but a driver would then retry in silence for half a minute what somebody has to be told at
- * once. Of the sidecar's errors those are transient that it says may be tried again.
+ * <p>Only <em>busy</em> has a transient status, so that a driver's managed transaction tries again:
+ * the call was not started, and waiting helps. A call to an unavailable sidecar was not started
+ * either, but a driver would retry for half a minute without a message. The sidecar's errors are
+ * transient if the sidecar marks them as retryable.
  */
 final class Failures {
     private static final String UNAVAILABLE = "SC-210";
@@ -42,10 +42,10 @@ final class Failures {
     static SidecypherException deadline(PythonProcedure procedure, long millis) {
         return new SidecypherException(Status.Procedure.ProcedureTimedOut, text(DEADLINE, procedure,
                 "did not finish within " + millis + " ms and was cancelled."
-                        + " Ask it for less, or raise its timeout."));
+                        + " Request less, or raise its timeout."));
     }
 
-    /** The error of a call whose transaction had no more time; any other failure as it is. */
+    /** Returns the error of a call whose transaction timed out; any other failure unchanged. */
     static RuntimeException ofTransaction(PythonProcedure procedure, RuntimeException failure) {
         Status status = statusOf(failure);
         if (status != Status.Transaction.TransactionTimedOut
@@ -116,16 +116,16 @@ final class Failures {
         if (error.code().equals(DEADLINE)) {
             return Status.Procedure.ProcedureTimedOut;
         }
-        // Drivers repeat a managed transaction that ends with a transient status, and no other.
+        // Drivers repeat a managed transaction only if it ends with a transient status.
         return error.retryable()
                 ? Status.Statement.RemoteExecutionTransientError
                 : Status.Procedure.ProcedureCallFailed;
     }
 
-    /** The failure of a callback's Cypher, as Neo4j itself would have told it to the client. */
+    /** Returns the failure of a callback's Cypher, as Neo4j itself would report it to the client. */
     static SidecypherException cypher(Throwable failure) {
         if (failure instanceof SidecypherException known) {
-            // Not the same one: a call that was not started ends only itself, the one around it has begun.
+            // A copy without "not started": the nested call was not started, but this one has begun.
             return new SidecypherException(known.status(), known.text());
         }
         return new SidecypherException(statusOf(failure), messageOf(failure));

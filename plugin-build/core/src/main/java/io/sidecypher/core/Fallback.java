@@ -7,7 +7,7 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 import org.neo4j.logging.Log;
 
-/** What the calls of one procedure give that no sidecar has begun. */
+/** The results of a procedure's calls that no sidecar has begun. */
 final class Fallback {
     private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -15,7 +15,7 @@ final class Fallback {
     private final Availability availability;
     private final FailureCounts failures;
     private final AtomicLong quietUntil = new AtomicLong(System.nanoTime());
-    private final AtomicLong untold = new AtomicLong();
+    private final AtomicLong suppressed = new AtomicLong();
 
     Fallback(PythonProcedure procedure, Availability availability, FailureCounts failures) {
         this.procedure = procedure;
@@ -23,25 +23,25 @@ final class Fallback {
         this.failures = failures;
     }
 
-    /** Whether no call is to be made at all. */
+    /** Returns whether calls are never made. */
     boolean isOff() {
         return availability == Availability.OFF;
     }
 
-    /** The rows of a call that was not to be made. */
+    /** Returns the rows of a call that is switched off. */
     <R> Stream<R> rows(Function<Object[], R> row) {
         failures.off(procedure);
         return nothing(row);
     }
 
     private <R> Stream<R> nothing(Function<Object[], R> row) {
-        return procedure.isSingleRow() ? Stream.of(row.apply(new Object[procedure.columns().size()])) : Stream.empty();
+        return procedure.singleRow() ? Stream.of(row.apply(new Object[procedure.columns().size()])) : Stream.empty();
     }
 
     /**
-     * The rows of a call that could not be started.
+     * Returns the rows of a call that could not be started.
      *
-     * @throws SidecypherException the reason, if the procedure cannot be done without
+     * @throws SidecypherException the reason, if the procedure is REQUIRED
      */
     <R> Stream<R> rows(Function<Object[], R> row, SidecypherException reason, Log log) {
         if (availability == Availability.REQUIRED) {
@@ -49,21 +49,21 @@ final class Fallback {
             throw reason;
         }
         failures.nothing(procedure, reason);
-        tell(reason, log);
+        warn(reason, log);
         return nothing(row);
     }
 
-    /** One line a second at most: without a sidecar a query may call many thousand times a second. */
-    private void tell(SidecypherException reason, Log log) {
+    /** Logs at most one line a second: a query may call many thousand times a second. */
+    private void warn(SidecypherException reason, Log log) {
         long now = System.nanoTime();
         long end = quietUntil.get();
         if (now - end < 0 || !quietUntil.compareAndSet(end, now + QUIET_NANOS)) {
-            untold.incrementAndGet();
+            suppressed.incrementAndGet();
             return;
         }
-        long before = untold.getAndSet(0);
+        long before = suppressed.getAndSet(0);
         String others = before == 0 ? "" : " So did " + before + " calls before it.";
         log.warn("Sidecypher: `" + procedure.name() + "` is " + availability + " and gave "
-                + (procedure.isSingleRow() ? "nulls" : "no rows") + " instead of this error: " + reason.text() + others);
+                + (procedure.singleRow() ? "nulls" : "no rows") + " instead of this error: " + reason.text() + others);
     }
 }

@@ -11,7 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The JSON dialect of the envelopes: bounded in depth, unbounded in length (a line is bounded already). */
+/** The JSON of the envelopes, with limited depth and unlimited length: the line has a limit already. */
 final class Json {
     static final int MAX_DEPTH = 200;
 
@@ -29,7 +29,16 @@ final class Json {
 
     private Json() {}
 
-    /** Reads what begins at the parser's current token as it is, without a meaning for tags. */
+    /** Returns the object that a text holds, or null if the text is malformed. */
+    static Map<String, Object> parseObject(String text) {
+        try (JsonParser json = FACTORY.createParser(text)) {
+            return json.nextToken() == JsonToken.START_OBJECT ? readObject(json) : null;
+        } catch (IOException | ValueProblem malformed) {
+            return null;
+        }
+    }
+
+    /** Reads the value at the parser's current token without resolving tags. */
     static Object read(JsonParser json) throws IOException {
         return switch (json.currentToken()) {
             case START_OBJECT -> readObject(json);

@@ -8,10 +8,12 @@ import java.time.LocalTime;
 import java.time.OffsetTime;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
+import java.time.temporal.TemporalAccessor;
 import java.time.temporal.TemporalAmount;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.neo4j.graphdb.Node;
@@ -20,9 +22,9 @@ import org.neo4j.graphdb.Relationship;
 import org.neo4j.graphdb.spatial.Point;
 
 /**
- * The one table of Cypher types: the Java class of a type, its tag, and how its values are written and read.
+ * The table of Cypher types: Java class, tag, writer and reader of each type.
  *
- * <p>A tag is the only key of a JSON object that stands for a value which JSON cannot carry as it is.
+ * <p>A tag is the only key of a JSON object that represents a value without a JSON type.
  */
 enum Kind {
     BOOLEAN(Boolean.class, JsonGenerator::writeBoolean),
@@ -36,41 +38,21 @@ enum Kind {
             (in, plain) -> bytes(TaggedValues.text(plain))),
     LIST(List.class, ValueWriter::writeList),
     MAP("$map", Map.class, ValueWriter::writeMap, TaggedValues::members),
-    DATE(
-            "$date",
-            LocalDate.class,
-            (json, date) -> writeTag(json, "$date", DateTimeFormatter.ISO_LOCAL_DATE.format(date)),
-            (in, plain) -> LocalDate.parse(TaggedValues.text(plain))),
-    LOCAL_TIME(
-            "$localtime",
-            LocalTime.class,
-            (json, time) -> writeTag(json, "$localtime", DateTimeFormatter.ISO_LOCAL_TIME.format(time)),
-            (in, plain) -> LocalTime.parse(TaggedValues.text(plain))),
-    ZONED_TIME(
-            "$time",
-            OffsetTime.class,
-            (json, time) -> writeTag(json, "$time", DateTimeFormatter.ISO_OFFSET_TIME.format(time)),
-            (in, plain) -> OffsetTime.parse(TaggedValues.text(plain))),
-    LOCAL_DATETIME(
-            "$localdatetime",
-            LocalDateTime.class,
-            (json, time) -> writeTag(json, "$localdatetime", DateTimeFormatter.ISO_LOCAL_DATE_TIME.format(time)),
-            (in, plain) -> LocalDateTime.parse(TaggedValues.text(plain))),
-    ZONED_DATETIME(
-            "$datetime",
-            ZonedDateTime.class,
-            (json, time) -> writeTag(json, "$datetime", DateTimeFormatter.ISO_ZONED_DATE_TIME.format(time)),
-            (in, plain) -> ZonedDateTimes.parse(TaggedValues.text(plain))),
+    DATE("$date", LocalDate.class, DateTimeFormatter.ISO_LOCAL_DATE, LocalDate::parse),
+    LOCAL_TIME("$localtime", LocalTime.class, DateTimeFormatter.ISO_LOCAL_TIME, LocalTime::parse),
+    ZONED_TIME("$time", OffsetTime.class, DateTimeFormatter.ISO_OFFSET_TIME, OffsetTime::parse),
+    LOCAL_DATETIME("$localdatetime", LocalDateTime.class, DateTimeFormatter.ISO_LOCAL_DATE_TIME, LocalDateTime::parse),
+    ZONED_DATETIME("$datetime", ZonedDateTime.class, DateTimeFormatter.ISO_ZONED_DATE_TIME, ZonedDateTimes::parse),
     DURATION("$duration", TemporalAmount.class, Kind::writeDuration, (in, plain) -> TaggedValues.duration(plain)),
     POINT("$point", Point.class, Kind::writePoint, (in, plain) -> TaggedValues.point(plain)),
     NODE("$node", Node.class, Entities::write, TaggedValues::node),
     RELATIONSHIP("$relationship", Relationship.class, Entities::write, TaggedValues::relationship),
     PATH("$path", Path.class, Entities::write, TaggedValues::path),
-    /** Of Neo4j 2025.10 and later; this core is compiled against 5.26, which has no such class. */
+    /** Exists in Neo4j 2025.10 and later; the core is compiled against 5.26, which has no such class. */
     VECTOR(classOrNone("org.neo4j.graphdb.Vector"), Kind::refuseVector),
     ANY(Object.class, (json, value) -> {
         throw new ValueProblem("holds a value of type " + value.getClass().getSimpleName()
-                + ", which Python cannot be given");
+                + ", which cannot be sent to Python");
     });
 
     /** Writes a value of the type, never null. */
@@ -79,7 +61,7 @@ enum Kind {
         void write(JsonGenerator json, T value) throws IOException;
     }
 
-    /** Makes a value of what stands under its tag; any DateTimeException or IllegalArgumentException means malformed. */
+    /** Converts the JSON under a tag; a DateTimeException or IllegalArgumentException means that it is malformed. */
     @FunctionalInterface
     interface Reader {
         Object read(TaggedValues in, Object plain);
@@ -106,6 +88,15 @@ enum Kind {
         this(null, javaClass, writer, null);
     }
 
+    <T extends TemporalAccessor> Kind(
+            String tag, Class<T> javaClass, DateTimeFormatter formatter, Function<String, T> parser) {
+        this(
+                tag,
+                javaClass,
+                (json, time) -> writeTag(json, tag, formatter.format(time)),
+                (in, plain) -> parser.apply(TaggedValues.text(plain)));
+    }
+
     @SuppressWarnings("unchecked")
     <T> Kind(String tag, Class<T> javaClass, Writer<? super T> writer, Reader reader) {
         this.tag = tag;
@@ -114,17 +105,17 @@ enum Kind {
         this.reader = reader;
     }
 
-    /** The type of a value that is in the Java form of its type. */
+    /** Returns the type of a value in the Java form of its type. */
     static Kind of(Object value) {
         return BY_CLASS.get(value.getClass());
     }
 
-    /** The type that a tag stands for, or null. */
+    /** Returns the type of a tag, or null. */
     static Kind ofTag(String tag) {
         return BY_TAG.get(tag);
     }
 
-    /** The name as Cypher writes it. */
+    /** Returns the name in Cypher. */
     String cypherName() {
         return name().replace('_', ' ');
     }
@@ -165,7 +156,7 @@ enum Kind {
     }
 
     private static byte[] bytes(String text) {
-        // Java's decoder accepts base 64 without padding, the sidecar's does not.
+        // Java's decoder accepts Base64 without padding; the sidecar's decoder does not.
         if (text.length() % BASE64_GROUP != 0) {
             throw new IllegalArgumentException();
         }
@@ -195,7 +186,7 @@ enum Kind {
         json.writeEndObject();
     }
 
-    /** The class of that name, or one without instances when this Neo4j does not have it. */
+    /** Returns the class of that name, or one without instances if this Neo4j does not have it. */
     private static Class<?> classOrNone(String name) {
         try {
             return Class.forName(name, false, Kind.class.getClassLoader());
@@ -209,7 +200,7 @@ enum Kind {
                 + toList(vector) + "(...)`");
     }
 
-    /** The Cypher function that makes a list of a VECTOR: its Java interface gives no coordinates. */
+    /** Returns the Cypher function that converts a VECTOR: its Java interface has no coordinates. */
     static String toList(Object vector) {
         try {
             Object type = VECTOR.javaClass.getMethod("coordinateType").invoke(vector);

@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 
-/** Collects the JSON of one envelope and stops as soon as its line would be longer than the limit, in bytes. */
+/** Collects the JSON of one envelope and stops when its line would exceed the limit in bytes. */
 final class LimitedText extends Writer {
     /** Thrown when an envelope grows over the limit. */
     static final class TooLong extends RuntimeException {
@@ -35,7 +35,7 @@ final class LimitedText extends Writer {
     static String of(int limit, Content content) {
         LimitedText target = new LimitedText(limit);
         try (JsonGenerator json = Json.FACTORY.createGenerator(target)) {
-            // Otherwise an abandoned envelope would be closed properly, over its limit.
+            // Otherwise Jackson would complete an abandoned envelope, beyond its limit.
             json.disable(JsonGenerator.Feature.AUTO_CLOSE_JSON_CONTENT);
             content.writeTo(json);
         } catch (StreamConstraintsException tooDeep) {
@@ -44,7 +44,7 @@ final class LimitedText extends Writer {
             throw new IllegalStateException("writing to memory failed", impossible);
         }
         String text = target.text.toString();
-        // Counted only when it may matter: most envelopes are far from the limit.
+        // Bytes are counted only near the limit: most envelopes are much smaller.
         if (text.length() > limit / MOST_BYTES_OF_A_CHARACTER
                 && text.getBytes(StandardCharsets.UTF_8).length + ROOM_FOR_THE_PREFIX > limit) {
             throw new TooLong();
@@ -52,7 +52,7 @@ final class LimitedText extends Writer {
         return text;
     }
 
-    /** How many characters an envelope that is being written has so far. */
+    /** Returns the number of characters that were written to an envelope so far. */
     static int length(JsonGenerator json) {
         return ((LimitedText) json.getOutputTarget()).text.length() + json.getOutputBuffered();
     }

@@ -6,7 +6,7 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** Reads lines of UTF-8 of a bounded length; the bound holds before a line is kept in memory. */
+/** Reads lines of UTF-8 up to a limit, which is checked before a line is kept in memory. */
 final class LineReader {
     private final InputStream in;
     private final int limit;
@@ -19,7 +19,7 @@ final class LineReader {
         this.limit = limit;
     }
 
-    /** Returns the next line without its end, or null when the stream ends, be it in the middle of a line. */
+    /** Returns the next line without its end, or null if the stream ends, also within a line. */
     String readLine() throws IOException {
         ByteArrayOutputStream earlier = null;
         while (true) {
@@ -60,7 +60,7 @@ final class LineReader {
 
     private static String decode(byte[] bytes, int offset, int length) {
         String line = new String(bytes, offset, length, StandardCharsets.UTF_8);
-        // The decoder replaces what is not UTF-8; only then can the way back give other bytes.
+        // The decoder replaces invalid UTF-8; only then can encoding the line result in other bytes.
         if (line.indexOf('\uFFFD') >= 0
                 && !Arrays.equals(
                         line.getBytes(StandardCharsets.UTF_8), Arrays.copyOfRange(bytes, offset, offset + length))) {

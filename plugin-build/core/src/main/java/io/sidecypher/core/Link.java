@@ -4,7 +4,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.neo4j.logging.Log;
 
-/** The way to one sidecar that the run folder names, whether it is connected or not. */
+/** One sidecar of the run folder, connected or not. */
 final class Link {
     private final Settings settings;
     private final Rendezvous rendezvous;
@@ -28,7 +28,7 @@ final class Link {
         return rendezvous;
     }
 
-    /** The sidecar if it is connected now, else null. */
+    /** Returns the sidecar if it is connected now, else null. */
     Sidecar connected() {
         CompletableFuture<Sidecar> latest = attempt;
         if (latest == null || !latest.isDone() || latest.isCompletedExceptionally()) {
@@ -38,17 +38,17 @@ final class Link {
         return sidecar.isAlive() ? sidecar : null;
     }
 
-    /** Whether calls can be sent without further ado. */
+    /** Returns whether calls can be sent now. */
     boolean isUsable() {
         return circuit.isClosed() && connected() != null;
     }
 
-    /** Whether a caller may try this sidecar now. */
+    /** Returns whether a call may try this sidecar now. */
     boolean admits() {
         return circuit.admits();
     }
 
-    /** Begins to connect, unless somebody has already; an end of the result is noted here first. */
+    /** Starts to connect, unless an attempt exists; this link is updated before the result completes. */
     synchronized CompletableFuture<Sidecar> connect(Log log) {
         if (attempt == null || (attempt.isDone() && connected() == null)) {
             CompletableFuture<Sidecar> fresh = new CompletableFuture<>();
@@ -56,25 +56,25 @@ final class Link {
             try {
                 Daemon.start("sidecypher-control", () -> connect(fresh, log));
             } catch (Throwable noThread) {
-                // Published already: left open, it would keep every later call waiting.
+                // Later calls already wait for this attempt, so it must end.
                 fail(fresh, noThread);
             }
         }
         return attempt;
     }
 
-    /** Notes that a call could be sent, or that there is news of the sidecar. */
+    /** Closes the circuit: a call could be sent, or the run folder has changed. */
     void clear() {
         circuit.close();
     }
 
-    /** Notes that the sidecar could not be reached, so that calls keep away from it for a while. */
+    /** Opens the circuit: the sidecar could not be reached. */
     void failed(String reason) {
         problem = reason;
         circuit.open();
     }
 
-    /** Why it was not reached the last time. */
+    /** Returns the reason why it could not be reached the last time. */
     String problem() {
         return problem;
     }

@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.neo4j.procedure.TerminationGuard;
 
-/** Fetches the pages of one call, and ends the call where nothing more is to be fetched. */
+/** Fetches the pages of one call, and ends the call after the last one. */
 final class Pages {
     private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -22,29 +22,20 @@ final class Pages {
         this.maxLineBytes = maxLineBytes;
     }
 
-    /** Whether the sidecar has another page. */
+    /** Returns whether the sidecar has another page. */
     boolean hasNext() {
         return more;
     }
 
-    /**
-     * Fetches the first page.
-     *
-     * @param start sends the call to a sidecar that begins it
-     */
-    Iterator<Object[]> first(Supplier<Reply> start) {
-        return fetch(start);
-    }
-
     Iterator<Object[]> next() {
         return fetch(() -> {
-            // Neo4j itself does not look between two rows of a procedure.
+            // Neo4j itself does not check between two rows of a procedure.
             guard.check();
             return call.sidecar().pool().exchange(call, Requests.page(call), text -> Reply.parse(text, call));
         });
     }
 
-    /** Lets Python end a generator that nobody reads any further. */
+    /** Lets Python end a generator that is not read any further. */
     void close() {
         if (!more) {
             return;
@@ -67,7 +58,8 @@ final class Pages {
         }
     }
 
-    private Iterator<Object[]> fetch(Supplier<Reply> exchange) {
+    /** Fetches a page: the first one with the request that starts the call. */
+    Iterator<Object[]> fetch(Supplier<Reply> exchange) {
         try {
             return take(exchange);
         } catch (RuntimeException failure) {
@@ -91,7 +83,7 @@ final class Pages {
             return reply.rows().iterator();
         } catch (WireFailure failure) {
             if (call.deadlineError() != null) {
-                // It did not even answer the cancel, so it cannot have told of it in its own log.
+                // The sidecar did not answer the cancel, so its own log does not have this error.
                 failures.error(call.procedure(), call.deadlineError());
             }
             call.throwIfFailed();
@@ -117,7 +109,7 @@ final class Pages {
         try {
             return exchange.get();
         } catch (RuntimeException unread) {
-            // Whatever it is, also one of Neo4j's own: the call may be open there, with its generator.
+            // After any error, also one of Neo4j, the sidecar may still have the call open.
             abandon();
             throw unread;
         }
@@ -126,7 +118,7 @@ final class Pages {
     private SidecypherException explained(WireFailure failure) {
         PythonProcedure procedure = call.procedure();
         SidecypherException explained = switch (failure.kind()) {
-            // Of a page: the call itself has begun.
+            // These are failures of a page: the call itself has begun.
             case UNAVAILABLE, BUSY, NOT_SENT, LOST -> Failures.outcomeUnknown(procedure);
             case PROTOCOL -> Failures.protocol(procedure, failure.getMessage());
             case TOO_LARGE -> Failures.tooLarge(procedure, "an answer", maxLineBytes);
@@ -135,13 +127,13 @@ final class Pages {
         return explained;
     }
 
-    /** Lets the sidecar end the call, and tell of it as what the caller sees. */
+    /** Lets the sidecar end the call, with the same reason as for the caller. */
     private void abandon() {
         cancel(call.deadlineError() == null ? "terminated" : "deadline");
     }
 
     private void cancel(String reason) {
-        // Nobody has begun a call that was never to be sent to one.
+        // Without a sidecar the call was never sent.
         if (call.sidecar() != null) {
             call.sidecar().cancel(call.id(), reason);
         }

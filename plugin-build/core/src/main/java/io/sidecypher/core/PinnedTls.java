@@ -13,7 +13,7 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManager;
 import javax.net.ssl.X509ExtendedTrustManager;
 
-/** TLS towards the one certificate whose fingerprint the run folder names, whoever issued it. */
+/** TLS that accepts only the certificate with the run folder's fingerprint, whatever its issuer. */
 final class PinnedTls {
     private static final String[] PROTOCOLS = {"TLSv1.3", "TLSv1.2"};
 
@@ -28,7 +28,7 @@ final class PinnedTls {
         }
     }
 
-    /** Lays TLS over a connected socket and proves the peer's certificate. */
+    /** Starts TLS on a connected socket and verifies the peer's certificate. */
     SSLSocket handshake(Socket plain, String host, int port) throws IOException {
         SSLSocket tls = (SSLSocket) context.getSocketFactory().createSocket(plain, host, port, true);
         tls.setEnabledProtocols(PROTOCOLS);

@@ -11,9 +11,9 @@ import org.neo4j.procedure.Context;
 import org.neo4j.procedure.TerminationGuard;
 
 /**
- * The base of every generated stub class: the fields Neo4j injects, and the ways to call Python.
+ * The base of every generated stub class: the fields that Neo4j injects, and methods to call Python.
  *
- * <p>Neo4j makes a new instance for each call, so the fields belong to the calling transaction.
+ * <p>Neo4j creates a new instance for each call, so the fields belong to the calling transaction.
  */
 public abstract class PythonNamespace {
     @Context public Transaction tx;
@@ -25,8 +25,8 @@ public abstract class PythonNamespace {
     /**
      * Calls a Python procedure in the caller's transaction.
      *
-     * @param procedure what is called
-     * @param row makes one output record of the values of one row, in the order of the columns
+     * @param procedure the procedure to call
+     * @param row converts the values of one row, in the order of the columns, to an output record
      * @param arguments the values of the parameters, in their order
      * @return the rows; they are fetched page by page while the stream is read
      */
@@ -36,7 +36,7 @@ public abstract class PythonNamespace {
         return bridge(procedure).call(procedure, caller, tx, guard, log, row, arguments);
     }
 
-    /** Calls a Python procedure without columns, and returns when it has ended. */
+    /** Calls a Python procedure without columns and waits for its end. */
     protected final void run(PythonProcedure procedure, Object... arguments) {
         try (Stream<Object[]> rows = call(procedure, Function.identity(), arguments)) {
             rows.forEach(row -> {});
@@ -53,7 +53,7 @@ public abstract class PythonNamespace {
             Iterator<Object[]> rows = stream.iterator();
             Object[] row = rows.hasNext() ? rows.next() : null;
             if (row == null || rows.hasNext()) {
-                throw Failures.protocol(function, "a function gives one value");
+                throw Failures.protocol(function, "a function must return one value");
             }
             return row[0];
         }

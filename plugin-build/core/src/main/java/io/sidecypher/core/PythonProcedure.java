@@ -4,42 +4,35 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 
-/** What a generated stub knows about the Python procedure or function it stands for. */
-public final class PythonProcedure {
+/**
+ * The description of a Python procedure or function in its generated stub.
+ *
+ * @param name the full Cypher name
+ * @param timeoutMillis the procedure's own timeout; 0 leaves it to the setting {@code default_timeout_ms}
+ * @param singleRow whether every call returns exactly one row
+ */
+public record PythonProcedure(
+        String name,
+        String signature,
+        String mode,
+        long timeoutMillis,
+        boolean function,
+        boolean singleRow,
+        Availability availability,
+        List<Parameter> parameters,
+        List<Column> columns) {
     record Parameter(String name, DeclaredType type, boolean nullable) {}
 
     record Column(String name, DeclaredType type) {}
 
-    /** What becomes of a call that cannot be started. */
+    /** The behaviour of a call that cannot be started. */
     enum Availability {
-        /** It is not even tried, and gives what OPTIONAL gives. */
+        /** It is not tried, and returns the same as OPTIONAL. */
         OFF,
-        /** It gives nulls or no rows. */
+        /** It returns nulls or no rows. */
         OPTIONAL,
         /** It fails. */
         REQUIRED
-    }
-
-    private final String name;
-    private final String signature;
-    private final String mode;
-    private final long timeoutMillis;
-    private final boolean function;
-    private final boolean singleRow;
-    private final Availability availability;
-    private final List<Parameter> parameters;
-    private final List<Column> columns;
-
-    private PythonProcedure(Builder builder) {
-        name = builder.name;
-        signature = Objects.requireNonNull(builder.signature, "signature");
-        mode = Objects.requireNonNull(builder.mode, "mode");
-        timeoutMillis = builder.timeoutMillis;
-        function = builder.function;
-        singleRow = builder.singleRow;
-        availability = builder.availability;
-        parameters = List.copyOf(builder.parameters);
-        columns = List.copyOf(builder.columns);
     }
 
     /**
@@ -51,46 +44,12 @@ public final class PythonProcedure {
         return new Builder(name);
     }
 
-    String name() {
-        return name;
-    }
-
-    String signature() {
-        return signature;
-    }
-
-    String mode() {
-        return mode;
-    }
-
-    /** The procedure's own timeout; 0 leaves it to the setting {@code default_timeout_ms}. */
-    long timeoutMillis() {
-        return timeoutMillis;
-    }
-
-    /** Either {@code procedure} or {@code function}; one of each may have the same name. */
+    /** Returns {@code procedure} or {@code function}; one of each may have the same name. */
     String kind() {
         return function ? "function" : "procedure";
     }
 
-    /** Whether every call gives exactly one row. */
-    boolean isSingleRow() {
-        return singleRow;
-    }
-
-    Availability availability() {
-        return availability;
-    }
-
-    List<Parameter> parameters() {
-        return parameters;
-    }
-
-    List<Column> columns() {
-        return columns;
-    }
-
-    /** Collects the facts of a {@link PythonProcedure}; parameters and columns in their order. */
+    /** A builder of {@link PythonProcedure}; parameters and columns are added in their order. */
     public static final class Builder {
         private final String name;
         private final List<Parameter> parameters = new ArrayList<>();
@@ -111,7 +70,7 @@ public final class PythonProcedure {
             return this;
         }
 
-        /** One of READ, WRITE and SCHEMA; without this, READ. */
+        /** Sets the mode: READ (the default), WRITE or SCHEMA. */
         public Builder mode(String value) {
             mode = value;
             return this;
@@ -132,26 +91,35 @@ public final class PythonProcedure {
             return this;
         }
 
-        /** A function, with the one column {@code value}, instead of a procedure. */
+        /** Makes it a function, with the column {@code value}. */
         public Builder function() {
             function = true;
             return singleRow();
         }
 
-        /** Every call gives exactly one row. */
+        /** Declares that every call returns exactly one row. */
         public Builder singleRow() {
             singleRow = true;
             return this;
         }
 
-        /** One of OFF, OPTIONAL and REQUIRED; without this, REQUIRED. */
+        /** Sets the availability: OFF, OPTIONAL or REQUIRED (the default). */
         public Builder availability(String value) {
             availability = Availability.valueOf(value);
             return this;
         }
 
         public PythonProcedure build() {
-            return new PythonProcedure(this);
+            return new PythonProcedure(
+                    name,
+                    Objects.requireNonNull(signature, "signature"),
+                    Objects.requireNonNull(mode, "mode"),
+                    timeoutMillis,
+                    function,
+                    singleRow,
+                    availability,
+                    List.copyOf(parameters),
+                    List.copyOf(columns));
         }
     }
 }

@@ -3,33 +3,33 @@ package io.sidecypher.core;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The part of the heap that records of writing statements may take, in all calls together.
+ * The part of the heap for records of writing statements, shared by all calls.
  *
- * <p>Neo4j does not know of this memory, so its own limits do not bound it.
+ * <p>Neo4j's own memory limits do not include it.
  */
 final class RecordMemory {
-    /** A quarter: Neo4j gives transactions up to 70 % of the heap. */
+    /** A quarter of the heap: Neo4j's transactions may use up to 70 %. */
     static final long MOST_BYTES = Runtime.getRuntime().maxMemory() / 4;
 
-    private static final AtomicLong TAKEN = new AtomicLong();
+    private static final AtomicLong RESERVED = new AtomicLong();
 
     private RecordMemory() {}
 
-    /** The most bytes that a text takes. */
+    /** Returns the most bytes that a text needs. */
     static long of(String text) {
         return 2L * text.length();
     }
 
-    /** Whether there was room for so many bytes; if so, they must be given back. */
-    static boolean take(long bytes) {
-        boolean fits = TAKEN.addAndGet(bytes) <= MOST_BYTES;
+    /** Reserves bytes and returns whether there was room; if so, they must be released. */
+    static boolean reserve(long bytes) {
+        boolean fits = RESERVED.addAndGet(bytes) <= MOST_BYTES;
         if (!fits) {
-            giveBack(bytes);
+            release(bytes);
         }
         return fits;
     }
 
-    static void giveBack(long bytes) {
-        TAKEN.addAndGet(-bytes);
+    static void release(long bytes) {
+        RESERVED.addAndGet(-bytes);
     }
 }

@@ -8,11 +8,11 @@ import java.util.Map;
 import java.util.Queue;
 import org.neo4j.graphdb.Result;
 
-/** The records of one statement, in pages; only the pages that were read ahead are kept in memory. */
+/** The records of one statement, in pages; only pages that were read ahead are kept in memory. */
 final class Records {
     private static final int MOST_ROWS = 1000;
     private static final int MOST_BYTES = 1024 * 1024;
-    /** A record that is no longer than the other parts of a line fits in beside a page's others. */
+    /** A page stops at a quarter of a line, so that a last record of three quarters still fits. */
     private static final int PAGES_IN_A_LINE = 4;
 
     private final Call call;
@@ -27,7 +27,7 @@ final class Records {
         columns = result.columns();
     }
 
-    /** Whether there is a page after those that were taken. */
+    /** Returns whether there is another page. */
     boolean hasMore() {
         return !atEnd || !ahead.isEmpty();
     }
@@ -37,14 +37,14 @@ final class Records {
             return write();
         }
         String page = ahead.remove();
-        RecordMemory.giveBack(RecordMemory.of(page));
+        RecordMemory.release(RecordMemory.of(page));
         return page;
     }
 
     void readAll() {
         while (!atEnd) {
             String page = write();
-            if (!RecordMemory.take(RecordMemory.of(page))) {
+            if (!RecordMemory.reserve(RecordMemory.of(page))) {
                 throw Failures.tooManyRecords(call.procedure(), RecordMemory.MOST_BYTES);
             }
             ahead.add(page);
@@ -52,12 +52,12 @@ final class Records {
     }
 
     void close() {
-        ahead.forEach(page -> RecordMemory.giveBack(RecordMemory.of(page)));
+        ahead.forEach(page -> RecordMemory.release(RecordMemory.of(page)));
         ahead.clear();
         try {
             result.close();
         } catch (RuntimeException alreadyOver) {
-            // It ended with its transaction.
+            // The result ended with its transaction.
         }
     }
 

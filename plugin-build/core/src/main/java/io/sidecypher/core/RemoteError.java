@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.util.Map;
 
 /**
- * The error part of a reply, as the sidecar worded it.
+ * The error in a reply, in the sidecar's words.
  *
  * @param retryable whether the same call may succeed later without a change
  */

@@ -1,7 +1,5 @@
 package io.sidecypher.core;
 
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -12,26 +10,29 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Pattern;
 
-/** Where one sidecar is found and how it is recognised, as it wrote it into the run folder. */
+/** Address and credentials of one sidecar, as it wrote them into the run folder. */
 record Rendezvous(String generation, String host, int port, String fingerprint, String token) {
     static final String FILE = "sidecar.json";
-    /** Each sidecar also tells what it could not load, which may take some room. */
+    /** The file also lists modules that could not be loaded, so it can be large. */
     private static final int MOST_BYTES = 4 * 1024 * 1024;
     private static final Pattern FINGERPRINT = Pattern.compile("[0-9a-f]{64}");
     private static final Pattern TOKEN = Pattern.compile("[!-~]{16,512}");
 
-    /** The sidecars of a run folder, in the order in which they came; one that was killed may be listed. */
+    /** Reads the sidecars of a run folder, in the order of their starts; it may list killed ones. */
     static List<Rendezvous> read(Path runDir) {
         if (runDir == null) {
-            throw refused("no run folder is set (SIDECYPHER_RUN_DIR, or run_dir in sidecypher.conf)");
+            throw WireFailure.unavailable("no run folder is set (SIDECYPHER_RUN_DIR, or run_dir in sidecypher.conf)");
         }
         if (!Files.exists(runDir.resolve(FILE))) {
-            throw refused("no sidecar has left its address in the run folder");
+            throw WireFailure.unavailable("no sidecar has left its address in the run folder");
         }
-        Map<String, Object> file = readJson(readSmall(runDir.resolve(FILE)));
+        Map<String, Object> file = Json.parseObject(readSmall(runDir.resolve(FILE)));
+        if (file == null) {
+            throw WireFailure.unavailable("sidecar.json in the run folder is not JSON");
+        }
         String token = readSmall(runDir.resolve("token")).strip();
         if (!Long.valueOf(2).equals(file.get("v"))) {
-            throw refused("sidecar.json in the run folder is of another version");
+            throw WireFailure.unavailable("sidecar.json in the run folder is of another version");
         }
         if (file.get("fingerprint") instanceof String fingerprint
                 && FINGERPRINT.matcher(fingerprint.toLowerCase(Locale.ROOT)).matches()
@@ -56,36 +57,21 @@ record Rendezvous(String generation, String host, int port, String fingerprint, 
         throw malformed();
     }
 
-    /** Records print their members; this one holds the token. */
+    /** Leaves out the token, which a record would print. */
     @Override
     public String toString() {
         return "Rendezvous of generation " + generation;
-    }
-
-    private static Map<String, Object> readJson(String text) {
-        try (JsonParser json = Json.FACTORY.createParser(text)) {
-            if (json.nextToken() == JsonToken.START_OBJECT) {
-                return Json.readObject(json);
-            }
-        } catch (IOException | ValueProblem malformed) {
-            // Told below.
-        }
-        throw refused("sidecar.json in the run folder is not JSON");
     }
 
     private static String readSmall(Path file) {
         try (InputStream in = Files.newInputStream(file)) {
             return new String(in.readNBytes(MOST_BYTES), StandardCharsets.UTF_8);
         } catch (IOException unreadable) {
-            throw refused(file.getFileName() + " in the run folder cannot be read");
+            throw WireFailure.unavailable(file.getFileName() + " in the run folder cannot be read");
         }
     }
 
     private static WireFailure malformed() {
-        return refused("sidecar.json or the token in the run folder is not as it must be");
-    }
-
-    private static WireFailure refused(String reason) {
-        return new WireFailure(WireFailure.Kind.UNAVAILABLE, reason);
+        return WireFailure.unavailable("sidecar.json or the token in the run folder is malformed");
     }
 }

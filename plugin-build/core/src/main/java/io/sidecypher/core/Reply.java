@@ -10,10 +10,10 @@ import java.util.List;
 /**
  * The reply to a call or a page.
  *
- * @param rows the values of each row, of the classes the stub's records expect
- * @param more whether another page may be asked for
- * @param error why there are no rows; null when there are
- * @param refused why the sidecar has not begun the call, so that another one may; null when it has
+ * @param rows the values of each row, of the classes that the stub's records expect
+ * @param more whether there is another page
+ * @param error the error instead of rows, or null
+ * @param refused why the sidecar has not begun the call, so that another one may; null if it has
  */
 record Reply(List<Object[]> rows, boolean more, RemoteError error, WireFailure.Kind refused) {
     static Reply parse(String text, Call call) {
@@ -22,7 +22,7 @@ record Reply(List<Object[]> rows, boolean more, RemoteError error, WireFailure.K
         } catch (ValueProblem problem) {
             throw new WireFailure(WireFailure.Kind.PROTOCOL, "the envelope " + problem.getMessage());
         } catch (JsonProcessingException malformed) {
-            throw new WireFailure(WireFailure.Kind.PROTOCOL, "it is not the JSON that was agreed on");
+            throw new WireFailure(WireFailure.Kind.PROTOCOL, "it is not valid JSON");
         } catch (IOException impossible) {
             throw new IllegalStateException("reading from memory failed", impossible);
         }
@@ -126,7 +126,7 @@ record Reply(List<Object[]> rows, boolean more, RemoteError error, WireFailure.K
 
         private static void expect(boolean condition) {
             if (!condition) {
-                throw new WireFailure(WireFailure.Kind.PROTOCOL, "the envelope has not the members it must have");
+                throw new WireFailure(WireFailure.Kind.PROTOCOL, "the envelope does not have the required members");
             }
         }
     }

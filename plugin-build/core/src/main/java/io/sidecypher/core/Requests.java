@@ -5,9 +5,9 @@ import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import java.io.IOException;
 import java.util.List;
 
-/** The requests Java sends: a JSON envelope inside Py4J's five lines of a method call. */
+/** The requests of the plugin: a JSON envelope inside Py4J's five lines of a method call. */
 final class Requests {
-    /** Stands for a backslash on the wire, where Py4J would otherwise escape every one a second time. */
+    /** Replaces each backslash on the wire, which Py4J would escape a second time. */
     static final char BACKSLASH = '\u001a';
 
     static final long VERSION = 2;
@@ -19,7 +19,7 @@ final class Requests {
                 + "\",\"catalogue\":\"" + catalogue + "\"}");
     }
 
-    /** Checks and writes the arguments; nothing has been sent anywhere yet when one of them is refused. */
+    /** Checks and writes the arguments; if one is refused, nothing has been sent yet. */
     static String call(Call call, Caller caller, Object[] arguments, int limit) {
         PythonProcedure procedure = call.procedure();
         try {
@@ -58,7 +58,7 @@ final class Requests {
         return command("cancel", "{\"v\":" + VERSION + ",\"id\":\"" + id + "\",\"reason\":\"" + reason + "\"}");
     }
 
-    /** Tells as many counts as a line has room for: over a longer one the sidecar would end the connection. */
+    /** Writes as many counts as fit into a line: after a longer one the sidecar ends the connection. */
     static String failures(FailureCounts counts, int limit) {
         String head = "{\"v\":" + VERSION + ",\"failures\":";
         String tail = "}";
@@ -69,7 +69,7 @@ final class Requests {
             throws IOException {
         List<PythonProcedure.Parameter> parameters = procedure.parameters();
         if (arguments.length != parameters.size()) {
-            throw Failures.protocol(procedure, "the stub gives " + arguments.length + " arguments for "
+            throw Failures.protocol(procedure, "the stub passes " + arguments.length + " arguments for "
                     + parameters.size() + " parameters");
         }
         for (int i = 0; i < arguments.length; i++) {

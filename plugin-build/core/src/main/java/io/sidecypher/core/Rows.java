@@ -1,17 +1,18 @@
 package io.sidecypher.core;
 
 import java.util.Iterator;
-import java.util.Spliterator;
+import java.util.Spliterators;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
-/** The rows of one call: those of its first page, then those of further pages as they are read. */
-final class Rows<R> implements Spliterator<R> {
+/** The rows of one call; pages after the first are fetched while the rows are read. */
+final class Rows<R> extends Spliterators.AbstractSpliterator<R> {
     private final Pages pages;
     private final Function<Object[], R> makeRow;
     private Iterator<Object[]> page;
 
     Rows(Pages pages, Iterator<Object[]> first, Function<Object[], R> makeRow) {
+        super(Long.MAX_VALUE, ORDERED);
         this.pages = pages;
         this.makeRow = makeRow;
         page = first;
@@ -27,20 +28,5 @@ final class Rows<R> implements Spliterator<R> {
         }
         action.accept(makeRow.apply(page.next()));
         return true;
-    }
-
-    @Override
-    public Spliterator<R> trySplit() {
-        return null;
-    }
-
-    @Override
-    public long estimateSize() {
-        return Long.MAX_VALUE;
-    }
-
-    @Override
-    public int characteristics() {
-        return ORDERED;
     }
 }

@@ -7,9 +7,9 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.util.List;
 
-/** The sidecars that the run folder names; the file is read again only when it has changed. */
+/** The sidecars of the run folder; the file is read again only if it has changed. */
 final class RunFolder {
-    /** What tells one version of the file from the next without reading it. */
+    /** Identifies a version of the file without reading it. */
     private record Stamp(Object file, FileTime written, long size) {}
 
     private final Path folder;
@@ -20,12 +20,12 @@ final class RunFolder {
     }
 
     /**
-     * Returns the sidecars, or null when the file is the one that was read before.
+     * Returns the sidecars, or null if the file has not changed since it was read.
      *
-     * @throws WireFailure when there is no usable file; it is then read again the next time
+     * @throws WireFailure if there is no usable file; it is then read again the next time
      */
     List<Rendezvous> changed() {
-        // Taken first: a file that is replaced while it is read counts as changed the next time.
+        // Before the read: a file that is replaced while it is read counts as changed the next time.
         Stamp stamp = stamp();
         if (stamp != null && stamp.equals(read)) {
             return null;

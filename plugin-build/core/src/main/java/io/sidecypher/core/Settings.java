@@ -12,21 +12,21 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * The settings of the Java side. The environment ({@code SIDECYPHER_RUN_DIR}) goes before the file
- * {@code sidecypher.conf} ({@code run_dir=...}) in Neo4j's conf folder; neo4j.conf takes no unknown ones.
+ * The settings of the plugin. Environment variables ({@code SIDECYPHER_RUN_DIR}) override the file
+ * {@code sidecypher.conf} ({@code run_dir=...}) in Neo4j's conf folder; neo4j.conf refuses unknown settings.
  *
- * @param runDir where the sidecar leaves its address, certificate and token; null when nobody said
- * @param poolSize how many calls run at once, nested ones not counted
- * @param queueLimit how many callers may wait for one of these
- * @param connectMillis how long the sidecar may take to accept a connection
- * @param handshakeMillis how long TLS, token and hello may take together
- * @param timeoutMillis the timeout of a procedure that has none of its own
- * @param graceMillis how long a cancelled call may take to answer before its connection is closed
+ * @param runDir folder with the sidecar's address, certificate and token; null if it is not set
+ * @param poolSize number of concurrent calls, without nested ones
+ * @param queueLimit number of callers that may wait for a connection
+ * @param connectMillis longest time until the sidecar accepts a connection
+ * @param handshakeMillis longest time for TLS, token and hello together
+ * @param timeoutMillis the timeout of a procedure without its own
+ * @param graceMillis time for a cancelled call to answer before its connection is closed
  * @param maxLineBytes the longest line accepted or sent
  * @param nestedDepth how deep Python procedures may call each other through Cypher
- * @param circuitMillis how long calls keep away from a sidecar that could not be reached
- * @param availability which procedures may do without a sidecar
- * @param traceContext whether the trace context of the caller's transaction goes to the sidecar
+ * @param circuitMillis time without calls to a sidecar that could not be reached
+ * @param availability the availability of procedures without a sidecar
+ * @param traceContext whether the trace context of the caller's transaction is sent to the sidecar
  */
 record Settings(
         Path runDir,
@@ -47,7 +47,7 @@ record Settings(
             "availability", "trace_context");
     private static final String FILE = "sidecypher.conf";
 
-    /** Reads the settings of this JVM; a wrong one is an IllegalArgumentException that names it. */
+    /** Reads the settings of this JVM; throws an IllegalArgumentException that names a wrong one. */
     static Settings load() {
         return of(System.getenv(), confFolder(System.getenv(), System.getProperty("sun.java.command", "")));
     }
@@ -76,7 +76,7 @@ record Settings(
                 flag(values, "trace_context"));
     }
 
-    /** Neo4j's conf folder, as NEO4J_CONF or the server's own command line names it; null if neither does. */
+    /** Returns Neo4j's conf folder from NEO4J_CONF or the server's command line, or null. */
     static Path confFolder(Map<String, String> environment, String commandLine) {
         String named = environment.get("NEO4J_CONF");
         if (named != null && !named.isBlank()) {
@@ -131,7 +131,7 @@ record Settings(
                 return number;
             }
         } catch (NumberFormatException notANumber) {
-            // Told below, as for a number out of range.
+            // Reported below, like a number out of range.
         }
         throw new IllegalArgumentException(
                 "the setting " + name + " must be a whole number from " + least + " to " + most);

@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 import org.neo4j.logging.Log;
 
 /**
- * One run of a sidecar that this JVM is connected to: its pool, and a control connection that tells
- * when it is gone and carries the requests to cancel and the counts of failures.
+ * One run of a sidecar that this JVM is connected to: its pool and its control connection. The control
+ * connection sends cancel requests and counts of failures, and its end shows that the sidecar is gone.
  */
 final class Sidecar {
     private static final int MOST_PENDING_CANCELS = 1024;
@@ -33,7 +33,7 @@ final class Sidecar {
         this.log = log;
     }
 
-    /** Connects to a sidecar; somebody must then {@link #listen}. */
+    /** Connects to a sidecar; {@link #listen} must be called next. */
     static Sidecar connect(
             Settings settings, Rendezvous rendezvous, Watchdog watchdog, FailureCounts failures, Log log)
             throws UnknownHostException {
@@ -56,15 +56,15 @@ final class Sidecar {
         cancels.offer(Requests.cancel(id, reason));
     }
 
-    /** Stays on the control connection until the sidecar is gone. */
+    /** Reads the control connection until the sidecar is gone. */
     void listen() {
         try {
             Daemon.start("sidecypher-cancel", this::sendRequests);
             while (control.receive() != null) {
-                // The replies say nothing of use.
+                // The replies are not used.
             }
         } catch (WireFailure broken) {
-            // The same as an end of the connection.
+            // Handled like the end of the connection.
         } finally {
             alive = false;
             control.shutdown();
@@ -85,16 +85,16 @@ final class Sidecar {
                 report();
             }
         } catch (InterruptedException | WireFailure gone) {
-            // The listening thread notices the same.
+            // The listening thread handles this too.
         }
     }
 
-    /** The next request to cancel, or null when there is none for a while. */
+    /** Returns the next request to cancel, or null if there is none for a while. */
     private String next() throws InterruptedException {
         return cancels.poll(REPORT_NANOS, TimeUnit.NANOSECONDS);
     }
 
-    /** Tells the counts of failures when they have grown, but not again and again while they do. */
+    /** Sends the counts of failures if they have grown, at most once per interval. */
     private void report() {
         long total = failures.total();
         if (control.takesFailures() && total != reported && System.nanoTime() - reportedAt >= REPORT_NANOS) {

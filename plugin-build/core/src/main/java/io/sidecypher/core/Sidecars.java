@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** The sidecars of the run folder, as it names them now. */
+/** The current sidecars of the run folder. */
 final class Sidecars {
-    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final long REFRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private final Settings settings;
     private final Watchdog watchdog;
@@ -14,7 +14,7 @@ final class Sidecars {
     private final RunFolder folder;
     private volatile List<Link> links = List.of();
     private volatile String problem;
-    private volatile long lookedAt;
+    private volatile long refreshedAt;
 
     Sidecars(Settings settings, Watchdog watchdog, FailureCounts failures) {
         this.settings = settings;
@@ -23,10 +23,10 @@ final class Sidecars {
         folder = new RunFolder(settings.runDir());
     }
 
-    /** The ways to them; as long as one of them serves, the folder is looked at now and then only. */
-    List<Link> look() {
-        boolean justLooked = System.nanoTime() - lookedAt < LOOK_NANOS;
-        return justLooked && isAnyUsable() ? links : lookAgain();
+    /** Returns their links; while one of them is usable, the folder is checked only now and then. */
+    List<Link> links() {
+        boolean justRefreshed = System.nanoTime() - refreshedAt < REFRESH_NANOS;
+        return justRefreshed && isAnyUsable() ? links : refresh();
     }
 
     boolean isAnyUsable() {
@@ -38,13 +38,13 @@ final class Sidecars {
         return false;
     }
 
-    /** Why none of them could be reached. */
+    /** Returns the reason why none of them could be reached. */
     String problem() {
         List<Link> known = links;
         return known.isEmpty() ? problem : known.get(0).problem();
     }
 
-    private synchronized List<Link> lookAgain() {
+    private synchronized List<Link> refresh() {
         try {
             List<Rendezvous> named = folder.changed();
             if (named != null) {
@@ -52,10 +52,10 @@ final class Sidecars {
             }
         } catch (WireFailure unusable) {
             problem = unusable.getMessage();
-            // What serves does not end with a file that cannot be read now; its own end is noticed.
+            // Connected sidecars stay although the file cannot be read; their own end is noticed.
             links = links.stream().filter(link -> link.connected() != null).toList();
         }
-        lookedAt = System.nanoTime();
+        refreshedAt = System.nanoTime();
         return links;
     }
 
@@ -70,7 +70,7 @@ final class Sidecars {
     private Link linkTo(Rendezvous rendezvous) {
         for (Link known : links) {
             if (known.rendezvous().equals(rendezvous)) {
-                // Who could not be reached before may be why the file has changed.
+                // The file may have changed because this sidecar can be reached again.
                 known.clear();
                 return known;
             }

@@ -3,9 +3,9 @@ package io.sidecypher.core;
 import org.neo4j.kernel.api.exceptions.Status;
 
 /**
- * The one error a call ends with, in the words the Cypher user reads.
+ * The error that ends a call, with the message for the Cypher user.
  *
- * <p>It has no cause: Neo4j shows the innermost cause's text to the client instead of ours.
+ * <p>It has no cause: Neo4j would show the message of the innermost cause to the client.
  */
 public final class SidecypherException extends RuntimeException implements Status.HasStatus {
     private static final long serialVersionUID = 1L;
@@ -26,22 +26,22 @@ public final class SidecypherException extends RuntimeException implements Statu
         this.notStarted = notStarted;
     }
 
-    /** The error of a call that no sidecar has begun. */
+    /** Returns the error of a call that no sidecar has begun. */
     static SidecypherException notStarted(Status status, String message) {
         return new SidecypherException(status, message, true);
     }
 
-    /** Whether no sidecar has begun the call. */
+    /** Returns whether no sidecar has begun the call. */
     boolean wasNotStarted() {
         return notStarted;
     }
 
-    /** The code that the text of an error of ours begins with. */
+    /** Returns the code at the beginning of the message. */
     String code() {
         return text.substring(1, text.indexOf(']'));
     }
 
-    /** The message as the user reads it. */
+    /** Returns the message for the user. */
     String text() {
         return text;
     }

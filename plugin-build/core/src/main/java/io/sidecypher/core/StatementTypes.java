@@ -9,26 +9,26 @@ import org.neo4j.graphdb.QueryExecutionType.QueryType;
 import org.neo4j.graphdb.Result;
 import org.neo4j.graphdb.Transaction;
 
-/** Tells what a statement would do, before it does it, by Neo4j's own EXPLAIN. */
+/** Types of statements, found with EXPLAIN before they run. */
 final class StatementTypes {
     private static final int MOST_KEPT = 512;
     private static final int LONGEST_KEPT = 8192;
-    /** On a line of its own, so that the columns in Neo4j's messages stay those of the statement. */
+    /** EXPLAIN on its own line, so that columns in Neo4j's messages are those of the statement. */
     private static final String EXPLAIN = "EXPLAIN\n";
 
-    private static final Pattern PLACE = Pattern.compile("line (\\d+), column (\\d+) \\(offset: (\\d+)\\)");
+    private static final Pattern POSITION = Pattern.compile("line (\\d+), column (\\d+) \\(offset: (\\d+)\\)");
 
-    /** PROFILE after what Neo4j allows before it: white space, comments and other options. */
+    /** PROFILE, and before it all that Neo4j allows: white space, comments and other options. */
     private static final Pattern PROFILE = Pattern.compile(
             "(?:\\s++|//[^\\r\\n]*+|/\\*(?s:.*?)\\*/|EXPLAIN\\b|CYPHER\\b|[\\w.]++\\s*+=\\s*+[\\w.]++|[\\d.]++)*+"
                     + "(PROFILE)\\b",
             Pattern.CASE_INSENSITIVE);
 
-    /** How the operators are called that commit a batch of rows: TransactionApply, TransactionForeach. */
+    /** Prefix of the operators that commit a batch of rows: TransactionApply, TransactionForeach. */
     private static final String COMMITS = "Transaction";
 
     /**
-     * What a statement would do.
+     * Type of a statement.
      *
      * @param commits whether it has a CALL { } IN TRANSACTIONS, which commits on its own
      */
@@ -45,7 +45,7 @@ final class StatementTypes {
 
     private StatementTypes() {}
 
-    /** The kind of a statement; one that Neo4j cannot plan fails here as it would when it is run. */
+    /** Returns the kind of a statement; throws Neo4j's error if it cannot be planned. */
     static Kind of(Transaction tx, String cypher, Map<String, Object> parameters) {
         Kind known;
         synchronized (KEPT) {
@@ -63,7 +63,7 @@ final class StatementTypes {
         return kind;
     }
 
-    /** Whether a procedure of a mode may run statements of a type. */
+    /** Returns whether a procedure of a mode may run statements of a type. */
     static boolean allows(String mode, QueryType type) {
         return switch (type) {
             case READ_ONLY -> true;
@@ -78,7 +78,7 @@ final class StatementTypes {
             return new Kind(
                     result.getQueryExecutionType().queryType(), commits(result.getExecutionPlanDescription()));
         } catch (RuntimeException failure) {
-            throw new SidecypherException(Failures.statusOf(failure), moveUp(Failures.messageOf(failure)));
+            throw new SidecypherException(Failures.statusOf(failure), correctPositions(Failures.messageOf(failure)));
         }
     }
 
@@ -86,7 +86,7 @@ final class StatementTypes {
         return plan.getName().startsWith(COMMITS) || plan.getChildren().stream().anyMatch(StatementTypes::commits);
     }
 
-    /** A statement that is to be profiled cannot be explained as it is. */
+    /** Replaces PROFILE with spaces, since a statement with PROFILE cannot be explained. */
     private static String withoutProfile(String cypher) {
         Matcher profile = PROFILE.matcher(cypher);
         return profile.lookingAt()
@@ -94,10 +94,10 @@ final class StatementTypes {
                 : cypher;
     }
 
-    /** Puts the places a message names back to where they are in the statement itself. */
-    private static String moveUp(String message) {
-        return PLACE.matcher(message).replaceAll(place -> Matcher.quoteReplacement(
-                "line " + (Long.parseLong(place.group(1)) - 1) + ", column " + place.group(2) + " (offset: "
-                        + (Long.parseLong(place.group(3)) - EXPLAIN.length()) + ")"));
+    /** Corrects line and offset in a message: EXPLAIN has added a line. */
+    private static String correctPositions(String message) {
+        return POSITION.matcher(message).replaceAll(position -> Matcher.quoteReplacement(
+                "line " + (Long.parseLong(position.group(1)) - 1) + ", column " + position.group(2) + " (offset: "
+                        + (Long.parseLong(position.group(3)) - EXPLAIN.length()) + ")"));
     }
 }

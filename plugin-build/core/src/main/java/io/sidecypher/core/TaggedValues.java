@@ -4,7 +4,7 @@ import java.time.DateTimeException;
 import java.util.List;
 import java.util.Map;
 
-/** Makes the values that JSON cannot carry as they are of an object with one key, their tag. */
+/** Converts JSON objects with one key, a tag, to values without a JSON type. */
 final class TaggedValues {
     private static final int DURATION_PARTS = 4;
     private static final int NODE_PARTS = 3;
@@ -17,7 +17,7 @@ final class TaggedValues {
         this.entities = entities;
     }
 
-    /** The value of an object whose only key is a tag. */
+    /** Returns the value of an object whose only key is a tag. */
     Object value(String tag, Object plain) {
         Kind kind = Kind.ofTag(tag);
         if (kind == null) {
@@ -30,7 +30,7 @@ final class TaggedValues {
         }
     }
 
-    /** Finds the tags in what was read without a meaning for them. */
+    /** Resolves the tags in a value that was read without them. */
     @SuppressWarnings("unchecked")
     Object resolve(Object plain) {
         if (plain instanceof List<?> list) {
@@ -90,7 +90,7 @@ final class TaggedValues {
         return list(snapshots).stream().map(each -> elementId(each, parts)).toList();
     }
 
-    /** The one part of a snapshot that counts on the way back: the others are what Python once saw. */
+    /** Returns the element id of a snapshot; its other parts may be out of date. */
     private static String elementId(Object snapshot, int parts) {
         return text(list(snapshot, parts).get(0));
     }

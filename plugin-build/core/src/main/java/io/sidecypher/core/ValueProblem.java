@@ -1,6 +1,6 @@
 package io.sidecypher.core;
 
-/** A value that the wire does not carry; the text names the problem, never the value. */
+/** A value that cannot be sent; the message names the problem, never the value. */
 final class ValueProblem extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -15,12 +15,12 @@ final class ValueProblem extends RuntimeException {
         this.code = code;
     }
 
-    /** An entity that is not, or no longer, in the caller's transaction. */
+    /** Returns the problem of an entity that is not in the caller's transaction. */
     static ValueProblem missingEntity(String message) {
         return new ValueProblem("SC-218", message);
     }
 
-    /** The error code of a call that ends with this problem. */
+    /** Returns the error code of a call that ends with this problem. */
     String code() {
         return code;
     }

@@ -14,7 +14,7 @@ final class ValueReader {
     private final TaggedValues tags;
 
     /**
-     * @param entities finds the nodes and relationships that the JSON names
+     * @param entities finds the nodes and relationships in the JSON
      */
     ValueReader(JsonParser json, Entities entities) {
         this.json = json;
@@ -43,7 +43,7 @@ final class ValueReader {
         String key = json.nextFieldName();
         if (key != null && key.startsWith("$")) {
             json.nextToken();
-            // Whether it is a tag is known only when no other key follows.
+            // It is a tag only if no other key follows.
             Object plain = Json.read(json);
             String first = key;
             key = json.nextFieldName();

@@ -21,7 +21,7 @@ final class ValueWriter {
         }
     }
 
-    /** The one Java form of a Cypher value: stored properties also come as small numbers and arrays. */
+    /** Returns the standard Java form of a Cypher value: stored properties can be small numbers or arrays. */
     static Object normal(Object value) {
         if (value instanceof Integer || value instanceof Short || value instanceof Byte) {
             return ((Number) value).longValue();
@@ -45,7 +45,7 @@ final class ValueWriter {
         return value;
     }
 
-    /** The name of a value's type as Cypher writes it. */
+    /** Returns the Cypher name of a value's type. */
     static String typeName(Object raw) {
         if (raw == null) {
             return "NULL";

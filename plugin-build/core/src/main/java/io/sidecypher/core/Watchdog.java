@@ -5,9 +5,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** The one thread that looks, many times a second, at everything that may last too long. */
+/** A thread that checks all timed operations many times a second. */
 final class Watchdog implements Runnable {
-    /** Something with an end that somebody else must enforce; a tick must not block. */
+    /** An operation with a time limit that the watchdog enforces; a tick must not block. */
     interface Watched {
         void tick(long now);
     }
@@ -26,7 +26,7 @@ final class Watchdog implements Runnable {
 
     void add(Watched watched) {
         active.add(watched);
-        // Waking a thread costs as much as a small call, so it sleeps on only after a quiet second.
+        // Waking a thread costs as much as a small call, so it parks only after an idle second.
         if (parked) {
             LockSupport.unpark(thread);
         }
@@ -62,7 +62,7 @@ final class Watchdog implements Runnable {
         try {
             watched.tick(now);
         } catch (Throwable broken) {
-            // Whatever is wrong with one call, also an Error, the others are still watched.
+            // After any failure of one operation, also an Error, the others are still checked.
         }
     }
 }

@@ -1,19 +1,19 @@
 package io.sidecypher.core;
 
-/** What went wrong on one connection; the text never holds anything that was sent or received. */
+/** A failure of one connection; its message never contains sent or received data. */
 final class WireFailure extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     enum Kind {
-        /** No connection could be made. */
+        /** There is no connection. */
         UNAVAILABLE,
-        /** The sidecar has as many connections as it takes. */
+        /** The sidecar has reached its limit of connections. */
         BUSY,
-        /** The request did not leave this process whole, so the sidecar cannot have begun it. */
+        /** The request was not sent completely, so the sidecar cannot have begun it. */
         NOT_SENT,
         /** The connection ended after the request was sent. */
         LOST,
-        /** The peer said something the protocol does not know. */
+        /** The peer sent a message that is not part of the protocol. */
         PROTOCOL,
         /** The peer sent a line longer than the limit. */
         TOO_LARGE
@@ -26,7 +26,12 @@ final class WireFailure extends RuntimeException {
         this.kind = kind;
     }
 
-    /** Whether the sidecar cannot have begun what the request asks for. */
+    /** Returns the failure to connect, for a reason that errors name. */
+    static WireFailure unavailable(String reason) {
+        return new WireFailure(Kind.UNAVAILABLE, reason);
+    }
+
+    /** Returns whether the sidecar cannot have begun the request. */
     boolean wasNotSent() {
         return kind == Kind.UNAVAILABLE || kind == Kind.BUSY || kind == Kind.NOT_SENT;
     }

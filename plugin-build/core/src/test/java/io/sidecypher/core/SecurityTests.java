@@ -30,7 +30,7 @@ class SecurityTests {
         try (FakeSidecar stranger = new FakeSidecar((peer, method, json) -> {})) {
             stranger.announce(runDir, "ab".repeat(32), FakeSidecar.TOKEN);
             String error = new Harness(runDir).error(Harness.ECHO, 1L);
-            assertTrue(error.startsWith("[SC-210]") && error.contains("did not prove"), error);
+            assertTrue(error.startsWith("[SC-210]") && error.contains("is not the sidecar's"), error);
             Harness.await(stranger.open::isEmpty);
             assertEquals(0, stranger.tokensSeen.get());
         }

@@ -1,4 +1,4 @@
-"""Throw-away servers: Bolt alone, in their own folder, gone when they are left."""
+"""Temporary servers: Bolt only, in their own folder, removed at the end."""
 
 import tempfile
 import time
@@ -26,11 +26,11 @@ _POLL = 0.05  # seconds
 
 
 @contextmanager
-def throwaway_server(installation: Installation, java: Java) -> Iterator[Neo4jServer]:
-    """Prepare a server in a folder that goes away with it; only this process knows its password.
+def temporary_server(installation: Installation, java: Java) -> Iterator[Neo4jServer]:
+    """Prepare a server in a temporary folder; only this process knows its password.
 
     Example:
-        >>> with throwaway_server(installation, java) as server:  # doctest: +SKIP
+        >>> with temporary_server(installation, java) as server:  # doctest: +SKIP
         ...     with running(server.process(restart=False)):
         ...         server.answers()
         True
@@ -44,7 +44,7 @@ def throwaway_server(installation: Installation, java: Java) -> Iterator[Neo4jSe
 
 @contextmanager
 def running(spec: ProcessSpec) -> Iterator[None]:
-    """Run a process while the body runs, without a supervisor.
+    """Run a process without a supervisor, for the time of a `with` block.
 
     Raises:
         ServerFailed: If it ends, or is not ready in time.

@@ -1,4 +1,4 @@
-"""What the checks look at: one installation, each part of it read once and only when asked for."""
+"""The installation that the checks inspect; most parts are read once, at first use."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -9,9 +9,9 @@ from typing import Any, Final, Self
 import httpx
 
 from sidecypher.cli.call import call_procedure
-from sidecypher.cli.sidecars import ask, run_folder_of
+from sidecypher.cli.sidecars import run_folder_of, send_request
 from sidecypher.errors import SettingsError, SidecypherError
-from sidecypher.host.address import Ports, bolt_address, read_ports
+from sidecypher.host.address import bolt_address
 from sidecypher.host.rendezvous import Announcement, running_sidecars
 from sidecypher.host.settings import NO_FILE, PREFIX, Settings, load_settings
 from sidecypher.loading.loader import Loaded, load
@@ -25,75 +25,70 @@ from sidecypher_schema import Graph, connect
 
 CONNECT_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 15.0
-"""How long the sidecar may take for an answer; GitHub may be behind it."""
+"""How long the sidecar may take to answer; it may have to query GitHub."""
 
 
-class Subject(CheckContext):
-    """One installation; nothing of it is changed.
+class DoctorContext(CheckContext):
+    """One installation; the checks never change it.
 
     Attributes:
-        settings: What is set, without what is wrong.
-        wrong: What is wrong with the settings.
+        settings: The valid settings.
+        setting_errors: Errors of the other settings.
     """
 
     def __init__(
         self, flags: Mapping[str, Any], environ: Mapping[str, str], config: Path | None
     ) -> None:
         self.environ: Final = environ
-        self.settings, self.wrong = _usable(flags, environ, config)
+        self.settings, self.setting_errors = _valid_settings(flags, environ, config)
         self.javas: Final = Javas(environ=environ)
         self._neo4j: Graph | CannotCheck | None = None
         self._opened = ExitStack()
 
     def __enter__(self) -> Self:
-        """Return the subject."""
+        """Return the context."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close what was opened."""
+        """Close the connection to Neo4j."""
         self._opened.close()
 
     @cached_property
     def loaded(self) -> Loaded:
-        """Procedures that are found now, whatever a sidecar has loaded."""
+        """Procedures that are found now, even if a sidecar has loaded others."""
         return load(self.settings.procedures)
 
     @property
     def state(self) -> State | None:
-        """What the supervisor of the home has written down."""
+        """State that the supervisor of the home has written."""
         return read_state(self.settings.home)
 
     @property
-    def ports(self) -> Ports:
-        """Ports of the embedded Neo4j's last start."""
-        return read_ports(self.settings.home / "ports.json")
-
-    @property
     def runs(self) -> bool:
-        """Whether a supervisor runs in the home."""
+        """Whether a supervisor is running in the home."""
         return self.state is not None and self.state.alive
 
     @property
     def how_to_start(self) -> str:
-        """What to do where nothing runs: a Neo4j of one's own has a sidecar of its own."""
+        """Hint if nothing is running; with your own Neo4j you also run your own sidecar."""
         command = "serve" if self.settings.neo4j_uri else "up"
         return f"Run `sidecypher {command}`."
 
     @cached_property
     def run_folder(self) -> Path:
-        """Where its sidecars meet the plugin."""
+        """Run folder of its sidecars."""
         return run_folder_of(self.settings)
 
     @cached_property
     def sidecars(self) -> list[Announcement]:
-        """Sidecars that run."""
+        """Running sidecars."""
         return running_sidecars(self.run_folder)
 
     def catalogue(self) -> tuple[Catalogue, str]:
-        """Return what the sidecar has loaded, or else what is found; and which of the two it is.
+        """Return the catalogue of the sidecar or else of the procedures found, and its description.
 
         Raises:
-            CannotCheck: The sidecar gives no answer.
+            CannotCheck: The sidecar does not answer.
         """
         if self.sidecars:
             answer = self.get(self.sidecars[0], "/v1/procedures")
@@ -101,10 +96,10 @@ class Subject(CheckContext):
         return self.loaded.registry.catalogue, "those that are found"
 
     def graph(self) -> Graph:
-        """Return the server that commands talk to, connected once.
+        """Return the server that commands use, connected once.
 
         Raises:
-            CannotCheck: It cannot be reached; it is asked once, and not by each check.
+            CannotCheck: It cannot be reached; further checks do not try again.
         """
         if self._neo4j is None:
             try:
@@ -130,25 +125,26 @@ class Subject(CheckContext):
             return connect(driver)
         except SidecypherError as error:
             raise CannotCheck(
-                error.message, "See that it runs, and that address, user and password are right."
+                error.message,
+                "Check that it is running, and that address, user and password are correct.",
             ) from None
 
     def call(self, name: str, *arguments: Any) -> list[dict[str, Any]]:
-        """Call a procedure without a transaction: in a sidecar that runs, or else in this process.
+        """Call a procedure without a transaction, in a running sidecar or else in this process.
 
-        Without a sidecar the answer is that of one which would be started now, from here.
+        Without a sidecar the result is that of one which would be started here now.
 
         Raises:
-            CannotCheck: There is no such procedure, or the sidecar gives no answer.
+            CannotCheck: There is no such procedure, or the sidecar does not answer.
             SidecypherError: The call failed.
         """
         if self.sidecars:
             return self._ask_sidecar(name, arguments)
-        with ProcedureEnvironment(self._found(name).body, run=lambda *_: []) as environment:
+        with ProcedureEnvironment(self._found(name).function, run=lambda *_: []) as environment:
             return environment.call(name, *arguments)
 
     def call_in_neo4j(self, name: str, *arguments: Any) -> list[dict[str, Any]]:
-        """Call a procedure that reads the graph: through Neo4j, or in this process on no graph.
+        """Call a procedure that reads the graph, in Neo4j or else in this process without a graph.
 
         Raises:
             CannotCheck: Neo4j cannot be reached, or there is no such procedure.
@@ -159,28 +155,28 @@ class Subject(CheckContext):
         return [r.data() for r in call_procedure(self.graph().driver, name, arguments).records]
 
     def get(self, sidecar: Announcement, path: str) -> httpx.Response:
-        """Return what a sidecar answers to a GET."""
+        """Return the response of a sidecar to a GET request."""
         return self._ask(sidecar, "GET", path)
 
     def _ask_sidecar(self, name: str, arguments: tuple[Any, ...]) -> list[dict[str, Any]]:
         answer = self._ask(self.sidecars[0], "POST", f"/v1/call/{name}", content=list(arguments))
-        told = answer.json()
+        content = answer.json()
         if not answer.is_success:
-            raise SidecypherError(told["detail"], code=told["code"], hint=told["hint"])
-        rows: list[dict[str, Any]] = told["rows"]
+            raise SidecypherError(content["detail"], code=content["code"], hint=content["hint"])
+        rows: list[dict[str, Any]] = content["rows"]
         return rows
 
     def _ask(
         self, sidecar: Announcement, method: str, path: str, content: Any = None
     ) -> httpx.Response:
         try:
-            return ask(
+            return send_request(
                 self.run_folder, sidecar, method, path, seconds=ANSWER_SECONDS, content=content
             )
         except (OSError, httpx.HTTPError) as error:
             raise CannotCheck(
-                f"the sidecar gives no answer ({type(error).__name__})",
-                "Read the end of its log; end its process, and it is started again.",
+                f"the sidecar does not answer ({type(error).__name__})",
+                "Read the end of its log; stop its process, and it is started again.",
             ) from None
 
     def _found(self, name: str) -> Procedure:
@@ -190,22 +186,22 @@ class Subject(CheckContext):
             raise CannotCheck(f"`{name}` is not there", "See the check `modules`.") from None
 
 
-def _usable(
+def _valid_settings(
     flags: Mapping[str, Any], environ: Mapping[str, str], config: Path | None
 ) -> tuple[Settings, list[SettingsError]]:
-    """Return the settings that can be used, and what is wrong with the others.
+    """Return the valid settings, and the errors of the others.
 
-    What is wrong is left out where it comes from: an option, a variable, or the whole file; so that
-    a setting which is wrong hides nothing else.
+    An invalid setting is left out at its origin: an option, a variable, or the whole file. So it
+    does not hide errors of other settings.
     """
     options = {name: value for name, value in flags.items() if value is not None}
     given, file = dict(environ), config
-    wrong: list[SettingsError] = []
+    errors: list[SettingsError] = []
     while True:
         try:
-            return load_settings(options, given, file), wrong
+            return load_settings(options, given, file), errors
         except SettingsError as error:
-            wrong.append(error)
+            errors.append(error)
             variable = error.details.get("variable", "")
             option = variable.removeprefix(PREFIX).lower()
             if option in options:

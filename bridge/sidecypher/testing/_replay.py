@@ -1,4 +1,4 @@
-"""Run a recorded call again, without Neo4j."""
+"""`replay`: run a recorded call again, without Neo4j."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,14 +14,14 @@ from sidecypher.testing.statements import UnexpectedStatement
 from sidecypher.values.coders import decode_any
 
 
-def replay(recording: Path, *bodies: Callable[..., Any], folders: Iterable[Path] = ()) -> Any:
-    """Run a recorded call with the code as it is now; its statements get the recorded answers.
+def replay(recording: Path, *functions: Callable[..., Any], folders: Iterable[Path] = ()) -> Any:
+    """Run a recorded call with the current code; its statements return the recorded records.
 
     A sidecar with the setting `record_dir` writes one file for each call that fails.
 
     Args:
         recording: The file.
-        bodies: Functions decorated with `@procedure`, among them the recorded one.
+        functions: Functions decorated with `@procedure`, among them the recorded one.
         folders: Folders of procedures, as for `ProcedureEnvironment`.
 
     Returns:
@@ -29,9 +29,9 @@ def replay(recording: Path, *bodies: Callable[..., Any], folders: Iterable[Path]
         of a function.
 
     Raises:
-        CallError: The call fails, as it did or otherwise.
+        CallError: The call fails, with the recorded error or another one.
         RecordingError: The file is not a recording.
-        UnexpectedStatement: The body now runs other statements than when it was recorded.
+        UnexpectedStatement: The function now runs other statements than were recorded.
 
     Example:
         ```python
@@ -41,17 +41,17 @@ def replay(recording: Path, *bodies: Callable[..., Any], folders: Iterable[Path]
     """
     recorded = Recording.read(recording)
     answers = _Answers(_statements(recorded.exchanges))
-    with ProcedureEnvironment(*bodies, folders=folders, run=answers) as environment:
+    with ProcedureEnvironment(*functions, folders=folders, run=answers) as environment:
         try:
             call = environment.value if recorded.kind == "function" else environment.call
             return call(recorded.name, *map(decode_any, recorded.args))
         finally:
-            answers.raise_unexpected()
+            answers.verify()
 
 
 @dataclass(slots=True)
 class _Statement:
-    """A recorded statement with its records, or how it failed."""
+    """A recorded statement with its records or its failure."""
 
     cypher: str
     params: dict[str, Any]
@@ -67,20 +67,20 @@ class _Statement:
 
 
 def _statements(exchanges: Iterable[Exchange]) -> Iterator[_Statement]:
-    """Put the pages of each statement together."""
+    """Join the pages of each statement."""
     found: dict[int, _Statement] = {}
     for exchange in exchanges:
         if exchange.method == "run":
-            asked = read(bytes(exchange.request), RunRequest)
-            params = {name: decode_any(value) for name, value in asked.params.items()}
-            found[asked.cursor] = _Statement(asked.cypher, params)
+            request = read(bytes(exchange.request), RunRequest)
+            params = {name: decode_any(value) for name, value in request.params.items()}
+            found[request.cursor] = _Statement(request.cypher, params)
         cursor = read(bytes(exchange.request), CursorRequest).cursor
         found[cursor].add(read(bytes(exchange.reply), RunReply))
     return iter(found.values())
 
 
 class _Answers:
-    """Answers `ctx.run` with the recorded statements, in their order."""
+    """Recorded answers of `ctx.run`, in their order."""
 
     def __init__(self, statements: Iterator[_Statement]) -> None:
         self._statements = statements
@@ -90,15 +90,15 @@ class _Answers:
         recorded = next(self._statements, None)
         if recorded is None or (recorded.cypher, recorded.params) != (cypher, params):
             self._unexpected = UnexpectedStatement(
-                "The body runs a statement that was not recorded at this point",
-                hint="Record the call again with the code of today.",
+                "The function runs a statement that was not recorded at this point",
+                hint="Record the call again with the current code.",
             )
             raise self._unexpected
         if recorded.failure is not None:
             raise CypherError(recorded.failure.message, neo4j_code=recorded.failure.code)
         return recorded.records
 
-    def raise_unexpected(self) -> None:
-        """Raise what the sidecar has turned into a `CallError`, or a body has swallowed."""
+    def verify(self) -> None:
+        """Raise the `UnexpectedStatement` that became a `CallError` or that the function caught."""
         if self._unexpected is not None:
             raise self._unexpected from None

@@ -1,4 +1,4 @@
-"""The bodies of batches: many calls of one procedure, one after the other or at once."""
+"""The functions of batches: many calls of one procedure, one after the other or at once."""
 
 import asyncio
 import contextlib
@@ -13,30 +13,30 @@ from sidecypher.sdk.context import Context
 from sidecypher.sdk.signature.model import ReturnKind
 
 CONCURRENT_CALLS: Final = 16
-"""How many async bodies of one batch run at a time."""
+"""Async calls of one batch that run at a time."""
 
 _CHUNKS: Final = (16, 64, 256)
-"""So many async bodies are awaited together, as the first pages are long: `LIMIT 5` costs 16."""
+"""Async calls awaited together, as many as the first pages have rows: `LIMIT 5` costs 16."""
 
 _CHECK_EVERY: Final = 64
-"""A batch of plain bodies looks whether anybody still waits for it once in so many rows."""
+"""Rows between two checks whether the caller still waits for a batch of a plain function."""
 
 
-def batch_body(rows: BatchRows) -> Callable[..., Any]:
-    """Return the body of a batch: a generator function of the context and the rows as sent."""
+def batch_function(rows: BatchRows) -> Callable[..., Any]:
+    """Return the function of a batch: a generator function of the context and the rows as sent."""
     own = rows.base.batch
     if callable(own):
         return _own_async(rows, own) if inspect.iscoroutinefunction(own) else _own(rows, own)
     if rows.base.is_async:
         return _concurrent(rows)
-    return _in_order(rows) if rows.is_many else _singly(rows)
+    return _many_rows_each(rows) if rows.is_many else _one_row_each(rows)
 
 
-def _in_order(rows: BatchRows) -> Callable[..., Any]:
-    """Return the batch of a plain body that gives many rows."""
+def _many_rows_each(rows: BatchRows) -> Callable[..., Any]:
+    """Return the batch of a plain function that returns many rows."""
 
-    def body(context: Context, sent: list[Any]) -> Iterator[Encoded]:
-        run = rows.body_with(context)
+    def batch(context: Context, sent: list[Any]) -> Iterator[Encoded]:
+        run = rows.function_with(context)
         for index, values in enumerate(sent):
             if not index % _CHECK_EVERY:
                 context.check()
@@ -45,41 +45,41 @@ def _in_order(rows: BatchRows) -> Callable[..., Any]:
             except ROW_ERRORS as error:
                 yield rows.of_error(context, index, error)
 
-    return body
+    return batch
 
 
-def _singly(rows: BatchRows) -> Callable[..., Any]:
-    """Return the batch of a plain body that gives one row at most.
+def _one_row_each(rows: BatchRows) -> Callable[..., Any]:
+    """Return the batch of a plain function that returns one row at most.
 
-    It does what `_in_order` does, with as few Python calls as can be: they are most of its cost.
+    It does what `_many_rows_each` does, with as few Python calls as possible: they cost the most.
     """
-    base, tail, may_lack = rows.base, rows.tail, rows.may_lack
+    base, tail, may_be_none = rows.base, rows.tail, rows.may_be_none
     decode, encode = base.arguments, base.encode_row
 
-    def body(context: Context, sent: list[Any]) -> Iterator[Encoded]:
-        run = rows.body_with(context)
+    def batch(context: Context, sent: list[Any]) -> Iterator[Encoded]:
+        run = rows.function_with(context)
         for index, values in enumerate(sent):
             if not index % _CHECK_EVERY:
                 context.check()
             try:
                 answer = run(*(decode(values) if type(values) is list else rows.arguments(values)))
-                if answer is None and may_lack:
-                    yield rows.nothing(index)
+                if answer is None and may_be_none:
+                    yield rows.empty_row(index)
                 else:
                     yield [index, *encode(answer), *tail]
             except ROW_ERRORS as error:
                 yield rows.of_error(context, index, error)
 
-    return body
+    return batch
 
 
 def _concurrent(rows: BatchRows) -> Callable[..., Any]:
-    """Return the batch of an async body: many at a time, unless one row's write may matter."""
+    """Return the batch of an async function: many calls at a time if it only reads, else one."""
     workers = CONCURRENT_CALLS if rows.is_read else 1
     streams = rows.base.signature.returns is ReturnKind.ITERATOR
 
-    async def body(context: Context, sent: list[Any]) -> AsyncIterator[Encoded]:
-        run = rows.body_with(context)
+    async def batch(context: Context, sent: list[Any]) -> AsyncIterator[Encoded]:
+        run = rows.function_with(context)
 
         async def call(index: int) -> list[Encoded]:
             found: list[Encoded] = []
@@ -96,11 +96,11 @@ def _concurrent(rows: BatchRows) -> Callable[..., Any]:
             return found
 
         for chunk in _chunks(len(sent)):
-            for given in await gather_in_order(call, chunk, workers):
-                for row in given:
+            for answer in await gather_in_order(call, chunk, workers):
+                for row in answer:
                     yield row
 
-    return body
+    return batch
 
 
 def _chunks(length: int) -> Iterator[range]:
@@ -115,27 +115,27 @@ def _chunks(length: int) -> Iterator[range]:
 def _own(rows: BatchRows, own: Callable[..., Any]) -> Callable[..., Any]:
     """Return the batch that an author wrote as a plain function."""
 
-    def body(context: Context, sent: list[Any]) -> Iterator[Encoded]:
-        taken = _Taken(rows, context, sent)
-        entries = own(context, taken.arguments) if taken.arguments else []
-        yield from taken.rows_of(entries)
+    def batch(context: Context, sent: list[Any]) -> Iterator[Encoded]:
+        valid = _ValidRows(rows, context, sent)
+        entries = own(context, valid.arguments) if valid.arguments else []
+        yield from valid.rows_of(entries)
 
-    return body
+    return batch
 
 
 def _own_async(rows: BatchRows, own: Callable[..., Any]) -> Callable[..., Any]:
     """Return the batch that an author wrote as an async function."""
 
-    async def body(context: Context, sent: list[Any]) -> AsyncIterator[Encoded]:
-        taken = _Taken(rows, context, sent)
-        entries = await own(context, taken.arguments) if taken.arguments else []
-        for row in taken.rows_of(entries):
+    async def batch(context: Context, sent: list[Any]) -> AsyncIterator[Encoded]:
+        valid = _ValidRows(rows, context, sent)
+        entries = await own(context, valid.arguments) if valid.arguments else []
+        for row in valid.rows_of(entries):
             yield row
 
-    return body
+    return batch
 
 
-class _Taken:
+class _ValidRows:
     """The rows that an author's own batch gets: those whose arguments fit."""
 
     def __init__(self, rows: BatchRows, context: Context, sent: list[Any]) -> None:
@@ -151,10 +151,10 @@ class _Taken:
                 self._refused[index] = rows.of_error(context, index, error)
 
     def rows_of(self, entries: Any) -> Iterator[Encoded]:
-        """Yield the rows of all entries, and those of the errors, in order.
+        """Yield the rows of all entries and of the errors, in order.
 
         Raises:
-            RowError: There is not one entry for each row that was given.
+            RowError: The number of entries is not that of the rows that were passed.
         """
         name = f"{self._rows.base.name}.batch"
         if not isinstance(entries, list):
@@ -164,13 +164,13 @@ class _Taken:
                 f"`{name}` returned {len(entries)} entries for {len(self.arguments)} rows",
                 hint="Return one entry for each row: a row, None, a list or a ProcedureError.",
             )
-        given = iter(entries)
+        remaining = iter(entries)
         for index in range(self._count):
             if index in self._refused:
                 yield self._refused[index]
                 continue
             try:
-                yield from self._rows.of_entry(index, next(given))
+                yield from self._rows.of_entry(index, next(remaining))
             except ROW_ERRORS as error:
                 yield self._rows.of_error(self._context, index, error)
 
@@ -178,9 +178,9 @@ class _Taken:
 async def gather_in_order(
     call: Callable[[int], Awaitable[list[Encoded]]], indexes: range, workers: int
 ) -> list[list[Encoded]]:
-    """Await `call` for each index, so many at a time, and return what they gave in order.
+    """Await `call` for each index, `workers` at a time, and return the results in order.
 
-    The first one that raises cancels the others, and its exception is raised when all have ended.
+    The first exception cancels the other calls, and is raised when all have ended.
     `asyncio.TaskGroup` would let a SystemExit end the loop and all other calls with it.
     """
     results: dict[int, list[Encoded]] = {}
@@ -192,7 +192,7 @@ async def gather_in_order(
         try:
             for index in pending:
                 results[index] = await call(index)
-        except BaseException as error:  # noqa: BLE001 - a body may raise anything
+        except BaseException as error:  # noqa: BLE001 - a function may raise anything
             errors.append(error)
             stop()
 
@@ -200,7 +200,7 @@ async def gather_in_order(
     to_stop = list(tasks)
 
     def stop() -> None:
-        # Once each: a second cancel would interrupt a body's clean-up.
+        # Once each: a second cancel would interrupt a function's clean-up.
         while to_stop:
             to_stop.pop().cancel()
 
