@@ -16,6 +16,9 @@ from fix_waiting import is_served, promised, wait_until
 from sidecypher.host.rendezvous import running_sidecars
 from sidecypher.runtime.process.state import read_state
 
+# `tests/integration/runtime/test_supervisor.py` has the same rules on processes that start quickly.
+pytestmark = pytest.mark.deep
+
 DISK = 512 * 2**20
 HANG_SECONDS = 5.0
 

@@ -75,6 +75,7 @@ class Strangers:
                 pass
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(0)
 def test_many_connections_leave_nothing(server, session, quiet_sidecar, usage, call_count):
     """Peers that call, break, guess, say nothing or speak HTTP leave the sidecar as it was."""
@@ -96,6 +97,7 @@ def open_connections(sidecar):
     return read_metrics(sidecar.announcement)["sidecypher_connections", frozenset()]
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(0)
 def test_connecting_again_leaves_nothing(server, session, proxied_sidecar, usage, call_count):
     """However often the connections to a sidecar break, the JVM comes back and holds no more."""

@@ -200,6 +200,7 @@ class Clients:
         return outcomes
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(0)
 def test_a_soak_with_faults_gives_right_answers_or_allowed_errors(
     server, session, proxied_sidecar, usage, soak_seconds

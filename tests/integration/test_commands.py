@@ -111,6 +111,7 @@ def test_status_of_an_empty_home_says_that_nothing_runs(tmp_path):
     assert run(tmp_path, "down").returncode == 0
 
 
+@pytest.mark.deep
 def test_a_second_installation_with_a_broken_module_and_a_killed_supervisor(tmp_path, server):
     """Two homes live side by side; a broken module is left out; `up` recovers from a kill -9.
 
@@ -238,7 +239,6 @@ def test_a_port_in_use_is_named_and_nothing_is_left(tmp_path, installation):
     assert not read_state(tmp_path).orphans
 
 
-@pytest.mark.deep
 def test_the_demo_prints_rows_and_stops_everything(tmp_path, installation):
     """`demo` prints the rows of the three queries, and nothing runs afterwards."""
     done = run(tmp_path, "demo", SIDECYPHER_GITHUB_BASE_URL="http://127.0.0.1:1")
@@ -251,6 +251,7 @@ def test_the_demo_prints_rows_and_stops_everything(tmp_path, installation):
     assert not read_state(tmp_path).orphans
 
 
+@pytest.mark.deep
 def test_a_demo_that_is_kept_has_the_whole_schema(tmp_path, installation):
     """`demo --keep` leaves everything up, in a graph that `migrate` finds nothing to do for."""
     try:

@@ -7,10 +7,11 @@ import socket
 import subprocess
 import sys
 
+import pytest
 from fix_server import PROCEDURES
 
-from sidecypher.cli.doctor.installation import look_at_plugin, look_at_processes, look_at_sidecars
 from sidecypher.cli.doctor.context import DoctorContext
+from sidecypher.cli.doctor.installation import look_at_plugin, look_at_processes, look_at_sidecars
 from sidecypher.cli.doctor.machine import look_at_ports
 from sidecypher.cli.doctor.report import all_checks, examine
 from sidecypher.runtime._temporary_server import running, temporary_server
@@ -179,6 +180,7 @@ def test_an_error_is_exit_code_1_and_hides_nothing(clean_environment, github, tm
     assert SECRET not in done.stdout + done.stderr
 
 
+@pytest.mark.deep
 def test_a_server_of_ones_own_with_an_allow_list_and_without_apoc(
     installation, java, clean_environment, server, tmp_path
 ):

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 COMMAND = (
     *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
@@ -22,6 +24,7 @@ def run(**variables):
     return done.stdout
 
 
+@pytest.mark.deep
 def test_tests_run_on_the_neo4j_that_is_named(server, session):
     """`SIDECYPHER_TEST_NEO4J_URI` starts none: the tests run on that one, and wipe its graph."""
     session.run("CREATE (:Left)").consume()

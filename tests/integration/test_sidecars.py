@@ -75,25 +75,29 @@ def test_a_killed_sidecar_is_one_error_at_most(server, driver, session, another_
     assert all("SC-212" in error for error in calls.errors)
 
 
-@pytest.mark.parametrize(
-    ("query", "there", "missing"),
-    [
-        ("CALL test.optional(7)", [["there", 7]], [[None, None]]),
-        ("CALL test.optionalRows(7)", [["there", 7]], []),
-        ("CALL test.off(7)", [[None, None]], [[None, None]]),
-        ("RETURN test.optionalValue(7)", [[7]], [[None]]),
-        ("UNWIND [1, 2] AS n CALL test.optionalNothing(n) RETURN n", [[1], [2]], [[1], [2]]),
-        ("UNWIND [1, 2] AS n RETURN test.optionalValue(n)", [[1], [2]], [[None], [None]]),
-    ],
-)
-def test_what_is_optional_may_be_missing(server, session, query, there, missing):
+OPTIONAL = {
+    "CALL test.optional(7)": ([["there", 7]], [[None, None]]),
+    "CALL test.optionalRows(7)": ([["there", 7]], []),
+    "CALL test.off(7)": ([[None, None]], [[None, None]]),
+    "RETURN test.optionalValue(7)": ([[7]], [[None]]),
+    "UNWIND [1, 2] AS n CALL test.optionalNothing(n) RETURN n": ([[1], [2]], [[1], [2]]),
+    "UNWIND [1, 2] AS n RETURN test.optionalValue(n)": ([[1], [2]], [[None], [None]]),
+}
+"""Queries, each with its rows with and without a sidecar."""
+
+
+def test_what_is_optional_may_be_missing(server, session):
     """OPTIONAL and OFF give nulls or no rows without a sidecar; OFF also with one."""
-    assert session.run(query).values() == there
+    there = {query: rows for query, (rows, _) in OPTIONAL.items()}
+    missing = {query: rows for query, (_, rows) in OPTIONAL.items()}
+
+    assert {query: session.run(query).values() for query in OPTIONAL} == there
     with server.sidecar_down():
-        assert session.run(query).values() == missing
-        with pytest.raises(Neo4jError, match="value"):
-            session.run(query.replace("7", "null").replace("[1, 2]", "[null]")).consume()
-    assert session.run(query).values() == there
+        assert {query: session.run(query).values() for query in OPTIONAL} == missing
+        for query in OPTIONAL:
+            with pytest.raises(Neo4jError, match="value"):
+                session.run(query.replace("7", "null").replace("[1, 2]", "[null]")).consume()
+    assert {query: session.run(query).values() for query in OPTIONAL} == there
 
 
 def test_what_was_missing_is_in_the_log(server, session):

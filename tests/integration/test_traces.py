@@ -18,8 +18,16 @@ CALLER = {"traceparent": f"00-{TRACE}-{SPAN}-01"}
 PAYLOAD = f"payload {secrets.token_hex(12)}"
 
 
+@pytest.fixture(scope="module")
+def alone(server):
+    """Keep the supervised sidecar down while these tests run."""
+    server.await_sidecar()
+    with server.sidecar_down():
+        yield
+
+
 @pytest.fixture
-def call(session, driver):
+def call(driver):
     """Call a procedure inside the caller's trace."""
 
     def run(name, *arguments):
@@ -32,10 +40,9 @@ def call(session, driver):
 
 
 @pytest.fixture
-def traced(session, server, another_sidecar):
+def traced(alone, another_sidecar):
     """Start the one sidecar that serves, with variables that turn traces on."""
-    with server.sidecar_down():
-        yield another_sidecar
+    return another_sidecar
 
 
 def test_a_call_is_a_span_of_its_callers_trace(traced, collector, call):

@@ -117,6 +117,7 @@ def test_whoever_builds_takes_the_builder_that_is_locked():
     assert f"\n{builder} \\\n" in LOCK.read_text()
 
 
+@pytest.mark.deep
 def test_the_same_sources_give_the_same_core(core_jar, tmp_path):
     """Maven makes of the core's sources the same bytes again, in whatever folder they lie."""
     shutil.copytree(POM.parent, tmp_path / "core", ignore=shutil.ignore_patterns("target"))
@@ -187,6 +188,7 @@ def test_uvx_runs_the_command_without_packages_of_development(wheel, clean_envir
     assert "Usage: sidecypher" in told
 
 
+@pytest.mark.deep
 def test_unit_tests_pass_outside_the_clone(install, clean_environment, tmp_path):
     """With the installed wheel, and no source beside them, tests of what reads files pass."""
     environment = install("otel", *FRIENDS)
@@ -224,6 +226,7 @@ def hiding_java():
     return command
 
 
+@pytest.mark.deep
 def test_only_python_is_needed(install, hiding_java, installation, eclipse_compiler, tmp_path):
     """Without Java, Maven and Node the wheel with `embedded` runs the demo to its end."""
     commands = install("embedded")

@@ -2,10 +2,12 @@
 
 from math import isfinite
 
+import pytest
 from benchmarks.figures import summarise
 from benchmarks.rules import FIGURES, QUICK, measure
 
 
+@pytest.mark.deep
 def test_a_quick_benchmark_measures_every_figure(session, driver):
     """A small run loads its graph and takes every sample; only a difference may not be positive."""
     results = {each.figure.name: each for each in summarise(measure(driver, QUICK), FIGURES)}

@@ -424,6 +424,14 @@ CRASHES = {
 }
 
 
+def crashes(moments, shallow):
+    """Parameters for the moments of a crash, of which all but one are for `make test-deep`."""
+    return [
+        pytest.param(moment, id=name, marks=() if name == shallow else pytest.mark.deep)
+        for name, moment in moments.items()
+    ]
+
+
 def die(server, session, moment, statement):
     """Have a sidecar kill itself at a moment of a call, and wait for another one."""
     pid = server.sidecar.pid
@@ -437,7 +445,7 @@ def die(server, session, moment, statement):
     server.await_sidecar()
 
 
-@pytest.mark.parametrize("moment", CRASHES.values(), ids=CRASHES)
+@pytest.mark.parametrize("moment", crashes(CRASHES, "before its name is durable"))
 def test_a_crash_while_it_is_archived_loses_nothing(runs, session, server, ended, moment):
     """The run is in the graph, whole; it can be archived then, and restored."""
     before = graph(session)
@@ -456,7 +464,7 @@ RESTORE_CRASHES = {
 }
 
 
-@pytest.mark.parametrize("moment", RESTORE_CRASHES.values(), ids=RESTORE_CRASHES)
+@pytest.mark.parametrize("moment", crashes(RESTORE_CRASHES, "before it is compared"))
 def test_a_crash_while_it_is_restored_leaves_no_half(runs, session, server, ended, moment):
     """Nothing of the run is in the graph, its file is as it was, and it can be restored."""
     before = graph(session)

@@ -132,6 +132,7 @@ def test_data_ports_and_password_outlive_a_restart(server, installation):
     assert len(query(server, "MATCH (kept:Kept {name: 'down'}) RETURN kept")) == 1
 
 
+@pytest.mark.deep
 def test_a_killed_server_comes_back_with_its_data(server):
     """A server that was killed, its store lock left behind, is started again by the supervisor."""
     query(server, "CREATE (:Kept {name: 'killed'})")

@@ -69,6 +69,7 @@ def chains(session):
     return {row["target"]: row["count"] for row in session.run(query)}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("first", ["ours", "theirs"])
 def test_both_go_on_whoever_was_first(driver, session, theirs, first):
     """Each tool applies its own scripts, twice, and finds its own chain valid."""
