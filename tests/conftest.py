@@ -16,7 +16,6 @@ pytest_plugins = [
     "fix_waiting",
     "fix_commands",
     "fix_jars",
-    "fix_class_archive",
     "fix_driver",
     "fix_external",
     "fix_server",

@@ -1,6 +1,7 @@
 """Preparation of a start of Neo4j: its jars, and a plugin that fits the procedures."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,9 @@ from sidecypher.cli.output import download_bar, notes, results_alone
 from sidecypher.host.settings import Settings
 from sidecypher.loading.loader import Loaded, load
 from sidecypher.runtime.bootcheck import boot_check
+from sidecypher.runtime.class_archive import write_class_archive
 from sidecypher.runtime.download import MAVEN_CENTRAL, fetch
+from sidecypher.runtime.errors import ServerFailed
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java, Javas
 from sidecypher.runtime.lockfile import load_api_lock, load_compiler_lock, load_lock
@@ -116,6 +119,8 @@ def install_plugin(
     # All jars of Neo4j are needed only if it starts, in the home or for the check.
     starts = check or destination is None
     installation = fetch_jars(settings) if starts else fetch_api_jars(settings)
+    if starts:
+        _archive_classes(installation, jdk.java)
     if destination is None:
         destination = plugin_jar(settings)
         # Write access to these folders means running code in Neo4j.
@@ -124,6 +129,14 @@ def install_plugin(
     else:
         destination.parent.mkdir(parents=True, exist_ok=True)
     return build_plugin(loaded, installation, jdk, destination, check=check)
+
+
+def _archive_classes(installation: Installation, java: Java) -> None:
+    """Make starts of Neo4j faster from now on; if that fails, they are as slow as before."""
+    if java.can_archive_classes and not installation.class_archive(java).exists():
+        notes.print("Preparing Neo4j for faster starts, once")
+        with suppress(ServerFailed, OSError):
+            write_class_archive(installation, java)
 
 
 def build_plugin(

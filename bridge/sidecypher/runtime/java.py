@@ -44,6 +44,11 @@ class Java:
         """The `java` command."""
         return self.home / "bin" / "java"
 
+    @property
+    def can_archive_classes(self) -> bool:
+        """Whether it comes with an archive of its own classes, which other archives build on."""
+        return (self.home / "lib" / "server" / "classes.jsa").exists()
+
 
 class Javas:
     """The Javas of this machine; the version of each is read when needed, and only once.

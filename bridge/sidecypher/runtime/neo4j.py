@@ -201,6 +201,7 @@ class Neo4jServer:
             str(self.java.executable),
             *_JVM_FLAGS,
             *(_SHORT_LIVED if self.short_lived else ()),
+            *self._class_archive(),
             # Crash files contain memory; by default the JVM writes them to the current folder.
             f"-XX:ErrorFile={self.log_file.parent / 'neo4j-crash.txt'}",
             *self.installation.lock.flags,
@@ -210,6 +211,17 @@ class Neo4jServer:
             f"--config-dir={self._conf_file.parent}",
             "--console-mode",
         )
+
+    def _class_archive(self) -> tuple[str, ...]:
+        """Return the flags of the archive of classes, unless it is missing or another user's.
+
+        The JVM runs what is in the archive, and nothing verifies it, unlike jars.
+        """
+        archive = self.installation.class_archive(self.java)
+        if not archive.exists() or archive.stat().st_uid != os.geteuid():
+            return ()
+        # A JVM that the archive does not fit starts without it, and would warn in each start's log.
+        return (f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off")
 
     def _env(self) -> dict[str, str]:
         names = (_PASSED_ON | PLUGIN_VARIABLES) & self.environ.keys()

@@ -21,6 +21,8 @@ def server_of_a_lane(tmp_path):
     def make(lane):
         installation = Installation(load_lock(lane), tmp_path / "cache")
         java = Java(tmp_path / "java", installation.lock.java[0])
+        java.executable.parent.mkdir(parents=True, exist_ok=True)
+        java.executable.touch()
         return Neo4jServer(tmp_path / "home", installation, java, Ports(1, 2))
 
     return make
@@ -32,6 +34,31 @@ def test_a_short_lived_server_does_not_optimize_its_code(server, short_lived):
     argv = replace(server("lts"), short_lived=short_lived).process(restart=False).argv
 
     assert ("-XX:TieredStopAtLevel=1" in argv) is short_lived
+
+
+def test_an_archive_of_classes_is_used_if_it_is_there(server, monkeypatch):
+    """The JVM maps the archive of its own user; it would run whatever another user put there."""
+    server = server("lts")
+    archive = server.installation.class_archive(server.java)
+    flag = f"-XX:SharedArchiveFile={archive}"
+    assert flag not in server.process(restart=False).argv
+
+    archive.parent.mkdir()
+    archive.touch()
+    assert flag in server.process(restart=False).argv
+
+    monkeypatch.setattr("os.geteuid", lambda: archive.stat().st_uid + 1)
+    assert flag not in server.process(restart=False).argv
+
+
+def test_another_build_of_java_has_another_archive(server):
+    """An archive fits the build of Java that wrote it, so an update of Java gets a new one."""
+    server = server("lts")
+    before = server.installation.class_archive(server.java)
+
+    server.java.executable.write_text("updated")
+
+    assert server.installation.class_archive(server.java) != before
 
 
 def test_a_crash_leaves_no_memory_outside_of_the_home(server):
