@@ -31,13 +31,15 @@ class Number(Row):
 
 @contextlib.contextmanager
 def _noted() -> Iterator[None]:
+    # A generator of an earlier test may end during a later one, whose state is another by then.
+    seen, ended = state.seen, state.ended
     try:
         yield
     except BaseException as error:
-        state.seen.append(type(error).__name__)
+        seen.append(type(error).__name__)
         raise
     finally:
-        state.ended.set()
+        ended.set()
 
 
 def _wait(gate: str) -> None:
