@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from sidecypher.app import END_SECONDS
 from sidecypher.cli.sidecars import is_live
 from sidecypher.host.rendezvous import Announcement, running_sidecars
 from sidecypher.host.settings import Settings, load_settings
@@ -43,17 +42,21 @@ def supervise(
         )
         java = Javas().find(installation.lock.java)
         server = Neo4jServer(settings.home, installation, java, ports, short_lived=short_lived)
+        server.prepare()
+        # First, because it takes longest to start.
+        yield server.process(restart=True, hang_seconds=settings.hang_seconds)
         if replay_port is not None:
             yield _replay(settings, replay_port)
         for number in range(settings.sidecars):
             yield _sidecar(settings, number)
-        server.prepare()
-        yield server.process(restart=True, hang_seconds=settings.hang_seconds)
 
     Supervisor(settings.home, plan).run()
 
 
 def _sidecar(settings: Settings, number: int) -> ProcessSpec:
+    # Imported here, while Neo4j starts: it takes half a second.
+    from sidecypher.app import END_SECONDS  # noqa: PLC0415
+
     run_folder = settings.home / "run"
     name = f"sidecar-{number + 1}" if number else "sidecar"
     # Only the first one can use the configured ports.
