@@ -196,7 +196,8 @@ def test_unit_tests_pass_outside_the_clone(install, clean_environment, tmp_path)
     shutil.copytree(ROOT / "tests" / "unit", tests / "unit")
     # Not those of all fixtures, which want every package of development.
     (tests / "conftest.py").write_text('pytest_plugins = ["fix_waiting"]\n')
-    shutil.copy(ROOT / "tests" / "fix_waiting.py", tests)
+    for fixtures in ("fix_waiting.py", "fix_describe.py"):
+        shutil.copy(ROOT / "tests" / fixtures, tests)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     clean_environment.pop("PYTHONPATH", None)
 

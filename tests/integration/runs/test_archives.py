@@ -414,11 +414,11 @@ def test_a_folder_that_cannot_be_used_is_told(runs, archives, session, ended):
 
 
 CRASHES = {
-    "while it writes": ("sidecypher_procedures.runs.archive_format", "written", 5),
+    "while it writes": ("sidecypher_procedures.runs.archive_format", "encode_line", 5),
     "before it is durable": ("os", "fsync", 1),
     "before it has its name": ("pathlib:Path", "replace", 1),
     "before its name is durable": ("os", "fsync", 2),
-    "before it is read back": ("sidecypher_procedures.runs.archive_format", "read", 1),
+    "before it is read back": ("sidecypher_procedures.runs.archive_format", "decode_line", 1),
     "before the run is deleted": ("sidecypher_procedures.runs.archives", "remove", 1),
     "after the run is deleted": ("sidecypher_procedures.runs.archive_graph", "release", 1),
 }
