@@ -9,8 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from neo4j.exceptions import DriverError, Neo4jError
+
 from sidecypher.host.locks import file_lock
 from sidecypher.runtime._temporary_server import running, temporary_server
+from sidecypher.runtime.errors import ServerFailed
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java
 from sidecypher.runtime.neo4j import Neo4jServer
@@ -49,7 +52,7 @@ def write_class_archive(installation: Installation, java: Java) -> None:
     Runs Neo4j once, in a temporary folder.
 
     Raises:
-        ServerFailed: Neo4j does not start.
+        ServerFailed: Neo4j does not start, or does not run the statements.
         OSError: The archive cannot be written.
     """
     archive = installation.class_archive(java)
@@ -66,6 +69,8 @@ def write_class_archive(installation: Installation, java: Java) -> None:
                     for statement in _STATEMENTS.split(";"):
                         driver.execute_query(statement, at=1, names=["a"])
             draft.replace(archive)
+        except (DriverError, Neo4jError) as error:
+            raise ServerFailed("Neo4j did not run the statements that load its classes") from error
         finally:
             draft.unlink(missing_ok=True)
 
