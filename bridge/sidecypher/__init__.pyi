@@ -15,7 +15,8 @@ from sidecypher.errors import (
     ValueTypeError as ValueTypeError,
 )
 from sidecypher.protocol.deadline import Deadline as Deadline
-from sidecypher.sdk.bolt import BoltClient as BoltClient
+from sidecypher.sdk.backgrounds import SidecarContext as SidecarContext, background as background
+from sidecypher.sdk.bolt import BoltClient as BoltClient, BoltTransaction as BoltTransaction
 from sidecypher.sdk.checks import (
     CannotCheck as CannotCheck,
     Check as Check,
@@ -27,9 +28,14 @@ from sidecypher.sdk.decorators import function as function, procedure as procedu
 from sidecypher.sdk.encoded import EncodedRow as EncodedRow
 from sidecypher.sdk.signature.fields import Options as Options
 from sidecypher.sdk.results import Record as Record, Result as Result
+from sidecypher.sdk.steps import (
+    Step as Step,
+    StepContext as StepContext,
+    Steps as Steps,
+    step as step,
+)
 from sidecypher.sdk.webhooks import (
     WebhookAnswer as WebhookAnswer,
-    WebhookContext as WebhookContext,
     WebhookRequest as WebhookRequest,
     webhook as webhook,
 )

@@ -34,12 +34,14 @@ from sidecypher.host.signals import STOP_SIGNALS, Wakeup
 from sidecypher.loading.changes import Change
 from sidecypher.loading.loader import Loaded, load
 from sidecypher.operations.api import OperatorApi
+from sidecypher.operations.backgrounds import Backgrounds
 from sidecypher.operations.console.page import Console
 from sidecypher.operations.control import Inspector
 from sidecypher.operations.recording import RecordingDispatcher
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.sdk.bolt import BoltClient
 from sidecypher.sdk.resources import Resources
+from sidecypher.sdk.steps import Steps
 from sidecypher.telemetry.calls import Telemetry, configure_logging, log_unexpected, logger
 from sidecypher.telemetry.export import export_spans
 from sidecypher.transport.http.api import HttpApi
@@ -158,6 +160,7 @@ class Sidecar:
             on_reload=self._reloaded,
         )
         self._resources.provide(self._inspector)
+        self._resources.provide(Steps(lambda: self._inspector.loaded.steps, self._resources))
         self._janitor = threading.Thread(
             target=self._run_housekeeping, name="sidecypher-janitor", daemon=True
         )
@@ -178,6 +181,7 @@ class Sidecar:
             checks,
             partial(running_sidecars, settings.run_folder),
         )
+        self._backgrounds = Backgrounds(self._loop, self._resources, settings.home)
         self._webhooks = WebhookApi(
             lambda: self._inspector.loaded.webhooks,
             self._loop,
@@ -224,7 +228,7 @@ class Sidecar:
             self._workers.start()
         self._py4j.start()
         self._http.start()
-        self._webhooks.run_backgrounds()
+        self._backgrounds.run(self._inspector.loaded)
         self._janitor.start()
         self._membership = Membership(
             self._settings.run_folder, self._fingerprint, self._announcement(self.loaded)
@@ -250,7 +254,7 @@ class Sidecar:
     def _reloaded(self, loaded: Loaded, changes: tuple[Change, ...]) -> None:
         """Tell what a reload has changed."""
         self._workers.reload()
-        self._webhooks.run_backgrounds()
+        self._backgrounds.run(loaded)
         self._telemetry.load_failures.set(len(loaded.failures))
         if self._membership is not None:
             self._membership.renew(self._announcement(loaded))

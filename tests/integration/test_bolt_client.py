@@ -357,6 +357,218 @@ def waiting_for_lock(transaction):
     return found.data() != []
 
 
+@awaited
+async def test_a_transaction_commits_all_its_statements_at_the_end(session, client_of):
+    """Each statement sees those before it, and others see none of them before the end."""
+    client = client_of()
+    async with client.transaction(seconds=30.0) as tx:
+        assert await tx.run("CREATE (n:Bolt {id: $id}) RETURN n.id AS id", id=1) == [{"id": 1}]
+        await tx.run("MATCH (n:Bolt) SET n.id = 2")
+        assert await tx.run("MATCH (n:Bolt) RETURN n.id AS id") == [{"id": 2}]
+        assert await client.run("MATCH (n:Bolt) RETURN n") == []
+
+    assert session.run("MATCH (n:Bolt) RETURN n.id AS id").value() == [2]
+
+
+def written(session):
+    """Return how many nodes of a transaction are there."""
+    return session.run("MATCH (n:Bolt) RETURN count(n) AS n").single()["n"]
+
+
+@awaited
+async def test_an_error_that_leaves_the_block_rolls_back(session, client_of):
+    """An error of the code, of a statement or of a value; the client is as good as before."""
+    client = client_of()
+
+    async def fail(statement, value):
+        async with client.transaction() as tx:
+            await tx.run("CREATE (:Bolt)")
+            [record] = await tx.run(statement, value=value)
+            record["two"]
+
+    for statement, value, kind in (
+        ("RETURN 1 AS one", None, KeyError),
+        ("RETURN 1 / 0", None, CypherError),
+        ("RETURN date({year: -44}) AS old", None, ValueTypeError),
+        ("RETURN $value", object(), (TypeError, ValueError)),
+    ):
+        with pytest.raises(kind):
+            await fail(statement, value)
+
+    assert await client.run("RETURN 1 AS one") == [{"one": 1}]
+    assert written(session) == 0
+
+
+@awaited
+async def test_a_value_that_was_refused_does_not_end_the_transaction(session, client_of):
+    """A block that catches the error goes on and is committed."""
+    async with client_of().transaction() as tx:
+        await tx.run("CREATE (:Bolt)")
+        with pytest.raises(ValueTypeError):
+            await tx.run("RETURN date({year: -44}) AS old")
+        with pytest.raises((TypeError, ValueError)):
+            await tx.run("RETURN $value", value=object())
+        await tx.run("CREATE (:Bolt)")
+
+    assert written(session) == 2
+
+
+@awaited
+async def test_a_failed_statement_cannot_be_committed(session, client_of):
+    """Neo4j has ended the transaction, so the end of the block raises the error again."""
+
+    async def go_on():
+        async with client_of().transaction() as tx:
+            await tx.run("CREATE (:Bolt)")
+            with pytest.raises(CypherError):
+                await tx.run("RETURN 1 / 0")
+
+    with pytest.raises(CypherError) as caught:
+        await go_on()
+
+    assert caught.value.neo4j_code == "Neo.ClientError.Statement.ArithmeticError"
+    assert written(session) == 0
+
+
+@awaited
+async def test_failed_and_other_transactions_do_not_mix(session, client_of):
+    """The connection of a failed one serves others while its block is still open."""
+    client = client_of()
+
+    async def succeed(number):
+        async with client.transaction() as tx:
+            for part in range(3):
+                await tx.run("CREATE (:Bolt {id: $number, part: $part})", number=number, part=part)
+
+    async def fail(number):
+        with pytest.raises(CypherError, match=f"no date, but {number}!"):
+            await failing(number)
+
+    async def failing(number):
+        async with client.transaction() as tx:
+            await tx.run("CREATE (:Bolt {id: -1})")
+            try:
+                await tx.run("RETURN date($text)", text=f"no date, but {number}!")
+            finally:
+                await asyncio.sleep(0.01)
+
+    await asyncio.gather(*(each(number) for number in range(50) for each in (succeed, fail)))
+
+    found = session.run("MATCH (n:Bolt) RETURN n.id AS id, n.part AS part ORDER BY id, part")
+    assert found.values() == [[number, part] for number in range(50) for part in range(3)]
+
+
+@awaited
+async def test_a_deadlock_may_be_tried_again(session, client_of):
+    """Of two transactions that wait for each other, Neo4j ends one, and says to try again."""
+    session.run("CREATE (:Bolt {id: 0}), (:Bolt {id: 1})").consume()
+    client, both_have_one = client_of(), asyncio.Barrier(2)
+
+    async def lock(first, second):
+        async with client.transaction() as tx:
+            await tx.run("MATCH (n:Bolt {id: $id}) SET n.by = $id", id=first)
+            await both_have_one.wait()
+            await tx.run("MATCH (n:Bolt {id: $id}) SET n.by = $by", id=second, by=first)
+
+    ended = await asyncio.gather(lock(0, 1), lock(1, 0), return_exceptions=True)
+
+    [error] = [each for each in ended if each is not None]
+    assert isinstance(error, Neo4jUnavailable)
+    assert error.retryable
+    assert error.details["neo4jCode"].startswith("Neo.TransientError.")
+    [by] = session.run("MATCH (n:Bolt) RETURN DISTINCT n.by AS by").value()
+    assert by == (1 if ended[0] else 0)
+
+
+@awaited
+async def test_a_cancelled_block_is_rolled_back(session, client_of):
+    """Its locks are free a moment later, wherever in the block its task was."""
+    client, begun = client_of(), asyncio.Event()
+
+    async def wait():
+        async with client.transaction() as tx:
+            await tx.run("CREATE (:Bolt)")
+            begun.set()
+            await asyncio.sleep(60)
+
+    task = asyncio.create_task(wait())
+    await begun.wait()
+    assert open_transactions(session) == 1
+
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.to_thread(wait_until, lambda: open_transactions(session) == 0)
+    assert written(session) == 0
+
+
+@awaited
+async def test_a_statement_that_waits_is_cancelled_with_its_block(session, held, client_of):
+    """Neo4j ends it, and rolls back what the block has written."""
+    client = client_of()
+
+    async def wait():
+        async with client.transaction() as tx:
+            await tx.run("CREATE (:Bolt)")
+            await tx.run(WRITE_HELD)
+
+    task = asyncio.create_task(wait())
+    await asyncio.to_thread(wait_until, lambda: waiting_for_lock(held))
+
+    task.cancel()
+
+    await asyncio.to_thread(wait_until, lambda: not waiting_for_lock(held))
+    assert held.run("MATCH (n:Bolt) RETURN n").data() == []
+    assert await client.run("RETURN 1 AS one") == [{"one": 1}]
+
+
+@awaited
+async def test_neo4j_ends_a_transaction_that_takes_too_long(session, held, client_of):
+    """Its time-out is that of the transaction, not that of one statement."""
+
+    async def wait():
+        async with client_of().transaction(seconds=1.0) as tx:
+            await tx.run("CREATE (:Bolt)")
+            await tx.run(WRITE_HELD)
+
+    with pytest.raises(CypherError) as caught:
+        await wait()
+
+    assert caught.value.neo4j_code.startswith("Neo.ClientError.Transaction.")
+    assert held.run("MATCH (n:Bolt) RETURN n").data() == []
+
+
+@awaited
+async def test_a_transaction_that_loses_its_connection_may_be_tried_again(
+    session, client_of, proxies, server
+):
+    """In the block and at its end; Neo4j rolls back."""
+    proxy = proxies(int(server.facts["bolt"].rpartition(":")[2]))
+    client = client_of(proxy.port)
+
+    async def lose(*, commit):
+        async with client.transaction() as tx:
+            await tx.run("CREATE (:Bolt)")
+            proxy.drop()
+            if not commit:
+                await tx.run("CREATE (:Bolt)")
+
+    for commit in (False, True):
+        with pytest.raises(Neo4jUnavailable, match="cannot be reached") as caught:
+            await lose(commit=commit)
+        assert caught.value.retryable
+
+    await asyncio.to_thread(wait_until, lambda: open_transactions(session) == 0)
+    assert written(session) == 0
+    assert await client.run("RETURN 1 AS one") == [{"one": 1}]
+
+
+def open_transactions(session):
+    """Return how many transactions of clients are open, without the one that asks."""
+    return len(session.run("SHOW TRANSACTIONS YIELD transactionId, currentQuery").data()) - 1
+
+
 _OF_ZONES = """
 import asyncio, sys
 from datetime import datetime, timedelta

@@ -20,7 +20,17 @@ from sidecypher.transport.http.webhooks import MOST_WEBHOOKS
 HOOKS = """
 import asyncio
 import os
-from sidecypher import ProcedureError, WebhookAnswer, webhook
+from sidecypher import ProcedureError, Steps, WebhookAnswer, step, webhook
+
+@step("demo.step")
+def demo() -> str:
+    return "done"
+
+@webhook("/webhooks/step")
+async def run(request):
+    steps = request.resource(Steps)
+    context = steps.context(session_id="s", step_id="a", cycle=1)
+    return WebhookAnswer(200, await steps.get(request.body.decode()).run(context, {}))
 
 @webhook("/webhooks/echo")
 async def echo(request):
@@ -72,14 +82,22 @@ async def none(request):
 
 LATER = """
 import asyncio
-from sidecypher import WebhookAnswer, webhook
+from sidecypher import WebhookAnswer, background, step, webhook
 
-async def note(context):
+async def note(context, name=""):
     try:
-        (context.home / "begun-{version}").touch()
+        (context.home / f"begun{{name}}-{version}").touch()
         await asyncio.sleep(60)
     finally:
-        (context.home / "ended-{version}").touch()
+        (context.home / f"ended{{name}}-{version}").touch()
+
+@background("demo.alone")
+async def alone(context):
+    await note(context, "-alone")
+
+@step("demo.later")
+def later_step() -> str:
+    return "version {version}"
 
 @webhook("/webhooks/later", background=note)
 async def later(request):
@@ -301,10 +319,14 @@ def test_a_saved_webhook_is_in_service_after_a_reload(folder, sidecar, http):
 
     assert http.post("/webhooks/later").status_code == 204
     assert http.post("/webhooks/echo").status_code == 200
-    wait_until((home / "begun-1").exists)
+    wait_until(lambda: (home / "begun-1").exists() and (home / "begun-alone-1").exists())
     assert not (home / "ended-1").exists()
+    assert http.post("/webhooks/step", content="demo.later").text == "version 1\n"
 
     write(folder, "later.py", LATER.format(version=2))
     sidecar._inspector.reload("", 10)
 
     wait_until(lambda: (home / "ended-1").exists() and (home / "begun-2").exists())
+    wait_until(lambda: (home / "ended-alone-1").exists() and (home / "begun-alone-2").exists())
+    assert http.post("/webhooks/step", content="demo.later").text == "version 2\n"
+    assert http.post("/webhooks/step", content="demo.step").text == "done\n"

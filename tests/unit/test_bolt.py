@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 from fix_waiting import awaited
-from neo4j.exceptions import AuthError, Neo4jError
+from neo4j.exceptions import AuthError, Neo4jError, SessionExpired
 
-from sidecypher import BoltClient, Neo4jUnavailable
+from sidecypher import BoltClient, CypherError, Neo4jUnavailable, NoTransaction
 from sidecypher.host.address import Address
 from sidecypher.sdk import bolt
 
@@ -245,3 +245,141 @@ async def test_an_address_that_cannot_be_read_may_be_read_later():
         await BoltClient(find).run("RETURN 1")
 
     assert caught.value.retryable
+
+
+class Transaction:
+    """Stands in for a transaction of the driver, and notes what is done with it."""
+
+    def __init__(self):
+        self.done = []
+
+    async def run(self, statement, _params):
+        self.done.append(statement)
+        if statement == "FAIL":
+            raise Neo4jError._hydrate_neo4j(code="Neo.ClientError.Statement.SyntaxError")
+        await asyncio.sleep(0.01)
+        self.done.append(f"{statement} answered")
+        return Nothing()
+
+    async def commit(self):
+        self.done.append("commit")
+
+    async def rollback(self):
+        self.done.append("rollback")
+        raise SessionExpired("the connection has broken")
+
+
+@pytest.fixture
+def begun(connected, monkeypatch):
+    """A client, and the stand-in for the transaction that it begins."""
+    driver, transaction = Driver(), Transaction()
+
+    async def begin(**options):
+        transaction.done.append(options["timeout"])
+        return transaction
+
+    monkeypatch.setattr(driver, "begin_transaction", begin, raising=False)
+    return connected(driver), transaction
+
+
+@awaited
+async def test_a_transaction_runs_one_statement_at_a_time(begun):
+    """Tasks that share it take turns, and the end of the block waits for the last of them."""
+    client, transaction = begun
+    async with client.transaction(seconds=7.0) as tx:
+        tasks = [asyncio.create_task(tx.run(each)) for each in ("A", "B")]
+        await asyncio.sleep(0)
+
+    await asyncio.gather(*tasks)
+    assert transaction.done == [7.0, "A", "A answered", "B", "B answered", "commit"]
+
+
+@awaited
+async def test_an_error_of_the_block_is_raised_as_it_is(begun):
+    """A roll-back that fails, or a time-out of the block's own, is not taken for Neo4j's."""
+    client, transaction = begun
+    for error in (OSError("of the block"), TimeoutError("of the block")):
+        with pytest.raises(type(error), match="of the block"):
+            async with client.transaction():
+                raise error
+
+    assert transaction.done == [60.0, "rollback"] * 2
+
+
+@awaited
+async def test_a_failed_statement_fails_the_transaction(begun):
+    """A block that catches its error gets it again, and nothing is committed."""
+    client, transaction = begun
+
+    async def go_on():
+        async with client.transaction() as tx:
+            for statement in ("FAIL", "A"):
+                with contextlib.suppress(CypherError):
+                    await tx.run(statement)
+
+    with pytest.raises(CypherError) as caught:
+        await go_on()
+
+    assert caught.value.neo4j_code == "Neo.ClientError.Statement.SyntaxError"
+    assert transaction.done == [60.0, "FAIL"]
+
+
+@awaited
+async def test_a_cancelled_statement_fails_the_transaction(begun):
+    """The driver then closes the connection, so nothing could be committed."""
+    client, transaction = begun
+
+    async def go_on():
+        async with client.transaction() as tx:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(tx.run("A"), 0.001)
+
+    with pytest.raises(Neo4jUnavailable, match="was cancelled") as caught:
+        await go_on()
+
+    assert caught.value.retryable
+    assert transaction.done == [60.0, "A"]
+
+
+@awaited
+async def test_a_transaction_ends_with_its_block(begun):
+    """A statement after the block is refused, whether it was committed or rolled back."""
+    client, _ = begun
+    async with client.transaction() as committed:
+        pass
+    with contextlib.suppress(OSError):
+        async with client.transaction() as rolled_back:
+            raise OSError
+
+    for tx in (committed, rolled_back):
+        with pytest.raises(NoTransaction, match="has ended"):
+            await tx.run("A")
+
+
+@awaited
+async def test_a_block_has_limited_time(begun, monkeypatch):
+    """It may take as long as its transaction, and what connecting may take."""
+    client, transaction = begun
+    monkeypatch.setattr(bolt, "CONNECT_SECONDS", 0.01)
+    with pytest.raises(Neo4jUnavailable, match="did not answer in time") as caught:
+        async with client.transaction(seconds=0.01):
+            await asyncio.sleep(60)
+
+    assert caught.value.retryable
+    assert transaction.done == [0.01]
+
+
+@awaited
+async def test_transactions_take_the_connections_there_are(begun, monkeypatch):
+    """A block beyond them waits for its turn, and gives up when its time is over."""
+    client, _ = begun
+    async with contextlib.AsyncExitStack() as stack:
+        for _ in range(bolt._CONNECTIONS):
+            await stack.enter_async_context(client.transaction())
+        monkeypatch.setattr(bolt, "CONNECT_SECONDS", 0.01)
+        with pytest.raises(Neo4jUnavailable, match="did not answer in time"):
+            async with client.transaction(seconds=0.01):
+                pass
+
+    async with client.transaction():
+        pass

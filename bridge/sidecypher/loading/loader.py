@@ -10,17 +10,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Final, TypeVar
 
 from sidecypher.errors import SidecypherError
 from sidecypher.loading._files import Stamp, changed_files, forget_bytecode
 from sidecypher.loading._guard import guarded
 from sidecypher.loading._sources import Source, find_sources, modules_of
+from sidecypher.sdk.backgrounds import Background
 from sidecypher.sdk.batch.variants import with_batches
-from sidecypher.sdk.declarations import collect_declarations
+from sidecypher.sdk.declarations import collect_declarations, declared_in
 from sidecypher.sdk.registry import Procedure, Registry, procedures_in
 from sidecypher.sdk.signature.reader import place_of
-from sidecypher.sdk.webhooks import Webhook, webhooks_in
+from sidecypher.sdk.steps import Step
+from sidecypher.sdk.webhooks import Webhook
 
 IMPORT_SECONDS: Final = 15.0
 """How long the import of a module may take.
@@ -36,19 +38,21 @@ _NOT_KEPT: Final = (
     "or in another function, and give it one such decorator"
 )
 
-Found = Procedure | Webhook
-"""Member of a module that the sidecar serves."""
+Found = Procedure | Webhook | Step | Background
+"""Member of a module: a procedure or function, or a webhook, a step or a background function."""
+
+_Found = TypeVar("_Found", Webhook, Step, Background)
 
 Key = tuple[str, str]
-"""Kind and name of a procedure, function or webhook."""
+"""Kind and name of a member."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadProblem:
-    """A problem of a module, or of one procedure, function or webhook.
+    """A problem of a module, or of one of its members.
 
     Attributes:
-        module: Entry point or file name, or the name of the procedure, function or webhook.
+        module: Entry point or file name, or the name of the member.
         reason: One line for a person.
     """
 
@@ -120,11 +124,15 @@ class Loaded:
         registry: Every procedure in service.
         parts: By source.
         webhooks: Every webhook in service, by path.
+        steps: The functions of steps in service, by name.
+        backgrounds: Every `@background` function in service, by name, without those of webhooks.
     """
 
     registry: Registry
     parts: Mapping[str, Part] = field(default_factory=dict)
     webhooks: Mapping[str, Webhook] = field(default_factory=dict)
+    steps: Mapping[str, Step] = field(default_factory=dict)
+    backgrounds: Mapping[str, Background] = field(default_factory=dict)
 
     @property
     def units(self) -> tuple[Unit, ...]:
@@ -206,8 +214,13 @@ class _Loader:
             before = self._before.get(name)
             self._parts[name] = whole if before is None else self._with_kept(whole, before)
         claimed = self._claimed.values()
-        webhooks = {each.name: each for each in claimed if isinstance(each, Webhook)}
-        return Loaded(Registry(_procedures(claimed)), self._parts, webhooks)
+        return Loaded(
+            Registry(_procedures(claimed)),
+            self._parts,
+            _by_name(claimed, Webhook),
+            _by_name(claimed, Step),
+            _by_name(claimed, Background),
+        )
 
     def _lost(self, unit: Unit) -> list[LoadProblem]:
         """Return the members that were decorated during an import but are in no module."""
@@ -294,7 +307,7 @@ class _Loader:
 
 
 def key_of(found: Found) -> Key:
-    """Return kind and name of a procedure, function or webhook."""
+    """Return kind and name of a member."""
     return found.kind, found.name
 
 
@@ -303,7 +316,10 @@ def _imported(import_module: Callable[[], ModuleType]) -> tuple[list[Found], lis
     with collect_declarations() as decorated:
         module = import_module()
     modules = [module, *modules_of(module.__name__)[1:]]
-    return [*procedures_in(modules), *webhooks_in(modules)], decorated
+    found: list[Found] = [*procedures_in(modules)]
+    for kind in (Webhook, Step, Background):
+        found += declared_in(modules, kind)
+    return found, decorated
 
 
 def _with_lost(unit: Unit, lost: list[LoadProblem]) -> Unit:
@@ -317,10 +333,14 @@ def _procedures(found: Iterable[Found]) -> Iterator[Procedure]:
     return (each for each in found if isinstance(each, Procedure))
 
 
+def _by_name(found: Iterable[Found], kind: type[_Found]) -> dict[str, _Found]:
+    return {each.name: each for each in found if isinstance(each, kind)}
+
+
 def _with_batches(found: Iterable[Found]) -> Iterator[Found]:
     found = list(found)
     yield from with_batches(_procedures(found))
-    yield from (each for each in found if isinstance(each, Webhook))
+    yield from (each for each in found if not isinstance(each, Procedure))
 
 
 def _reason(error: BaseException) -> str:

@@ -1,14 +1,16 @@
-"""`BoltClient`: Cypher as a client of Neo4j, over Bolt, in its own transaction."""
+"""`BoltClient`: Cypher as a client of Neo4j, over Bolt, in its own transactions."""
 
 import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, LiteralString
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, LiteralString, Self
 
-from sidecypher.errors import CypherError, Neo4jUnavailable
+from sidecypher.errors import CypherError, Neo4jUnavailable, NoTransaction, SidecypherError
 from sidecypher.host.threads import in_thread
 from sidecypher.values.coders import to_driver
 
@@ -32,7 +34,9 @@ LOCKED_SECONDS: Final = 6.0
 IDLE_SECONDS: Final = 2.0
 """Idle time after which a connection is tested before use: Neo4j may have been restarted."""
 
-_CONNECTIONS: Final = 4
+# A transaction holds a connection as long as its block runs, so four could leave none for others.
+# Neo4j serves connections with up to 400 threads, and an idle one costs it some kilobytes.
+_CONNECTIONS: Final = 8
 
 # After too many wrong passwords, Neo4j returns this for the right one too.
 _LOCKED_OUT: Final = "Neo.ClientError.Security.AuthenticationRateLimit"
@@ -94,25 +98,59 @@ class BoltClient:
             ValueTypeError: A record holds a value that rows do not accept, such as a VECTOR. The
                 statement was committed.
         """
-        try:
-            async with asyncio.timeout(CONNECT_SECONDS + RUN_SECONDS), self._slots:
-                return await self._run(cypher, params)
-        except TimeoutError:
-            raise Neo4jUnavailable("Neo4j did not answer in time", retryable=True) from None
+        async with _limited(RUN_SECONDS), self._slots:
+            address = await self._address()
+            # It takes 30 MB and 0.2 s, which not every sidecar needs. `_address` has imported it.
+            import neo4j  # noqa: PLC0415
 
-    async def _run(self, cypher: LiteralString, params: dict[str, Any]) -> list[Record]:
-        address = await self._address()
-        # It takes 30 MB and 0.2 s, which not every sidecar needs. `_address` has imported it.
-        import neo4j  # noqa: PLC0415
+            query = neo4j.Query(cypher, timeout=RUN_SECONDS)
+            async with (
+                self._translating(address),
+                self._connected(address) as driver,
+                driver.session() as session,
+            ):
+                records = await _fetched(session.run, query, params)
+            return _converted(records)
+
+    @contextlib.asynccontextmanager
+    async def transaction(
+        self, *, seconds: float = RUN_SECONDS
+    ) -> "AsyncIterator[BoltTransaction]":
+        """Run several statements in one transaction, which is committed at the end of the block.
+
+        If an error leaves the block, or its task is cancelled, the transaction is rolled back.
+
+        Args:
+            seconds: Longest time of the transaction in Neo4j. The block has 5 seconds more, in
+                which the client connects.
+
+        Raises:
+            Neo4jUnavailable: As with `run`, also at the end of the block. For example, Neo4j asks
+                to try again after a deadlock. If the commit failed, it may have taken effect.
+            CypherError: A statement or the commit failed, even if your code caught that error.
+
+        Example:
+            >>> async def refund(client: BoltClient) -> None:
+            ...     async with client.transaction(seconds=5.0) as tx:
+            ...         [sale] = await tx.run("MATCH (s:Sale {id: 7}) DELETE s RETURN s.sum AS sum")
+            ...         await tx.run("CREATE (:Refund {sum: $sum})", sum=sale["sum"])
+        """
+        async with _limited(seconds), self._slots, contextlib.AsyncExitStack() as stack:
+            address = await self._address()
+            translating = partial(self._translating, address)
+            async with translating():
+                driver = await stack.enter_async_context(self._connected(address))
+                session = await stack.enter_async_context(driver.session())
+                begun = await session.begin_transaction(timeout=seconds)
+            yield await stack.enter_async_context(BoltTransaction(begun, translating))
+
+    @contextlib.asynccontextmanager
+    async def _translating(self, address: "Address") -> AsyncIterator[None]:
+        """Raise errors of the driver as those of sidecypher."""
         from neo4j.exceptions import AuthError, DriverError, Neo4jError  # noqa: PLC0415
 
-        from sidecypher.sdk._driver_records import record_of  # noqa: PLC0415
-
         try:
-            async with self._connected(address) as driver, driver.session() as session:
-                query = neo4j.Query(cypher, timeout=RUN_SECONDS)
-                result = await session.run(query, to_driver(params))
-                records = [record async for record in result]
+            yield
         except AuthError:
             raise await self._refuse(address, REFUSED_SECONDS) from None
         except Neo4jError as error:
@@ -125,7 +163,6 @@ class BoltClient:
             raise CypherError(error.message or "", neo4j_code=error.code or "") from error
         except (DriverError, OSError) as error:
             raise Neo4jUnavailable("Neo4j cannot be reached", retryable=True) from error
-        return [record_of(record) for record in records]
 
     async def _address(self) -> "Address":
         try:
@@ -196,6 +233,117 @@ class BoltClient:
         pool, self._pool = self._pool, None
         if pool is not None:
             await pool.driver.close()
+
+
+class BoltTransaction:
+    """One transaction of a `BoltClient`, as `BoltClient.transaction` makes it."""
+
+    def __init__(
+        self,
+        transaction: "neo4j.AsyncTransaction",
+        translating: Callable[[], AbstractAsyncContextManager[None]],
+    ) -> None:
+        self._transaction = transaction
+        self._translating = translating
+        # The driver mixes up answers of statements that share a connection.
+        self._turn = asyncio.Lock()
+        self._ended: SidecypherError | None = None
+
+    async def run(self, cypher: LiteralString, /, **params: Any) -> list[Record]:
+        """Run a statement in this transaction, after those that were begun before.
+
+        Args:
+            cypher: The statement; never build it from values.
+            params: Its parameters.
+
+        Returns:
+            Each record as a dict by column name, with values as `ctx.run` returns them.
+
+        Raises:
+            Neo4jUnavailable: Neo4j cannot be reached or asks to try the whole transaction again.
+            CypherError: The statement failed. The transaction is doomed: any other statement, and
+                the end of the block, raise this error again.
+            ValueTypeError: A record holds a value that rows do not accept, such as a VECTOR.
+            NoTransaction: The block has ended.
+        """
+        async with self._turn:
+            self._check()
+            try:
+                async with self._translating():
+                    records = await _fetched(self._transaction.run, cypher, params)
+            except SidecypherError as error:
+                self._ended = error
+                raise
+            except asyncio.CancelledError:
+                # The driver has closed the connection.
+                self._ended = Neo4jUnavailable("A statement was cancelled", retryable=True)
+                raise
+        return _converted(records)
+
+    async def __aenter__(self) -> Self:
+        """Return the transaction."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        """Commit, or roll back after an error."""
+        if error is None:
+            await self._commit()
+        # When the task is cancelled, the session closes the connection, and Neo4j rolls back.
+        elif isinstance(error, Exception):
+            await self._roll_back()
+
+    async def _commit(self) -> None:
+        async with self._turn:
+            self._check()
+            self._end()
+            async with self._translating():
+                await self._transaction.commit()
+
+    async def _roll_back(self) -> None:
+        async with self._turn:
+            # After a failed statement, the connection may serve another transaction already.
+            if self._ended is None:
+                self._end()
+                # Without a connection, Neo4j rolls back by itself.
+                with contextlib.suppress(SidecypherError):
+                    async with self._translating():
+                        await self._transaction.rollback()
+
+    def _check(self) -> None:
+        if self._ended is not None:
+            raise self._ended
+
+    def _end(self) -> None:
+        self._ended = NoTransaction(
+            "The transaction has ended", hint="Use it only inside of its `async with` block."
+        )
+
+
+@contextlib.asynccontextmanager
+async def _limited(seconds: float) -> AsyncIterator[None]:
+    """Limit the time of a block, and allow for the connection in addition."""
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS + seconds) as limit:
+            yield
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise Neo4jUnavailable("Neo4j did not answer in time", retryable=True) from None
+
+
+async def _fetched(
+    run: "Callable[..., Awaitable[neo4j.AsyncResult]]", statement: Any, params: dict[str, Any]
+) -> "list[neo4j.Record]":
+    result = await run(statement, to_driver(params))
+    return [record async for record in result]
+
+
+def _converted(records: "list[neo4j.Record]") -> list[Record]:
+    from sidecypher.sdk._driver_records import record_of  # noqa: PLC0415
+
+    return [record_of(record) for record in records]
 
 
 def _refusal() -> Neo4jUnavailable:

@@ -16,7 +16,7 @@ from sidecypher.protocol.catalogue import (
     signature_of,
 )
 from sidecypher.sdk.declarations import declare
-from sidecypher.sdk.registry import MARK, Executor, Procedure, is_async
+from sidecypher.sdk.registry import Executor, Procedure, is_async
 from sidecypher.sdk.signature.model import ReturnKind, Signature
 from sidecypher.sdk.signature.names import check_procedure_name
 from sidecypher.sdk.signature.reader import place_of, read_function_signature, read_signature
@@ -106,7 +106,7 @@ def procedure(
             admin=admin,
             deprecated_by=deprecated_by,
         )
-        _attach(Procedure(decorated, signature, entry, chosen, batch))
+        declare(Procedure(decorated, signature, entry, chosen, batch))
         return decorated
 
     return decorate
@@ -161,7 +161,7 @@ def function(
             availability=availability,
             deprecated_by=deprecated_by,
         )
-        _attach(Procedure(decorated, signature, entry, check.executor(None)))
+        declare(Procedure(decorated, signature, entry, check.executor(None)))
         return decorated
 
     return decorate
@@ -174,11 +174,6 @@ def _check_is_called(decorator: Callable[..., Any], name: object) -> None:
             f"`@{decorator.__name__}` was used without a name",
             hint=f'Write `@{decorator.__name__}("kg.score")`, say.',
         )
-
-
-def _attach(described: Procedure) -> None:
-    setattr(described.function, MARK, described)
-    declare(described)
 
 
 def _parameters(signature: Signature) -> tuple[ParameterEntry, ...]:

@@ -16,6 +16,7 @@ from sidecypher.errors import (
     ValueTypeError,
 )
 from sidecypher.protocol.catalogue import Catalogue, FunctionEntry, ProcedureEntry
+from sidecypher.sdk.declarations import declared_in, mark_of
 from sidecypher.sdk.encoded import EncodedRow
 from sidecypher.sdk.signature.model import Parameter, ReturnKind, Signature
 from sidecypher.values.codec.problems import Coder
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["procedure", "function"]
 Executor = Literal["thread", "async", "process"]
-
-MARK: Final = "__sidecypher_procedure__"
-"""Attribute of an author's function that holds its `Procedure`."""
 
 
 def is_async(function: Callable[..., Any]) -> bool:
@@ -250,15 +248,13 @@ def _values_of(attributes: list[str]) -> Callable[[Any], tuple[Any, ...]]:
     return operator.attrgetter(*attributes)
 
 
+MARK: Final = mark_of(Procedure)
+"""Attribute of an author's function that holds its `Procedure`."""
+
+
 def procedures_in(modules: Iterable[ModuleType]) -> Iterator[Procedure]:
     """Yield the procedures and functions that `modules` define or import, each once."""
-    seen: set[int] = set()
-    for module in modules:
-        for value in list(vars(module).values()):
-            found = getattr(value, MARK, None) if callable(value) else None
-            if isinstance(found, Procedure) and id(found) not in seen:
-                seen.add(id(found))
-                yield found
+    return declared_in(modules, Procedure)
 
 
 class Registry:

@@ -1,8 +1,9 @@
 """`ProcedureEnvironment`: procedures run as in the sidecar, without Neo4j."""
 
+import contextvars
 import tempfile
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -11,10 +12,10 @@ import structlog
 
 from sidecypher.calls.dispatcher import Dispatcher
 from sidecypher.calls.executors.loop import EventLoop
-from sidecypher.errors import CypherError, ProtocolError
+from sidecypher.errors import CypherError, ProtocolError, UnknownProcedure
 from sidecypher.host.credentials import load_credentials
 from sidecypher.host.limits import Limits
-from sidecypher.loading.loader import load
+from sidecypher.loading.loader import Loaded, load
 from sidecypher.protocol.envelope import (
     CallBack,
     CallBackRequest,
@@ -24,9 +25,11 @@ from sidecypher.protocol.envelope import (
 )
 from sidecypher.sdk.batch.variants import with_batches
 from sidecypher.sdk.call import no_transaction
+from sidecypher.sdk.declarations import declared_in
 from sidecypher.sdk.registry import Kind, Registry, procedures_in
 from sidecypher.sdk.resources import Resources
 from sidecypher.sdk.results import Record
+from sidecypher.sdk.steps import Step, Steps
 from sidecypher.telemetry.calls import Telemetry, configure_logging
 from sidecypher.testing.wire import WireClient, callback_handler, client_context
 from sidecypher.transport.memory import Client, Send, memory
@@ -44,10 +47,10 @@ class ProcedureEnvironment:
     """An environment that runs procedures as the sidecar does, without Neo4j.
 
     Args:
-        functions: Functions decorated with `@procedure` or `@function`.
+        functions: Functions decorated with `@procedure`, `@function` or `@step`.
         folders: Folders of further procedures; they also load those of installed packages.
         run: Answers `ctx.run`; without it `ctx.run` raises `NoTransaction`.
-        timeout: Seconds each call may take.
+        timeout: Seconds each call, and each run of a step, may take.
         transport: `memory`, or `py4j` to go through a real socket as Neo4j does.
 
     Example:
@@ -72,11 +75,15 @@ class ProcedureEnvironment:
     ) -> None:
         if not structlog.is_configured():
             configure_logging("WARNING", "console")
-        self._registry = _registry(functions, list(folders))
+        loaded = _loaded(functions, list(folders))
+        self._registry = loaded.registry
+        self._timeout = timeout
         self._ends = ExitStack()
-        loop, resources, telemetry = EventLoop(), Resources(), Telemetry()
-        self._ends.callback(loop.stop, [resources.stop])
-        dispatcher = Dispatcher(self._registry, loop, resources, telemetry, Limits())
+        self._loop, resources, telemetry = EventLoop(), Resources(), Telemetry()
+        self._ends.callback(self._loop.stop, [resources.stop])
+        self._steps = Steps(lambda: loaded.steps, resources)
+        resources.provide(self._steps)
+        dispatcher = Dispatcher(self._registry, self._loop, resources, telemetry, Limits())
         call_back = no_transaction if run is None else _answer_with(run)
         if transport == "memory":
             send = memory(dispatcher, call_back)
@@ -126,6 +133,54 @@ class ProcedureEnvironment:
         """
         return self._client.value(name, *arguments)
 
+    def run_step(
+        self,
+        name: str,
+        given: Mapping[str, Any],
+        *,
+        session_id: str = "test",
+        step_id: str = "step",
+        cycle: int = 0,
+        history: Sequence[Mapping[str, Any]] = (),
+    ) -> Any:
+        """Run the function of a step as a session does, and return its value.
+
+        Args:
+            name: Its name, such as `analyze.sentiment`.
+            given: The arguments by Cypher name.
+            session_id: What its `StepContext` says, and so do those below.
+            step_id: Id of the step.
+            cycle: Number of this run of the step.
+            history: The messages of the conversation so far.
+
+        Raises:
+            UnknownProcedure: There is no step of this name.
+            ArgumentError: An argument is unknown, is missing, or has another type.
+            RowError: The value has another type than the function declares.
+            TimeoutError: It took longer than `timeout`.
+
+        Example:
+            >>> from sidecypher import step
+            >>> @step("demo.add")
+            ... def add(first: int, second: int = 1) -> int:
+            ...     return first + second
+            >>> with ProcedureEnvironment(add) as environment:
+            ...     environment.run_step("demo.add", {"first": 41})
+            42
+        """
+        step = self._steps.get(name)
+        if step is None:
+            raise UnknownProcedure(
+                f"There is no step `{name}`",
+                hint=f"There are {', '.join(self._steps.names()) or 'none'}.",
+            )
+        context = self._steps.context(
+            session_id=session_id, step_id=step_id, cycle=cycle, history=history
+        )
+        return self._loop.run(
+            lambda: step.run(context, given), contextvars.copy_context(), self._timeout
+        )
+
     def close(self) -> None:
         """Stop the event loop, the shared resources and the socket."""
         self._ends.close()
@@ -139,11 +194,13 @@ class ProcedureEnvironment:
         self.close()
 
 
-def _registry(functions: Iterable[Callable[..., Any]], folders: list[Path]) -> Registry:
+def _loaded(functions: Iterable[Callable[..., Any]], folders: list[Path]) -> Loaded:
     module = types.ModuleType("functions")
     vars(module).update({str(index): function for index, function in enumerate(functions)})
-    found = list(with_batches(procedures_in([module])))
-    return Registry([*found, *load(folders).registry] if folders else found)
+    in_folders = load(folders) if folders else Loaded(Registry([]))
+    procedures = [*with_batches(procedures_in([module])), *in_folders.registry]
+    steps = {each.name: each for each in declared_in([module], Step)}
+    return Loaded(Registry(procedures), steps={**in_folders.steps, **steps})
 
 
 def _answer_with(run: Run) -> CallBack:

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from sidecypher import BoltClient, CypherError, Neo4jUnavailable, WebhookContext
+from sidecypher import BoltClient, CypherError, Neo4jUnavailable, SidecarContext
 from sidecypher_procedures.github.errors import GithubError, WebhooksUnstored
 from sidecypher_procedures.github.settings import WebhookSettings
 
@@ -235,7 +235,7 @@ class Inbox:
             self._spool.close()
 
 
-async def write_all(context: WebhookContext) -> None:
+async def write_all(context: SidecarContext) -> None:
     """Write stored deliveries to the graph for as long as the sidecar runs.
 
     Of all sidecars of a home, the one with the lock writes, in the order of the file. The operating
@@ -268,7 +268,7 @@ def _lock(home: Path) -> Iterator[None]:
         os.close(lock)
 
 
-async def _write_deliveries(context: WebhookContext) -> None:
+async def _write_deliveries(context: SidecarContext) -> None:
     inbox = context.resource(Inbox)
     spool = inbox.spool(context.home)
     pause = 0.0

@@ -15,6 +15,7 @@ _LONGEST: Final = 200
 """Most characters of a procedure's name, which becomes the name of a file."""
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(\.[A-Za-z][A-Za-z0-9]*)+\Z")
+_CAMEL_CASE_NAME: Final = re.compile(r"[a-z][A-Za-z0-9]*(\.[a-z][A-Za-z0-9]*)+\Z")
 _IDENTIFIER: Final = re.compile(r"[a-z][A-Za-z0-9]*\Z")
 
 _JAVA_WORDS: Final = frozenset(
@@ -66,6 +67,25 @@ def check_procedure_name(name: str) -> str:
             raise SignatureError(
                 f"`{name}` holds the Java keyword `{part}`", hint="Choose another word."
             )
+    return name
+
+
+def check_name(name: object, decorator: str) -> str:
+    """Return `name` if it is valid for what Neo4j does not see, such as a step of a session.
+
+    Args:
+        name: Two or more camelCase words with dots between them, such as `analyze.sentiment`.
+        decorator: Name of the decorator that the error tells of.
+
+    Raises:
+        SignatureError: It is not such a name, or the decorator was used without one.
+    """
+    if not isinstance(name, str) or not _CAMEL_CASE_NAME.match(name) or len(name) > _LONGEST:
+        raise SignatureError(
+            f"`@{decorator}` was given a name that is not valid",
+            hint=f'Write `@{decorator}("kg.score")`, say: camelCase words with dots between them, '
+            f"{_LONGEST} characters at most.",
+        )
     return name
 
 

@@ -45,8 +45,14 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     return _Reader(function, place_of(function)).read()
 
 
-def read_function_signature(function: Callable[..., Any]) -> Signature:
+def read_function_signature(
+    function: Callable[..., Any], context: type[Any] = Context
+) -> Signature:
     """Return the Cypher signature of `function`, which returns one value; its column is `value`.
+
+    Args:
+        function: A plain or async function with type hints throughout.
+        context: The class that its first parameter may have instead of a Cypher type.
 
     Raises:
         SignatureError: With file, line, and the fix.
@@ -56,7 +62,7 @@ def read_function_signature(function: Callable[..., Any]) -> Signature:
         >>> read_function_signature(double).returns
         <ReturnKind.VALUE: 'a value'>
     """
-    return _Reader(function, place_of(function)).read_function()
+    return _Reader(function, place_of(function), context).read_function()
 
 
 def read_columns(row: type[Any]) -> tuple[Column, ...]:
@@ -93,9 +99,12 @@ def place_of(function: Callable[..., Any]) -> str:
 class _Reader:
     """Reader of one function, or of a class of rows; errors name its place in the source."""
 
-    def __init__(self, function: Callable[..., Any], place: str) -> None:
+    def __init__(
+        self, function: Callable[..., Any], place: str, context: type[Any] = Context
+    ) -> None:
         self.function = function
         self.place = place
+        self.context = context
 
     def read(self) -> Signature:
         hints = self.hints(self.function)
@@ -122,12 +131,13 @@ class _Reader:
         return takes_context, read
 
     def is_context(self, parameter: inspect.Parameter, hints: dict[str, Any]) -> bool:
-        if hints.get(parameter.name) is Context:
+        if hints.get(parameter.name) is self.context:
             return True
         if parameter.name == "ctx":
             self.refuse(
                 "has a parameter `ctx` that is not annotated as the context",
-                "Write `ctx: Context` (`from sidecypher import Context`), or another name.",
+                f"Write `ctx: {self.context.__name__}` "
+                f"(`from sidecypher import {self.context.__name__}`), or another name.",
             )
         return False
 
@@ -169,10 +179,16 @@ class _Reader:
             self.refuse(
                 f"has no type for `{parameter.name}`", f"Write `{parameter.name}: str`, say."
             )
-        if hints[parameter.name] is Context:
+        context = self.context.__name__
+        if hints[parameter.name] is self.context:
             self.refuse(
                 f"has the context as its parameter `{parameter.name}`, which is not the first",
-                f"Write `{parameter.name}: Context` as the first parameter, and only there.",
+                f"Write `{parameter.name}: {context}` as the first parameter, and only there.",
+            )
+        if hints[parameter.name] is Context:
+            self.refuse(
+                f"has the context of a call as its parameter `{parameter.name}`",
+                f"Write `{parameter.name}: {context}` (`from sidecypher import {context}`).",
             )
         name = self.identifier(parameter.name, "parameter", is_parameter_name)
         if "sidecypher.sdk.signature.fields" in sys.modules:

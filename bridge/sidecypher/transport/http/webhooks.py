@@ -20,8 +20,6 @@ from sidecypher.sdk.webhooks import (
     PREFIX,
     Webhook,
     WebhookAnswer,
-    WebhookBackground,
-    WebhookContext,
     WebhookRequest,
 )
 from sidecypher.telemetry.calls import Telemetry
@@ -69,7 +67,6 @@ class WebhookApi:
         self._telemetry = telemetry
         self._stopping = stopping
         self._home = home
-        self._backgrounds: dict[Webhook, Job] = {}
         # One event loop serves all requests, so there is nothing to lock.
         self._places = asyncio.Semaphore(MOST_WEBHOOKS)
         self._body_memory = BodyMemory(BODIES_BYTES)
@@ -101,29 +98,6 @@ class WebhookApi:
                 "request refused", "webhook", path=webhook.name, status=str(answer.status)
             )
         return PlainTextResponse(answer.text and answer.text + "\n", answer.status)
-
-    def run_backgrounds(self) -> None:
-        """Start the background functions of webhooks in service, and cancel those of removed ones.
-
-        They end with the event loop.
-        """
-        current = set(self._webhooks().values())
-        for removed in self._backgrounds.keys() - current:
-            self._loop.cancel(self._backgrounds.pop(removed))
-        for webhook in current - self._backgrounds.keys():
-            if webhook.background is not None:
-                self._backgrounds[webhook] = self._begin(webhook.name, webhook.background)
-
-    def _begin(self, name: str, background: WebhookBackground) -> Job:
-        context = WebhookContext(self._home, self._resources)
-
-        def log_failure(job: Job) -> None:
-            if isinstance(job.error, Exception):
-                # Not its text, which may hold data.
-                error = type(job.error).__name__
-                self._telemetry.log.error("webhook background failed", path=name, type=error)
-
-        return self._loop.submit(lambda: background(context), contextvars.Context(), log_failure)
 
     @contextlib.asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:
