@@ -31,6 +31,7 @@ pytest_plugins = [
     "fix_npm",
     "fix_graphql",
     "fix_openapi",
+    "fix_outside",
     "fix_workers",
     "fix_usage",
     "fix_browser",

@@ -3,7 +3,7 @@
 import pytest
 
 _SERVERS = ("server", "current_server")
-_LONGEST = ("integration", "faults", "schema", "runs", "rules")
+_LONGEST = ("integration", "faults", "schema", "runs", "session", "rules")
 """Folders by how long the tests take that share a server."""
 
 

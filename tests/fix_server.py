@@ -154,8 +154,8 @@ def server(request):
 
 
 @pytest.fixture(scope="session")
-def embedded_server(tmp_path_factory, github):
-    """What `sidecypher up` starts, with a stand-in for GitHub."""
+def embedded_server(tmp_path_factory, github, outside_server):
+    """What `sidecypher up` starts, with a stand-in for GitHub and one for what sessions call."""
     environ = {
         "SIDECYPHER_GITHUB_BASE_URL": github.url,
         "SIDECYPHER_GITHUB_WEBHOOK_SECRET": SECRET,
@@ -163,6 +163,10 @@ def embedded_server(tmp_path_factory, github):
         # The second is not a type that a run can have.
         "SIDECYPHER_GITHUB_WEBHOOK_RUNS": f"issues.labeled=triage,test_event={201 * 'x'}",
         "SIDECYPHER_RUNS_ARCHIVE_DIR": str(tmp_path_factory.mktemp("archives")),
+        "SIDECYPHER_SESSION_API_HOSTS": outside_server.host,
+        "SIDECYPHER_SESSION_GENERATE_URL": f"{outside_server.url}/v1",
+        "SIDECYPHER_SESSION_GENERATE_MODEL": "small",
+        "SIDECYPHER_SESSION_GENERATE_KEY": "key-of-tests",
     }
     home = tmp_path_factory.mktemp("home")
     source = fill(home, up)

@@ -31,6 +31,7 @@ from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.rules.client.model import ClientSettings
 from sidecypher_procedures.rules.settings import RulesSettings
 from sidecypher_procedures.runs.settings import RunsSettings
+from sidecypher_procedures.session.settings import SessionSettings
 
 APP = typer.main.get_command(app)
 GROUP = all_commands()
@@ -186,6 +187,7 @@ def test_variables_exist(page):
         *(f"github_{name}" for name in GithubSettings.model_fields),
         *(f"rules_{name}" for name in RulesSettings.model_fields),
         *(f"runs_{name}" for name in RunsSettings.model_fields),
+        *(f"session_{name}" for name in SessionSettings.model_fields),
         *(f"graphrag_{name}" for name in ClientSettings.model_fields),
     }
     plugin = {code_in(row[0])[0] for row in rows(page_named("docs/settings.md"), "name")}

@@ -14,6 +14,7 @@ from sidecypher_procedures import migrations
 from sidecypher_procedures.github import procedures as github
 from sidecypher_procedures.rules import procedures as rules
 from sidecypher_procedures.runs import procedures as runs
+from sidecypher_procedures.session import procedures as session
 
 # Their blocks are run by tests of their own.
 RUN = "".join(
@@ -24,7 +25,7 @@ RUN = "".join(
         page_named("docs/tutorial.md"),
     ]
 )
-SHIPPED = (github, introspection, migrations, rules, runs)
+SHIPPED = (github, introspection, migrations, rules, runs, session)
 KINDS = {"python", "python neo4j", "cypher", "sh", "json", "toml", "text"}
 _YIELD = re.compile(r"\)\s*YIELD\s+(?P<columns>\w+(?:\s*,\s*\w+)*)")
 _OPEN, _CLOSE = "([{", ")]}"

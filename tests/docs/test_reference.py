@@ -43,11 +43,14 @@ from sidecypher_procedures.runs import procedures as runs
 from sidecypher_procedures.runs.model import EVENT_TYPES, NEXT, STATE_AFTER, STEPS
 from sidecypher_procedures.runs.options import EventFields
 from sidecypher_procedures.runs.settings import RunsSettings
+from sidecypher_procedures.session import procedures as session
+from sidecypher_procedures.session.settings import SessionSettings
 
 JAVA = ROOT / "plugin-build/core/src/main/java/io/sidecypher/core"
 GITHUB = {found.name: found for found in Registry(procedures_in([github]))}
 RULES = {found.name: found for found in Registry(procedures_in([rules]))}
 RUNS = {found.name: found for found in Registry(procedures_in([runs]))}
+SESSION = {found.name: found for found in Registry(procedures_in([session]))}
 OWN = {found.name: found for found in Registry(procedures_in([introspection, migrations]))}
 
 
@@ -196,6 +199,11 @@ def test_every_runs_setting_is_documented_with_its_default():
     assert_defaults(settings_table("The `runs` procedures"), RunsSettings.model_fields)
 
 
+def test_every_session_setting_is_documented_with_its_default():
+    """docs/settings.md has each `SIDECYPHER_SESSION_` setting, with its default."""
+    assert_defaults(settings_table("The `session` procedures"), SessionSettings.model_fields)
+
+
 def test_every_setting_of_the_client_is_documented_with_its_default():
     """docs/settings.md has each variable of the memory's client, with its default."""
     fields = {
@@ -224,7 +232,13 @@ def test_every_settings_class_of_procedures_has_a_table():
         importlib.import_module(name)
     found = {each for each in EnvironmentSettings.__subclasses__() if _is_ours(each)}
 
-    assert found == {GithubSettings, RulesSettings, RunsSettings, ClientSettings}
+    assert found == {
+        GithubSettings,
+        RulesSettings,
+        RunsSettings,
+        SessionSettings,
+        ClientSettings,
+    }
 
 
 def _is_ours(each):
@@ -271,10 +285,10 @@ def test_every_public_name_is_in_the_guide():
 # The shipped procedures
 
 
-@pytest.mark.parametrize("name", [*GITHUB, *RULES, *RUNS, *OWN])
+@pytest.mark.parametrize("name", [*GITHUB, *RULES, *RUNS, *SESSION, *OWN])
 def test_columns_of_the_shipped_procedures(name):
     """The page of a namespace has each signature and its columns, in order, with their types."""
-    procedure = (GITHUB | RULES | RUNS | OWN)[name]
+    procedure = (GITHUB | RULES | RUNS | SESSION | OWN)[name]
     text = section(f"docs/{name.partition('.')[0]}.md", name)
     table = [(code_in(row[0])[0], row[1].strip("`")) for row in rows(text, "column")]
 
@@ -284,7 +298,13 @@ def test_columns_of_the_shipped_procedures(name):
 
 @pytest.mark.parametrize(
     ("page", "procedures"),
-    [("github", GITHUB), ("rules", RULES), ("runs", RUNS), ("sidecypher", OWN)],
+    [
+        ("github", GITHUB),
+        ("rules", RULES),
+        ("runs", RUNS),
+        ("session", SESSION),
+        ("sidecypher", OWN),
+    ],
 )
 def test_shipped_procedures_are_all_documented(page, procedures):
     """The page of a namespace has a heading for each of its procedures."""
@@ -298,7 +318,7 @@ def test_every_shipped_procedure_has_a_page():
     found = {each.name for each in load([]).registry}
 
     assert {name for name in found if not name.endswith(".batch")} == {
-        *(GITHUB | RULES | RUNS | OWN)
+        *(GITHUB | RULES | RUNS | SESSION | OWN)
     }
 
 

@@ -1,0 +1,1 @@
+"""The procedures `session.*`: workflows that the graph defines, with a human in the loop."""

@@ -1,0 +1,109 @@
+"""Driving sessions over Bolt: transactions of their own, and bodies outside of any."""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final
+from uuid import uuid4
+
+from sidecypher import BoltClient, CypherError, Neo4jUnavailable
+from sidecypher_procedures.session.bodies import Bodies
+from sidecypher_procedures.session.engine import Claim, Engine, Limits, Progress, StepBroken
+from sidecypher_procedures.session.functions import Place
+from sidecypher_procedures.session.store import Tx
+
+TRANSACTION_SECONDS: Final = 30.0
+"""The longest time of a transaction that advances a session."""
+
+STEPS: Final = 50
+"""The most steps of one transaction, since others wait meanwhile for the lock of the session."""
+
+_TRIES: Final = 5
+
+OWNER: Final = uuid4().hex
+"""The name of this process in the claims of steps."""
+
+
+class Drive:
+    """One run of sessions: of one, of those it starts, and of the one that waits for it.
+
+    Args:
+        places: Where functions may run; those outside of a transaction always may.
+        seconds: How long new steps are begun.
+    """
+
+    def __init__(
+        self,
+        client: BoltClient,
+        engine: Engine,
+        bodies: Bodies,
+        *,
+        places: frozenset[Place],
+        seconds: float,
+    ) -> None:
+        self._client = client
+        self._engine = engine
+        self._bodies = bodies
+        self._limits = Limits(places, OWNER, STEPS)
+        self._end = time.monotonic() + seconds
+        self._seen: set[str] = set()
+
+    async def run(self, session_id: str) -> None:
+        """Advance a session until it waits, ends, or has only steps of other places.
+
+        Raises:
+            Neo4jUnavailable: Neo4j cannot be reached.
+            UnknownSession: No session has this id.
+        """
+        while time.monotonic() < self._end:
+            progress = await self._transaction(
+                session_id, lambda tx: self._engine.advance(tx, session_id, self._limits)
+            )
+            await self._follow(progress)
+            if not progress.claims and progress.steps < STEPS:
+                return
+
+    async def _follow(self, progress: Progress) -> None:
+        """Run what a transaction has claimed, and the sessions that can go on."""
+        async with asyncio.TaskGroup() as group:
+            for claim in progress.claims:
+                group.create_task(self._finish(claim))
+            for session_id in dict.fromkeys(progress.sessions):
+                group.create_task(self.run(session_id))
+
+    async def _finish(self, claim: Claim) -> None:
+        outcome = await self._bodies.run(claim)
+        progress = await self._transaction(
+            claim.session_id,
+            lambda tx: self._engine.record(tx, claim, outcome, self._limits),
+        )
+        await self._follow(progress)
+
+    async def _transaction(
+        self, session_id: str, work: Callable[[Tx], Awaitable[Progress]]
+    ) -> Progress:
+        """Run a transaction; again after a deadlock, and to record the failure of a step.
+
+        Raises:
+            Neo4jUnavailable: Neo4j cannot be reached, or asks to try again for too long.
+        """
+        for tries in range(_TRIES):
+            try:
+                async with self._client.transaction(seconds=TRANSACTION_SECONDS) as tx:
+                    return await work(tx)
+            except StepBroken as broken:
+                work = partial(self._record_failure, session_id, broken)
+            except Neo4jUnavailable as error:
+                if not error.retryable:
+                    raise
+            except CypherError as error:
+                # It waited too long for a lock, which Neo4j does not call transient.
+                if not error.neo4j_code.startswith("Neo.ClientError.Transaction."):
+                    raise
+            await asyncio.sleep(0.05 * 2**tries * random.uniform(0.5, 1.5))  # noqa: S311
+        raise Neo4jUnavailable("The session could not be written", retryable=True)
+
+    async def _record_failure(self, session_id: str, broken: StepBroken, tx: Tx) -> Progress:
+        return await self._engine.record_broken(tx, session_id, broken, self._limits)

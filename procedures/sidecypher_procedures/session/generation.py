@@ -1,0 +1,233 @@
+"""`generate` steps: a model's answer, as text or as JSON that a schema describes."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import httpx
+
+from sidecypher_procedures.session.answers import checked_schema, response_key, schema_problem
+from sidecypher_procedures.session.errors import SessionSettingsError, StepFailed
+from sidecypher_procedures.session.functions import required
+from sidecypher_procedures.session.outcomes import Done, Failed, Message, Outcome
+from sidecypher_procedures.session.references import inserted, to_json
+from sidecypher_procedures.session.settings import PREFIX, SessionSettings
+
+MOST_BYTES: Final = 4 * 1024 * 1024
+"""The largest answer of a model's API."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is asked.
+
+    Attributes:
+        messages: Maps with `role` and `content`, the oldest first.
+        schema: The JSON Schema of the answer; None for a text.
+        model: The model's name; None for the usual one.
+        options: `temperature` and `max_tokens`, if they are given.
+    """
+
+    messages: Sequence[Mapping[str, Any]] = field(repr=False)
+    schema: Mapping[str, Any] | None = None
+    model: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Generator(Protocol):
+    """What answers prompts."""
+
+    async def generate(self, prompt: Prompt) -> str:
+        """Return the answer to a prompt: a text, or JSON if it has a schema.
+
+        Raises:
+            StepFailed: There is none.
+        """
+
+
+class Generation:
+    """Runs `generate` steps."""
+
+    def __init__(self, generator: Generator) -> None:
+        self._generator = generator
+
+    async def run(self, given: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> Outcome:
+        """Return what a step of this input comes to; an answer beside the schema is asked again once.
+
+        Raises:
+            StepFailed: There is no answer.
+        """
+        prompt = _prompt(given, history)
+        answer = await self._generator.generate(prompt)
+        value, problem = _read(prompt, answer)
+        if problem is not None:
+            repair = f"This answer cannot be used: {problem}. Answer again, by JSON of the schema."
+            again = [
+                *prompt.messages,
+                {"role": "assistant", "content": answer},
+                {"role": "user", "content": repair},
+            ]
+            answer = await self._generator.generate(replace(prompt, messages=again))
+            value, problem = _read(prompt, answer)
+        if problem is not None:
+            return Failed(f"The model's answer cannot be used: {problem}")
+        is_named = prompt.schema is None or given.get("response_key") is not None
+        output = {response_key(given): value} if is_named else value
+        says = given.get("directly_set_reply") is True
+        return Done(output, (Message("assistant", _said(output, given)),) if says else ())
+
+
+def _said(output: Any, given: Mapping[str, Any]) -> str:
+    key = response_key(given)
+    return inserted(output[key] if isinstance(output, dict) and key in output else output)
+
+
+def _prompt(given: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> Prompt:
+    messages = [{"role": "user", "content": inserted(required("generate", given))}]
+    if given.get("include_history") is True:
+        messages[:0] = [dict(each) for each in history]
+    if given.get("system"):
+        messages.insert(0, {"role": "system", "content": inserted(given["system"])})
+    schema = given.get("schema")
+    return Prompt(
+        messages,
+        None if schema is None else checked_schema(schema),
+        given.get("model"),
+        {
+            name: given[name]
+            for name in ("temperature", "max_tokens")
+            if given.get(name) is not None
+        },
+    )
+
+
+def _read(prompt: Prompt, answer: str) -> tuple[Any, str | None]:
+    """Return the value of an answer, and what is wrong with it or None."""
+    if prompt.schema is None:
+        return answer, None
+    try:
+        value = json.loads(answer)
+    except (ValueError, RecursionError):
+        return None, "it is not JSON"
+    return value, schema_problem(prompt.schema, value)
+
+
+class OpenAiGenerator:
+    """A client of an OpenAI-compatible API: `POST /chat/completions`.
+
+    Args:
+        url: The base URL.
+        model: The model of prompts that name none.
+        key: The API's key; None sends none.
+    """
+
+    def __init__(self, url: str, model: str | None, key: str | None) -> None:
+        self._url = f"{url}/chat/completions"
+        self._model = model
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        self._http = httpx.AsyncClient(headers=headers, timeout=None)  # noqa: S113 - steps have one
+
+    async def generate(self, prompt: Prompt) -> str:
+        """Return the answer to a prompt.
+
+        Raises:
+            StepFailed: There is none; the text has the status and not the body.
+        """
+        model = prompt.model or self._model
+        if model is None:
+            raise StepFailed(f"The step names no `model`, and {PREFIX}GENERATE_MODEL is not set")
+        body: dict[str, Any] = {"model": model, "messages": list(prompt.messages), **prompt.options}
+        if prompt.schema is not None:
+            schema = {"name": "output", "schema": prompt.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        try:
+            response = await self._http.post(self._url, json=body)
+        except httpx.HTTPError as error:
+            raise StepFailed(f"The model's API cannot be reached: {type(error).__name__}") from None
+        if not response.is_success:
+            raise StepFailed(f"The model's API answered with the status {response.status_code}")
+        if len(response.content) > MOST_BYTES:
+            raise StepFailed(f"The model's API answered with over {MOST_BYTES} bytes")
+        try:
+            content = response.json()["choices"][0]["message"]["content"]
+        except (ValueError, LookupError, TypeError):
+            content = None
+        if not isinstance(content, str):
+            raise StepFailed("The model's API answered without a message")
+        return content
+
+    async def stop(self) -> None:
+        """Close its connections."""
+        await self._http.aclose()
+
+
+class RecordedGenerator:
+    """Answers from a recording: for tests, and for trying a workflow without a model.
+
+    Args:
+        answers: Maps with `answer` and `contains`: the first whose text is in the prompt's last
+            message, or that has none, gives the answer.
+
+    Example:
+        >>> generator = RecordedGenerator([{"contains": "capital", "answer": "Paris"}])
+        >>> prompt = Prompt([{"role": "user", "content": "The capital of France?"}])
+        >>> import asyncio
+        >>> asyncio.run(generator.generate(prompt))
+        'Paris'
+    """
+
+    def __init__(self, answers: Sequence[Mapping[str, Any]]) -> None:
+        self._answers = answers
+
+    @classmethod
+    def read(cls, file: Path) -> "RecordedGenerator":
+        """Read a JSON list of answers.
+
+        Raises:
+            SessionSettingsError: The file cannot be read.
+        """
+        try:
+            answers = json.loads(file.read_text(encoding="utf-8"))
+            return cls([{"answer": each["answer"], **each} for each in answers])
+        except (OSError, ValueError, TypeError, LookupError):
+            raise SessionSettingsError(
+                f"The file of {PREFIX}GENERATE_RECORDING cannot be read",
+                hint='Write a JSON list of maps {"contains": TEXT, "answer": VALUE}.',
+            ) from None
+
+    async def generate(self, prompt: Prompt) -> str:
+        """Return the recorded answer to a prompt.
+
+        Raises:
+            StepFailed: There is none.
+        """
+        asked = str(prompt.messages[-1]["content"])
+        for each in self._answers:
+            if each.get("contains", "") in asked:
+                answer = each["answer"]
+                return answer if isinstance(answer, str) else to_json(answer)
+        raise StepFailed("The recording has no answer to this prompt")
+
+
+class _NoGenerator:
+    async def generate(self, prompt: Prompt) -> str:  # noqa: ARG002
+        raise StepFailed(
+            f"The sidecar knows no model: {PREFIX}GENERATE_URL is not set at the sidecar"
+        )
+
+
+def make_generator(settings: SessionSettings) -> Generator:
+    """Return what the settings name.
+
+    Raises:
+        SessionSettingsError: A recording cannot be read.
+    """
+    if settings.generate_recording is not None:
+        return RecordedGenerator.read(settings.generate_recording)
+    if settings.generate_url is None:
+        return _NoGenerator()
+    key = settings.generate_key
+    secret = None if key is None else key.get_secret_value()
+    return OpenAiGenerator(settings.generate_url, settings.generate_model, secret)
