@@ -1,18 +1,36 @@
 """What a request asks for, and whether an answer is that."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from jsonschema.exceptions import SchemaError, ValidationError
-from jsonschema.validators import Draft202012Validator
+from jsonschema.validators import Draft202012Validator, extend
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
 
+from sidecypher_procedures.session.conditions import is_pattern, matches
 from sidecypher_procedures.session.errors import InvalidAnswer, StepFailed
 from sidecypher_procedures.session.outcomes import Done, Message
 from sidecypher_procedures.session.references import inserted, to_json
 
 RESPONSE_KEY: Final = "response"
 """The key of an answer, or of a generated text, in the output of its step."""
+
+_LONGEST_RULE: Final = 200
+
+
+def _pattern(_validator: Any, pattern: str, value: Any, _schema: Any) -> Iterator[ValidationError]:
+    if isinstance(value, str) and not matches(pattern, value):
+        yield ValidationError("pattern")
+
+
+# Whoever answers may not hold the sidecar by a text on which `re` does not end.
+_Validator: Final = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
+
+# The usual one fetches what a `$ref` names.
+_REGISTRY: Final[Registry[Any]] = Registry()
 
 
 def check_request(statement: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,33 +62,63 @@ def checked_schema(schema: Any) -> dict[str, Any]:
     """Return a JSON Schema (2020-12).
 
     Raises:
-        StepFailed: It is none.
+        StepFailed: It is none, or has a `$ref` to what is not in it.
     """
     if not isinstance(schema, dict):
         raise StepFailed("The `schema` of a step is no map")
     try:
-        Draft202012Validator.check_schema(schema)
+        to_json(schema)
+        _Validator.check_schema(schema)
+        resolver = _REGISTRY.resolver_with_root(DRAFT202012.create_resource(schema))
+        for each in _maps(schema):
+            if isinstance(each.get("$ref"), str):
+                resolver.lookup(each["$ref"])
+            if isinstance(each.get("pattern"), str) and not is_pattern(each["pattern"]):
+                raise StepFailed("The `schema` of a step has a `pattern` that cannot be used")
     except SchemaError as error:
         raise StepFailed(f"The `schema` of a step is no JSON Schema: {error.json_path}") from None
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        raise StepFailed("The `schema` of a step has a value that cannot be used") from None
+    except Unresolvable:
+        raise StepFailed("The `schema` of a step has a `$ref` to what is not in it") from None
     return schema
+
+
+def _maps(value: Any) -> Iterator[Mapping[str, Any]]:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Mapping):
+            yield each
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
 
 
 def schema_problem(schema: Mapping[str, Any], value: Any) -> str | None:
     """Return where a value does not fit a schema, and why; None if it fits.
 
-    The text has the rule and not the value.
+    The text has nothing of the value, and no keys but those of the schema.
 
     Example:
         >>> schema_problem({"type": "object", "required": ["name"]}, {})
-        "`$` does not satisfy `required`: ['name']"
+        '`$` does not satisfy `required`: ["name"]'
     """
+    validator = _Validator(schema, registry=_REGISTRY)
     try:
-        error = next(iter(Draft202012Validator(schema).iter_errors(value)), None)
-    except (ValidationError, RecursionError):
+        error = next(iter(validator.iter_errors(value)), None)
+    except Exception:  # noqa: BLE001 - the rules of a schema meet any value
         return "`$` cannot be compared with the schema"
     if error is None:
         return None
-    return f"`{error.json_path}` does not satisfy `{error.validator}`: {error.validator_value}"
+    known = {key for each in _maps(schema) for key in each}
+    place = "".join(
+        f"[{key}]" if isinstance(key, int) else f".{key if key in known else '*'}"
+        for key in error.absolute_path
+    )
+    rule = to_json(error.validator_value)
+    rule = rule if len(rule) <= _LONGEST_RULE else "..."
+    return f"`${place}` does not satisfy `{error.validator}`: {rule}"
 
 
 def answered(request: Mapping[str, Any], value: Any) -> Done:
@@ -79,6 +127,14 @@ def answered(request: Mapping[str, Any], value: Any) -> Done:
     Raises:
         InvalidAnswer: The answer is not what the request asks for.
     """
+    try:
+        text = inserted(value)
+        to_json(value)
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidAnswer(
+            "The answer has a value that JSON does not have",
+            hint="Give texts, numbers, booleans, lists and maps.",
+        ) from None
     options = request.get("options")
     if options is not None and value not in options:
         raise InvalidAnswer(
@@ -89,11 +145,4 @@ def answered(request: Mapping[str, Any], value: Any) -> Done:
         problem = schema_problem(json.loads(request["schema"]), value)
         if problem is not None:
             raise InvalidAnswer(f"The answer does not fit the schema of the request: {problem}")
-    try:
-        text = inserted(value)
-    except (TypeError, ValueError, RecursionError):
-        raise InvalidAnswer(
-            "The answer has a value that JSON does not have",
-            hint="Give texts, numbers, booleans, lists and maps.",
-        ) from None
     return Done({request["responseKey"]: value}, (Message("user", text),))

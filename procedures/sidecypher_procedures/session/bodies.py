@@ -32,7 +32,7 @@ class Bodies:
         except TimeoutError:
             return Failed(f"It did not end within {claim.seconds:g} s")
         except SessionError as error:
-            return Failed(error.message)
+            return Failed(error.message, is_final=True)
 
     async def _run(self, claim: Claim) -> Outcome:
         key = f"{claim.session_id}/{claim.step_id}/{claim.cycle}"

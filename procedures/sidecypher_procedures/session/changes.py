@@ -7,10 +7,20 @@ from sidecypher import BoltClient, CypherError, Neo4jUnavailable
 from sidecypher_procedures.names import shown_id
 from sidecypher_procedures.session.engine import ENDED, cancelled, tell_parent
 from sidecypher_procedures.session.errors import SessionEnded, SessionTaken, UnknownExecution
+from sidecypher_procedures.session.mirrors import write_mirrored
 from sidecypher_procedures.session.options import ForkOptions
-from sidecypher_procedures.session.store import Changes, Session, Tx, lock, unknown_session, write
+from sidecypher_procedures.session.store import Changes, Session, Tx, lock, unknown_session
 
 _VERSION: Final = "MATCH (s:SESSION {id: $id}) RETURN coalesce(s.version, 0) AS version"
+_LOCKED_VERSION: Final = """
+    MATCH (s:SESSION {id: $id})
+    SET s.updated_at = datetime.realtime()
+    RETURN coalesce(s.version, 0) AS version
+"""
+# A lock that is not given within it is that of the caller, who waits for this call, or of somebody
+# who works on the session. Neo4j looks every two seconds whose time is over.
+_PROBE_SECONDS: Final = 1.0
+
 _CHILDREN: Final = """
     MATCH (:SESSION {id: $id})-[:HAS_CLAIM]->(c:StepClaim)
     RETURN c.stepId AS step, c.child AS child
@@ -28,13 +38,13 @@ _EXECUTION: Final = """
         RETURN e.seq AS seq, e.cycle AS cycle
     }
     WITH s, seq, cycle WHERE $cycle IS NULL OR cycle = $cycle
-    WITH s, seq ORDER BY seq DESC LIMIT 1
+    WITH s, seq, cycle ORDER BY seq DESC LIMIT 1
     MATCH (t:STEP {id: $step})
     WHERE CASE WHEN s.workflow IS NULL THEN t.workflow IS NULL
         ELSE t.workflow = s.workflow
             AND coalesce(t.version, 0) = coalesce(s.workflow_version, 0)
     END
-    RETURN seq, elementId(t) AS node
+    RETURN seq, cycle, elementId(t) AS node
 """
 _FORK: Final = """
     MATCH (s:SESSION {id: $id}), (t:STEP) WHERE elementId(t) = $node
@@ -47,15 +57,17 @@ _FORK: Final = """
     CALL (s, f) {
         MATCH (o:OUTPUT) WHERE o.sessionId = s.id AND o.seq < $seq
         CREATE (f)-[:HAS_OUTPUT]->(c:OUTPUT)
-        SET c = properties(o), c.sessionId = f.id
+        SET c = o {.*, sessionId: f.id}
         WITH o, c
         MATCH (o)-[:OF_STEP]->(t:STEP)
         CREATE (c)-[:OF_STEP]->(t)
     }
     CALL (s, f) {
-        MATCH (m:ChatMessage) WHERE m.sessionId = s.id AND m.seq < $seq
+        MATCH (m:ChatMessage)
+        WHERE m.sessionId = s.id AND m.seq < $seq
+        AND NOT (m.stepId = $step AND m.cycle = $cycle)
         CREATE (f)-[:HAS_MESSAGE]->(c:ChatMessage)
-        SET c = properties(m), c.sessionId = f.id
+        SET c = m {.*, sessionId: f.id}
     }
     FINISH
 """
@@ -63,7 +75,7 @@ _IS_TAKEN: Final = "MATCH (s:SESSION {id: $id}) RETURN s.id AS id"
 
 
 async def is_committed(tx: Tx, client: BoltClient, session_id: str) -> bool:
-    """Return whether others see a session as this transaction does.
+    """Return whether others see a session as this transaction does, and can lock it.
 
     Otherwise this transaction has changed it, and no other could write it before its end.
     """
@@ -71,7 +83,8 @@ async def is_committed(tx: Tx, client: BoltClient, session_id: str) -> bool:
     if not here:
         raise unknown_session(session_id)
     try:
-        there = [each["version"] for each in await client.run(_VERSION, id=session_id)]
+        async with client.transaction(seconds=_PROBE_SECONDS) as other:
+            there = [each["version"] for each in await other.run(_LOCKED_VERSION, id=session_id)]
     except (Neo4jUnavailable, CypherError):
         return False
     return here == there
@@ -89,7 +102,7 @@ async def cancel(tx: Tx, session_id: str) -> tuple[Session, bool]:
     claims = list(await tx.run(_CHILDREN, id=session_id))
     status: dict[str, Any] = {"status": "cancelled", "lease_until": None}
     released = [each["step"] for each in claims]
-    await write(tx, session, Changes(status, released=released, closed=cancelled(session)))
+    await write_mirrored(tx, session, Changes(status, released=released, closed=cancelled(session)))
     for each in claims:
         if each["child"] is not None:
             await cancel(tx, each["child"])
@@ -116,7 +129,7 @@ async def retry(tx: Tx, session_id: str) -> None:
         "failed_steps": [],
         "rounds": 0,
     }
-    await write(tx, session, Changes(status, names=session.failed))
+    await write_mirrored(tx, session, Changes(status, names=session.failed))
 
 
 async def fork(tx: Tx, session_id: str, options: ForkOptions) -> str:
@@ -139,5 +152,5 @@ async def fork(tx: Tx, session_id: str, options: ForkOptions) -> str:
             f"The session `{shown_id(session_id)}` has no such execution of the step "
             f"`{shown_id(options.step)}`"
         )
-    await tx.run(_FORK, id=session_id, fork=fork_id, seq=found["seq"], node=found["node"])
+    await tx.run(_FORK, id=session_id, fork=fork_id, step=options.step, **found)
     return fork_id

@@ -1,10 +1,13 @@
 """Conditions of edges: the forms they are written in, and what they are for given outputs."""
 
-import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Final, Literal, get_args
+
+from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 from sidecypher_procedures.session.errors import InvalidCondition, InvalidReference
 from sidecypher_procedures.session.references import (
@@ -12,6 +15,8 @@ from sidecypher_procedures.session.references import (
     Dialect,
     Lookup,
     Missing,
+    from_json,
+    parse_reference,
     references_in,
     resolve,
 )
@@ -22,11 +27,13 @@ Operation = Literal[
 """How a condition compares its value with what is expected."""
 
 LONGEST_PATTERN: Final = 1000
-"""The most characters of the regular expression of `matches`."""
+"""The most characters of a regular expression."""
 
-_LONGEST_MATCHED: Final = 10_000
+LONGEST_MATCHED: Final = 100_000
+"""The most characters of a text that a regular expression matches."""
+
 _OPERATIONS: Final = frozenset(get_args(Operation))
-_FUNCTION: Final = re.compile(r"(?:.*\.)?condition\.(\w+)")
+_FUNCTION: Final = re.compile(r"(?:utils\.)?condition\.(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,26 +80,28 @@ def read_conditions(properties: Mapping[str, Any]) -> Condition:
     Args:
         properties: `conditions`, a JSON list as `session.define` writes it or a JSON map of
             references; `condition`, a list of texts, with `operator`; or `function` and `input`.
+            Of several forms, all must hold.
 
     Raises:
         InvalidCondition: It cannot be read; the text names the property.
 
     Example:
-        >>> given = {"conditions": '[{"value": "@{SESSION_ID}.a.ok", "op": "equals"}]'}
-        >>> read_conditions(given)  # doctest: +ELLIPSIS
-        Group(kind='all', members=(Comparison(value='@{SESSION_ID}.a.ok', ...),))
+        >>> read_conditions({"conditions": '["@{SESSION_ID}.check.ok"]'})
+        Group(kind='all', members=(Truth(value='@{SESSION_ID}.check.ok'),))
     """
     found = list(_forms(properties))
     return found[0] if len(found) == 1 else Group("all", tuple(found))
 
 
 def _forms(properties: Mapping[str, Any]) -> Iterator[Condition]:
-    if properties.get("conditions") is not None:
-        yield _written(_decoded(properties["conditions"], "conditions"), "conditions")
-    if properties.get("condition") is not None:
-        yield _listed(properties["condition"], properties.get("operator"))
-    if properties.get("function") is not None:
-        yield _function(properties["function"], properties.get("input"))
+    given = {name: value for name, value in properties.items() if value not in ({}, [], "", None)}
+    operator = given.get("operator")
+    if "conditions" in given:
+        yield _written(_decoded(given["conditions"], "conditions"), operator)
+    if "condition" in given:
+        yield _listed(given["condition"], operator)
+    if "function" in given:
+        yield _function(given["function"], given.get("input"))
 
 
 def _decoded(value: Any, name: str) -> Any:
@@ -100,21 +109,17 @@ def _decoded(value: Any, name: str) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise InvalidCondition(f"`{name}` is not JSON at {place}: {error.msg}") from None
-    except (ValueError, RecursionError):
-        raise InvalidCondition(f"`{name}` has a number or a depth that JSON cannot hold") from None
+        return from_json(value)
+    except ValueError as error:
+        raise InvalidCondition(f"`{name}` {error}") from None
 
 
-def _written(value: Any, name: str) -> Condition:
+def _written(value: Any, operator: Any) -> Condition:
+    name = "conditions"
     if isinstance(value, list):
-        return Group(
-            "all", tuple(_member(each, f"{name}[{index}]") for index, each in enumerate(value))
-        )
+        return Group(_operator(operator, "operator"), _members(value, name))
     if isinstance(value, Mapping):
-        if "op" in value or value.keys() <= {"any", "all", "not"}:
+        if "op" in value or (value and value.keys() <= {"any", "all", "not"}):
             return _member(value, name)
         members = (Written(_checked(each, name), key) for key, each in value.items())
         return Group("all", tuple(members))
@@ -124,7 +129,7 @@ def _written(value: Any, name: str) -> Condition:
 def _member(value: Any, name: str) -> Condition:
     match value:
         case str():
-            return Truth(_checked(value, name))
+            return Truth(_reference(value, name))
         case {"any": list() as members, **rest} if not rest:
             return Group("any", _members(members, f"{name}.any"))
         case {"all": list() as members, **rest} if not rest:
@@ -132,7 +137,7 @@ def _member(value: Any, name: str) -> Condition:
         case {"not": member, **rest} if not rest:
             return Group("none", (_member(member, f"{name}.not"),))
         case {"value": compared, "op": operation, **rest} if rest.keys() <= {"expected"}:
-            return _comparison(compared, operation, rest.get("expected"), name)
+            return _comparison(compared, operation, value, name)
     raise InvalidCondition(
         f"`{name}` is not a condition",
         hint='Write {"value": REFERENCE, "op": "equals", "expected": VALUE}, {"any": [...]}, or '
@@ -144,31 +149,40 @@ def _members(values: list[Any], name: str) -> tuple[Condition, ...]:
     return tuple(_member(each, f"{name}[{index}]") for index, each in enumerate(values))
 
 
-def _comparison(value: Any, operation: Any, expected: Any, name: str) -> Comparison:
+def _comparison(value: Any, operation: Any, rest: Mapping[str, Any], name: str) -> Comparison:
     if not isinstance(operation, str) or operation not in _OPERATIONS:
         raise InvalidCondition(
             f"`{name}.op` is not an operation", hint=f"Use {', '.join(get_args(Operation))}."
         )
-    if operation == "matches":
-        _pattern(expected, name)
-    return Comparison(_checked(value, name), operation, _checked(expected, name))  # type: ignore[arg-type]
-
-
-def _pattern(pattern: Any, name: str) -> None:
-    if not isinstance(pattern, str) or len(pattern) > LONGEST_PATTERN:
+    # Older engines name it as the operation.
+    names = [each for each in ("expected", operation) if each in rest]
+    if not names and operation != "exists":
+        raise InvalidCondition(f"`{name}` has no `expected`")
+    expected = rest[names[0]] if names else None
+    if operation == "matches" and (not is_pattern(expected) or "@{" in str(expected)):
         raise InvalidCondition(
-            f"`{name}.expected` is not a regular expression of at most {LONGEST_PATTERN} characters"
+            f"`{name}.{names[0]}` is not a regular expression",
+            hint=f"Write at most {LONGEST_PATTERN} characters, in the syntax of RE2 and Rust: "
+            "without looking around, backreferences, and references.",
         )
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError):
-        raise InvalidCondition(f"`{name}.expected` is not a regular expression") from None
+    return Comparison(_checked(value, name), operation, _checked(expected, name))  # type: ignore[arg-type]
 
 
 def _checked(value: Any, name: str) -> Any:
     try:
         for _ in references_in(value):
             pass
+    except InvalidReference as error:
+        raise InvalidCondition(f"`{name}`: {error.message}", hint=error.hint) from None
+    return value
+
+
+def _reference(value: Any, name: str) -> Any:
+    """Return a text that is one reference: any other text would always hold."""
+    if not isinstance(value, str):
+        raise InvalidCondition(f"`{name}` is not a reference")
+    try:
+        parse_reference(value)
     except InvalidReference as error:
         raise InvalidCondition(f"`{name}`: {error.message}", hint=error.hint) from None
     return value
@@ -183,27 +197,30 @@ def _listed(value: Any, operator: Any) -> Condition:
 
 
 def _operator(value: Any, name: str) -> Literal["all", "any"]:
-    kinds: dict[Any, Literal["all", "any"]] = {None: "all", "and": "all", "or": "any"}
-    kind = kinds.get(value.lower() if isinstance(value, str) else value)
-    if kind is None:
-        raise InvalidCondition(f"`{name}` is neither `and` nor `or`")
-    return kind
+    match value.lower() if isinstance(value, str) else value:
+        case None | "and":
+            return "all"
+        case "or":
+            return "any"
+    raise InvalidCondition(f"`{name}` is neither `and` nor `or`")
 
 
 def _truth(value: Any, name: str) -> Condition:
     """Return a condition of a list: a reference, or a map that says whether it must be true."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         value = _decoded(value, name)
-    if isinstance(value, Mapping) and value and value.keys() <= {"operator", "true", "false"}:
-        members: list[Condition] = []
-        if "true" in value:
-            members.append(Truth(_checked(value["true"], name)))
-        if "false" in value:
-            members.append(Group("none", (Truth(_checked(value["false"], name)),)))
-        return Group(_operator(value.get("operator"), f"{name}.operator"), tuple(members))
-    if isinstance(value, str | bool):
-        return Truth(_checked(value, name))
-    raise InvalidCondition(f"`{name}` is not a reference")
+    match value:
+        case {"true": _, **rest} | {"false": _, **rest} if rest.keys() <= {"operator", "false"}:
+            members: list[Condition] = []
+            if "true" in value:
+                members.append(Truth(_reference(value["true"], f"{name}.true")))
+            if "false" in value:
+                wrong = Truth(_reference(value["false"], f"{name}.false"))
+                members.append(Group("none", (wrong,)))
+            return Group(_operator(value.get("operator"), f"{name}.operator"), tuple(members))
+        case bool():
+            return Truth(value)
+    return Truth(_reference(value, name))
 
 
 def _function(name: Any, given: Any) -> Condition:
@@ -219,9 +236,7 @@ def _function(name: Any, given: Any) -> Condition:
     arguments = _decoded(given, "input")
     if not isinstance(arguments, Mapping) or "value" not in arguments:
         raise InvalidCondition("`input` has no `value` to compare")
-    # Older engines name it as the function.
-    expected = arguments.get("expected", arguments.get(operation))
-    return _comparison(arguments["value"], operation, expected, "input")
+    return _comparison(arguments["value"], operation, arguments, "input")
 
 
 def compare(operation: str, value: Any, expected: Any) -> bool:
@@ -249,7 +264,7 @@ class Evaluation:
     missing: list[str] = field(default_factory=list)
 
     def holds(self, condition: Condition) -> bool:
-        """Return whether a condition holds; one with a missing reference does not.
+        """Return whether a condition holds; what a missing reference decides does not.
 
         Example:
             >>> Evaluation(lambda session, step, cycle: {"ok": True}).holds(
@@ -257,38 +272,49 @@ class Evaluation:
             ... )
             True
         """
-        match condition:
-            case Group("all", members):
-                return all(map(self.holds, members))
-            case Group("any", members):
-                return any(map(self.holds, members))
-            case Group(_, members):
-                before = len(self.missing)
-                held = any(map(self.holds, members))
-                return not held and len(self.missing) == before
-            case _:
-                return self._compared(condition)
+        return self._value(condition) is True
 
-    def _compared(self, condition: Comparison | Truth | Written) -> bool:
+    def _value(self, condition: Condition) -> bool | None:
+        """Return whether a condition holds; None if a missing reference decides that."""
+        if not isinstance(condition, Group):
+            return self._compared(condition)
+        # What one of them needs to be to decide for the group.
+        deciding = condition.kind != "all"
+        found: bool | None = not deciding
+        for each in condition.members:
+            value = self._value(each)
+            if value is deciding:
+                found = value
+                break
+            if value is None:
+                found = None
+        return not found if condition.kind == "none" and found is not None else found
+
+    def _compared(self, condition: Comparison | Truth | Written) -> bool | None:
         if isinstance(condition, Comparison) and condition.operation == "exists":
             return compare("exists", self._found(condition.value), condition.expected)
         try:
-            value = resolve(condition.value, self.lookup, self.dialect)
+            value = self._resolved(condition.value)
             if isinstance(condition, Truth):
                 return is_true(value)
             if isinstance(condition, Written):
                 return _is_written(value, condition.text)
-            expected = resolve(condition.expected, self.lookup, self.dialect)
+            expected = self._resolved(condition.expected)
         except Missing as error:
             self.missing.append(str(error.reference))
-            return False
+            return None
         return compare(condition.operation, value, expected)
 
     def _found(self, value: Any) -> Any:
         try:
-            return resolve(value, self.lookup, self.dialect)
+            return self._resolved(value)
         except Missing:
             return None
+
+    def _resolved(self, value: Any) -> Any:
+        # What is missing is false in every dialect, and what is compared keeps its type.
+        dialect = replace(self.dialect, missing="error", keeps_scalars=True)
+        return resolve(value, self.lookup, dialect)
 
 
 def is_true(value: Any) -> bool:
@@ -335,24 +361,60 @@ def _contains(value: Any, expected: Any) -> bool:
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     def ordered(value: Any, expected: Any) -> bool:
-        if isinstance(value, str) and isinstance(expected, str):
-            return compare(value, expected)
-        numbers = isinstance(value, int | float) and isinstance(expected, int | float)
-        booleans = isinstance(value, bool) or isinstance(expected, bool)
-        return numbers and not booleans and compare(value, expected)
+        numbers = _as_number(value), _as_number(expected)
+        if None not in numbers:
+            return compare(*numbers)
+        return isinstance(value, str) and isinstance(expected, str) and compare(value, expected)
 
     return ordered
 
 
-def _matches(value: Any, expected: Any) -> bool:
-    # The expected text may come from a reference, so it is looked at here, too.
-    if not isinstance(value, str) or len(value) > _LONGEST_MATCHED:
-        return False
+def _as_number(value: Any) -> float | None:
+    """Return a number, also one that is written as a text, as people answer."""
+    if isinstance(value, bool):
+        return None
     try:
-        _pattern(expected, "condition")
-    except InvalidCondition:
-        return False
-    return re.search(expected, value) is not None
+        number = float(value) if isinstance(value, str) else value
+        return number if isinstance(number, int | float) and math.isfinite(number) else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def is_pattern(value: Any) -> bool:
+    """Return whether a value is a regular expression that `matches` takes.
+
+    Example:
+        >>> is_pattern("^[0-9]+$"), is_pattern("("), is_pattern("(?=backtracking)")
+        (True, False, False)
+    """
+    return isinstance(value, str) and len(value) <= LONGEST_PATTERN and _matcher(value) is not None
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Return whether a regular expression matches somewhere in a text of `LONGEST_MATCHED` at most.
+
+    It takes time in proportion to the text.
+
+    Example:
+        >>> matches("^(a+)+$", "a" * 1000 + "!")
+        False
+    """
+    matcher = _matcher(pattern)
+    return matcher is not None and len(text) <= LONGEST_MATCHED and matcher.isinstance_python(text)
+
+
+@lru_cache(maxsize=64)
+def _matcher(pattern: str) -> SchemaValidator | None:
+    # Those of Rust do not backtrack: `re` would hold all calls of a sidecar.
+    try:
+        return SchemaValidator(core_schema.str_schema(pattern=pattern, strict=True))
+    except (SchemaError, ValueError):
+        return None
+
+
+def _matches(value: Any, expected: Any) -> bool:
+    # The expected text of a step may come from a reference, so it is looked at here, too.
+    return isinstance(value, str) and is_pattern(expected) and matches(expected, value)
 
 
 _COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {

@@ -11,6 +11,7 @@ from sidecypher_procedures.session.errors import (
     StepFailed,
     UnknownWorkflow,
 )
+from sidecypher_procedures.session.mirrors import begin_run
 from sidecypher_procedures.session.options import StartOptions
 from sidecypher_procedures.session.store import INPUT, Tx, output_text
 from sidecypher_procedures.session.workflow import ENTRY
@@ -81,6 +82,7 @@ async def create_session(
         "max_rounds": options.max_rounds,
         "max_outputs": options.max_outputs_per_step,
         "export": options.export_properties or None,
+        "recorded": options.record or None,
         **(parent or {}),
     }
     [found] = await tx.run(_CREATE, id=session_id, properties=properties)
@@ -91,6 +93,8 @@ async def create_session(
             )
         return session_id, False
     await tx.run(_BEGIN, id=session_id, node=node, input=given, name=INPUT)
+    if options.record:
+        await begin_run(tx, session_id, workflow)
     return session_id, True
 
 

@@ -62,7 +62,7 @@ class Drive:
                 session_id, lambda tx: self._engine.advance(tx, session_id, self._limits)
             )
             await self._follow(progress)
-            if not progress.claims and progress.steps < STEPS:
+            if not progress.claims and not progress.is_cut:
                 return
 
     async def _follow(self, progress: Progress) -> None:

@@ -19,6 +19,7 @@ from sidecypher_procedures.session.conditions import (
 )
 from sidecypher_procedures.session.errors import RequestClosed, SessionError, StepFailed
 from sidecypher_procedures.session.functions import OUTSIDE, Functions, Place
+from sidecypher_procedures.session.mirrors import write_mirrored
 from sidecypher_procedures.session.outcomes import (
     Asked,
     Delegated,
@@ -50,7 +51,6 @@ from sidecypher_procedures.session.store import (
     lock,
     output_text,
     unknown_session,
-    write,
 )
 from sidecypher_procedures.session.workflow import Edge, Step
 
@@ -110,12 +110,14 @@ class Progress:
         claims: Steps to be run outside of a transaction.
         sessions: Sessions that can go on now: those it started, and the one that waits for it.
         steps: How many steps it ran.
+        is_cut: Whether more can be run, in another transaction.
     """
 
     session: Session
     claims: list[Claim] = field(default_factory=list)
     sessions: list[str] = field(default_factory=list)
     steps: int = 0
+    is_cut: bool = False
 
 
 class Engine:
@@ -172,10 +174,15 @@ class Engine:
         done = answered(request, value)
         round_ = self._round(tx, session, limits)
         await round_.memory.fetch(_of_edges(pending))
-        closed = {"id": request["id"], "status": "answered", "answer": to_json(value)}
-        round_.answer(pending, {**closed, "answeredAt": session.now}, done)
-        await round_.write()
-        return await self._go_on(tx, session, limits)
+        closed = {
+            "id": request["id"],
+            "stepId": pending.step.id,
+            "status": "answered",
+            "answer": to_json(value),
+            "answeredAt": session.now,
+        }
+        round_.answer(pending, closed, done)
+        return await self._finish(round_, tx, session, limits)
 
     async def follow(self, tx: Tx, progress: Progress, limits: Limits) -> Session:
         """Advance in this transaction what can go on after a session; return the session."""
@@ -224,23 +231,31 @@ class Engine:
         round_ = self._round(tx, session, limits)
         await round_.memory.fetch(_of_edges(pending))
         round_.apply(pending, outcome)
+        return await self._finish(round_, tx, session, limits)
+
+    async def _finish(self, round_: "_Round", tx: Tx, session: Session, limits: Limits) -> Progress:
         await round_.write()
-        progress = await self._go_on(tx, session, limits)
+        progress = await self._go_on(tx, session, limits, has_written=True)
         progress.sessions[:0] = round_.sessions
         return progress
 
-    async def _go_on(self, tx: Tx, session: Session, limits: Limits) -> Progress:
+    async def _go_on(
+        self, tx: Tx, session: Session, limits: Limits, *, has_written: bool = False
+    ) -> Progress:
         progress = Progress(session)
         memory = self._memory(tx, session)
         while session.status == "active" and progress.steps != limits.steps:
-            left = None if limits.steps is None else limits.steps - progress.steps
             round_ = _Round(self._functions, tx, session, memory, limits)
-            if not await round_.run(left):
-                break
+            left = None if limits.steps is None else limits.steps - progress.steps
+            if not await round_.run(left, has_written=has_written):
+                progress.is_cut = round_.is_cut
+                return progress
             await round_.write()
+            has_written = True
             progress.claims += round_.claims
             progress.sessions += round_.sessions
             progress.steps += round_.taken
+        progress.is_cut = session.status == "active"
         return progress
 
     def _memory(self, tx: Tx, session: Session) -> Memory:
@@ -333,6 +348,7 @@ class _Round:
         self.claims: list[Claim] = []
         self.sessions: list[str] = []
         self.taken = 0
+        self.is_cut = False
         self._functions = functions
         self._tx = tx
         self._session = session
@@ -345,13 +361,18 @@ class _Round:
         self._is_over = False
         self._dialect = DIALECTS.get(session.properties.get("compat") or "", STRICT)
 
-    async def run(self, left: int | None) -> bool:
-        """Run each step that can be run here, `left` at most; return whether any could."""
+    async def run(self, left: int | None, *, has_written: bool) -> bool:
+        """Run each step that can be run here, `left` at most; return whether any could.
+
+        `has_written` says that this transaction has written something before.
+        """
         if self._session.lost:
             for name in self._session.lost:
                 self._give_up(name, 0, "It is not in the workflow of the session")
             return True
         ready = await self._unblocked([each for each in self._session.pending if self._can(each)])
+        if self._limits.owner is not None:
+            ready = self._before_graph(ready, has_written=has_written)
         if not ready:
             return False
         rounds = int(self._session.properties.get("rounds") or 0) + 1
@@ -383,6 +404,17 @@ class _Round:
         return place in self._limits.places or (
             place == "outside" and self._limits.owner is not None
         )
+
+    def _before_graph(self, ready: list[Pending], *, has_written: bool) -> list[Pending]:
+        """Return the steps before the first whose statements may fail; that one if it is alone.
+
+        With its transaction everything would be lost that is in it.
+        """
+        for index, each in enumerate(ready):
+            if self._functions.place(each.step.function) == "graph":
+                self.is_cut = True
+                return ready[:1] if index == 0 and not has_written else ready[:index]
+        return ready
 
     async def _unblocked(self, ready: list[Pending]) -> list[Pending]:
         """Return those that are no joins which another branch can still reach."""
@@ -508,9 +540,9 @@ class _Round:
                 self._hold(pending, "session", child=child, ended=None)
                 self.sessions.append(child)
 
-    def answer(self, pending: Pending, closed: Mapping[str, Any], done: Done) -> None:
+    def answer(self, pending: Pending, closed: dict[str, Any], done: Done) -> None:
         """Take up the answer to the request that a step waits for."""
-        self._changes.closed.append(dict(closed))
+        self._changes.closed.append(closed)
         self._changes.session["rounds"] = 0
         self._done(pending, done)
 
@@ -599,6 +631,7 @@ class _Round:
                 {
                     "seq": self._seq,
                     "stepId": pending.step.id,
+                    "cycle": pending.cycle,
                     "role": each.role,
                     "content": each.content,
                 }
@@ -617,7 +650,7 @@ class _Round:
         else:
             self._follow()
         changes.session |= {"seq": self._seq, "failed_steps": self._failed, **self._status()}
-        await write(self._tx, session, changes)
+        await write_mirrored(self._tx, session, changes)
         if session.status in ENDED:
             self.sessions += await tell_parent(self._tx, session)
 

@@ -1,6 +1,5 @@
 """`generate` steps: a model's answer, as text or as JSON that a schema describes."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,14 +8,17 @@ from typing import Any, Final, Protocol
 import httpx
 
 from sidecypher_procedures.session.answers import checked_schema, response_key, schema_problem
-from sidecypher_procedures.session.errors import SessionSettingsError, StepFailed
+from sidecypher_procedures.session.api_calls import read_body, refusal
+from sidecypher_procedures.session.errors import SessionSettingsError
 from sidecypher_procedures.session.functions import required
 from sidecypher_procedures.session.outcomes import Done, Failed, Message, Outcome
-from sidecypher_procedures.session.references import inserted, to_json
+from sidecypher_procedures.session.references import from_json, inserted, to_json
 from sidecypher_procedures.session.settings import PREFIX, SessionSettings
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 """The largest answer of a model's API."""
+
+_WHO: Final = "The model's API"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,8 @@ class Prompt:
 class Generator(Protocol):
     """What answers prompts."""
 
-    async def generate(self, prompt: Prompt) -> str:
-        """Return the answer to a prompt: a text, or JSON if it has a schema.
-
-        Raises:
-            StepFailed: There is none.
-        """
+    async def generate(self, prompt: Prompt) -> str | Failed:
+        """Return the answer to a prompt, JSON if it has a schema, or why there is none."""
 
 
 class Generation:
@@ -54,13 +52,17 @@ class Generation:
         self._generator = generator
 
     async def run(self, given: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> Outcome:
-        """Return what a step of this input comes to; an answer beside the schema is asked again once.
+        """Return what a step of this input comes to.
+
+        An answer that does not fit the schema is asked for once more.
 
         Raises:
-            StepFailed: There is no answer.
+            StepFailed: The input cannot be used.
         """
         prompt = _prompt(given, history)
         answer = await self._generator.generate(prompt)
+        if isinstance(answer, Failed):
+            return answer
         value, problem = _read(prompt, answer)
         if problem is not None:
             repair = f"This answer cannot be used: {problem}. Answer again, by JSON of the schema."
@@ -70,6 +72,8 @@ class Generation:
                 {"role": "user", "content": repair},
             ]
             answer = await self._generator.generate(replace(prompt, messages=again))
+            if isinstance(answer, Failed):
+                return answer
             value, problem = _read(prompt, answer)
         if problem is not None:
             return Failed(f"The model's answer cannot be used: {problem}")
@@ -94,7 +98,7 @@ def _prompt(given: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> P
     return Prompt(
         messages,
         None if schema is None else checked_schema(schema),
-        given.get("model"),
+        inserted(given["model"]) if given.get("model") else None,
         {
             name: given[name]
             for name in ("temperature", "max_tokens")
@@ -108,9 +112,9 @@ def _read(prompt: Prompt, answer: str) -> tuple[Any, str | None]:
     if prompt.schema is None:
         return answer, None
     try:
-        value = json.loads(answer)
-    except (ValueError, RecursionError):
-        return None, "it is not JSON"
+        value = from_json(answer)
+    except ValueError as error:
+        return None, f"it {error}"
     return value, schema_problem(prompt.schema, value)
 
 
@@ -126,41 +130,41 @@ class OpenAiGenerator:
     def __init__(self, url: str, model: str | None, key: str | None) -> None:
         self._url = f"{url}/chat/completions"
         self._model = model
-        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        headers = {"Accept-Encoding": "identity"}
+        if key is not None:
+            headers["Authorization"] = f"Bearer {key}"
         self._http = httpx.AsyncClient(headers=headers, timeout=None)  # noqa: S113 - steps have one
 
-    async def generate(self, prompt: Prompt) -> str:
-        """Return the answer to a prompt.
-
-        Raises:
-            StepFailed: There is none; the text has the status and not the body.
-        """
+    async def generate(self, prompt: Prompt) -> str | Failed:
+        """Return the answer to a prompt, or why there is none: the status, and not the body."""
         model = prompt.model or self._model
         if model is None:
-            raise StepFailed(f"The step names no `model`, and {PREFIX}GENERATE_MODEL is not set")
+            reason = f"The step names no `model`, and {PREFIX}GENERATE_MODEL is not set"
+            return Failed(reason, is_final=True)
         body: dict[str, Any] = {"model": model, "messages": list(prompt.messages), **prompt.options}
         if prompt.schema is not None:
             schema = {"name": "output", "schema": prompt.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         try:
-            response = await self._http.post(self._url, json=body)
+            async with self._http.stream("POST", self._url, json=body) as response:
+                refused = refusal(response, _WHO)
+                found = refused or await read_body(response, MOST_BYTES, _WHO)
         except httpx.HTTPError as error:
-            raise StepFailed(f"The model's API cannot be reached: {type(error).__name__}") from None
-        if not response.is_success:
-            raise StepFailed(f"The model's API answered with the status {response.status_code}")
-        if len(response.content) > MOST_BYTES:
-            raise StepFailed(f"The model's API answered with over {MOST_BYTES} bytes")
-        try:
-            content = response.json()["choices"][0]["message"]["content"]
-        except (ValueError, LookupError, TypeError):
-            content = None
-        if not isinstance(content, str):
-            raise StepFailed("The model's API answered without a message")
-        return content
+            return Failed(f"{_WHO} cannot be reached: {type(error).__name__}")
+        return found if isinstance(found, Failed) else _content(found)
 
     async def stop(self) -> None:
         """Close its connections."""
         await self._http.aclose()
+
+
+def _content(body: bytes) -> str | Failed:
+    """Return the text of the message in an answer."""
+    try:
+        content = from_json(body.decode())["choices"][0]["message"]["content"]
+    except (ValueError, LookupError, TypeError):
+        content = None
+    return content if isinstance(content, str) else Failed(f"{_WHO} answered without a message")
 
 
 class RecordedGenerator:
@@ -189,33 +193,39 @@ class RecordedGenerator:
             SessionSettingsError: The file cannot be read.
         """
         try:
-            answers = json.loads(file.read_text(encoding="utf-8"))
-            return cls([{"answer": each["answer"], **each} for each in answers])
-        except (OSError, ValueError, TypeError, LookupError):
+            answers = from_json(file.read_text(encoding="utf-8"))
+            return cls([_recorded(each) for each in answers])
+        except (OSError, ValueError, TypeError, AttributeError, LookupError):
             raise SessionSettingsError(
                 f"The file of {PREFIX}GENERATE_RECORDING cannot be read",
                 hint='Write a JSON list of maps {"contains": TEXT, "answer": VALUE}.',
             ) from None
 
-    async def generate(self, prompt: Prompt) -> str:
-        """Return the recorded answer to a prompt.
-
-        Raises:
-            StepFailed: There is none.
-        """
+    async def generate(self, prompt: Prompt) -> str | Failed:
+        """Return the recorded answer to a prompt, or that there is none."""
         asked = str(prompt.messages[-1]["content"])
         for each in self._answers:
             if each.get("contains", "") in asked:
                 answer = each["answer"]
                 return answer if isinstance(answer, str) else to_json(answer)
-        raise StepFailed("The recording has no answer to this prompt")
+        return Failed("The recording has no answer to this prompt", is_final=True)
+
+
+def _recorded(given: Any) -> dict[str, Any]:
+    """Return an answer of a recording.
+
+    Raises:
+        TypeError, AttributeError, LookupError: It is none.
+    """
+    if not isinstance(given.get("contains", ""), str):
+        raise TypeError
+    return {"answer": given["answer"], "contains": given.get("contains", "")}
 
 
 class _NoGenerator:
-    async def generate(self, prompt: Prompt) -> str:  # noqa: ARG002
-        raise StepFailed(
-            f"The sidecar knows no model: {PREFIX}GENERATE_URL is not set at the sidecar"
-        )
+    async def generate(self, prompt: Prompt) -> str | Failed:  # noqa: ARG002
+        reason = f"The sidecar knows no model: {PREFIX}GENERATE_URL is not set at the sidecar"
+        return Failed(reason, is_final=True)
 
 
 def make_generator(settings: SessionSettings) -> Generator:

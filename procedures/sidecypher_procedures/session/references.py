@@ -1,11 +1,13 @@
 """References: `@{SESSION_ID}.step[cycle].key[index]|default` in texts, parsed and resolved."""
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NoReturn
 
+from sidecypher_procedures.names import shown_id
 from sidecypher_procedures.session.errors import InvalidReference
 
 LATEST: Final = -1
@@ -17,11 +19,16 @@ OWN: Final = "SESSION_ID"
 MOST_DEFAULTS: Final = 20
 """The most references that are each the default of the one before."""
 
+MOST_DEPTH: Final = 100
+"""How deep maps and lists may be inside each other."""
+
 _OPEN: Final = "@{"
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _INTEGER: Final = re.compile(r"-?[0-9]{1,15}(?=\])")
 _TO_SPACE: Final = re.compile(r"\S*")
 _JSON: Final = json.JSONDecoder()
+_INTEGERS: Final = range(-(2**63), 2**63)
+_LONGEST_INTEGER: Final = len(str(_INTEGERS[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +92,106 @@ def _printed_key(key: str | int) -> str:
 def _printed_default(default: Reference | Fallback | None) -> str:
     if default is None:
         return ""
-    return f"|{default}" if isinstance(default, Reference) else f"|{to_json(default.value)}"
+    if isinstance(default, Reference):
+        return f"|{default}"
+    # JSON has these two characters in texts only.
+    return "|" + to_json(default.value).replace(_OPEN, "@\\u007b")
 
 
 def to_json(value: Any) -> str:
     """Return a value as compact JSON.
 
     Raises:
-        ValueError, TypeError: JSON does not have it.
+        ValueError, TypeError: JSON, or Cypher, does not have it, or it is deeper than `MOST_DEPTH`.
     """
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    _check(value)
+    return text
+
+
+def from_json(text: str) -> Any:
+    """Return what a JSON text has; whole numbers beyond 64 bits become floats.
+
+    Raises:
+        ValueError: It is not JSON, a map has a key twice, or a value is one that `to_json` refuses.
+            The error's text goes on after the name of what was read, and says where or why.
+
+    Example:
+        >>> from_json('{"a": 1')
+        Traceback (most recent call last):
+        ...
+        ValueError: is not JSON at line 1, column 8: Expecting ',' delimiter
+    """
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_map,
+            parse_int=_number,
+            parse_float=_number,
+            parse_constant=_number,
+        )
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise ValueError(f"is not JSON at {place}: {error.msg}") from None
+    except RecursionError:
+        raise _too_deep() from None
+    _check(value)
+    return value
+
+
+def _map(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"has the key `{shown_id(twice)}` twice in one map")
+    return found
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("has a number that is too large, or none")
+    is_whole = text.removeprefix("-").isdecimal() and len(text) <= _LONGEST_INTEGER
+    return int(text) if is_whole and int(text) in _INTEGERS else number
+
+
+def _check(value: Any) -> None:
+    """Check that a value is not too deep, and that its numbers and texts are also Cypher's.
+
+    Raises:
+        ValueError: It is not so.
+    """
+    level = [value]
+    for _ in range(MOST_DEPTH + 1):
+        below: list[Any] = []
+        for each in level:
+            if isinstance(each, str):
+                if not each.isascii():
+                    _check_text(each)
+            elif isinstance(each, int):
+                if each not in _INTEGERS:
+                    raise ValueError("has a whole number beyond 64 bits")
+            elif isinstance(each, Mapping):
+                below += each
+                below += each.values()
+            elif isinstance(each, list | tuple):
+                below += each
+        if not below:
+            return
+        level = below
+    raise _too_deep()
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("has half of a character, such as `\\ud83d` alone") from None
+
+
+def _too_deep() -> ValueError:
+    return ValueError(f"is nested deeper than {MOST_DEPTH} maps and lists")
 
 
 def parse_reference(text: str) -> Reference:
@@ -113,7 +210,8 @@ def parse(text: str) -> Template:
     """Cut a text into its references and what is between them.
 
     A text that begins with a reference, and goes on with nothing or with a default, is that
-    reference as a whole: the default runs to the end. It has no reference but at its beginning.
+    reference as a whole: the default runs to the end. It has no reference but at its beginning, and
+    nothing behind it if it is quoted.
 
     Raises:
         InvalidReference: An `@{` does not begin a reference; the error says where and why.
@@ -147,12 +245,13 @@ def _whole(text: str, at: int, depth: int = 1) -> Reference | None:
         return reference
     if text[end] != "|":
         return None
-    if text.startswith(_OPEN, end + 1):
-        inner = _whole(text, end + 1, depth + 1)
+    begin = end + 1
+    if text.startswith(_OPEN, begin):
+        inner = _whole(text, begin, depth + 1)
         return None if inner is None else replace(reference, default=inner)
-    if _OPEN in text[end:]:
+    if text.find(_OPEN, begin) >= 0 or _end_of_quoted(text, begin) not in {None, len(text)}:
         return None
-    return replace(reference, default=_default(text[end + 1 :]))
+    return replace(reference, default=_default(text[begin:]))
 
 
 def _part(text: str, at: int, depth: int = 1) -> tuple[Reference, int]:
@@ -165,35 +264,41 @@ def _part(text: str, at: int, depth: int = 1) -> tuple[Reference, int]:
         inner, end = _part(text, begin, depth + 1)
         return replace(reference, default=inner), end
     if text.startswith('"', begin):
-        try:
-            value, end = _JSON.raw_decode(text, begin)
-        except ValueError:
+        end_of_quoted = _end_of_quoted(text, begin)
+        if end_of_quoted is None:
             _refuse("the quoted default does not end", begin)
-        return replace(reference, default=Fallback(value, str(value))), end
-    end = _match(_TO_SPACE, text, begin).end()
+        end = end_of_quoted
+    else:
+        end = _match(_TO_SPACE, text, begin).end()
     return replace(reference, default=_default(text[begin:end])), end
+
+
+def _end_of_quoted(text: str, at: int) -> int | None:
+    """Return where a quoted text ends that begins there; None if none does."""
+    if not text.startswith('"', at):
+        return None
+    try:
+        return _JSON.raw_decode(text, at)[1]
+    except ValueError:
+        return None
 
 
 def _default(text: str) -> Fallback:
     """Return a default: a value if it is JSON, else the text."""
     try:
-        return Fallback(json.loads(text, parse_constant=_refuse_constant), text)
-    except (ValueError, RecursionError):
+        return Fallback(from_json(text), text)
+    except ValueError:
         return Fallback(text, text)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(name)
 
 
 def _without_default(text: str, at: int, depth: int) -> tuple[Reference, int]:
     if depth > MOST_DEFAULTS:
         _refuse(f"it is the {MOST_DEFAULTS + 1}th of a chain of defaults", at)
     end = text.find("}", at)
-    if end < 0:
-        _refuse("its brace is not closed", at)
     session = text[at + len(_OPEN) : end]
-    if not session:
+    if end < 0 or _OPEN in session:
+        _refuse("its brace is not closed", at)
+    if not session.strip():
         _refuse("it names no session", at)
     step, end = _key(text, end + 1)
     if not isinstance(step, str):
@@ -317,17 +422,14 @@ class Dialect:
         missing: What becomes of a reference without a default to what is not there: an error, its
             own text, or null.
         has_json_defaults: Whether a default that is JSON is that value; else it is a text.
-        keeps_type: Whether a text that is one reference becomes its value; else the text of it.
-        has_paths: Whether `a.b` is the key `b` of the map `a`; else it is one key.
-        has_cycles: Whether `[0]` names a cycle or a place in a list; else nothing is there.
+        keeps_scalars: Whether a number or a boolean that is a whole text stays one; else it is
+            inserted.
         inserts_python: Whether values in texts are written as Python does; else as JSON.
     """
 
     missing: Literal["error", "text", "null"] = "error"
     has_json_defaults: bool = True
-    keeps_type: bool = True
-    has_paths: bool = True
-    has_cycles: bool = True
+    keeps_scalars: bool = True
     inserts_python: bool = False
 
 
@@ -336,12 +438,7 @@ STRICT: Final = Dialect()
 
 DIALECTS: Final[Mapping[str, Dialect]] = {
     "graphie": Dialect(
-        missing="text",
-        has_json_defaults=False,
-        keeps_type=False,
-        has_paths=False,
-        has_cycles=False,
-        inserts_python=True,
+        missing="text", has_json_defaults=False, keeps_scalars=False, inserts_python=True
     ),
     "luna": Dialect(missing="null", has_json_defaults=False, inserts_python=True),
 }
@@ -376,7 +473,8 @@ def _resolve_text(text: str, lookup: Lookup, dialect: Dialect) -> Any:
     template = parse(text)
     if len(template) == 1 and isinstance(template[0], Reference):
         value = find(template[0], lookup, dialect)
-        return value if dialect.keeps_type else inserted(value, dialect)
+        is_text = not dialect.keeps_scalars and isinstance(value, bool | int | float)
+        return inserted(value, dialect) if is_text else value
     return "".join(
         part if isinstance(part, str) else inserted(find(part, lookup, dialect), dialect)
         for part in template
@@ -397,7 +495,8 @@ def find(reference: Reference, lookup: Lookup, dialect: Dialect = STRICT) -> Any
         Missing: It has no default and refers to what is not there.
     """
     while True:
-        found = _found(reference, lookup, dialect)
+        output = lookup(reference.session, reference.step, reference.cycle)
+        found = _follow(output, reference.path)
         if found is not NOTHING:
             return found
         match reference.default:
@@ -418,17 +517,6 @@ def is_missing(reference: Reference, lookup: Lookup, dialect: Dialect = STRICT) 
     except Missing:
         return True
     return False
-
-
-def _found(reference: Reference, lookup: Lookup, dialect: Dialect) -> Any:
-    path = reference.path
-    if not dialect.has_cycles and (
-        reference.cycle != LATEST or any(isinstance(key, int) for key in path)
-    ):
-        return NOTHING
-    if not dialect.has_paths and path:
-        path = (".".join(map(str, path)),)
-    return _follow(lookup(reference.session, reference.step, reference.cycle), path)
 
 
 def _follow(value: Any, path: Sequence[str | int]) -> Any:

@@ -1,8 +1,12 @@
 """What is wrong with a workflow, or may be: each finding names its step and place."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from typing import Final, Literal
 
 from sidecypher_procedures.names import shown_id
@@ -58,80 +62,97 @@ class Workflow:
     @property
     def targets(self) -> dict[str, set[str]]:
         """The ids of the steps that follow each step, those of `onError` included."""
-        found = {step.id: {edge.to for edge in step.edges} for step in self.steps}
+        found: dict[str, set[str]] = {step.id: set() for step in self.steps}
         for step in self.steps:
+            found[step.id] |= {edge.to for edge in step.edges}
             kind, _, name = step.on_error.partition(":")
             if kind == "step":
                 found[step.id].add(name)
         return found
 
 
+class _Ways:
+    """What leads to what in a workflow."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self.targets = workflow.targets
+        self.behind = cache(self._behind)
+
+    def _behind(self, name: str) -> set[str]:
+        """Return the ids of all that edges lead to from a step, over any others."""
+        return _reached(name, self.targets)
+
+
+def _reached(name: str, targets: Mapping[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    waiting = [name]
+    while waiting:
+        further = targets.get(waiting.pop(), set()) - seen
+        seen |= further
+        waiting += further
+    return seen
+
+
 def findings_of(workflow: Workflow, functions: Iterable[str]) -> Iterator[Finding]:
     """Yield what is wrong with a workflow, or may be.
 
     Args:
+        workflow: As it is in the graph, or is to be.
         functions: The names that steps can have as their function.
     """
     known = frozenset(functions)
-    names = [step.id for step in workflow.steps]
-    if workflow.entry not in names:
+    ways = _Ways(workflow)
+    if workflow.entry not in ways.targets:
         yield Finding("error", "", "entry", f"There is no entry step `{shown_id(workflow.entry)}`")
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        yield Finding("error", name, "id", "Several steps have this id")
+    for name, count in sorted(Counter(step.id for step in workflow.steps).items()):
+        if not name:
+            yield Finding("error", "", "id", "A step has no `id`, or one that is no text")
+        elif count > 1:
+            yield Finding("error", name, "id", "Several steps have this id")
     for name in workflow.stray:
         yield Finding("error", name, "NEXT", "It leads to a node that is no STEP")
-    paths = _closure(workflow.targets)
     for step in workflow.steps:
-        yield from _of_step(step, known, paths)
-    yield from _of_ways(workflow, paths)
+        yield from _of_function(step, known)
+        yield from _of_error(step, ways)
+        yield from _of_input(step, ways)
+        for edge in step.edges:
+            yield from _of_edge(step, edge, ways)
+    yield from _of_way(workflow, ways)
+    yield from _of_cycles(workflow, ways)
 
 
-def _closure(targets: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """Return for each step the ids of all that edges lead to from it, over any others."""
-    found = {}
-    for name in targets:
-        seen: set[str] = set()
-        waiting = [*targets[name]]
-        while waiting:
-            each = waiting.pop()
-            if each not in seen:
-                seen.add(each)
-                waiting += targets.get(each, ())
-        found[name] = seen
-    return found
-
-
-def _of_step(
-    step: Step, functions: frozenset[str], paths: Mapping[str, set[str]]
-) -> Iterator[Finding]:
+def _of_function(step: Step, functions: frozenset[str]) -> Iterator[Finding]:
     if step.function not in functions:
         near = get_close_matches(step.function, functions, 1)
         hint = f"; did you mean `{near[0]}`?" if near else ""
         shown = shown_id(step.function)
         yield Finding("error", step.id, "function", f"There is no function `{shown}`{hint}")
+
+
+def _of_error(step: Step, ways: _Ways) -> Iterator[Finding]:
     kind, _, name = step.on_error.partition(":")
-    if kind == "step" and name not in paths:
+    if kind == "step" and name not in ways.targets:
         yield Finding("error", step.id, "onError", f"There is no step `{shown_id(name)}`")
-    yield from _of_input(step, paths)
-    for edge in step.edges:
-        yield from _of_edge(step, edge, paths)
+    elif kind != "step" and step.on_error not in {"fail", "continue"}:
+        message = "It is neither `fail`, `continue` nor `step:` and an id"
+        yield Finding("error", step.id, "onError", message)
 
 
-def _of_input(step: Step, paths: Mapping[str, set[str]]) -> Iterator[Finding]:
+def _of_input(step: Step, ways: _Ways) -> Iterator[Finding]:
     try:
         given = step.read_input()
         references = list(references_in(given))
     except (StepFailed, InvalidReference) as error:
         yield Finding("error", step.id, "input", error.message)
         return
-    names = REQUIRED.get(step.function)
-    if names is not None and not given.keys() & {*names}:
+    names = REQUIRED.get(step.function, ())
+    if names and all(given.get(name) is None for name in names):
         yield Finding("error", step.id, "input", f"It has no `{names[0]}`")
     for reference in references:
-        yield from _of_reference(reference, step, "input", paths, is_after=False)
+        yield from _of_reference(reference, step, "input", ways)
 
 
-def _of_edge(step: Step, edge: Edge, paths: Mapping[str, set[str]]) -> Iterator[Finding]:
+def _of_edge(step: Step, edge: Edge, ways: _Ways) -> Iterator[Finding]:
     where = f"NEXT to {shown_id(edge.to)}"
     try:
         condition = read_conditions(edge.properties)
@@ -140,45 +161,64 @@ def _of_edge(step: Step, edge: Edge, paths: Mapping[str, set[str]]) -> Iterator[
         yield Finding("error", step.id, where, error.message)
         return
     for reference in references:
-        yield from _of_reference(reference, step, where, paths, is_after=True)
+        # The condition is looked at when the step has run.
+        if reference.session is not None or reference.step != step.id:
+            yield from _of_reference(reference, step, where, ways)
 
 
-def _of_reference(
-    reference: Reference,
-    step: Step,
-    where: str,
-    paths: Mapping[str, set[str]],
-    *,
-    is_after: bool,
-) -> Iterator[Finding]:
-    """Yield what is wrong with a reference, which is read before or after its step has run."""
-    name = reference.step
-    if reference.session is not None or (name == INPUT and name not in paths):
+def _of_reference(reference: Reference, step: Step, where: str, ways: _Ways) -> Iterator[Finding]:
+    shown = shown_id(str(replace(reference, default=None)))
+    has_default = reference.default is not None
+    if reference.session is not None:
+        if reference.session in ways.targets:
+            message = f"`{shown}` names a step where a session is named; write `@{{SESSION_ID}}.`"
+            yield Finding("warning", step.id, where, message)
+    elif reference.step not in ways.targets:
+        if reference.step != INPUT:
+            severity: Severity = "warning" if has_default else "error"
+            message = f"`{shown}` names a step that is not there"
+            yield Finding(severity, step.id, where, message)
+    elif not has_default and step.id not in ways.behind(reference.step):
+        message = f"`{shown}` names a step that cannot have run"
+        yield Finding("warning", step.id, where, message)
+
+
+def _of_way(workflow: Workflow, ways: _Ways) -> Iterator[Finding]:
+    if workflow.entry not in ways.targets:
         return
-    if name not in paths:
-        yield Finding("error", step.id, where, f"`{reference}` names a step that is not there")
-        return
-    has_run = step.id in paths[name] or (is_after and name == step.id)
-    if not has_run and reference.default is None:
-        yield Finding("warning", step.id, where, f"`{reference}` names a step that cannot have run")
-
-
-def _of_ways(workflow: Workflow, paths: Mapping[str, set[str]]) -> Iterator[Finding]:
-    reached = paths.get(workflow.entry, set()) | {workflow.entry}
+    reached = ways.behind(workflow.entry) | {workflow.entry}
     for step in workflow.steps:
-        if workflow.entry in paths and step.id not in reached:
+        if step.id not in reached:
             yield Finding("warning", step.id, "NEXT", "No way from the entry step leads to it")
-    functions = {step.id: step.function for step in workflow.steps}
+
+
+def _of_cycles(workflow: Workflow, ways: _Ways) -> Iterator[Finding]:
+    """Yield one finding for steps that lead to each other, past everything that pauses."""
+    pausing = {step.id for step in workflow.steps if step.function in _PAUSES}
+    left = {
+        name: {each for each in targets if each in ways.targets and each not in pausing}
+        for name, targets in ways.targets.items()
+        if name not in pausing
+    }
+    ended: set[str] = set()
+    sorter = TopologicalSorter(left)
+    with suppress(CycleError):
+        sorter.prepare()
+    while ready := sorter.get_ready():
+        sorter.done(*ready)
+        ended.update(ready)
+    left = {name: targets - ended for name, targets in left.items() if name not in ended}
+    back: dict[str, set[str]] = {name: set() for name in left}
+    for name, targets in left.items():
+        for target in targets:
+            back[target].add(name)
     told: set[str] = set()
-    for step in workflow.steps:
-        if step.id in paths[step.id] and step.id not in told:
-            circle = {name for name in paths[step.id] if step.id in paths.get(name, ())}
+    for name in left:
+        circle = set() if name in told else _reached(name, left) & _reached(name, back)
+        if name in circle:
             told |= circle
-            if not any(functions.get(name) in _PAUSES for name in circle):
-                yield Finding(
-                    "warning",
-                    step.id,
-                    "NEXT",
-                    "It is in a cycle without a request or a wait, which only `maxRounds` ends "
-                    "unless a condition does",
-                )
+            message = (
+                "It is in a cycle without a request or a wait, which only `maxRounds` ends unless "
+                "a condition does"
+            )
+            yield Finding("warning", name, "NEXT", message)

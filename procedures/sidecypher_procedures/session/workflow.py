@@ -1,6 +1,5 @@
 """Steps and edges as the graph holds them, and how their properties are read."""
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from typing import Any, Final
 
 from sidecypher_procedures.names import shown_id
 from sidecypher_procedures.session.errors import StepFailed
+from sidecypher_procedures.session.references import from_json
 
 ENTRY: Final = "root"
 """The id of the step that a workflow begins with, unless it names another."""
@@ -15,7 +15,13 @@ ENTRY: Final = "root"
 STEP_SECONDS: Final = 60.0
 """How long the body of a step may take, unless `timeoutMs` says otherwise."""
 
-_UTILITY: Final = re.compile(r"utils\.(\w+)(?:\.(\w+))?")
+LONGEST_STEP_SECONDS: Final = 86_400.0
+"""How long the body of a step may take at most."""
+
+_OLD_NAME: Final = re.compile(
+    r"(?:utils\.)?(?:(request|reply|generate|cypher|api)(?:\.\1)?|(condition\.\w+|store\.append))"
+)
+_RESPOND: Final = frozenset({"reply.respond", "utils.reply.respond"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +64,15 @@ class Step:
     @property
     def function(self) -> str:
         """The name of its function, without what older engines put around it."""
-        return function_name(self.properties.get("function"))
+        return function_name(self.properties.get("function") or self.properties.get("utility"))
 
     @property
     def seconds(self) -> float:
         """How long its body may take."""
         given = self.properties.get("timeoutMs")
-        return given / 1000 if isinstance(given, int | float) and given > 0 else STEP_SECONDS
+        if not isinstance(given, int | float) or not given > 0:
+            return STEP_SECONDS
+        return min(given / 1000, LONGEST_STEP_SECONDS)
 
     @property
     def retries(self) -> int:
@@ -98,17 +106,17 @@ class Step:
 
 
 def function_name(name: object) -> str:
-    """Return the name of a step's function as it is known here.
+    """Return the name of a step's function as it is known here, also by an older engine's name.
 
     Example:
-        >>> [function_name(f"utils.{each}") for each in ("request.request", "condition.equals")]
-        ['request', 'condition.equals']
+        >>> [function_name(each) for each in ("utils.request.request", "reply.reply", "my.own")]
+        ['request', 'reply', 'my.own']
     """
-    found = _UTILITY.fullmatch(str(name or ""))
-    if found is None:
-        return str(name or "")
-    module, function = found.groups()
-    return module if function in {None, module} else f"{module}.{function}"
+    given = str(name or "")
+    if given in _RESPOND:
+        return "reply"
+    found = _OLD_NAME.fullmatch(given)
+    return given if found is None else found[1] or found[2]
 
 
 def read_input(text: Any, step_id: str) -> dict[str, Any]:
@@ -123,30 +131,15 @@ def read_input(text: Any, step_id: str) -> dict[str, Any]:
     """
     if text is None or text == "":
         return {}
+    if not isinstance(text, str):
+        raise _unreadable(step_id, "is not a JSON text")
     try:
-        value = json.loads(text, object_pairs_hook=_without_duplicates)
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise _unreadable(step_id, f"is not JSON at {place}: {error.msg}") from None
-    except _DuplicateKey as error:
-        raise _unreadable(step_id, f"has two keys `{shown_id(str(error))}` in one map") from None
-    except (TypeError, ValueError, RecursionError):
-        raise _unreadable(step_id, "is not a JSON text") from None
+        value = from_json(text)
+    except ValueError as error:
+        raise _unreadable(step_id, str(error)) from None
     if not isinstance(value, dict):
         raise _unreadable(step_id, "is not a JSON object")
     return value
-
-
-class _DuplicateKey(Exception):
-    """A map in a JSON text has a key twice."""
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _DuplicateKey(next(name for name in names if names.count(name) > 1))
-    return found
 
 
 def _unreadable(step_id: str, what: str) -> StepFailed:
@@ -154,9 +147,17 @@ def _unreadable(step_id: str, what: str) -> StepFailed:
 
 
 def read_step(record: Mapping[str, Any]) -> Step:
-    """Return a step from the map that statements return."""
-    edges = [Edge(each["properties"], each["to"], each["node"]) for each in record["edges"]]
+    """Return a step from the map that statements return; its id is empty if it has none."""
+    edges = [Edge(each["properties"], _id(each["to"]), each["node"]) for each in record["edges"]]
     properties = record["properties"]
     return Step(
-        properties["id"], record["node"], properties, tuple(sorted(edges, key=lambda e: e.place))
+        _id(properties.get("id")),
+        record["node"],
+        properties,
+        tuple(sorted(edges, key=lambda edge: edge.place)),
     )
+
+
+def _id(value: Any) -> str:
+    # People draw steps, so an id may be anything.
+    return value if isinstance(value, str) else ""
