@@ -78,12 +78,14 @@ class Installation:
     """A running installation.
 
     Attributes:
+        home: Its folder.
+        environ: Environment variables of its processes.
         driver: Driver of its Neo4j.
     """
 
     def __init__(self, home: Path, environ: dict[str, str], driver: neo4j.Driver) -> None:
-        self._home = home
-        self._environ = environ
+        self.home = home
+        self.environ = environ
         self.driver = driver
 
     def rows(self, query: str, /, **parameters: Any) -> list[dict[str, Any]]:
@@ -127,23 +129,23 @@ class Installation:
 
     def command(self, *arguments: str) -> dict[str, Any]:
         """Run the command line on this installation; return its JSON output."""
-        return _command(self._environ, *arguments)
+        return _command(self.environ, *arguments)
 
     def restart_sidecar(self) -> None:
         """Stop the sidecar and wait until the supervisor has started another one."""
-        restart_process(self._home, "sidecar")
+        restart_process(self.home, "sidecar")
 
     def sidecar_pid(self) -> int:
         """Return the process id of the sidecar that the plugin calls."""
-        processes = read_state(self._home).processes
+        processes = read_state(self.home).processes
         return next(each.pid for each in processes if each.name == "sidecar")
 
     def start_another_sidecar(self) -> Start:
         """Start another sidecar, without a plugin, and stop it."""
-        home = self._home.parent / "another"
+        home = self.home.parent / "another"
         command = [sys.executable, "-m", "sidecypher", "serve", "--home", str(home)]
         begun = time.monotonic()
-        with ended(subprocess.Popen(command, env=self._environ, **_DETACHED)) as process:
+        with ended(subprocess.Popen(command, env=self.environ, **_DETACHED)) as process:
             port = wait_until(lambda: _http_port(home / "run", process.pid))
             url = f"http://127.0.0.1:{port}/readyz"
             wait_until(lambda: httpx.get(url, trust_env=False).is_success)

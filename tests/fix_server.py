@@ -162,6 +162,9 @@ def embedded_server(tmp_path_factory, github, outside_server):
         "SIDECYPHER_GITHUB_WEBHOOK_NODES": "true",
         # The second is not a type that a run can have.
         "SIDECYPHER_GITHUB_WEBHOOK_RUNS": f"issues.labeled=triage,test_event={201 * 'x'}",
+        # No event that GitHub sends, so that other tests define no workflow.
+        "SIDECYPHER_GITHUB_WEBHOOK_SESSIONS": "test_opened=triage",
+        "SIDECYPHER_GITHUB_WEBHOOK_ANSWERS": "test_commented=triage",
         "SIDECYPHER_RUNS_ARCHIVE_DIR": str(tmp_path_factory.mktemp("archives")),
         "SIDECYPHER_SESSION_API_HOSTS": outside_server.host,
         "SIDECYPHER_SESSION_GENERATE_URL": f"{outside_server.url}/v1",

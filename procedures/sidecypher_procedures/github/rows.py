@@ -213,3 +213,6 @@ class Received(Row):
 
     created: Annotated[bool, Description("false when it was there already")]
     run_id: Annotated[str | None, Description("the run that it began, if it began one")]
+    session_id: Annotated[
+        str | None, Description("the session that it started or answered, if it did")
+    ]

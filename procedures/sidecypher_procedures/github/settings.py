@@ -83,6 +83,8 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
         webhook_secret_file: File with that secret, instead of `webhook_secret`.
         webhook_nodes: Whether to create nodes for the subjects of webhooks.
         webhook_runs: Type of the run that an event begins, by event or ``event.action``.
+        webhook_sessions: Workflow whose session an event starts, by event or ``event.action``.
+        webhook_answers: Workflow whose open request an event answers, in the same way.
         ambient_token: ``GITHUB_TOKEN`` itself, used only when the host is api.github.com.
 
     Example:
@@ -109,6 +111,8 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
     webhook_nodes: bool = False
     # Not JSON: `issues.opened=triage,push=build`.
     webhook_runs: Annotated[Mapping[str, str], NoDecode] = Field(default_factory=dict)
+    webhook_sessions: Annotated[Mapping[str, str], NoDecode] = Field(default_factory=dict)
+    webhook_answers: Annotated[Mapping[str, str], NoDecode] = Field(default_factory=dict)
     ambient_token: SecretStr | None = Field(default=None, validation_alias="GITHUB_TOKEN")
 
     @field_validator("base_url")
@@ -132,16 +136,16 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
     def _check_token(cls, value: SecretStr | None) -> SecretStr | None:
         return None if value is None else _clean_token(value.get_secret_value())
 
-    @field_validator("webhook_runs", mode="before")
+    @field_validator("webhook_runs", "webhook_sessions", "webhook_answers", mode="before")
     @classmethod
-    def _read_runs(cls, value: object) -> object:
+    def _read_events(cls, value: object) -> object:
         if not isinstance(value, str):
             return value
         pairs = [each.partition("=") for each in value.split(",") if each.strip()]
-        runs = {event.strip(): run_type.strip() for event, _, run_type in pairs}
-        if not all(_EVENT.fullmatch(event) and run_type for event, run_type in runs.items()):
+        events = {event.strip(): name.strip() for event, _, name in pairs}
+        if not all(_EVENT.fullmatch(event) and name for event, name in events.items()):
             raise ValueError("must be a list such as issues.opened=triage,push=build")
-        return runs
+        return events
 
     @model_validator(mode="after")
     def _check_one_way_to_ask(self) -> Self:
@@ -277,6 +281,8 @@ class WebhookSettings:
         self.key: Final = given.webhook_key()
         self.makes_nodes: Final = given.webhook_nodes
         self._runs: Final[Mapping[str, str]] = given.webhook_runs
+        self._sessions: Final[Mapping[str, str]] = given.webhook_sessions
+        self._answers: Final[Mapping[str, str]] = given.webhook_answers
 
     def run_type(self, name: str) -> str | None:
         """Return the type of the run that an event begins, None if it begins no run.
@@ -289,4 +295,20 @@ class WebhookSettings:
             >>> settings.run_type("issues.opened"), settings.run_type("issues.closed")
             ('triage', 'talk')
         """
-        return self._runs.get(name) or self._runs.get(name.partition(".")[0])
+        return _of_event(self._runs, name)
+
+    def started(self, name: str) -> str | None:
+        """Return the workflow whose session an event starts, as `run_type` does."""
+        return _of_event(self._sessions, name)
+
+    def answered(self, name: str) -> str | None:
+        """Return the workflow whose open request an event answers, as `run_type` does."""
+        return _of_event(self._answers, name)
+
+    def concerns_graph(self, name: str) -> bool:
+        """Return whether an event does something in the graph, whatever it is about."""
+        return any(found(name) is not None for found in (self.run_type, self.started))
+
+
+def _of_event(names: Mapping[str, str], name: str) -> str | None:
+    return names.get(name) or names.get(name.partition(".")[0])

@@ -33,7 +33,9 @@ def is_signed(key: bytes, body: bytes, signature: str) -> bool:
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
 
-_KEPT: Final = ("action", "number", "changes", "sender", "repository", "issue", "pull_request")
+_KEPT: Final = frozenset(
+    "action number changes sender repository issue pull_request comment".split()
+)
 """Fields of a payload that are kept for the graph; a push may also have 25 MB of commits."""
 
 _SUITES: Final = ("check_run", "check_suite", "workflow_run")
@@ -114,7 +116,7 @@ def read_payload(text: str | bytes) -> Payload:
 
 def excerpt(payload: Payload) -> bytes:
     """Return the fields of a payload that are kept for the graph, as JSON."""
-    return msgspec.json.encode({name: payload[name] for name in _KEPT if name in payload})
+    return msgspec.json.encode({name: payload[name] for name in payload if name in _KEPT})
 
 
 def name_of(event: str, payload: Payload) -> str:

@@ -174,8 +174,8 @@ async def _read(request: WebhookRequest) -> WebhookAnswer:
         return WebhookAnswer(HTTPStatus.BAD_REQUEST, error.message)
     if event == "ping":
         return WebhookAnswer(HTTPStatus.OK, "pong")
-    run_type = request.resource(WebhookSettings).run_type(name_of(event, payload))
-    concerns_graph = nested(payload, "repository", "id") is not None or run_type is not None
+    has_effect = request.resource(WebhookSettings).concerns_graph(name_of(event, payload))
+    concerns_graph = nested(payload, "repository", "id") is not None or has_effect
     if concerns_graph:
         await _store(request, event, payload)
     # Before the answer, so that later reads get current data.
@@ -210,6 +210,24 @@ _BEGIN_RUN: Final = (
 )
 
 
+# An id of the thing, so that a later event finds the session that an earlier one has started.
+_START_SESSION: Final = """
+    CALL session.start($workflow, {id: $id, input: $input}) YIELD sessionId
+    RETURN sessionId AS id
+"""
+# Only what the request accepts: an error would undo the whole delivery.
+_ANSWER: Final = """
+    CALL session.awaiting({sessionId: $id, limit: 2}) YIELD requestId, options, schema
+    WITH collect({id: requestId, options: options, schema: schema}) AS open
+    WHERE size(open) = 1
+    WITH open[0] AS request
+    WHERE request.schema IS NULL
+    AND (request.options IS NULL OR $answer IN request.options)
+    CALL session.input($id, $answer, {requestId: request.id}) YIELD sessionId
+    RETURN sessionId AS id
+"""
+
+
 async def write_delivery(
     ctx: Context, delivery: str, event: str, payload: str, received_at: datetime | None = None
 ) -> Received:
@@ -218,15 +236,56 @@ async def write_delivery(
     facts = _facts(event, content) | {"receivedAt": received_at or datetime.now(UTC)}
     [recorded] = await ctx.run(_RECORD, id=delivery, facts=facts)
     if not recorded["created"]:
-        return Received(created=False, run_id=None)
+        return Received(created=False, run_id=None, session_id=None)
     settings = ctx.resource(WebhookSettings)
+    name = name_of(event, content)
     based_on = await merge_nodes(ctx, event, content) if settings.makes_nodes else {}
     run_id = None
-    run_type = settings.run_type(name_of(event, content))
+    run_type = settings.run_type(name)
     if run_type is not None:
         [run] = await ctx.run(_BEGIN_RUN, type=run_type, id=delivery, basedOn=based_on)
         run_id = run["id"]
-    return Received(created=True, run_id=run_id)
+    session_id = await _advance_session(ctx, settings, delivery, event, content)
+    return Received(created=True, run_id=run_id, session_id=session_id)
+
+
+async def _advance_session(
+    ctx: Context, settings: WebhookSettings, delivery: str, event: str, payload: Payload
+) -> str | None:
+    """Start or answer the session that is set for an event; return its id, or None."""
+    name = name_of(event, payload)
+    facts = _session_input(delivery, event, payload)
+    thing = facts["thing"] or delivery
+    records: list[Any] = []
+    if (workflow := settings.answered(name)) is not None and facts["text"] is not None:
+        parameters = {"id": f"{workflow}:{thing}", "answer": facts["text"]}
+        records = list(await ctx.run(_ANSWER, **parameters))
+    if not records and (workflow := settings.started(name)) is not None:
+        parameters = {"workflow": workflow, "id": f"{workflow}:{thing}", "input": facts}
+        records = list(await ctx.run(_START_SESSION, **parameters))
+    return records[0]["id"] if records else None
+
+
+def _session_input(delivery: str, event: str, payload: Payload) -> Fields:
+    """Return what a session that a delivery starts gets to know."""
+    facts = _facts(event, payload)
+    owner = nested(payload, "repository", "owner", "login")
+    repo = nested(payload, "repository", "name")
+    number = facts["number"]
+    subject = "comment" if isinstance(payload.get("comment"), dict) else "issue"
+    subject = "pull_request" if subject == "issue" and "pull_request" in payload else subject
+    return {
+        "delivery": delivery,
+        "event": event,
+        "action": facts["action"],
+        "sender": facts["senderLogin"],
+        "owner": owner,
+        "repo": repo,
+        "number": number,
+        "thing": None if number is None else f"{owner}/{repo}#{number}",
+        "title": nested(payload, "issue", "title") or nested(payload, "pull_request", "title"),
+        "text": nested(payload, subject, "body"),
+    }
 
 
 def _facts(event: str, payload: Payload) -> dict[str, Any]:

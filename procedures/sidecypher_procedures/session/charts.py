@@ -27,7 +27,7 @@ CHART: Final = """
             CALL (s) {
                 WITH s WHERE s.workflow IS NOT NULL
                 MATCH (t:STEP {workflow: s.workflow})
-                WHERE coalesce(t.version, 0) = coalesce(s.workflow_version, 0)
+                WHERE t.id IS NOT NULL AND coalesce(t.version, 0) = coalesce(s.workflow_version, 0)
                 RETURN t
                 UNION ALL
                 WITH s WHERE s.workflow IS NULL

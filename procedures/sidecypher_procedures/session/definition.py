@@ -34,7 +34,7 @@ _DEFINE: Final = """
 """
 _READ: Final = """
     MATCH (t:STEP)
-    WHERE t.workflow = $workflow AND coalesce(t.version, 0) = $version
+    WHERE t.workflow = $workflow AND t.id IS NOT NULL AND coalesce(t.version, 0) = $version
     RETURN elementId(t) AS node, properties(t) AS properties,
         COLLECT {
             MATCH (t)-[n:NEXT]->(u)
@@ -46,7 +46,8 @@ _READ: Final = """
     ORDER BY t.id
 """
 _READ_DRAWN: Final = _READ.replace(
-    "t.workflow = $workflow AND coalesce(t.version, 0) = $version", "t.workflow IS NULL"
+    "t.workflow = $workflow AND t.id IS NOT NULL AND coalesce(t.version, 0) = $version",
+    "t.workflow IS NULL",
 )
 _VERSION: Final = """
     MATCH (w:WORKFLOW {name: $workflow}) RETURN w.version AS version, w.entry AS entry

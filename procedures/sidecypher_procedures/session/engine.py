@@ -244,7 +244,7 @@ class Engine:
     ) -> Progress:
         progress = Progress(session)
         memory = self._memory(tx, session)
-        while session.status == "active" and progress.steps != limits.steps:
+        while session.status not in ENDED and progress.steps != limits.steps:
             round_ = _Round(self._functions, tx, session, memory, limits)
             left = None if limits.steps is None else limits.steps - progress.steps
             if not await round_.run(left, has_written=has_written):
@@ -255,7 +255,7 @@ class Engine:
             progress.claims += round_.claims
             progress.sessions += round_.sessions
             progress.steps += round_.taken
-        progress.is_cut = session.status == "active"
+        progress.is_cut = session.status not in ENDED
         return progress
 
     def _memory(self, tx: Tx, session: Session) -> Memory:
@@ -394,7 +394,7 @@ class _Round:
     def _can(self, pending: Pending) -> bool:
         """Return whether a step can be run now, and here."""
         claim = pending.claim
-        if pending.request is not None:
+        if pending.request is not None and claim is None:
             return False
         if claim is not None and claim["kind"] == "session":
             return claim.get("ended") is not None
@@ -448,6 +448,9 @@ class _Round:
             reason = f"The step has {most} outputs, the `maxOutputsPerStep` of the session"
             self._give_up(step.id, pending.cycle, reason)
             return None
+        if pending.request is not None:
+            self._changes.closed.append({"id": pending.request["id"], "status": "cancelled"})
+            return Failed("Nobody has answered in time", is_final=True)
         if claim is not None and claim["kind"] in {"wait", "session"}:
             return await self._functions.ended(self._tx, claim)
         try:
@@ -534,6 +537,8 @@ class _Round:
                 }
                 self._changes.requests.append({"node": pending.step.node, "properties": properties})
                 self._begun.add(pending.step.id)
+                if pending.step.has_time:
+                    self._hold(pending, "request", pending.step.seconds)
             case Waiting(until):
                 self._hold(pending, "wait", until=until)
             case Delegated(child):
@@ -569,6 +574,7 @@ class _Round:
         self.memory.add(step.id, pending.cycle, done.value)
         self._release(pending)
         self._move(pending)
+        properties["next"] = self._targets(step.id)
 
     def _move(self, pending: Pending) -> None:
         """Follow the edges of a step whose conditions hold."""
@@ -594,6 +600,7 @@ class _Round:
             self._hold(pending, "retry", seconds, tries=tries if is_outside else tries + 1)
             return
         self._tell(step.id, pending.cycle, failed.reason, tries=tries)
+        error = self._changes.errors[-1]
         self._release(pending)
         match step.on_error.partition(":"):
             case ("continue", _, _):
@@ -603,6 +610,11 @@ class _Round:
             case _:
                 self._failed.append(step.id)
                 self._moved[step.id] = []
+        error["next"] = self._targets(step.id)
+
+    def _targets(self, step_id: str) -> list[str]:
+        """Return the ids of the steps that a step has led to, for pictures of the way taken."""
+        return [name for name, _ in self._moved[step_id]]
 
     def _give_up(self, step_id: str, cycle: int, reason: str) -> None:
         """End the session by an error."""
@@ -689,15 +701,16 @@ class _Round:
         held |= {each["stepId"]: each for each in self._changes.claims}
         # A step that has moved and is there again begins anew.
         begun = {name for name in {*names} if name not in self._moved}
-        if all(name in asked and name in begun for name in names):
-            return {"status": "awaiting_input", "lease_until": None}
+        waiting = {name for name in names if name in asked and name in begun}
         times = [
-            held[name]["leaseUntil"] if name in held and name in begun else self._session.now
+            held[name].get("leaseUntil") if name in held and name in begun else self._session.now
             for name in names
-            if not (name in asked and name in begun)
+            # Without a claim, only an answer lets a request go on.
+            if name in held or name not in waiting
         ]
-        due = [each for each in times if each is not None]
-        return {"status": "active", "lease_until": min(due, default=None)}
+        due = min((each for each in times if each is not None), default=None)
+        is_asking = waiting == {*names}
+        return {"status": "awaiting_input" if is_asking else "active", "lease_until": due}
 
 
 ENDED: Final = frozenset({"completed", "error", "cancelled"})
@@ -706,7 +719,8 @@ ENDED: Final = frozenset({"completed", "error", "cancelled"})
 _TRY_AGAIN: Final = ("Neo.TransientError.", "Neo.ClientError.Transaction.")
 
 _REACHABLE: Final = """
-    MATCH (t:STEP) WHERE elementId(t) IN $nodes
+    UNWIND $nodes AS node
+    MATCH (t:STEP) WHERE elementId(t) = node
     MATCH (t)-[:NEXT]->(u:STEP)
     RETURN DISTINCT elementId(u) AS node
 """

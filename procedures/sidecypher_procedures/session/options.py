@@ -32,8 +32,8 @@ class StepSpec(Options):
     ] = 1000
     timeout_ms: Annotated[
         int | None,
-        Field(ge=1, le=86_400_000),
-        Description("milliseconds that it may take; a minute by default"),
+        Field(ge=1, le=366 * 86_400_000),
+        Description("milliseconds that it may take: a minute by default, for ever for a request"),
     ] = None
     on_error: Annotated[
         str,

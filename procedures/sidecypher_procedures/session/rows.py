@@ -128,6 +128,9 @@ class Awaiting(Row):
     options: Annotated[
         list[str] | None, Description("the answers that it accepts; null if it accepts any")
     ]
+    schema: Annotated[
+        dict[str, Any] | None, Description("the JSON Schema of its answers; null if it has none")
+    ]
     since: datetime
 
 

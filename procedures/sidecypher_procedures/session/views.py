@@ -27,35 +27,40 @@ _SESSION: Final = """
             RETURN m {.role, .content} ORDER BY m.sessionId, m.seq
         } AS messages
 """
-# An index returns sessions in order, if ORDER BY names all of its properties.
-_OLDER: Final = """(s.created_at < datetime($before)
-        OR (s.created_at = datetime($before) AND s.id < $beforeId))"""
+# An index returns sessions in order, if conditions and ORDER BY name all of its properties. The
+# exact comparison follows after a WITH, so that no plan starts with it.
+_OLDER: Final = "s.created_at < datetime($before) + duration({nanoseconds: 1}) AND s.id IS NOT NULL"
 _RETURN: Final = """
     LIMIT $limit
     RETURN s.id AS id, s.workflow AS workflow, s.status AS status, s.next_steps AS nextSteps,
         s.created_at AS createdAt, s.updated_at AS updatedAt,
         toString(datetime({datetime: s.created_at, timezone: 'Z'})) + ' ' + s.id AS cursor
 """
+_WANTED: Final = """
+    WITH s WHERE (s.created_at < datetime($before) OR s.id < $beforeId)
+    AND ($workflow IS NULL OR s.workflow = $workflow)
+"""
 _ALL: Final = f"""
-    MATCH (s:SESSION) WHERE {_OLDER}
+    MATCH (s:SESSION) WHERE {_OLDER} {_WANTED}
     WITH s ORDER BY s.created_at DESC, s.id DESC {_RETURN}
 """
 _OF_STATUS: Final = f"""
-    MATCH (s:SESSION)
-    WHERE s.status = $status AND {_OLDER} AND ($workflow IS NULL OR s.workflow = $workflow)
+    MATCH (s:SESSION) WHERE s.status = $status AND {_OLDER} {_WANTED}
     WITH s ORDER BY s.status DESC, s.created_at DESC, s.id DESC {_RETURN}
 """
 _OF_WORKFLOW: Final = f"""
-    MATCH (s:SESSION) WHERE s.workflow = $workflow AND {_OLDER}
+    MATCH (s:SESSION) WHERE s.workflow = $workflow AND {_OLDER} {_WANTED}
     WITH s ORDER BY s.workflow DESC, s.created_at DESC, s.id DESC {_RETURN}
 """
 _AWAITING: Final = """
-    MATCH (r:InputRequest {status: 'open'})<-[:AWAITS]-(s:SESSION)
+    MATCH (r:InputRequest)
+    WHERE r.status = 'open' AND r.createdAt IS NOT NULL AND r.id IS NOT NULL
+    MATCH (r)<-[:AWAITS]-(s:SESSION)
     WHERE ($workflow IS NULL OR s.workflow = $workflow)
     AND ($session IS NULL OR s.id = $session)
     RETURN s.id AS sessionId, r.id AS requestId, r.stepId AS stepId, r.statement AS statement,
-        r.options AS options, r.createdAt AS since
-    ORDER BY r.createdAt, r.id LIMIT $limit
+        r.options AS options, r.schema AS schema, r.createdAt AS since
+    ORDER BY r.status, r.createdAt, r.id LIMIT $limit
 """
 _HISTORY: Final = """
     MATCH (s:SESSION {id: $id})
@@ -130,6 +135,7 @@ async def list_requests(tx: Tx, options: AwaitingOptions) -> Iterator[rows.Await
             step_id=each["stepId"],
             statement=each["statement"],
             options=each["options"],
+            schema=None if each["schema"] is None else json.loads(each["schema"]),
             since=each["since"],
         )
         for each in records

@@ -21,8 +21,8 @@ _TROUBLE_SECONDS: Final = 5.0
 # Only sessions that somebody can advance are due, see `lease_until`. Those that wait longest first.
 _DUE: Final = """
     MATCH (s:SESSION)
-    WHERE s.status = 'active' AND s.lease_until <= datetime.realtime() AND NOT s.id IN $taken
-    RETURN s.id AS id ORDER BY s.status, s.lease_until LIMIT $most
+    WHERE s.status IN ['active', 'awaiting_input'] AND s.lease_until <= datetime.realtime() AND NOT s.id IN $taken
+    RETURN s.id AS id ORDER BY s.lease_until LIMIT $most
 """
 
 

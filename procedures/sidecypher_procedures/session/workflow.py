@@ -75,6 +75,11 @@ class Step:
         return min(given / 1000, LONGEST_STEP_SECONDS)
 
     @property
+    def has_time(self) -> bool:
+        """Whether it says how long it may take: a request waits for ever unless it does."""
+        return self.properties.get("timeoutMs") is not None
+
+    @property
     def retries(self) -> int:
         """How often it is run again after a failure."""
         given = self.properties.get("retries")

@@ -28,6 +28,36 @@ def test_a_wait_ends_at_its_time(sessions):
         assert sessions.status(sessions.begin({"root": ("wait", wrong)})) == "error"
 
 
+def test_a_request_may_have_a_time(sessions):
+    """`timeoutMs` of a request is how long a person may take; then `onError` says what follows."""
+    session = sessions.begin(
+        {
+            "root": ("request", ASK, {"timeoutMs": 600_000, "onError": "step:late"}),
+            "late": ("set", {}),
+            "end": ("set", {}),
+        },
+        [("root", "end")],
+    )
+    assert sessions.run(session)["status"] == "awaiting_input"
+    sessions.session.run(
+        "MATCH (c:StepClaim {sessionId: $id}) SET c.leaseUntil = datetime()", id=session
+    ).consume()
+
+    assert sessions.run(session)["status"] == "completed"
+    assert {*sessions.memory(session)} == {"late"}
+    assert sessions.errors(session) == ["Nobody has answered in time"]
+    assert sessions.requests(session) == []
+    with pytest.raises(ClientError, match="SC-959"):
+        sessions.input(session, "x")
+
+
+def test_an_answer_in_time_is_an_answer(sessions):
+    """An answer before the time of its request ends the wait."""
+    session = sessions.begin({"root": ("request", ASK, {"timeoutMs": 600_000})})
+    assert sessions.input(session, "x")["status"] == "completed"
+    assert sessions.call("history", session)[0]["state"] == "done"
+
+
 def test_a_session_step_runs_another_workflow(sessions):
     """A sub-workflow gets an input, and its last output is that of the step."""
     child = sessions.define({"root": ("set", {"n": "@{SESSION_ID}.input.n"})})
