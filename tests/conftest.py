@@ -37,6 +37,7 @@ pytest_plugins = [
     "fix_browser",
     "fix_console",
     "fix_containers",
+    "fix_hosts",
 ]
 
 

@@ -1,4 +1,4 @@
-"""The Python procedures that are measured."""  # noqa: INP001 - the sidecar loads it by its path
+"""The Python procedures that are measured."""
 
 import threading
 from collections.abc import Iterator

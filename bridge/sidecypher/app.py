@@ -38,6 +38,7 @@ from sidecypher.operations.backgrounds import Backgrounds
 from sidecypher.operations.console.page import Console
 from sidecypher.operations.control import Inspector
 from sidecypher.operations.recording import RecordingDispatcher
+from sidecypher.operations.sessions import SessionApi
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.sdk.bolt import BoltClient
 from sidecypher.sdk.resources import Resources
@@ -119,7 +120,8 @@ class Sidecar:
         self._telemetry = Telemetry(self._spans.tracer if self._spans else None)
         self._loop = EventLoop()
         self._resources = Resources()
-        self._resources.provide(BoltClient(partial(bolt_address, settings)))
+        client = BoltClient(partial(bolt_address, settings))
+        self._resources.provide(client)
         self.loaded: Final[Loaded] = load(settings.procedures)
         self._stopping = threading.Event()
         limits = Limits(
@@ -175,6 +177,13 @@ class Sidecar:
         operator = OperatorApi(
             self._inspector, token=credentials.http_token, telemetry=self._telemetry
         )
+        sessions = SessionApi(
+            self._inspector,
+            client,
+            self._loop,
+            token=credentials.http_token,
+            telemetry=self._telemetry,
+        )
         console = Console(
             self._inspector,
             self._telemetry,
@@ -195,6 +204,7 @@ class Sidecar:
                 *health_routes(checks, self._telemetry.metrics),
                 *api.routes(),
                 *operator.routes(),
+                *sessions.routes(),
                 *console.routes(),
                 *self._webhooks.routes(),
             ],

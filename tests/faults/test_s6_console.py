@@ -10,7 +10,8 @@ CROSS_SITE = [
     "http://{own}/",
 ]
 PUBLIC = ("/", "/console.css", "/console.js")
-GUARDED = ("/v1/calls", "/v1/modules")
+GUARDED = ("/v1/calls", "/v1/modules", "/v1/sessions")
+ANSWER = "/v1/sessions/answer"
 
 
 @pytest.fixture
@@ -54,6 +55,23 @@ def test_another_origin_cancels_nothing(shown, own, running, origin):
     origin = origin.replace("{own}", own)
 
     refused(shown.http.post(running, headers={**shown.bearer, "Origin": origin}), 403, "SC-652")
+
+
+@pytest.mark.parametrize("origin", CROSS_SITE)
+def test_another_origin_answers_nothing(shown, own, origin):
+    """Requests of sessions are answered by the console alone, and only with the token."""
+    sent = {"sessionId": "s", "requestId": "r", "answer": "yes"}
+    origin = {"Origin": origin.replace("{own}", own)}
+    other = (403, "SC-652")
+
+    refused(shown.http.post(ANSWER, json=sent, headers={**shown.bearer, **origin}), *other)
+    refused(shown.http.get("/v1/sessions", headers={**shown.bearer, **origin}), *other)
+    refused(shown.http.post(ANSWER, json=sent), 401, "SC-651")
+    refused(shown.http.post(ANSWER, json=sent, headers={"Origin": f"http://{own}"}), 401, "SC-651")
+    refused(shown.http.get("/v1/sessions/one?id=s"), 401, "SC-651")
+    # No Neo4j is there to answer, but the origin is the console's.
+    own_origin = {**shown.bearer, "Origin": f"http://{own}"}
+    assert shown.http.post(ANSWER, json=sent, headers=own_origin).status_code == 503
 
 
 def test_two_origins_are_none(shown, own, running):

@@ -1,6 +1,7 @@
 """The console as any client gets it: what is on the page, and what needs the token."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from fix_console import HOSTILE_FAILURE, HOSTILE_MODULE
@@ -11,6 +12,7 @@ from openapi_schema_validator import OAS31Validator
 from sidecypher.calls.dispatcher import Session
 from sidecypher.host.rendezvous import Announcement, Membership, read_rendezvous
 from sidecypher.sdk.call import no_transaction
+from sidecypher.sdk.registry import Registry
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def test_every_procedure_and_function_is_on_the_page(shown, page):
         assert str(escape(each.usage())) in row
         assert str(escape(each.entry.description)) in row
     assert re.findall(r'<h3 id="ns-(\w+)">', text) == [
-        "attack", "github", "rules", "runs", "shown", "sidecypher",
+        "attack", "github", "rules", "runs", "session", "shown", "sidecypher",
     ]  # fmt: skip
 
 
@@ -94,6 +96,28 @@ def test_the_page_is_small(shown):
 
     assert all(part.is_success for part in parts)
     assert sum(part.num_bytes_downloaded for part in parts) <= 30_000
+
+
+def test_sessions_are_shown_only_where_their_procedures_are(shown, page, monkeypatch):
+    """Without `session.awaiting` in service there is no section, and nothing is asked of Neo4j."""
+    assert 'id="sessions"' in page()
+    inspector = shown.sidecar._inspector
+    registry = Registry(each for each in inspector.loaded.registry if "session." not in each.name)
+
+    monkeypatch.setattr(inspector, "loaded", replace(inspector.loaded, registry=registry))
+
+    assert 'id="sessions"' not in page()
+    answer = shown.http.get("/v1/sessions", headers=shown.bearer)
+    assert (answer.status_code, answer.json()["code"]) == (404, "SC-203")
+
+
+def test_sessions_without_a_neo4j_are_a_problem(shown):
+    """The list says why it is empty, and is no failure of the page; to show one is an error."""
+    listed = shown.http.get("/v1/sessions", headers=shown.bearer)
+    one = shown.http.get("/v1/sessions/one?id=x", headers=shown.bearer)
+
+    assert listed.json() == {"requests": None, "problem": "No Neo4j is known to the sidecar"}
+    assert one.status_code == 503
 
 
 def test_nothing_foreign_is_on_the_page(shown, page):

@@ -13,7 +13,7 @@ from fix_waiting import wait_until
 from sidecypher.app import Sidecar
 from sidecypher.host.rendezvous import running_sidecars
 from sidecypher.host.settings import load_settings
-from sidecypher.transport.http import _request_bodies as bodies
+from sidecypher.transport.http import request_bodies as bodies
 from sidecypher.transport.http import webhooks
 from sidecypher.transport.http.webhooks import MOST_WEBHOOKS
 

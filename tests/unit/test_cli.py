@@ -30,6 +30,9 @@ def test_help_names_every_command(run):
         assert (f" {name} " in out) is (command.panel is not None)
 
 
+SESSION_COMMANDS = ("commands", "connection", "conversation", "errors", "terminal")
+
+
 def test_help_imports_nothing_of_what_commands_do():
     """`--help` is quick because it knows the commands without their modules."""
     script = (
@@ -49,8 +52,10 @@ def test_help_imports_nothing_of_what_commands_do():
         "sidecypher.cli.main",
         *("sidecypher.cli.options", "sidecypher.cli.packages", "sidecypher.errors"),
         # Commands of packages are imported for their help.
-        *("sidecypher_procedures", "sidecypher_procedures.runs"),
+        "sidecypher_procedures",
+        *("sidecypher_procedures.runs", "sidecypher_procedures.session"),
         *(f"sidecypher_procedures.runs.{name}" for name in ("commands", "drawing", "errors")),
+        *(f"sidecypher_procedures.session.{name}" for name in SESSION_COMMANDS),
     }
 
 
@@ -80,7 +85,7 @@ def test_the_list_of_commands_says_what_their_own_help_says(name):
 
 VERBS = {
     *("Adopt", "Apply", "Build", "Call", "Check", "Draw", "Keep", "List", "Load", "Print"),
-    *("Remove", "Run", "Show", "Start", "Stop", "Write"),
+    *("Answer", "Remove", "Run", "Show", "Start", "Stop", "Write"),
 }
 OPTION_VERBS = {
     *("Apply", "Call", "Choose", "Draw", "Leave", "List", "Listen", "Load", "Log", "Name", "Pass"),

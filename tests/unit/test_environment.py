@@ -7,6 +7,7 @@ from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.rules.client.model import ClientSettings
 from sidecypher_procedures.rules.settings import RulesSettings
 from sidecypher_procedures.runs.settings import RunsSettings
+from sidecypher_procedures.session.settings import SessionSettings
 
 VARIABLES = [
     (GithubSettings, "SIDECYPHER_GITHUB_READ_TIMEOUT"),
@@ -15,12 +16,17 @@ VARIABLES = [
     (GithubSettings, "GITHUB_TOKEN"),
     (RulesSettings, "SIDECYPHER_RULES_STRATEGY"),
     (RunsSettings, "SIDECYPHER_RUNS_TIMEOUT"),
+    (SessionSettings, "SIDECYPHER_SESSION_WORKER"),
+    (SessionSettings, "SIDECYPHER_SESSION_WORKER_SESSIONS"),
+    (SessionSettings, "SIDECYPHER_SESSION_API_HOSTS"),
+    (SessionSettings, "SIDECYPHER_SESSION_GENERATE_URL"),
+    (SessionSettings, "SIDECYPHER_SESSION_GENERATE_KEY"),
     (ClientSettings, "SIDECYPHER_GRAPHRAG_TIMEOUT"),
     (ClientSettings, "NEO4J_URI"),
 ]
 
 
-NAMESPACES = [GithubSettings, RulesSettings, RunsSettings, ClientSettings]
+NAMESPACES = [GithubSettings, RulesSettings, RunsSettings, SessionSettings, ClientSettings]
 
 
 @pytest.mark.parametrize("settings", NAMESPACES)

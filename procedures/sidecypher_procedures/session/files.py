@@ -3,22 +3,23 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from sidecypher import ArgumentError
+from sidecypher import ArgumentError, Steps
 from sidecypher_procedures.names import LONGEST_NAME, is_id
 from sidecypher_procedures.session.definition import check
 from sidecypher_procedures.session.errors import InvalidWorkflow
+from sidecypher_procedures.session.functions import Functions
 from sidecypher_procedures.session.options import WorkflowSpec
 from sidecypher_procedures.session.validation import Finding
 
 _NAME: Final = "workflow"
 """The field of a file that names its workflow."""
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],:]|[^\s{}\[\],:"]+')
 _PATH: Final = re.compile(r"The argument `file(?P<path>\S*)` (?P<rest>.*)", re.DOTALL)
 _UNKNOWN: Final = re.compile(r"has no field `(?P<name>.+?)`")
 _INTEGERS: Final = range(-(2**63), 2**63)
@@ -32,30 +33,38 @@ class WorkflowFile:
     """A workflow file.
 
     Attributes:
-        name: The workflow's name.
+        name: The workflow's name; None if the file does not name it.
         spec: The argument `spec` of `session.define`.
     """
 
-    name: str
+    name: str | None
     spec: Mapping[str, Any] = field(repr=False)
     _text: "_Text" = field(repr=False)
 
-    def findings(self, functions: Iterable[str]) -> list[tuple[int | None, Finding]]:
+    def findings(self) -> list[tuple[int | None, Finding]]:
         """Return what is wrong with the workflow, or may be, each with its line.
 
-        Functions that this package does not ship are only warned of: an author's package may have
-        them.
-
-        Args:
-            functions: The names of the shipped functions.
+        A function that is not shipped is a warning, since another package may declare it.
         """
         spec = WorkflowSpec.from_map(self.spec, "file")
         try:
-            _, _, found = check(self.name, spec, functions)
+            _, _, found = check(self.name or "", spec, shipped_functions())
         except InvalidWorkflow as error:
             return [(None, Finding("error", "", "file", error.message))]
         lines = {each.id: self._text.line("steps", i) for i, each in enumerate(spec.steps)}
         return [(lines.get(each.step_id), _softened(each)) for each in found]
+
+
+class _NoSteps:
+    """The step functions of a process that is not a sidecar: none."""
+
+    def names(self) -> list[str]:
+        return []
+
+
+def shipped_functions() -> list[str]:
+    """Return the names of the functions that come with sidecypher."""
+    return Functions(cast("Steps", _NoSteps())).names
 
 
 def _softened(finding: Finding) -> Finding:
@@ -65,28 +74,24 @@ def _softened(finding: Finding) -> Finding:
     return Finding("warning", finding.step_id, finding.where, f"{finding.message}; {hint}")
 
 
-def read_workflow_file(path: Path, name: str | None = None) -> WorkflowFile:
+def read_workflow_file(path: Path) -> WorkflowFile:
     """Return the workflow in a file.
-
-    Args:
-        name: The workflow's name; by default the one in the file.
 
     Raises:
         InvalidWorkflow: The file is not a workflow. The text names the line and the column.
-        OSError: The file cannot be read.
     """
     try:
         text = _Text(path.name, path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise InvalidWorkflow(f"`{path.name}` cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         message = f"`{path.name}` is not text in UTF-8, from byte {error.start} on"
         raise InvalidWorkflow(message) from None
     value = text.value
     if not isinstance(value, dict):
         raise text.error(0, "is not a JSON object", "Write `{...}` with `workflow` and `steps`.")
-    named = name if name is not None else value.get(_NAME)
-    if named is None:
-        raise text.error(0, "does not name its workflow", "Add `workflow`, or give `--workflow`.")
-    if not isinstance(named, str) or not is_id(named):
+    name = value.get(_NAME)
+    if name is not None and not (isinstance(name, str) and is_id(name)):
         message = f"has a `workflow` that is not a text of 1 to {LONGEST_NAME} characters"
         raise text.error(text.offset((_NAME,)), message)
     spec = {key: each for key, each in value.items() if key != _NAME}
@@ -94,7 +99,7 @@ def read_workflow_file(path: Path, name: str | None = None) -> WorkflowFile:
         WorkflowSpec.from_map(spec, "file")
     except ArgumentError as error:
         raise text.located(error) from None
-    return WorkflowFile(named, spec, text)
+    return WorkflowFile(name, spec, text)
 
 
 class _Text:

@@ -22,9 +22,8 @@ from sidecypher_procedures.session.options import (
     StartOptions,
     WorkflowSpec,
 )
-from sidecypher_procedures.session.service import EVERYWHERE, IN_CALL, INSIDE, Service
+from sidecypher_procedures.session.service import EVERYWHERE, IN_CALL, INSIDE, Service, work
 from sidecypher_procedures.session.validation import findings_of
-from sidecypher_procedures.session.worker import work
 
 RUN_SECONDS: Final = 300.0
 """Timeout of procedures that run steps, and the longest time that `session.waitFor` waits."""

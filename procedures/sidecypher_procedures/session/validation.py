@@ -195,11 +195,7 @@ def _of_way(workflow: Workflow, ways: _Ways) -> Iterator[Finding]:
 def _of_cycles(workflow: Workflow, ways: _Ways) -> Iterator[Finding]:
     """Yield one finding for steps that lead to each other, past everything that pauses."""
     pausing = {step.id for step in workflow.steps if step.function in _PAUSES}
-    left = {
-        name: {each for each in targets if each in ways.targets and each not in pausing}
-        for name, targets in ways.targets.items()
-        if name not in pausing
-    }
+    left = {name: targets for name, targets in ways.targets.items() if name not in pausing}
     ended: set[str] = set()
     sorter = TopologicalSorter(left)
     with suppress(CycleError):

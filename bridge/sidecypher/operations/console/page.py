@@ -1,7 +1,8 @@
 """The console: a web page at `/` for operators of a sidecar.
 
 The page is complete without scripts. Its one script fetches it again every few seconds and updates
-the numbers. With the token it also lists calls, see `sidecypher.operations.api`, and cancels them.
+the numbers. With the token it also lists calls, see `sidecypher.operations.api`, and cancels them,
+and it answers requests of sessions, see `sidecypher.operations.sessions`.
 """
 
 import os
@@ -21,6 +22,7 @@ from starlette.routing import Route
 from sidecypher.host.rendezvous import Announcement
 from sidecypher.operations.console._view import namespaces
 from sidecypher.operations.control import Inspector
+from sidecypher.operations.sessions import has_sessions
 from sidecypher.telemetry.calls import Telemetry
 from sidecypher.transport.http.health import Check
 
@@ -70,12 +72,17 @@ class Console:
 
     def routes(self) -> list[Route]:
         """Return the routes."""
-        parts = [
-            Route(f"/{name}", partial(_part, _read(name), kind), methods=["GET"])
-            for name, kind in _PARTS.items()
-        ]
         # Each of hundreds of options has a line that is much like the others.
         compressed = [Middleware(GZipMiddleware, compresslevel=6)]
+        parts = [
+            Route(
+                f"/{name}",
+                partial(_part, _read(name), kind),
+                methods=["GET"],
+                middleware=compressed,
+            )
+            for name, kind in _PARTS.items()
+        ]
         return [Route("/", self._show, methods=["GET"], middleware=compressed), *parts]
 
     async def _show(self, _request: Request) -> Response:
@@ -96,6 +103,7 @@ class Console:
             open_calls=dispatcher.open_calls,
             checks=checks,
             failed=any(wrong is not None for wrong in checks.values()),
+            has_sessions=has_sessions(inspector),
             wrong_modules=[unit for unit in units if unit.failure or unit.warnings],
             namespaces=namespaces(registry, self._telemetry.calls.summaries()),
         )

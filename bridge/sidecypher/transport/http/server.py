@@ -26,6 +26,9 @@ from sidecypher.transport.http.problems import OriginRefused, RequestRefused, pr
 CALLS: Final = "/v1/calls/"
 """Path below which calls are cancelled; the sidecar's own page may post to it."""
 
+SESSIONS: Final = "/v1/sessions/"
+"""Path below which requests of sessions are answered; the sidecar's own page may post to it."""
+
 MOST_CONNECTIONS: Final = 256
 """Most open HTTP connections; above that, the one that was silent for longest is closed."""
 
@@ -156,7 +159,7 @@ class _Guard:
 
     Browsers add `Origin` to what a page's scripts send. A page whose own name resolves to 127.0.0.1
     (DNS rebinding) has that name in `Host`. One page may send requests: the sidecar's console, and
-    only to cancel calls.
+    only to cancel calls and to answer requests of sessions.
     """
 
     def __init__(self, app: ASGIApp, connections: _Connections, telemetry: Telemetry) -> None:
@@ -223,7 +226,8 @@ def _refusal_reason(path: str, headers: Sequence[tuple[bytes, bytes]]) -> str | 
     if not is_local and not path.startswith(WEBHOOKS):
         return "names a host that is not this machine"
     origins = [value for name, value in headers if name == b"origin"]
-    if origins and not (path.startswith(CALLS) and origins == [b"http://" + hosts[0]]):
+    is_page_path = path.startswith((CALLS, SESSIONS))
+    if origins and not (is_page_path and origins == [b"http://" + hosts[0]]):
         return "comes from a web page"
     return None
 

@@ -23,8 +23,8 @@ from sidecypher.sdk.webhooks import (
     WebhookRequest,
 )
 from sidecypher.telemetry.calls import Telemetry
-from sidecypher.transport.http._request_bodies import BodyMemory
 from sidecypher.transport.http.problems import HttpBusy, RequestRefused
+from sidecypher.transport.http.request_bodies import BodyMemory
 
 WEBHOOK_BYTES: Final = 25_000_000
 """Largest body of a request to a webhook; GitHub sends no larger ones."""

@@ -1,11 +1,13 @@
 "use strict";
 
 // The page is whole without this script, which keeps it up to date, filters, copies, and, once it
-// has the token, shows and cancels calls. The token is kept in memory alone. Each time before it is
+// has the token, shows and cancels calls, and answers requests of sessions. The token is kept in memory alone. Each time before it is
 // sent the page is asked for anew, and if that fails or is of another sidecar, it is forgotten.
 
 const REFRESH_MILLISECONDS = 2000;
 const ANSWER_MILLISECONDS = 10_000;
+// Neo4j, and steps that run after an answer, may take longer than a sidecar by itself.
+const SESSION_MILLISECONDS = 60_000;
 
 const byId = (id) => document.getElementById(id);
 const root = document.documentElement;
@@ -21,9 +23,9 @@ const tell = (text) => setText(byId("news"), text);
 const tellState = (text) => setText(byId("state"), text);
 
 // A sidecar that has stopped without ending would be waited for without end.
-function request(path, options = {}) {
+function request(path, options = {}, milliseconds = ANSWER_MILLISECONDS) {
   const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort(), ANSWER_MILLISECONDS);
+  const timer = setTimeout(() => patience.abort(), milliseconds);
   return fetch(path, { ...options, signal: patience.signal }).finally(() => clearTimeout(timer));
 }
 
@@ -56,6 +58,7 @@ async function refreshAnd(act) {
   try {
     const news = await refresh();
     const problem = token === null ? "" : await act();
+    if (token !== null && byId("sessions") !== null) await showRequests();
     tellState(problem || news);
   } catch {
     forget();
@@ -70,14 +73,18 @@ async function keepUpToDate() {
 
 // Calls
 
-const ask = (path, options = {}) =>
-  request(path, { ...options, headers: { Authorization: `Bearer ${token}` } });
+const ask = (path, options = {}, milliseconds = ANSWER_MILLISECONDS) =>
+  request(path, { ...options, headers: { Authorization: `Bearer ${token}` } }, milliseconds);
+
+const askSessions = (path, options = {}) =>
+  ask(`/v1/sessions${path}`, options, SESSION_MILLISECONDS);
 
 function forget(problem = "") {
   token = null;
   byId("calls").hidden = true;
   for (const name of ["running", "failed"]) byId(name).tBodies[0].replaceChildren();
   byId("problems").replaceChildren();
+  forgetSessions();
   byId("token-form").hidden = false;
   byId("token-problem").textContent = problem;
   byId("token").toggleAttribute("aria-invalid", problem !== "");
@@ -183,6 +190,102 @@ async function cancel({ callId, name }) {
   return showCalls();
 }
 
+// Sessions
+
+function forgetSessions() {
+  if (byId("sessions") === null) return;
+  for (const name of ["requests", "executions", "picture"]) byId(name).replaceChildren();
+  for (const name of ["sessions", "session"]) byId(name).hidden = true;
+  for (const name of ["session-title", "session-state", "sessions-problem"]) setText(byId(name), "");
+  byId("session-id").value = "";
+  byId("no-sessions").hidden = false;
+}
+
+async function showRequests() {
+  const answer = await askSessions("");
+  const { requests, problem, detail } = await answer.json();
+  if (token === null) return;
+  byId("sessions").hidden = false;
+  byId("no-sessions").hidden = true;
+  setText(byId("sessions-problem"), problem ?? detail ?? "");
+  if (!requests) return;
+  // Items stay the same elements, so that what is being typed stays, too.
+  const before = new Map([...byId("requests").children].map((item) => [item.dataset.request, item]));
+  const items = requests.map((each) => before.get(each.requestId) ?? newItem(each));
+  for (const item of before.values()) if (!items.includes(item)) item.remove();
+  byId("requests").append(...items.filter((item) => !item.isConnected));
+  byId("none-requests").hidden = items.length > 0;
+}
+
+function element(tag, text, properties = {}) {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  return Object.assign(made, properties);
+}
+
+function newItem({ sessionId, requestId, stepId, statement, options, since }) {
+  const item = document.createElement("li");
+  item.dataset.request = requestId;
+  const place = `session ${sessionId} · step ${stepId} · ${since.slice(0, 19).replace("T", " ")}`;
+  const id = `answer-${requestId}`;
+  const field = element(options === null ? "input" : "select", "", { id, required: true });
+  if (options === null) field.autocomplete = "off";
+  else field.append(...["", ...options].map((each) => element("option", each, { value: each })));
+  const form = document.createElement("form");
+  const label = element("label", "Answer", { htmlFor: id });
+  label.append(element("span", ` ${statement}`, { className: "aloud" }));
+  form.append(label, " ", field, " ", element("button", "Send"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    refreshAnd(() => send({ sessionId, requestId, answer: field.value }));
+  });
+  const show = element("button", "Show session", { type: "button" });
+  show.append(element("span", ` ${sessionId}`, { className: "aloud" }));
+  show.addEventListener("click", () => refreshAnd(() => showSession(sessionId)));
+  form.append(" ", show);
+  item.append(
+    element("p", statement, { className: "statement" }),
+    element("p", place, { className: "marks" }),
+    form,
+  );
+  return item;
+}
+
+async function send(answer) {
+  const options = { method: "POST", body: JSON.stringify(answer) };
+  const reply = await askSessions("/answer", options);
+  const told = await reply.json();
+  tell(reply.ok ? `Answered. The session is ${told.status} now.` : told.detail);
+  return reply.ok ? showSession(answer.sessionId) : "";
+}
+
+async function showSession(sessionId) {
+  const answer = await askSessions(`/one?id=${encodeURIComponent(sessionId)}`);
+  const told = await answer.json();
+  if (token === null) return "";
+  if (!answer.ok) {
+    tell(told.detail);
+    return "";
+  }
+  byId("session").hidden = false;
+  setText(byId("session-title"), `Session ${told.id}`);
+  const next = told.nextSteps.length > 0 ? `. Next: ${told.nextSteps.join(", ")}` : "";
+  setText(byId("session-state"), `${told.workflow ?? "No workflow"}: ${told.status}${next}`);
+  const rows = told.executions.map((each) => {
+    const row = document.createElement("tr");
+    const texts = [each.step, String(each.cycle), each.state, each.error ?? each.value];
+    row.append(...texts.map((text) => element("td", text)));
+    return row;
+  });
+  byId("executions").replaceChildren(...rows);
+  const picture = document.createElement("img");
+  picture.alt = told.description;
+  picture.src = `data:image/svg+xml,${encodeURIComponent(told.picture)}`;
+  byId("picture").replaceChildren(picture);
+  byId("session-title").focus();
+  return "";
+}
+
 // Filtering and copying
 
 function filter() {
@@ -214,7 +317,7 @@ async function copy(button) {
 }
 
 for (const part of document.querySelectorAll(".live, .copy")) part.hidden = false;
-document.querySelector(".still").hidden = true;
+for (const part of document.querySelectorAll(".still")) part.hidden = true;
 byId("filter").addEventListener("input", filter);
 byId("procedures").addEventListener("click", (event) => {
   const button = event.target.closest(".copy");
@@ -229,6 +332,10 @@ byId("token-form").addEventListener("submit", async (event) => {
 byId("forget").addEventListener("click", () => {
   forget();
   byId("token").focus();
+});
+byId("session-form")?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  refreshAnd(() => showSession(byId("session-id").value));
 });
 forget();
 setTimeout(keepUpToDate, REFRESH_MILLISECONDS);

@@ -1,0 +1,41 @@
+"""The Neo4j that the command `sidecypher session` uses."""
+
+import re
+from pathlib import Path
+from typing import Any, Final, LiteralString
+
+from sidecypher import CypherError
+from sidecypher.cli.packages import run_cypher
+from sidecypher_procedures.session.errors import SessionError
+
+_RAISED: Final = re.compile(r"\[(?P<code>SC-9\d\d)\] (?P<text>.*)", re.DOTALL)
+"""How an error of a `session` procedure arrives over Bolt."""
+
+
+class Graph:
+    """The Neo4j of a command.
+
+    Args:
+        home: The value of `--home`.
+        config: The value of `--config`.
+    """
+
+    def __init__(self, home: Path | None, config: Path | None) -> None:
+        self._home = home
+        self._config = config
+
+    def run(self, cypher: LiteralString, /, **parameters: Any) -> list[dict[str, Any]]:
+        """Run a statement and return its rows.
+
+        Raises:
+            SessionError: A `session` procedure raised it; it has the procedure's text and code.
+            CypherError: The statement failed for another reason.
+            Neo4jUnavailable: Neo4j does not answer.
+        """
+        try:
+            return run_cypher(cypher, parameters, home=self._home, config=self._config)
+        except CypherError as error:
+            raised = _RAISED.fullmatch(error.message)
+            if raised is None:
+                raise
+            raise SessionError(raised["text"], code=raised["code"]) from None

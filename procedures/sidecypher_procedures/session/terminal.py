@@ -1,0 +1,52 @@
+"""Texts of a graph in the terminal."""
+
+import shlex
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from sidecypher_procedures.runs.drawing import printable
+
+_ASCII: Final = str.maketrans(
+    {
+        **dict(zip("●○▶✗├└│─━↑", "*o>x|`|-=^", strict=True)),
+        "…": "~",
+        "≠": "!=",
+    }
+)
+
+
+def encodable(line: str, encoding: str) -> str:
+    """Return a line with ASCII signs if the encoding does not have its own."""
+    try:
+        line.encode(encoding)
+    except UnicodeEncodeError:
+        return line.translate(_ASCII).encode(encoding, "replace").decode(encoding)
+    return line
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a text from the graph, without its control characters.
+
+    Args:
+        text: The text.
+        err: Whether it goes to standard error.
+    """
+    console = Console(stderr=err)
+    for line in text.split("\n"):
+        shown = encodable(printable(line), console.encoding)
+        console.print(Text(shown), soft_wrap=True)
+
+
+def answer_hint(request: Mapping[str, Any], *, is_only: bool) -> str:
+    """Return the command that answers a request.
+
+    Example:
+        >>> answer_hint({"sessionId": "t 1", "requestId": "r1"}, is_only=True)
+        "sidecypher session answer 't 1' VALUE"
+    """
+    words = ["sidecypher", "session", "answer", request["sessionId"], "VALUE"]
+    words += [] if is_only else ["--request", request["requestId"]]
+    return shlex.join(words)
