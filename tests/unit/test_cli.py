@@ -30,7 +30,10 @@ def test_help_names_every_command(run):
         assert (f" {name} " in out) is (command.panel is not None)
 
 
-SESSION_COMMANDS = ("commands", "connection", "conversation", "errors", "terminal")
+SESSION_COMMANDS = (
+    *("errors", "people"),
+    *(f"people.{name}" for name in ("commands", "connection", "conversation", "terminal")),
+)
 
 
 def test_help_imports_nothing_of_what_commands_do():

@@ -154,8 +154,8 @@ def _comparison(value: Any, operation: Any, rest: Mapping[str, Any], name: str) 
         raise InvalidCondition(
             f"`{name}.op` is not an operation", hint=f"Use {', '.join(get_args(Operation))}."
         )
-    # Older engines name it as the operation.
-    names = [each for each in ("expected", operation) if each in rest]
+    # Older engines name it as the operation, without its `not`.
+    names = [each for each in ("expected", operation, "equals") if each in rest]
     if not names and operation != "exists":
         raise InvalidCondition(f"`{name}` has no `expected`")
     expected = rest[names[0]] if names else None

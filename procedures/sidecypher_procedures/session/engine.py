@@ -18,7 +18,12 @@ from sidecypher_procedures.session.conditions import (
     referenced,
 )
 from sidecypher_procedures.session.errors import RequestClosed, SessionError, StepFailed
-from sidecypher_procedures.session.functions import OUTSIDE, Functions, Place
+from sidecypher_procedures.session.functions import (
+    OUTSIDE,
+    Functions,
+    Place,
+    check_input,
+)
 from sidecypher_procedures.session.mirrors import write_mirrored
 from sidecypher_procedures.session.outcomes import (
     Asked,
@@ -249,6 +254,8 @@ class Engine:
             left = None if limits.steps is None else limits.steps - progress.steps
             if not await round_.run(left, has_written=has_written):
                 progress.is_cut = round_.is_cut
+                if round_.is_blocked:
+                    await round_.write()
                 return progress
             await round_.write()
             has_written = True
@@ -349,6 +356,8 @@ class _Round:
         self.sessions: list[str] = []
         self.taken = 0
         self.is_cut = False
+        self.is_blocked = False
+        self._blocked: set[str] = set()
         self._functions = functions
         self._tx = tx
         self._session = session
@@ -370,7 +379,12 @@ class _Round:
             for name in self._session.lost:
                 self._give_up(name, 0, "It is not in the workflow of the session")
             return True
-        ready = await self._unblocked([each for each in self._session.pending if self._can(each)])
+        able = [each for each in self._session.pending if self._can(each)]
+        ready = await self._unblocked(able)
+        self._blocked = {each.step.id for each in able if each not in ready}
+        due = self._session.properties.get("lease_until")
+        # Else whoever looks for due sessions would find it again and again.
+        self.is_blocked = not ready and bool(able) and due is not None and due <= self._session.now
         if self._limits.owner is not None:
             ready = self._before_graph(ready, has_written=has_written)
         if not ready:
@@ -456,7 +470,9 @@ class _Round:
         try:
             for edge in step.edges:
                 read_conditions(edge.properties)
-            given = resolve(step.read_input(), self.memory.lookup, self._dialect)
+            written = step.read_input()
+            check_input(step.function, written)
+            given = resolve(written, self.memory.lookup, self._dialect)
         except Missing as error:
             return Failed(f"`{error.reference}` is not there, and has no default", is_final=True)
         except SessionError as error:
@@ -464,13 +480,25 @@ class _Round:
         if self._functions.place(step.function) == "outside":
             await self._claim(pending, given)
             return None
+        return await self._run(pending, given)
+
+    async def _run(self, pending: Pending, given: dict[str, Any]) -> Outcome:
+        step = pending.step
         call = StepCall(self._tx, self._session, step, pending.cycle, given)
         try:
-            return await self._functions.run(call)
+            outcome = await self._functions.run(call)
+            if self._functions.place(step.function) == "graph":
+                [now] = await self._tx.run(_VERSION, id=self._session.id)
+                if now["version"] != self._session.version:
+                    reason = "It has changed its own session, which only the engine may"
+                    raise StepBroken(step.id, pending.cycle, reason)
         except CypherError as error:
             if error.neo4j_code.startswith(_TRY_AGAIN):
                 raise
-            raise StepBroken(step.id, pending.cycle, error.message) from error
+            # Not Neo4j's text, which may hold data.
+            reason = f"Its statement failed: {error.neo4j_code}"
+            raise StepBroken(step.id, pending.cycle, reason) from error
+        return outcome
 
     async def _claim(self, pending: Pending, given: Mapping[str, Any]) -> None:
         step = pending.step
@@ -705,11 +733,11 @@ class _Round:
         times = [
             held[name].get("leaseUntil") if name in held and name in begun else self._session.now
             for name in names
-            # Without a claim, only an answer lets a request go on.
-            if name in held or name not in waiting
+            # Without a claim, only an answer lets a request go on; and only others let a join.
+            if name in held or not (name in waiting or name in self._blocked)
         ]
         due = min((each for each in times if each is not None), default=None)
-        is_asking = waiting == {*names}
+        is_asking = bool(waiting) and waiting | self._blocked >= {*names}
         return {"status": "awaiting_input" if is_asking else "active", "lease_until": due}
 
 
@@ -717,6 +745,8 @@ ENDED: Final = frozenset({"completed", "error", "cancelled"})
 """Statuses of sessions that have ended."""
 
 _TRY_AGAIN: Final = ("Neo.TransientError.", "Neo.ClientError.Transaction.")
+
+_VERSION: Final = "MATCH (s:SESSION {id: $id}) RETURN coalesce(s.version, 0) AS version"
 
 _REACHABLE: Final = """
     UNWIND $nodes AS node

@@ -161,6 +161,18 @@ class Functions:
         return Done({"sessionId": claim["child"], "output": output})
 
 
+def check_input(function: str, given: Mapping[str, Any]) -> None:
+    """Check the input of a step before its references are resolved.
+
+    Raises:
+        StepFailed: The statement of a `cypher` step has a reference, whose value could be Cypher.
+    """
+    if function == "cypher" and "@{" in str(given.get("statement")):
+        raise StepFailed(
+            "The `statement` of a `cypher` step has a reference: give its value by `parameters`"
+        )
+
+
 def required(function: str, given: Mapping[str, Any]) -> Any:
     """Return what the input of a function must have, under any of its names.
 

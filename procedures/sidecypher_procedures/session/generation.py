@@ -91,7 +91,9 @@ def _said(output: Any, given: Mapping[str, Any]) -> str:
 def _prompt(given: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> Prompt:
     messages = [{"role": "user", "content": inserted(required("generate", given))}]
     if given.get("include_history") is True:
-        messages[:0] = [dict(each) for each in history]
+        # The prompt is often the latest answer, which the history ends with.
+        earlier = history[:-1] if [*history[-1:]] == messages else history
+        messages[:0] = [dict(each) for each in earlier]
     if given.get("system"):
         messages.insert(0, {"role": "system", "content": inserted(given["system"])})
     schema = given.get("schema")

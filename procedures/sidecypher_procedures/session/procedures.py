@@ -8,9 +8,7 @@ from typing import Any, Final
 from sidecypher import BoltClient, Context, Neo4jUnavailable, SidecarContext, background, procedure
 from sidecypher_procedures.names import LONGEST_NAME, is_id
 from sidecypher_procedures.session import changes, definition, rows, views
-from sidecypher_procedures.session.charts import CHART, read_chart
 from sidecypher_procedures.session.creation import create_session
-from sidecypher_procedures.session.drawing import draw_svg
 from sidecypher_procedures.session.engine import Limits
 from sidecypher_procedures.session.errors import InvalidWorkflow
 from sidecypher_procedures.session.options import (
@@ -22,6 +20,8 @@ from sidecypher_procedures.session.options import (
     StartOptions,
     WorkflowSpec,
 )
+from sidecypher_procedures.session.people.charts import CHART, read_chart
+from sidecypher_procedures.session.people.drawing import draw_svg
 from sidecypher_procedures.session.service import EVERYWHERE, IN_CALL, INSIDE, Service, work
 from sidecypher_procedures.session.validation import findings_of
 

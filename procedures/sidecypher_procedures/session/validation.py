@@ -178,7 +178,12 @@ def _of_reference(reference: Reference, step: Step, where: str, ways: _Ways) -> 
             severity: Severity = "warning" if has_default else "error"
             message = f"`{shown}` names a step that is not there"
             yield Finding(severity, step.id, where, message)
-    elif not has_default and step.id not in ways.behind(reference.step):
+    elif (
+        not has_default
+        and step.id not in ways.behind(reference.step)
+        # A step of a parallel branch may have run; this one, or one behind it, cannot have.
+        and reference.step in {step.id, *ways.behind(step.id)}
+    ):
         message = f"`{shown}` names a step that cannot have run"
         yield Finding("warning", step.id, where, message)
 

@@ -24,7 +24,7 @@ _SESSION: Final = """
         } AS errors,
         COLLECT {
             MATCH (m:ChatMessage) WHERE m.sessionId = s.id AND m.seq >= 0
-            RETURN m {.role, .content} ORDER BY m.sessionId, m.seq
+            RETURN m {.role, .content} AS message ORDER BY m.sessionId, m.seq
         } AS messages
 """
 # An index returns sessions in order, if conditions and ORDER BY name all of its properties. The

@@ -22,6 +22,29 @@ DATA = (
     """
     UNWIND range(1, 1000) AS n
     WITH n, toString(n) AS id
+    CREATE (:WORKFLOW {name: 'word' + id, version: 1, entry: 'root'})
+    CREATE (t:STEP {id: id, workflow: 'word' + toString(n % 50), version: n / 50})
+    CREATE (:STEP {id: 'drawn' + id})
+    CREATE (s:SESSION {
+        id: id, workflow: 'word' + toString(n % 50),
+        created_at: datetime('2026-01-01') + duration({hours: n}),
+        status: CASE n % 50 WHEN 0 THEN 'active' ELSE 's' + toString(n % 50) END
+    })
+    SET s.lease_until = s.created_at
+    CREATE (s)-[:CURRENT]->(t), (s)-[:HAS_CLAIM]->(:StepClaim {sessionId: id, stepId: 'word' + id})
+    CREATE (s)-[:AWAITS]->(:InputRequest {
+        id: id, sessionId: id, seq: 1, createdAt: s.created_at,
+        status: CASE n % 50 WHEN 0 THEN 'open' ELSE 'answered' END
+    })
+    CREATE (s)-[:HAS_OUTPUT]->(o:OUTPUT {
+        sessionId: id, stepId: 'word' + id, cycle: 0, seq: 2, value: '1'
+    })-[:OF_STEP]->(t)
+    CREATE (s)-[:HAS_MESSAGE]->(:ChatMessage {sessionId: id, seq: 3, role: 'user', content: id})
+    CREATE (s)-[:HAS_ERROR]->(:StepError {sessionId: id, seq: 4, error: id})
+    """,
+    """
+    UNWIND range(1, 1000) AS n
+    WITH n, toString(n) AS id
     CREATE (r:Repository {id: id, owner: 'o' + id, name: 'r' + id, fullNameKey: 'o/r' + id})
     CREATE (i:Issue {id: id, repositoryId: 'r' + toString(n % 50), number: n})
     CREATE (p:PullRequest {id: id, repositoryId: 'r' + toString(n % 50), number: n})

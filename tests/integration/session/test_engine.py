@@ -287,3 +287,47 @@ def test_the_input_of_a_session_is_a_step_to_references(sessions):
     )
 
     assert sessions.memory(session)["root"] == [{"n": [1, {"a": None}]}]
+
+
+def test_a_join_that_only_waits_for_an_answer_is_not_due(sessions, session):
+    """A blocked join beside an open request is due for nobody: the session awaits input."""
+    name = sessions.begin(
+        {
+            "root": ("", {}),
+            "a": ("set", {}),
+            "ask": ("request", ASK),
+            "join": ("set", {}, {"join": "all"}),
+        },
+        [("root", "a"), ("root", "ask"), ("a", "join"), ("ask", "join")],
+    )
+    found = "MATCH (s:SESSION {id: $id}) RETURN s.status AS status, s.lease_until AS due"
+    assert session.run(found, id=name).data() == [{"status": "awaiting_input", "due": None}]
+    assert sessions.input(name, "x")["status"] == "completed"
+
+
+@pytest.mark.parametrize("call", ["session.input", "session.cancel"])
+def test_a_step_cannot_change_its_own_session(sessions, session, call):
+    """A step that answers or cancels its own session is refused, and nothing of it stays."""
+    given = {"name": call, "arguments": ["self", "late"][: 2 if call == "session.input" else 1]}
+    workflow = sessions.define(
+        {
+            "root": ("", {}),
+            "ask": ("request", ASK),
+            "set": ("set", {}),
+            "self": ("procedure", given),
+        },
+        [("root", "ask"), ("root", "set"), ("set", "self")],
+    )
+    with pytest.raises(ClientError, match=r"SC-960|already exists"):
+        sessions.start(workflow, id="self")
+    assert session.run("MATCH (s:SESSION) RETURN s").data() == []
+
+
+def test_a_value_of_a_session_is_never_cypher(sessions):
+    """A reference in the statement of a `cypher` step is refused: an answer could be Cypher."""
+    given = {"statement": "RETURN @{SESSION_ID}.root.response AS x"}
+    name = sessions.begin({"root": ("request", ASK), "run": ("cypher", given)}, [("root", "run")])
+    sessions.input(name, "1 + 1")
+
+    assert sessions.status(name) == "error"
+    assert "give its value by `parameters`" in sessions.errors(name)[0]

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from sidecypher_procedures.session.charts import read_chart
-from sidecypher_procedures.session.drawing import LEGEND, draw_lines, draw_svg, print_chart
+from sidecypher_procedures.session.people.charts import read_chart
+from sidecypher_procedures.session.people.drawing import LEGEND, draw_lines, draw_svg, print_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecypher_procedures.session.errors import InvalidWorkflow
-from sidecypher_procedures.session.files import _Text, read_workflow_file
+from sidecypher_procedures.session.people.files import _Text, read_workflow_file
 
 STEP = {"id": "root", "function": "set"}
 

@@ -10,8 +10,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from sidecypher_procedures.session.charts import LONGEST, Chart, Edge, Step, cut
-from sidecypher_procedures.session.terminal import encodable
+from sidecypher_procedures.session.people.charts import LONGEST, Chart, Edge, Step, cut
+from sidecypher_procedures.session.people.terminal import encodable
 
 LEGEND: Final = "━▶ taken, ─▶ not taken, ↑ back"
 """Last line of a drawing as text."""

@@ -8,10 +8,10 @@ import typer
 from rich.console import Console
 
 from sidecypher.cli.packages import AsJson, Config, Home, show_json, show_table
-from sidecypher_procedures.session.connection import Graph
-from sidecypher_procedures.session.conversation import Conversation
 from sidecypher_procedures.session.errors import InvalidWorkflow, UnknownSession
-from sidecypher_procedures.session.terminal import answer_hint, say
+from sidecypher_procedures.session.people.connection import Graph
+from sidecypher_procedures.session.people.conversation import Conversation
+from sidecypher_procedures.session.people.terminal import answer_hint, say
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="markdown")
 
@@ -58,7 +58,7 @@ def define(
     sidecypher session define triage.json
     ```
     """
-    from sidecypher_procedures.session.files import read_workflow_file  # noqa: PLC0415
+    from sidecypher_procedures.session.people.files import read_workflow_file  # noqa: PLC0415
 
     found = read_workflow_file(file)
     name = workflow or found.name
@@ -128,8 +128,8 @@ def show(
     sidecypher session show t1 --svg t1.svg
     ```
     """
-    from sidecypher_procedures.session.charts import CHART, read_chart  # noqa: PLC0415
-    from sidecypher_procedures.session.drawing import draw_svg, print_chart  # noqa: PLC0415
+    from sidecypher_procedures.session.people.charts import CHART, read_chart  # noqa: PLC0415
+    from sidecypher_procedures.session.people.drawing import draw_svg, print_chart  # noqa: PLC0415
 
     found = Graph(home, config).run(CHART, id=session)
     if not found:
@@ -271,7 +271,7 @@ def validate(
 
 
 def _file_findings(path: Path) -> list[dict[str, Any]]:
-    from sidecypher_procedures.session.files import read_workflow_file  # noqa: PLC0415
+    from sidecypher_procedures.session.people.files import read_workflow_file  # noqa: PLC0415
 
     found = read_workflow_file(path)
     return [

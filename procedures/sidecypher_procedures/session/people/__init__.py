@@ -1,0 +1,1 @@
+"""Sessions for people: commands, workflow files, and pictures."""
