@@ -308,7 +308,7 @@ _ANSWERED: Final = """
 
 
 def _holds(pending: Pending, claim: Claim) -> bool:
-    return pending.claim is not None and pending.claim["token"] == claim.token
+    return pending.claim is not None and pending.claim.get("token") == claim.token
 
 
 def _of_edges(pending: Pending) -> list[Reference]:

@@ -14,7 +14,7 @@ from sidecypher.sdk.resources import Resources
 from sidecypher_procedures.session.driving import Drive
 from sidecypher_procedures.session.engine import Engine, Limits
 from sidecypher_procedures.session.functions import Functions
-from sidecypher_procedures.session.outcomes import Done
+from sidecypher_procedures.session.outcomes import Done, Failed
 from sidecypher_procedures.session.service import EVERYWHERE
 
 SLOW = {"root": ("", {}), "slow": ("generate", {"user": "x"}), "end": ("set", {})}
@@ -170,6 +170,23 @@ async def test_a_claim_that_has_passed_on_records_nothing(sessions, session, pro
         await first.record(late, Done({"n": "late"}))
 
     assert sessions.memory(name)["slow"] == [{"n": "second"}]
+
+
+@awaited
+async def test_who_is_late_finds_a_step_that_is_tried_again(sessions, session, process):
+    """A step that another has failed, and will try again, takes no output of an earlier claim."""
+    steps = {**SLOW, "slow": ("generate", {"user": "x"}, {"retries": 3, "backoffMs": 600_000})}
+    name = sessions.begin(steps, EDGES)
+    async with process(2) as (first, second):
+        late = await first.claim(name)
+        end_leases(session, name)
+        claim = await second.claim(name)
+        await second.record(claim, Failed("no"))
+        await first.record(late, Done({"n": "late"}))
+
+    assert outputs(session, name) == {"root": 1}
+    [row] = [row for row in sessions.call("history", name) if row["stepId"] == "slow"]
+    assert (row["state"], row["tries"]) == ("retrying", 2)
 
 
 @awaited

@@ -21,7 +21,9 @@ def condition(value, expected, op="equals"):
     return {"conditions": json.dumps([{"value": value, "op": op, "expected": expected}])}
 
 
-def record(steps, edges=(), *, runs=(), errors=(), next_steps=(), asked=(), claims=(), **session):
+def record(
+    steps, edges=(), *, runs=(), errors=(), ways=None, next_steps=(), asked=(), claims=(), **session
+):
     """A row of the statement `CHART`.
 
     Args:
@@ -29,6 +31,8 @@ def record(steps, edges=(), *, runs=(), errors=(), next_steps=(), asked=(), clai
         edges: Tuples of two ids, and properties.
         runs: Ids of steps in the order of their outputs; the number of an output is its place.
         errors: Tuples of an id, a number and a text.
+        ways: How often one step has led to another, and whether by an error; by default once by
+            each edge from a step to one that came later.
     """
     found = []
     for name, given_ in steps.items():
@@ -40,6 +44,8 @@ def record(steps, edges=(), *, runs=(), errors=(), next_steps=(), asked=(), clai
         ]
         properties = {"function": "set", "join": None, "onError": None, **properties}
         found.append({"node": f"n-{name}", "id": name, "edges": leaving, **properties})
+    if ways is None:
+        ways = _later(edges, [*runs, *next_steps, *(name for name, _, _ in errors)], runs)
     outputs = {}
     for seq, name in enumerate(runs, start=1):
         each = outputs.setdefault(name, {"step": name, "runs": 0, "first": seq})
@@ -52,9 +58,20 @@ def record(steps, edges=(), *, runs=(), errors=(), next_steps=(), asked=(), clai
         "steps": found,
         "runs": [*outputs.values()],
         "errors": [{"step": name, "seq": seq, "error": text} for name, seq, text in errors],
+        "ways": [
+            {"start": start, "end": end, "isError": bool(is_error), "count": count}
+            for start, end, count, *is_error in ways
+        ],
         "asked": [*asked],
         "claims": [{"step": name, "kind": kind} for name, kind in claims],
     }  # fmt: skip
+
+
+def _later(edges, order, runs):
+    """Yield the edges that a session has followed if it has followed each that it could."""
+    for start, end, *_ in edges:
+        if start in runs and end in order[order.index(start) + 1 :]:
+            yield start, end, 1
 
 
 def drawn(*arguments, **more):
@@ -155,14 +172,27 @@ def test_an_error_leads_only_where_it_may():
     """A failed step has not followed its edges, except by `onError`."""
     edges = [("root", "next")]
 
-    def lines(on_error):
+    def lines(on_error, *ways):
         steps = {"root": {"onError": on_error}, "next": "set", "mend": "set"}
-        found = drawn(steps, edges, errors=[("root", 1, "no")], runs=["x", "next", "mend"])
+        found = drawn(steps, edges, errors=[("root", 1, "no")], ways=ways)
         return [line.strip("├└ ") for line in found if line[0] == " "]
 
     assert lines(None) == ["─▶ next"]
-    assert lines("continue") == ["━▶ next"]
-    assert lines("step:mend") == ["─▶ next", "━▶ mend: on error"]
+    assert lines("continue", ("root", "next", 1, True)) == ["━▶ next"]
+    assert lines("step:mend", ("root", "mend", 1, True)) == ["─▶ next", "━▶ mend: on error"]
+
+
+def test_an_edge_says_how_often_it_was_followed():
+    """What an output led to is counted for each edge, also in the words of the picture."""
+    steps = {"root": "set", "a": "set", "b": "set"}
+    found = record(
+        steps, [("root", "a"), ("root", "b")], runs=["root"] * 3, ways=[("root", "a", 3)]
+    )
+
+    lines = [*draw_lines(read_chart(found))]
+    assert "  ├━▶ a, 3 times" in lines
+    assert "  └─▶ b" in lines
+    assert "root leads to a, taken 3 times." in draw_svg(read_chart(found))
 
 
 def test_steps_follow_by_their_distance_from_the_first_that_ran():

@@ -1,8 +1,7 @@
 """A workflow with the way that a session has taken, as steps in layers and edges.
 
-Neo4j holds which steps a session has run, and in what order, but not which edges it followed.
-So an edge counts as taken if its target was reached after its source had run. If two edges lead
-to one step, both can count as taken although the session followed only one of them.
+An output, or an error, holds the ids of the steps that it led to. If two edges lead from one step
+to another, both count as taken.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,6 +52,18 @@ CHART: Final = """
             WHERE e.sessionId = s.id AND e.seq >= 0 AND e.severity = 'error'
             RETURN {step: e.stepId, seq: e.seq, error: e.error} ORDER BY e.seq
         } AS errors,
+        COLLECT {
+            CALL (s) {
+                MATCH (o:OUTPUT) WHERE o.sessionId = s.id AND o.seq >= 0
+                RETURN o.stepId AS start, o.next AS ends, false AS isError
+                UNION ALL
+                MATCH (e:StepError) WHERE e.sessionId = s.id AND e.seq >= 0
+                RETURN e.stepId AS start, e.next AS ends, true AS isError
+            }
+            UNWIND ends AS end
+            WITH start, end, isError, count(*) AS count
+            RETURN {start: start, end: end, isError: isError, count: count}
+        } AS ways,
         COLLECT { MATCH (s)-[:AWAITS]->(r:InputRequest) RETURN r.stepId } AS asked,
         COLLECT { MATCH (s)-[:HAS_CLAIM]->(c:StepClaim) RETURN {step: c.stepId, kind: c.kind} }
             AS claims
@@ -111,15 +122,25 @@ class Edge:
 
     Attributes:
         words: Its condition as text; empty if it always fires.
-        is_taken: Whether the session has reached its end after its start.
+        count: How often the session has followed it.
         is_back: Whether it closes a loop.
     """
 
     start: int
     end: int
     words: str
-    is_taken: bool
+    count: int
     is_back: bool
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether the session has followed it."""
+        return self.count > 0
+
+    @property
+    def times(self) -> str:
+        """How often the session has followed it, as text; empty up to once."""
+        return f"{self.count} times" if self.count > 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +167,7 @@ class _Way:
         failed: Numbers of the errors.
         errors: Text of the latest error.
         states: What happens at each of the next steps.
+        counts: How often one step has led to another, by an output or by an error.
     """
 
     runs: dict[str, int] = field(default_factory=dict)
@@ -154,6 +176,7 @@ class _Way:
     failed: dict[str, list[int]] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
+    counts: dict[tuple[str, str, bool], int] = field(default_factory=dict)
 
     @property
     def reached(self) -> list[str]:
@@ -168,13 +191,6 @@ class _Way:
         """Return the error of a step that has not run since; empty if there is none."""
         is_last = self.failed.get(step, [0])[-1] > self.last.get(step, 0)
         return self.errors[step] if is_last else ""
-
-    def is_taken(self, start: str, end: str, *, after_error: bool, after_output: bool) -> bool:
-        """Return whether a step was reached after an output, or an error, of another one."""
-        left = [self.first[start]] if after_output and start in self.first else []
-        left += self.failed.get(start, [])[:1] if after_error else []
-        arrived = [self.last.get(end, 0), *self.failed.get(end, [])]
-        return bool(left) and (end in self.states or max(arrived) > min(left))
 
 
 def read_chart(record: Mapping[str, Any]) -> Chart:
@@ -194,7 +210,7 @@ def read_chart(record: Mapping[str, Any]) -> Chart:
             start=places[arrow.start],
             end=places[arrow.end],
             words=arrow.words,
-            is_taken=_is_taken(arrow, found, way),
+            count=_count(arrow, found, way),
             is_back=number in back,
         )
         for number, arrow in enumerate(arrows)
@@ -214,6 +230,8 @@ def _way(record: Mapping[str, Any]) -> _Way:
         if name != _INPUT or is_step:
             way.runs[name], way.first[name] = each["runs"], each["first"]
             way.last[name] = each["last"]
+    for each in record["ways"]:
+        way.counts[each["start"], each["end"], each["isError"]] = each["count"]
     for each in record["errors"]:
         way.failed.setdefault(each["step"], []).append(each["seq"])
         way.errors[each["step"]] = printable(str(each["error"]))
@@ -264,12 +282,13 @@ def _entry(ids: Sequence[str], way: _Way) -> int:
     return ids.index(names[0]) if names else 0
 
 
-def _is_taken(arrow: _Arrow, found: Sequence[Mapping[str, Any]], way: _Way) -> bool:
+def _count(arrow: _Arrow, found: Sequence[Mapping[str, Any]], way: _Way) -> int:
     start, end = (str(found[index]["id"]) for index in (arrow.start, arrow.end))
+    counts = {kind: way.counts.get((start, end, kind), 0) for kind in (False, True)}
+    if arrow.is_error:
+        return counts[True]
     goes_on = found[arrow.start]["onError"] == "continue"
-    return way.is_taken(
-        start, end, after_error=arrow.is_error or goes_on, after_output=not arrow.is_error
-    )
+    return counts[False] + (counts[True] if goes_on else 0)
 
 
 def _step(found: Mapping[str, Any], layer: int, way: _Way) -> Step:

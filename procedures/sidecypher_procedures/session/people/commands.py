@@ -120,7 +120,7 @@ def show(
     Lists the steps of the workflow. The first is the one that the session began with, and the
     others follow by their distance from it. Each line shows how often the step has run, and
     whether it is next, awaits input or has failed. Below it are its edges with their conditions.
-    An edge is drawn as taken if its target was reached after its source had run. In a terminal,
+    An edge that the session has followed is drawn thick, with how often it was. In a terminal,
     lines are cut at its width. The SVG file has the same words as its description.
 
     ```sh

@@ -38,8 +38,9 @@ def draw_lines(chart: Chart) -> Iterator[str]:
             corner = "└" if edge is leaving[-1] else "├"
             arrow = "━▶" if edge.is_taken else "─▶"
             back = " ↑" if edge.is_back else ""
+            times = f", {edge.times}" if edge.times else ""
             words = f": {edge.words}" if edge.words else ""
-            yield f"  {corner}{arrow} {chart.steps[edge.end].id}{back}{words}"
+            yield f"  {corner}{arrow} {chart.steps[edge.end].id}{back}{times}{words}"
     yield ""
     yield LEGEND
 
@@ -241,12 +242,19 @@ def _lines(chart: Chart, index: int) -> list[tuple[str, str]]:
         ("soft", step.progress),
         ("bad", f"failed: {step.error}" if step.error else ""),
         *(
-            ("soft", f"to {cut(chart.steps[edge.end].id)} if {edge.words}")
+            ("soft", _leading(edge, cut(chart.steps[edge.end].id)))
             for edge in chart.leaving(index)
-            if edge.words
+            if edge.words or edge.times
         ),
     ]
     return [(name, cut(text, LONGEST + 20)) for name, text in lines if text]
+
+
+def _leading(edge: Edge, end: str) -> str:
+    """Return what a box says of an edge that leaves it."""
+    condition = f" if {edge.words}" if edge.words else ""
+    times = f", {edge.times}" if edge.times else ""
+    return f"to {end}{condition}{times}"
 
 
 def draw_svg(chart: Chart) -> str:
@@ -298,6 +306,6 @@ def describe(chart: Chart) -> str:
         sentences.append(f"{step.id}: {step.words}.")
         for edge in chart.leaving(index):
             condition = f" if {edge.words}" if edge.words else ""
-            taken = ", taken" if edge.is_taken else ""
+            taken = f", taken {edge.times}".rstrip() if edge.is_taken else ""
             sentences.append(f"{step.id} leads to {chart.steps[edge.end].id}{condition}{taken}.")
     return " ".join(sentences)
