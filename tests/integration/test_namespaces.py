@@ -33,7 +33,7 @@ STATEMENTS = {
     name: text
     for name, text in constants()
     if isinstance(text, str)
-    and text.lstrip().startswith(("CALL", "MATCH", "MERGE", "UNWIND"))
+    and text.lstrip().startswith(("CALL", "CYPHER", "MATCH", "MERGE", "UNWIND"))
     and ("MATCH (" in text or "MERGE (" in text)
     and "{}" not in text
     and not name.endswith(DRAWN)

@@ -10,6 +10,9 @@
 
 // Most transactions change none of these and end here. The name of a node's property is not enough:
 // other nodes have a `type` or `text` too. A deleted node has no label here, but in $removedLabels.
+// No plan of it is better than another: to plan it again, as Neo4j does while the graph grows, would
+// only let all writers wait.
+CYPHER replan=skip
 UNWIND CASE WHEN
   any(label IN ['StyleRule', 'Concept', 'Fact', 'Extraction']
       WHERE $assignedLabels[label] IS NOT NULL OR $removedLabels[label] IS NOT NULL)

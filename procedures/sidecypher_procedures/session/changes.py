@@ -9,7 +9,7 @@ from sidecypher_procedures.session.engine import ENDED, cancelled, tell_parent
 from sidecypher_procedures.session.errors import SessionEnded, SessionTaken, UnknownExecution
 from sidecypher_procedures.session.mirrors import write_mirrored
 from sidecypher_procedures.session.options import ForkOptions
-from sidecypher_procedures.session.store import Changes, Session, Tx, lock, unknown_session
+from sidecypher_procedures.session.store import Changes, Session, Tx, lock, move, unknown_session
 
 _VERSION: Final = "MATCH (s:SESSION {id: $id}) RETURN coalesce(s.version, 0) AS version"
 _LOCKED_VERSION: Final = """
@@ -103,6 +103,7 @@ async def cancel(tx: Tx, session_id: str) -> tuple[Session, bool]:
     status: dict[str, Any] = {"status": "cancelled", "lease_until": None}
     released = [each["step"] for each in claims]
     await write_mirrored(tx, session, Changes(status, released=released, closed=cancelled(session)))
+    await move(tx, session)
     for each in claims:
         if each["child"] is not None:
             await cancel(tx, each["child"])
@@ -130,6 +131,7 @@ async def retry(tx: Tx, session_id: str) -> None:
         "rounds": 0,
     }
     await write_mirrored(tx, session, Changes(status, names=session.failed))
+    await move(tx, session)
 
 
 async def fork(tx: Tx, session_id: str, options: ForkOptions) -> str:

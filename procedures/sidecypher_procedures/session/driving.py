@@ -85,7 +85,6 @@ class Drive:
         self._bodies = bodies
         self._limits = Limits(places, OWNER, STEPS)
         self._end = time.monotonic() + seconds
-        self._seen: set[str] = set()
 
     async def run(self, session_id: str) -> None:
         """Advance a session until it waits, ends, or has only steps of other places.

@@ -54,6 +54,7 @@ from sidecypher_procedures.session.store import (
     Tx,
     chat_history,
     lock,
+    move,
     output_text,
     unknown_session,
 )
@@ -246,6 +247,13 @@ class Engine:
 
     async def _go_on(
         self, tx: Tx, session: Session, limits: Limits, *, has_written: bool = False
+    ) -> Progress:
+        progress = await self._rounds(tx, session, limits, has_written=has_written)
+        await move(tx, session)
+        return progress
+
+    async def _rounds(
+        self, tx: Tx, session: Session, limits: Limits, *, has_written: bool
     ) -> Progress:
         progress = Progress(session)
         memory = self._memory(tx, session)

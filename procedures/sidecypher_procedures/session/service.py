@@ -88,13 +88,18 @@ DRIVE_SECONDS: Final = 60.0
 
 _TROUBLE_SECONDS: Final = 5.0
 
-# Only sessions that somebody can advance are due, see `lease_until`. Those that wait longest first.
+# Only sessions that somebody can advance are due, see `lease_until`. Any of those that wait longest,
+# so that several workers seldom wait for each other's locks. The order is that of the index.
 _DUE: Final = """
-    MATCH (s:SESSION)
-    WHERE s.status IN ['active', 'awaiting_input'] AND s.lease_until <= datetime.realtime()
-    AND NOT s.id IN $taken
-    RETURN s.id AS id ORDER BY s.lease_until LIMIT $most
+    UNWIND ['active', 'awaiting_input'] AS status
+    CALL (status) {
+        MATCH (s:SESSION)
+        WHERE s.status = status AND s.lease_until <= datetime.realtime() AND NOT s.id IN $taken
+        RETURN s.id AS id ORDER BY s.status, s.lease_until LIMIT $longest
+    }
+    RETURN id ORDER BY rand() LIMIT $most
 """
+_CHOICE: Final = 8
 
 
 async def work(context: SidecarContext) -> None:
@@ -130,8 +135,12 @@ class _Worker:
         if room <= 0:
             return True
         try:
-            due = await self._client.run(_DUE, taken=[*self._tasks], most=room)
-        except Neo4jUnavailable:
+            due = await self._client.run(
+                _DUE, taken=[*self._tasks], most=room, longest=_CHOICE * room
+            )
+        except SidecypherError as error:
+            if not isinstance(error, Neo4jUnavailable):
+                self._log.warning("no due sessions found", type=type(error).__name__)
             # Neo4j may start later than the sidecar, and starts again.
             await asyncio.sleep(_TROUBLE_SECONDS)
             return False
@@ -143,10 +152,14 @@ class _Worker:
 
     def _end(self, session_id: str, _task: asyncio.Task[None]) -> None:
         del self._tasks[session_id]
+        # There is room again.
+        self._service.shared.wake()
 
     async def _drive(self, session_id: str) -> None:
         try:
             await self._service.drive(self._client, EVERYWHERE, DRIVE_SECONDS).run(session_id)
-        except* SidecypherError as errors:
+        except* Exception as errors:  # noqa: BLE001 - whatever it is, the other sessions go on
             kind = type(errors.exceptions[0]).__name__
             self._log.warning("session not advanced", session=session_id, type=kind)
+            # It is still due, and would fail again at once.
+            await asyncio.sleep(_TROUBLE_SECONDS)

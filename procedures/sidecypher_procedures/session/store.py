@@ -33,6 +33,10 @@ class Tx(Protocol):
         """Run a statement."""
 
 
+# The statements of each round begin at a unique index whatever the graph holds. To plan them again
+# while it grows took most of Neo4j's time.
+_ONCE: Final = "CYPHER replan=skip"
+
 # What the engine must know of a step `t` of the session `s`. The order lets the index find the
 # latest output without reading the others.
 _STEP: Final = """{
@@ -55,9 +59,11 @@ _STEP: Final = """{
     }"""
 
 _STEPS: Final = f"COLLECT {{ MATCH (s)-[:CURRENT]->(t:STEP) RETURN {_STEP} }}"
+_NAMED_STEPS: Final = f"COLLECT {{ MATCH (t:STEP) WHERE elementId(t) IN $current RETURN {_STEP} }}"
 
 # A read in the SET itself would be computed before the lock is held.
 _LOCK: Final = f"""
+    {_ONCE}
     MATCH (s:SESSION {{id: $id}})
     SET s.updated_at = datetime.realtime()
     WITH s
@@ -81,6 +87,7 @@ _FOLLOW_NAMES: Final = f"""
     RETURN {_STEPS} AS steps
 """
 _WRITE: Final = f"""
+    {_ONCE}
     MATCH (s:SESSION {{id: $id}})
     SET s += $session
     WITH s
@@ -90,6 +97,11 @@ _WRITE: Final = f"""
         CREATE (s)-[:HAS_OUTPUT]->(o:OUTPUT)-[:OF_STEP]->(t)
         SET o = each.properties, o.createdAt = s.updated_at
     }}
+    RETURN {_NAMED_STEPS} AS steps
+"""
+_MOVE: Final = f"""
+    {_ONCE}
+    MATCH (s:SESSION {{id: $id}})
     CALL (s) {{
         MATCH (s)-[c:CURRENT]->(t) WHERE NOT elementId(t) IN $current DELETE c
     }}
@@ -98,9 +110,10 @@ _WRITE: Final = f"""
         MATCH (t:STEP) WHERE elementId(t) = node
         MERGE (s)-[:CURRENT]->(t)
     }}
-    RETURN {_STEPS} AS steps
+    FINISH
 """
 _WRITE_REST: Final = """
+    CYPHER replan=skip
     MATCH (s:SESSION {id: $id})
     CALL (s) {
         UNWIND $messages AS each
@@ -138,6 +151,7 @@ _WRITE_REST: Final = """
     FINISH
 """
 _OUTPUTS: Final = """
+    CYPHER replan=skip
     UNWIND $wanted AS wanted
     CALL (wanted) {
         MATCH (o:OUTPUT)
@@ -187,6 +201,7 @@ class Session:
         now: The time of Neo4j.
         pending: Its next steps, in order, each once.
         names: Its next steps as they are stored: a step that runs, and has to run again, is twice.
+        current: Element ids of the steps that its relationships `CURRENT` lead to.
     """
 
     id: str
@@ -194,6 +209,7 @@ class Session:
     now: datetime
     pending: list[Pending]
     names: list[str]
+    current: set[str]
 
     @property
     def lost(self) -> list[str]:
@@ -235,7 +251,8 @@ async def lock(tx: Tx, session_id: str) -> Session:
     properties = dict(record["session"])
     names = list(properties.get("next_steps") or [])
     pending = await _pending(tx, session_id, record["steps"], names)
-    return Session(session_id, properties, record["now"], pending, names)
+    current = {each["node"] for each in record["steps"]}
+    return Session(session_id, properties, record["now"], pending, names, current)
 
 
 async def _pending(
@@ -293,6 +310,17 @@ async def write(tx: Tx, session: Session, changes: Changes) -> None:
     session.properties |= properties
     session.names = changes.names
     session.pending = await _pending(tx, session.id, record["steps"], changes.names)
+
+
+async def move(tx: Tx, session: Session) -> None:
+    """Let `CURRENT` lead to the next steps of a session.
+
+    The last write of a transaction: others cannot leave or reach the same steps from then on.
+    """
+    current = {each.step.node for each in session.pending}
+    if current != session.current:
+        await tx.run(_MOVE, id=session.id, current=[*current])
+        session.current = current
 
 
 class Memory:
