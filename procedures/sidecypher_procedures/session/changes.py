@@ -5,13 +5,21 @@ from uuid import uuid4
 
 from sidecypher import BoltClient, CypherError, Neo4jUnavailable
 from sidecypher_procedures.names import shown_id
-from sidecypher_procedures.session.engine import ENDED, cancelled, tell_parent
 from sidecypher_procedures.session.errors import SessionEnded, SessionTaken, UnknownExecution
 from sidecypher_procedures.session.mirrors import write_mirrored
 from sidecypher_procedures.session.options import ForkOptions
-from sidecypher_procedures.session.store import Changes, Session, Tx, lock, move, unknown_session
+from sidecypher_procedures.session.rounds import ENDED, cancelled, tell_parent
+from sidecypher_procedures.session.store import (
+    IN_WORKFLOW,
+    Changes,
+    Session,
+    Tx,
+    lock,
+    move,
+    unknown_session,
+    version_of,
+)
 
-_VERSION: Final = "MATCH (s:SESSION {id: $id}) RETURN coalesce(s.version, 0) AS version"
 _LOCKED_VERSION: Final = """
     MATCH (s:SESSION {id: $id})
     SET s.updated_at = datetime.realtime()
@@ -26,9 +34,9 @@ _CHILDREN: Final = """
     RETURN c.stepId AS step, c.child AS child
 """
 # The execution that a fork begins with, and the number before which everything is shared.
-_EXECUTION: Final = """
-    MATCH (s:SESSION {id: $id})
-    CALL (s) {
+_EXECUTION: Final = f"""
+    MATCH (s:SESSION {{id: $id}})
+    CALL (s) {{
         MATCH (o:OUTPUT)
         WHERE o.sessionId = s.id AND o.stepId = $step AND o.cycle >= coalesce($cycle, 0)
         RETURN o.seq AS seq, o.cycle AS cycle
@@ -36,14 +44,10 @@ _EXECUTION: Final = """
         MATCH (e:StepError)
         WHERE e.sessionId = s.id AND e.seq >= 0 AND e.stepId = $step AND e.severity = 'error'
         RETURN e.seq AS seq, e.cycle AS cycle
-    }
+    }}
     WITH s, seq, cycle WHERE $cycle IS NULL OR cycle = $cycle
     WITH s, seq, cycle ORDER BY seq DESC LIMIT 1
-    MATCH (t:STEP {id: $step})
-    WHERE CASE WHEN s.workflow IS NULL THEN t.workflow IS NULL
-        ELSE t.workflow = s.workflow
-            AND coalesce(t.version, 0) = coalesce(s.workflow_version, 0)
-    END
+    MATCH (t:STEP {{id: $step}}) WHERE {IN_WORKFLOW}
     RETURN seq, cycle, elementId(t) AS node
 """
 _FORK: Final = """
@@ -79,15 +83,15 @@ async def is_committed(tx: Tx, client: BoltClient, session_id: str) -> bool:
 
     Otherwise this transaction has changed it, and no other could write it before its end.
     """
-    here = [each["version"] for each in await tx.run(_VERSION, id=session_id)]
-    if not here:
+    here = await version_of(tx, session_id)
+    if here is None:
         raise unknown_session(session_id)
     try:
         async with client.transaction(seconds=_PROBE_SECONDS) as other:
-            there = [each["version"] for each in await other.run(_LOCKED_VERSION, id=session_id)]
+            there = await other.run(_LOCKED_VERSION, id=session_id)
     except (Neo4jUnavailable, CypherError):
         return False
-    return here == there
+    return [here] == [each["version"] for each in there]
 
 
 async def cancel(tx: Tx, session_id: str) -> tuple[Session, bool]:

@@ -10,11 +10,12 @@ from uuid import uuid4
 
 from sidecypher import BoltClient, CypherError, Neo4jUnavailable
 from sidecypher_procedures.session.api_calls import ApiCalls
-from sidecypher_procedures.session.engine import Claim, Engine, Limits, Progress, StepBroken
+from sidecypher_procedures.session.engine import Engine, Progress
 from sidecypher_procedures.session.errors import SessionError
 from sidecypher_procedures.session.functions import Functions, Place
 from sidecypher_procedures.session.generation import Generation
 from sidecypher_procedures.session.outcomes import Failed, Outcome
+from sidecypher_procedures.session.rounds import Claim, Limits, StepBroken
 from sidecypher_procedures.session.store import Tx
 
 TRANSACTION_SECONDS: Final = 30.0

@@ -95,7 +95,7 @@ class Functions:
     @property
     def names(self) -> list[str]:
         """All that a step can name."""
-        return sorted({*_INSIDE, *_GRAPH, *OUTSIDE, *self._steps.names()})
+        return sorted({*SHIPPED, *self._steps.names()})
 
     def place(self, name: str) -> Place:
         """Return where a function runs; one that is not there fails inside."""
@@ -331,3 +331,5 @@ _GRAPH: Final[Mapping[str, Callable[[StepCall], Awaitable[Outcome]]]] = {
     "cypher": _cypher,
     "procedure": _procedure,
 }
+SHIPPED: Final = frozenset({*_INSIDE, *_GRAPH, *OUTSIDE})
+"""The names of the functions that come with sidecypher."""

@@ -9,7 +9,6 @@ from sidecypher import BoltClient, Context, Neo4jUnavailable, SidecarContext, ba
 from sidecypher_procedures.names import LONGEST_NAME, is_id
 from sidecypher_procedures.session import changes, definition, rows, views
 from sidecypher_procedures.session.creation import create_session
-from sidecypher_procedures.session.engine import Limits
 from sidecypher_procedures.session.errors import InvalidWorkflow
 from sidecypher_procedures.session.options import (
     AwaitingOptions,
@@ -22,6 +21,7 @@ from sidecypher_procedures.session.options import (
 )
 from sidecypher_procedures.session.people.charts import CHART, read_chart
 from sidecypher_procedures.session.people.drawing import draw_svg
+from sidecypher_procedures.session.rounds import Limits
 from sidecypher_procedures.session.service import EVERYWHERE, IN_CALL, INSIDE, Service, work
 from sidecypher_procedures.session.validation import findings_of
 

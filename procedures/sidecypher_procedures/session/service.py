@@ -8,9 +8,10 @@ from typing import Final, Protocol, TypeVar
 from sidecypher import BoltClient, Neo4jUnavailable, SidecarContext, SidecypherError, Steps
 from sidecypher_procedures.session.api_calls import ApiCalls
 from sidecypher_procedures.session.driving import Bodies, Drive
-from sidecypher_procedures.session.engine import Engine, Limits
+from sidecypher_procedures.session.engine import Engine
 from sidecypher_procedures.session.functions import Functions, Place
 from sidecypher_procedures.session.generation import Generation, OpenAiGenerator, make_generator
+from sidecypher_procedures.session.rounds import Limits
 from sidecypher_procedures.session.settings import SessionSettings
 
 EVERYWHERE: Final[frozenset[Place]] = frozenset({"inside", "graph"})
@@ -88,8 +89,8 @@ DRIVE_SECONDS: Final = 60.0
 
 _TROUBLE_SECONDS: Final = 5.0
 
-# Only sessions that somebody can advance are due, see `lease_until`. Any of those that wait longest,
-# so that several workers seldom wait for each other's locks. The order is that of the index.
+# Only sessions that somebody can advance are due, see `lease_until`. Any of those that wait
+# longest, so that workers seldom wait for each other's locks. The order is that of the index.
 _DUE: Final = """
     UNWIND ['active', 'awaiting_input'] AS status
     CALL (status) {

@@ -69,6 +69,13 @@ _LOCK: Final = f"""
     WITH s
     RETURN properties(s) AS session, s.updated_at AS now, {_STEPS} AS steps
 """
+IN_WORKFLOW: Final = """
+    CASE WHEN s.workflow IS NULL THEN t.workflow IS NULL
+        ELSE t.workflow = s.workflow AND coalesce(t.version, 0) = coalesce(s.workflow_version, 0)
+    END
+"""
+"""Condition of Cypher: whether a step `t` is in the workflow of a session `s`."""
+
 # Whoever writes `next_steps` without the relationships, as older engines do.
 _FOLLOW_NAMES: Final = f"""
     MATCH (s:SESSION {{id: $id}})
@@ -77,11 +84,7 @@ _FOLLOW_NAMES: Final = f"""
     }}
     CALL (s) {{
         UNWIND s.next_steps AS name
-        MATCH (t:STEP {{id: name}})
-        WHERE CASE WHEN s.workflow IS NULL THEN t.workflow IS NULL
-            ELSE t.workflow = s.workflow
-                AND coalesce(t.version, 0) = coalesce(s.workflow_version, 0)
-        END
+        MATCH (t:STEP {{id: name}}) WHERE {IN_WORKFLOW}
         MERGE (s)-[:CURRENT]->(t)
     }}
     RETURN {_STEPS} AS steps
@@ -169,6 +172,7 @@ _MESSAGES: Final = """
     MATCH (m:ChatMessage) WHERE m.sessionId = $id AND m.seq >= 0
     RETURN m.role AS role, m.content AS content ORDER BY m.sessionId, m.seq
 """
+_VERSION: Final = "MATCH (s:SESSION {id: $id}) RETURN coalesce(s.version, 0) AS version"
 
 
 @dataclass(slots=True)
@@ -385,6 +389,11 @@ def output_text(value: Any, step_id: str) -> str:
             "here.",
         )
     return text
+
+
+async def version_of(tx: Tx, session_id: str) -> int | None:
+    """Return how often a session was written; None if it does not exist."""
+    return next((each["version"] for each in await tx.run(_VERSION, id=session_id)), None)
 
 
 async def chat_history(tx: Tx, session_id: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Final, Literal
 
 from sidecypher_procedures.names import shown_id
-from sidecypher_procedures.session.conditions import read_conditions, referenced
+from sidecypher_procedures.session.conditions import referenced
 from sidecypher_procedures.session.errors import InvalidCondition, InvalidReference, StepFailed
 from sidecypher_procedures.session.functions import REQUIRED
 from sidecypher_procedures.session.references import Reference, references_in
@@ -140,7 +140,7 @@ def _of_error(step: Step, ways: _Ways) -> Iterator[Finding]:
 
 def _of_input(step: Step, ways: _Ways) -> Iterator[Finding]:
     try:
-        given = step.read_input()
+        given = step.input
         references = list(references_in(given))
     except (StepFailed, InvalidReference) as error:
         yield Finding("error", step.id, "input", error.message)
@@ -155,7 +155,7 @@ def _of_input(step: Step, ways: _Ways) -> Iterator[Finding]:
 def _of_edge(step: Step, edge: Edge, ways: _Ways) -> Iterator[Finding]:
     where = f"NEXT to {shown_id(edge.to)}"
     try:
-        condition = read_conditions(edge.properties)
+        condition = edge.condition
         references = [each for value in referenced(condition) for each in references_in(value)]
     except (InvalidCondition, InvalidReference) as error:
         yield Finding("error", step.id, where, error.message)

@@ -32,8 +32,8 @@ _SESSION: Final = """
 _OLDER: Final = "s.created_at < datetime($before) + duration({nanoseconds: 1}) AND s.id IS NOT NULL"
 _RETURN: Final = """
     LIMIT $limit
-    RETURN s.id AS id, s.workflow AS workflow, s.status AS status, s.next_steps AS nextSteps,
-        s.created_at AS createdAt, s.updated_at AS updatedAt,
+    RETURN s.id AS id, s.workflow AS workflow, s.status AS status, s.next_steps AS next_steps,
+        s.created_at AS created_at, s.updated_at AS updated_at,
         toString(datetime({datetime: s.created_at, timezone: 'Z'})) + ' ' + s.id AS cursor
 """
 _WANTED: Final = """
@@ -58,7 +58,7 @@ _AWAITING: Final = """
     MATCH (r)<-[:AWAITS]-(s:SESSION)
     WHERE ($workflow IS NULL OR s.workflow = $workflow)
     AND ($session IS NULL OR s.id = $session)
-    RETURN s.id AS sessionId, r.id AS requestId, r.stepId AS stepId, r.statement AS statement,
+    RETURN s.id AS session_id, r.id AS request_id, r.stepId AS step_id, r.statement AS statement,
         r.options AS options, r.schema AS schema, r.createdAt AS since
     ORDER BY r.status, r.createdAt, r.id LIMIT $limit
 """
@@ -66,18 +66,18 @@ _HISTORY: Final = """
     MATCH (s:SESSION {id: $id})
     CALL (s) {
         MATCH (o:OUTPUT) WHERE o.sessionId = s.id AND o.seq >= 0
-        RETURN o {.seq, .stepId, .cycle, .tries, .startedAt, endedAt: o.createdAt,
-            state: 'done', error: null} AS each
+        RETURN o {.seq, step_id: o.stepId, .cycle, .tries, started_at: o.startedAt,
+            ended_at: o.createdAt, state: 'done', error: null} AS each
         UNION ALL
         MATCH (e:StepError) WHERE e.sessionId = s.id AND e.seq >= 0
-        RETURN e {.seq, .stepId, .cycle, .tries, startedAt: null, endedAt: e.createdAt,
-            state: e.severity, .error} AS each
+        RETURN e {.seq, step_id: e.stepId, .cycle, .tries, started_at: null,
+            ended_at: e.createdAt, state: e.severity, .error} AS each
         UNION ALL
         MATCH (s)-[:HAS_CLAIM]->(c:StepClaim)
-        RETURN c {seq: null, .stepId, .cycle, .tries, .startedAt, endedAt: null,
+        RETURN c {seq: null, step_id: c.stepId, .cycle, .tries, started_at: c.startedAt,
+            ended_at: null, error: null,
             state: CASE c.kind WHEN 'run' THEN 'running' WHEN 'retry' THEN 'retrying'
-                ELSE 'waiting' END,
-            error: null} AS each
+                ELSE 'waiting' END} AS each
     }
     RETURN each ORDER BY each.seq
 """
@@ -103,18 +103,7 @@ async def list_sessions(tx: Tx, options: ListOptions) -> Iterator[rows.Listed]:
     """Return sessions, newest first."""
     filters = {"workflow": options.workflow, "status": options.status, "limit": options.limit}
     records = await tx.run(_statement(options), **filters, **options.before)
-    return (
-        rows.Listed(
-            id=each["id"],
-            workflow=each["workflow"],
-            status=each["status"],
-            next_steps=each["nextSteps"],
-            created_at=each["createdAt"],
-            updated_at=each["updatedAt"],
-            cursor=each["cursor"],
-        )
-        for each in records
-    )
+    return (rows.Listed(**dict(each)) for each in records)
 
 
 def _statement(options: ListOptions) -> LiteralString:
@@ -129,15 +118,7 @@ async def list_requests(tx: Tx, options: AwaitingOptions) -> Iterator[rows.Await
         _AWAITING, workflow=options.workflow, session=options.session_id, limit=options.limit
     )
     return (
-        rows.Awaiting(
-            session_id=each["sessionId"],
-            request_id=each["requestId"],
-            step_id=each["stepId"],
-            statement=each["statement"],
-            options=each["options"],
-            schema=None if each["schema"] is None else json.loads(each["schema"]),
-            since=each["since"],
-        )
+        rows.Awaiting(**{**each, "schema": each["schema"] and json.loads(each["schema"])})
         for each in records
     )
 
@@ -145,19 +126,7 @@ async def list_requests(tx: Tx, options: AwaitingOptions) -> Iterator[rows.Await
 async def list_executions(tx: Tx, session_id: str) -> Iterator[rows.Execution]:
     """Return the executions of a session and their failures in order, running ones at the end."""
     records = await tx.run(_HISTORY, id=session_id)
-    return (
-        rows.Execution(
-            seq=each["seq"],
-            step_id=each["stepId"],
-            cycle=each["cycle"],
-            state=each["state"],
-            tries=each["tries"],
-            started_at=each["startedAt"],
-            ended_at=each["endedAt"],
-            error=each["error"],
-        )
-        for each in (record["each"] for record in records)
-    )
+    return (rows.Execution(**record["each"]) for record in records)
 
 
 _STATUS: Final = "MATCH (s:SESSION {id: $id}) RETURN s.status AS status"

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from sidecypher_procedures.names import shown_id
+from sidecypher_procedures.session.conditions import Condition, read_conditions
 from sidecypher_procedures.session.errors import StepFailed
 from sidecypher_procedures.session.references import from_json
 
@@ -24,7 +26,7 @@ _OLD_NAME: Final = re.compile(
 _RESPOND: Final = frozenset({"reply.respond", "utils.reply.respond"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Edge:
     """A NEXT relationship.
 
@@ -45,8 +47,17 @@ class Edge:
         number = order if isinstance(order, int | float) else float("inf")
         return number, str(self.properties.get("id") or self.to)
 
+    @cached_property
+    def condition(self) -> Condition:
+        """The condition under which it is followed.
 
-@dataclass(frozen=True, slots=True)
+        Raises:
+            InvalidCondition: It cannot be read.
+        """
+        return read_conditions(self.properties)
+
+
+@dataclass(frozen=True)
 class Step:
     """A STEP node.
 
@@ -101,8 +112,9 @@ class Step:
         """Whether it waits for all branches that can still reach it."""
         return self.properties.get("join") == "all"
 
-    def read_input(self) -> dict[str, Any]:
-        """Return its input.
+    @cached_property
+    def input(self) -> dict[str, Any]:
+        """Its input.
 
         Raises:
             StepFailed: It is not a JSON object without duplicate keys; the text says where.

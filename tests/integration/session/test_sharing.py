@@ -12,9 +12,10 @@ from sidecypher import BoltClient, Steps
 from sidecypher.host.address import Address
 from sidecypher.sdk.resources import Resources
 from sidecypher_procedures.session.driving import Drive
-from sidecypher_procedures.session.engine import Engine, Limits
+from sidecypher_procedures.session.engine import Engine
 from sidecypher_procedures.session.functions import Functions
 from sidecypher_procedures.session.outcomes import Done, Failed
+from sidecypher_procedures.session.rounds import LOST_TRIES, Limits
 from sidecypher_procedures.session.service import EVERYWHERE
 
 SLOW = {"root": ("", {}), "slow": ("generate", {"user": "x"}), "end": ("set", {})}
@@ -126,6 +127,23 @@ async def test_a_crash_after_the_body_runs_it_again_under_the_same_key(sessions,
 
     assert first.bodies.keys == second.bodies.keys
     assert outputs(session, name) == {"root": 1, "slow": 1, "end": 1}
+
+
+@awaited
+async def test_a_step_that_ends_its_sidecar_each_time_fails(sessions, session, process):
+    """It is begun `LOST_TRIES` times, so that no step ends one sidecar after the other for ever."""
+    name = sessions.begin(SLOW, EDGES)
+    async with process() as (one,):
+        for _ in range(LOST_TRIES):
+            await one.claim(name)
+            end_leases(session, name)
+        await one.drive(name)
+
+    assert one.bodies.keys == []
+    assert sessions.status(name) == "error"
+    assert sessions.errors(name) == [
+        f"No sidecar that has run it was there at its end, {LOST_TRIES} times"
+    ]
 
 
 @awaited

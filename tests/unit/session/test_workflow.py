@@ -31,7 +31,7 @@ def step(**properties):
 )
 def test_an_input_is_a_json_object(text, value):
     """A step without an input has an empty one."""
-    assert read_input(text, "a") == step(input=text).read_input() == value
+    assert read_input(text, "a") == step(input=text).input == value
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from sidecypher import ArgumentError, Steps
+from sidecypher import ArgumentError
 from sidecypher_procedures.names import LONGEST_NAME, is_id
 from sidecypher_procedures.session.definition import check
 from sidecypher_procedures.session.errors import InvalidWorkflow
-from sidecypher_procedures.session.functions import Functions
+from sidecypher_procedures.session.functions import SHIPPED
 from sidecypher_procedures.session.options import WorkflowSpec
 from sidecypher_procedures.session.validation import Finding
 
@@ -48,23 +48,11 @@ class WorkflowFile:
         """
         spec = WorkflowSpec.from_map(self.spec, "file")
         try:
-            _, _, found = check(self.name or "", spec, shipped_functions())
+            _, _, found = check(self.name or "", spec, SHIPPED)
         except InvalidWorkflow as error:
             return [(None, Finding("error", "", "file", error.message))]
         lines = {each.id: self._text.line("steps", i) for i, each in enumerate(spec.steps)}
         return [(lines.get(each.step_id), _softened(each)) for each in found]
-
-
-class _NoSteps:
-    """The step functions of a process that is not a sidecar: none."""
-
-    def names(self) -> list[str]:
-        return []
-
-
-def shipped_functions() -> list[str]:
-    """Return the names of the functions that come with sidecypher."""
-    return Functions(cast("Steps", _NoSteps())).names
 
 
 def _softened(finding: Finding) -> Finding:
