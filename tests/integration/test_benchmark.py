@@ -9,7 +9,7 @@ from contextlib import nullcontext
 
 import pytest
 from benchmarks import __main__ as benchmark
-from benchmarks import console, github, installation, runs
+from benchmarks import console, github, installation, runs, sessions
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,16 @@ def test_a_quick_benchmark_of_runs_measures_every_figure(measurement, run, capsy
         leave = pytest.fail if os.environ.get("CI") else pytest.skip
         leave("PostgreSQL is not installed: `apt-get install postgresql`")
     assert missing == []
+
+
+@pytest.mark.deep
+def test_a_quick_benchmark_of_sessions_measures_every_figure(measurement, run, capsys):
+    """A small run prints a line for each figure, and kills of workers repeat and lose nothing."""
+    run(sessions, "installed", measurement._installation)
+
+    told = capsys.readouterr().out
+    assert [figure.name for figure in sessions.FIGURES if f"| {figure.title} " not in told] == []
+    assert told.count("| 0 outputs ") == 2
 
 
 @pytest.mark.deep

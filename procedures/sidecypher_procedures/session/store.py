@@ -59,7 +59,11 @@ _STEP: Final = """{
     }"""
 
 _STEPS: Final = f"COLLECT {{ MATCH (s)-[:CURRENT]->(t:STEP) RETURN {_STEP} }}"
-_NAMED_STEPS: Final = f"COLLECT {{ MATCH (t:STEP) WHERE elementId(t) IN $current RETURN {_STEP} }}"
+# Each by its own element id: for a list of them, Neo4j reads all nodes where they are few, and keeps
+# that plan.
+_NAMED_STEPS: Final = f"""COLLECT {{
+        UNWIND $current AS node MATCH (t) WHERE elementId(t) = node RETURN {_STEP}
+    }}"""
 
 # A read in the SET itself would be computed before the lock is held.
 _LOCK: Final = f"""
@@ -96,7 +100,7 @@ _WRITE: Final = f"""
     WITH s
     CALL (s) {{
         UNWIND $outputs AS each
-        MATCH (t:STEP) WHERE elementId(t) = each.node
+        MATCH (t) WHERE elementId(t) = each.node
         CREATE (s)-[:HAS_OUTPUT]->(o:OUTPUT)-[:OF_STEP]->(t)
         SET o = each.properties, o.createdAt = s.updated_at
     }}
@@ -110,7 +114,7 @@ _MOVE: Final = f"""
     }}
     CALL (s) {{
         UNWIND $current AS node
-        MATCH (t:STEP) WHERE elementId(t) = node
+        MATCH (t) WHERE elementId(t) = node
         MERGE (s)-[:CURRENT]->(t)
     }}
     FINISH
@@ -141,7 +145,7 @@ _WRITE_REST: Final = """
     }
     CALL (s) {
         UNWIND $requests AS each
-        MATCH (t:STEP) WHERE elementId(t) = each.node
+        MATCH (t) WHERE elementId(t) = each.node
         CREATE (s)-[:AWAITS]->(r:InputRequest)-[:OF_STEP]->(t)
         SET r = each.properties, r.sessionId = s.id, r.createdAt = s.updated_at
     }
