@@ -59,8 +59,8 @@ _STEP: Final = """{
     }"""
 
 _STEPS: Final = f"COLLECT {{ MATCH (s)-[:CURRENT]->(t:STEP) RETURN {_STEP} }}"
-# Each by its own element id: for a list of them, Neo4j reads all nodes where they are few, and keeps
-# that plan.
+# Each by its own element id: for a list of them, Neo4j reads all nodes where they are few, and
+# keeps that plan.
 _NAMED_STEPS: Final = f"""COLLECT {{
         UNWIND $current AS node MATCH (t) WHERE elementId(t) = node RETURN {_STEP}
     }}"""

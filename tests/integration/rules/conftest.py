@@ -4,6 +4,7 @@ import itertools
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from fix_calls import Calls
 
 ORIGIN = datetime(2026, 1, 1, tzinfo=UTC)
 _numbers = itertools.count()
@@ -13,18 +14,12 @@ def at(seconds):
     return ORIGIN + timedelta(seconds=seconds)
 
 
-class Rules:
-    """The `rules` procedures for one user, through Cypher."""
+class Rules(Calls):
+    """The `rules` procedures for one user."""
 
     def __init__(self, session, user):
-        self.session = session
+        super().__init__(session, "rules")
         self.user = user
-
-    def call(self, name, *arguments):
-        """Call a procedure in a transaction of its own; return its rows."""
-        parameters = {f"a{number}": value for number, value in enumerate(arguments)}
-        listed = ", ".join(f"${name}" for name in parameters)
-        return self.session.run(f"CALL rules.{name}({listed})", parameters).data()
 
     def add(self, text, since=None, *, user=None, **rule):
         """State a rule; return the only row."""

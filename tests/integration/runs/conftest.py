@@ -4,6 +4,7 @@ import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from fix_calls import Calls
 from fix_waiting import wait_until
 
 BLOCKED = "SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN status"
@@ -11,22 +12,11 @@ BLOCKED = "SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RET
 _numbers = itertools.count()
 
 
-class Runs:
-    """Calls procedures in transactions of their own."""
+class Runs(Calls):
+    """The `runs` procedures."""
 
     def __init__(self, session):
-        self.session = session
-
-    def call(self, name, *arguments):
-        """Call a procedure; return its rows."""
-        parameters = {f"a{number}": value for number, value in enumerate(arguments)}
-        listed = ", ".join(f"${name}" for name in parameters)
-        return self.session.run(f"CALL runs.{name}({listed})", parameters).data()
-
-    def one(self, name, *arguments):
-        """Call a procedure that gives one row; return it."""
-        [row] = self.call(name, *arguments)
-        return row
+        super().__init__(session, "runs")
 
     def new(self, run_type="test", **options):
         """Begin a run; return its id."""

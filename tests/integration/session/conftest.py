@@ -3,26 +3,16 @@
 import itertools
 
 import pytest
+from fix_calls import Calls
 
 _numbers = itertools.count()
 
 
-class Sessions:
-    """Calls procedures in transactions of their own."""
+class Sessions(Calls):
+    """The `session` procedures."""
 
     def __init__(self, session):
-        self.session = session
-
-    def call(self, name, *arguments):
-        """Call a procedure; return its rows."""
-        parameters = {f"a{number}": value for number, value in enumerate(arguments)}
-        listed = ", ".join(f"${name}" for name in parameters)
-        return self.session.run(f"CALL session.{name}({listed})", parameters).data()
-
-    def one(self, name, *arguments):
-        """Call a procedure that gives one row; return it."""
-        [row] = self.call(name, *arguments)
-        return row
+        super().__init__(session, "session")
 
     def define(self, steps, edges=(), **more):
         """Define a workflow; return its name.
@@ -78,8 +68,3 @@ class Sessions:
 @pytest.fixture
 def sessions(session):
     return Sessions(session)
-
-
-def equals(reference, expected):
-    """The condition that a reference has a value."""
-    return {"value": reference, "op": "equals", "expected": expected}
