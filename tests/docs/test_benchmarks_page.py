@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from benchmarks import figures, first_rows, github, rules, runs
+from benchmarks import figures, first_rows, github, rules, runs, sessions
 from benchmarks.report import number
 from docs.pages import ROOT, blocks, page_named, rows, section
 
@@ -14,6 +14,7 @@ TABLES = {
     "Live data of GitHub": (".venv/bin/python -m benchmarks.github", github.FIGURES),
     "The memory of rules": (".venv/bin/python -m benchmarks.rules", rules.FIGURES),
     "Runs of workflows": (".venv/bin/python -m benchmarks.runs", runs.FIGURES),
+    "Sessions of workflows": (".venv/bin/python -m benchmarks.sessions", sessions.FIGURES),
     "First rows": (".venv/bin/python -m benchmarks.first_rows", first_rows.FIGURES),
 }
 
