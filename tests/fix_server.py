@@ -154,7 +154,13 @@ def server(request):
 
 
 @pytest.fixture(scope="session")
-def embedded_server(tmp_path_factory, github, outside_server):
+def code_root(tmp_path_factory):
+    """The folder whose repositories `code.index` may read."""
+    return tmp_path_factory.mktemp("code")
+
+
+@pytest.fixture(scope="session")
+def embedded_server(tmp_path_factory, github, outside_server, code_root):
     """What `sidecypher up` starts, with a stand-in for GitHub and one for what sessions call."""
     environ = {
         "SIDECYPHER_GITHUB_BASE_URL": github.url,
@@ -165,6 +171,7 @@ def embedded_server(tmp_path_factory, github, outside_server):
         # No event that GitHub sends, so that other tests define no workflow.
         "SIDECYPHER_GITHUB_WEBHOOK_SESSIONS": "test_opened=triage",
         "SIDECYPHER_GITHUB_WEBHOOK_ANSWERS": "test_commented=triage",
+        "SIDECYPHER_CODE_ROOTS": str(code_root),
         "SIDECYPHER_RUNS_ARCHIVE_DIR": str(tmp_path_factory.mktemp("archives")),
         "SIDECYPHER_SESSION_API_HOSTS": outside_server.host,
         "SIDECYPHER_SESSION_GENERATE_URL": f"{outside_server.url}/v1",

@@ -27,6 +27,7 @@ from sidecypher.cli.commands import all_commands
 from sidecypher.cli.main import app
 from sidecypher.cli.status import read_status
 from sidecypher.host.settings import Settings, load_settings
+from sidecypher_procedures.code.settings import CodeSettings
 from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.rules.client.model import ClientSettings
 from sidecypher_procedures.rules.settings import RulesSettings
@@ -187,6 +188,7 @@ def test_variables_exist(page):
         *(f"github_{name}" for name in GithubSettings.model_fields),
         *(f"rules_{name}" for name in RulesSettings.model_fields),
         *(f"runs_{name}" for name in RunsSettings.model_fields),
+        *(f"code_{name}" for name in CodeSettings.model_fields),
         *(f"session_{name}" for name in SessionSettings.model_fields),
         *(f"graphrag_{name}" for name in ClientSettings.model_fields),
     }

@@ -11,6 +11,7 @@ from sidecypher.operations import procedures as introspection
 from sidecypher.sdk.batch.variants import with_batches
 from sidecypher.sdk.registry import Registry, procedures_in
 from sidecypher_procedures import migrations
+from sidecypher_procedures.code import procedures as code
 from sidecypher_procedures.github import procedures as github
 from sidecypher_procedures.rules import procedures as rules
 from sidecypher_procedures.runs import procedures as runs
@@ -25,7 +26,7 @@ RUN = "".join(
         page_named("docs/tutorial.md"),
     ]
 )
-SHIPPED = (github, introspection, migrations, rules, runs, session)
+SHIPPED = (code, github, introspection, migrations, rules, runs, session)
 KINDS = {"python", "python neo4j", "cypher", "sh", "json", "toml", "text"}
 _YIELD = re.compile(r"\)\s*YIELD\s+(?P<columns>\w+(?:\s*,\s*\w+)*)")
 _OPEN, _CLOSE = "([{", ")]}"

@@ -44,6 +44,16 @@ DATA = (
     """,
     """
     UNWIND range(1, 1000) AS n
+    WITH n, toString(n) AS id, 'word' + toString(n % 50) AS repo
+    CREATE (:Repo {repo_id: id})
+    CREATE (:Entity {
+        id: id, repo_id: repo, name_lower: 'word' + id, qualified_name: 'word' + id,
+        file_path: 'f' + id, start_line: n
+    })
+    CREATE (:Chunk {id: id, repo_id: repo, file_path: 'f' + id})
+    """,
+    """
+    UNWIND range(1, 1000) AS n
     WITH n, toString(n) AS id
     CREATE (r:Repository {id: id, owner: 'o' + id, name: 'r' + id, fullNameKey: 'o/r' + id})
     CREATE (i:Issue {id: id, repositoryId: 'r' + toString(n % 50), number: n})
@@ -118,6 +128,9 @@ PARAMETERS = {
     "callId": "call7",
     "since": datetime(2026, 7, 1, tzinfo=UTC),
     "until": datetime(2026, 2, 1, tzinfo=UTC),
+    "repo": "word7",
+    "file": "f7",
+    "line": 7,
     "words": "word7",
     "user": "u7",
     "scope": "global",

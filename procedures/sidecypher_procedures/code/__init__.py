@@ -1,0 +1,1 @@
+"""The procedures `code.*`: search a graph of code whose relationships end at definitions."""

@@ -1,0 +1,71 @@
+"""Every error of the `code` procedures.
+
+No source text and no path of the machine is ever in an error.
+"""
+
+from sidecypher import ProcedureError
+
+
+class CodeError(ProcedureError):
+    """Base of all errors of the `code` procedures.
+
+    Example:
+        >>> raise UnknownRepository("There is no repository `shop`")
+        Traceback (most recent call last):
+        ...
+        sidecypher_procedures.code.errors.UnknownRepository: There is no repository `shop`
+    """
+
+    code = "SC-970"
+
+
+class UnknownRepository(CodeError):
+    """No repository with this id is indexed."""
+
+    code = "SC-971"
+    default_hint = "Index it with `code.index` or `sidecypher code index`."
+
+
+class PathNotAllowed(CodeError):
+    """A folder is not below a folder that may be read."""
+
+    code = "SC-972"
+
+
+class ResolverFailed(CodeError):
+    """A program that resolves calls did not run."""
+
+    code = "SC-973"
+
+
+class TooManyFiles(CodeError):
+    """A folder has more source files than can be indexed."""
+
+    code = "SC-974"
+    default_hint = "Index its parts one by one."
+
+
+class CodeSettingsError(CodeError):
+    """A setting of the `code` procedures is unknown or cannot be used."""
+
+    code = "SC-975"
+
+
+class AnalysisFailed(CodeError):
+    """The process that reads the source files has failed."""
+
+    code = "SC-976"
+
+
+class NotInstalled(CodeError):
+    """The libraries that read source files are not installed."""
+
+    code = "SC-977"
+    default_hint = "Run `pip install 'sidecypher[code]'` in the environment of the sidecar."
+
+
+class UnknownEntity(CodeError):
+    """No entity of the repository has this name or id."""
+
+    code = "SC-978"
+    default_hint = "Give a simple name, a qualified name such as `shop.cart.Cart.add`, or an id."

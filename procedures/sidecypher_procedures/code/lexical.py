@@ -1,0 +1,170 @@
+"""Calls and bases resolved by names alone: scopes, imports, and names that occur once.
+
+This is how languages are resolved that no type checker was run for.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Final
+
+from sidecypher_procedures.code.model import CallSite, Language, Link, Place, Resolution, SourceFile
+
+_SELF: Final = frozenset({"self", "this", "super", "Self"})
+_FAMILIES: Final[Mapping[Language, str]] = {"typescript": "javascript"}
+"""Languages whose files import each other."""
+
+_SEPARATORS: Final = re.compile(r"::|[./]")
+
+
+class Names:
+    """What the files of one family of languages declare, by name."""
+
+    def __init__(self, files: Iterable[SourceFile]) -> None:
+        self.files = {file.path: file for file in files}
+        self._tops: dict[str, dict[str, Place]] = defaultdict(dict)
+        self._members: dict[tuple[str, str], list[Place]] = defaultdict(list)
+        self._callable: dict[str, list[Place]] = defaultdict(list)
+        for file in self.files.values():
+            for index, declared in enumerate(file.declarations):
+                place = Place(file.path, index)
+                if declared.parent is None:
+                    continue
+                if declared.parent == 0:
+                    self._tops[file.path].setdefault(declared.name.rpartition(".")[2], place)
+                    self._tops[file.path].setdefault(declared.path_in_file, place)
+                if declared.type in {"function", "class"}:
+                    name = declared.name.rpartition(".")[2]
+                    self._callable[name].append(place)
+                    owner = _SEPARATORS.split(declared.path_in_file)[-2:-1]
+                    for each in owner:
+                        self._members[each, name].append(place)
+
+    def links(self) -> Iterator[Link]:
+        """Yield the calls and bases that can be resolved."""
+        for file in self.files.values():
+            imported = self._imported(file)
+            for call in file.calls:
+                found = self._call(file, call, imported)
+                if found is not None:
+                    target, resolution = found
+                    source = Place(file.path, call.inside)
+                    yield Link(source, target, "calls", resolution, call.line, call.column)
+            for base in file.bases:
+                name = _SEPARATORS.split(base.name)[-1]
+                found = self._named(file, name, imported, base.inside)
+                if found is not None and found[0] != Place(file.path, base.inside):
+                    source = Place(file.path, base.inside)
+                    yield Link(source, found[0], "inherits", found[1], base.line, 0)
+
+    def _call(
+        self, file: SourceFile, call: CallSite, imported: Mapping[str, Place]
+    ) -> tuple[Place, Resolution] | None:
+        if not call.name:
+            return None
+        if not call.receiver:
+            return self._named(file, call.name, imported, call.inside)
+        owner = _SEPARATORS.split(call.receiver)[-1]
+        if owner in _SELF:
+            return self._of_class(file, call)
+        module = imported.get(owner)
+        if module is not None and module.index == 0:
+            found = self._tops[module.path].get(call.name)
+            if found is not None:
+                return found, "exact"
+        members = self._members.get((owner, call.name), [])
+        if len(members) == 1:
+            return members[0], "exact"
+        return self._unique(call.name)
+
+    def _of_class(self, file: SourceFile, call: CallSite) -> tuple[Place, Resolution] | None:
+        """Resolve a call on the object itself by the class around it."""
+        index: int | None = call.inside
+        while index is not None:
+            declared = file.declarations[index]
+            for name in reversed(_SEPARATORS.split(declared.path_in_file)):
+                members = self._members.get((name, call.name), [])
+                own = [each for each in members if each.path == file.path] or members
+                if len(own) == 1:
+                    return own[0], "typed"
+            index = declared.parent
+        return self._unique(call.name)
+
+    def _named(
+        self, file: SourceFile, name: str, imported: Mapping[str, Place], inside: int
+    ) -> tuple[Place, Resolution] | None:
+        """Resolve a bare name as its scope sees it."""
+        around: int | None = inside
+        while around is not None:
+            for place in self._callable.get(name, ()):
+                if place.path == file.path and file.declarations[place.index].parent == around:
+                    return place, "exact"
+            around = file.declarations[around].parent
+        found = imported.get(name)
+        if found is not None:
+            return found, "exact"
+        near = [
+            place
+            for place in self._callable.get(name, ())
+            if PurePosixPath(place.path).parent == PurePosixPath(file.path).parent
+            and self._tops[place.path].get(name) == place
+        ]
+        # Go and Java see all files of a folder without an import.
+        if file.language in {"go", "java"} and len(near) == 1:
+            return near[0], "exact"
+        return self._unique(name)
+
+    def _unique(self, name: str) -> tuple[Place, Resolution] | None:
+        found = self._callable.get(name, [])
+        return (found[0], "unique_name") if len(found) == 1 else None
+
+    def _imported(self, file: SourceFile) -> dict[str, Place]:
+        """Return what the names that a file imports stand for."""
+        imported: dict[str, Place] = {}
+        for each in file.imports:
+            for path in self.module_paths(file, each.module):
+                name = each.alias or (each.name if each.name not in {"", "*"} else "")
+                top = self._tops[path].get(each.name)
+                if each.name == "*":
+                    imported |= self._tops[path]
+                elif top is not None:
+                    imported[name] = top
+                else:
+                    imported[name or _SEPARATORS.split(each.module)[-1]] = Place(path, 0)
+        return imported
+
+    def module_paths(self, file: SourceFile, module: str) -> list[str]:
+        """Return the files that an import names: below the importing file, or by their ends."""
+        if module.startswith("."):
+            base = PurePosixPath(file.path).parent
+            parts = [part for part in module.split("/") if part != "."]
+            while parts and parts[0] == "..":
+                base, parts = base.parent, parts[1:]
+            wanted = str(base.joinpath(*parts))
+            return [path for path in self.files if _stem(path) in {wanted, f"{wanted}/index"}]
+        wanted = "/".join(part for part in _SEPARATORS.split(module) if part not in {"crate", ""})
+        if not wanted:
+            return []
+        return [
+            path
+            for path in self._by_end(wanted)
+            if _stem(path).endswith(f"/{wanted}")
+            or _stem(path) == wanted
+            or str(PurePosixPath(path).parent).endswith(wanted)
+        ]
+
+    def _by_end(self, wanted: str) -> Iterable[str]:
+        return [path for path in self.files if wanted in path]
+
+
+def families(files: Iterable[SourceFile]) -> dict[str, list[SourceFile]]:
+    """Return the files by family of languages."""
+    grouped: dict[str, list[SourceFile]] = defaultdict(list)
+    for file in files:
+        grouped[_FAMILIES.get(file.language, file.language)].append(file)
+    return grouped
+
+
+def _stem(path: str) -> str:
+    return str(PurePosixPath(path).with_suffix(""))

@@ -1,0 +1,1 @@
+"""Which functions the calls of a Python program reach."""

@@ -1,0 +1,110 @@
+"""The modules of a Python program by their names, and what they define."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Final
+
+from sidecypher_procedures.code.python.scopes import Scope
+from sidecypher_procedures.code.python.values import Module, Variable
+
+_PACKAGE: Final = "__init__"
+
+
+def module_name(path: str) -> str:
+    """Return the dotted name of a file, from the root.
+
+    Example:
+        >>> module_name("src/shop/__init__.py"), module_name("shop/cart.py")
+        ('src.shop', 'shop.cart')
+    """
+    parts = PurePosixPath(path).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == _PACKAGE and len(parts) > 1 else parts)
+
+
+@dataclass
+class Modules:
+    """All modules of a program.
+
+    A module has the name that its path gives it, and a shorter one if a folder that is no package,
+    such as ``src``, is what the program imports from.
+
+    Attributes:
+        paths: The files by the names of their modules.
+        scopes: What each module defines.
+    """
+
+    paths: dict[str, str] = field(default_factory=dict)
+    scopes: dict[str, Scope] = field(default_factory=dict)
+    _names: dict[str, str] = field(default_factory=dict)
+    _packages: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, paths: Iterable[str]) -> "Modules":
+        """Name the modules of files, given by their paths below the root."""
+        modules = cls()
+        ordered = sorted(paths)
+        packages = {
+            str(PurePosixPath(path).parent) for path in ordered if path.endswith("__init__.py")
+        }
+        for path in ordered:
+            name = module_name(path)
+            modules.paths[name] = path
+            top = PurePosixPath(path).parent
+            while str(top) in packages and str(top) != ".":
+                top = top.parent
+            short = module_name(str(PurePosixPath(path).relative_to(top)))
+            for known in (name, short):
+                modules._names.setdefault(known, name)
+                parts = known.split(".")
+                modules._packages |= {".".join(parts[:end]) for end in range(1, len(parts))}
+        return modules
+
+    def find(self, name: str) -> Module | None:
+        """Return the module or the folder of modules that an import names."""
+        if name in self._names:
+            return Module(self._names[name])
+        return Module(name) if name in self._packages else None
+
+    def is_package(self, name: str) -> bool:
+        """Return whether a module is a package, whose relative imports start at itself."""
+        return PurePosixPath(self.paths[name]).stem == _PACKAGE
+
+    def submodule(self, name: str, attribute: str) -> Module | None:
+        """Return the module in a package."""
+        return self.find(f"{name}.{attribute}")
+
+    def attribute(self, name: str, attribute: str) -> list[Variable]:
+        """Return where a module keeps an attribute, its own or one that a star imports."""
+        return self._attribute(name, attribute, frozenset())
+
+    def _attribute(self, name: str, attribute: str, seen: frozenset[str]) -> list[Variable]:
+        scope = self.scopes.get(name)
+        if scope is None or name in seen:
+            return []
+        if attribute in scope.bound:
+            return [scope.names[attribute]]
+        found: list[Variable] = []
+        for star in scope.stars:
+            found += self._attribute(star, attribute, seen | {name})
+        return found
+
+
+def absolute_name(importer: str, *, is_package: bool, level: int, module: str) -> str:
+    """Return the absolute name of an imported module.
+
+    Args:
+        importer: The module that imports.
+        is_package: Whether it is a package, whose relative imports start at itself.
+        level: How many dots the import begins with.
+        module: What follows them.
+
+    Example:
+        >>> absolute_name("shop.cart", is_package=False, level=1, module="prices")
+        'shop.prices'
+    """
+    if not level:
+        return module
+    package = importer.split(".")
+    up = level - is_package
+    return ".".join([*(package[: len(package) - up] if up else package), *filter(None, [module])])

@@ -1,0 +1,213 @@
+"""What the type checker pyrefly knows of the calls of a Python program.
+
+Its report for Pysa (`--report-pysa`) names the targets of each call. This is the one place that
+reads it, and it refuses a report of another format.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from sidecypher_procedures.code.errors import ResolverFailed
+from sidecypher_procedures.code.python.values import Span
+
+FORMAT: Final = 1
+"""The version of the report that this module reads; that of pyrefly 1.4."""
+
+_SECONDS: Final = 600
+_SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the folder in it has a random name
+_SETTINGS: Final = """\
+skip-interpreter-query = true
+site-package-path = []
+python-version = "3.13"
+python-platform = "linux"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a function or class of the program has its name.
+
+    Attributes:
+        path: The file, below the root.
+        line: The line, from 1.
+    """
+
+    path: str
+    line: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a call reaches.
+
+    Attributes:
+        function: The function; None for a class of the program without a constructor of its own.
+        receiver: The class of the object that the function is called on, if it is in the program.
+        is_bound: Whether the function gets an object as its first argument.
+        makes: Whether the call makes an object of `receiver`.
+    """
+
+    function: Place | None
+    receiver: Place | None
+    is_bound: bool
+    makes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The calls that pyrefly resolved to something in the program.
+
+    Attributes:
+        calls: The targets of calls, by file and by the place of the whole call.
+    """
+
+    calls: Mapping[tuple[str, Span], tuple[Target, ...]] = field(default_factory=dict)
+
+
+def resolve(sources: Mapping[str, bytes]) -> Report:
+    """Let pyrefly resolve the calls of a program.
+
+    Args:
+        sources: The files by path. pyrefly sees a copy of them and nothing else: no settings and no
+            interpreter of the repository.
+
+    Raises:
+        ResolverFailed: pyrefly is missing, has failed, or reports in another format.
+    """
+    with tempfile.TemporaryDirectory(prefix="sidecypher-code-", dir=_memory()) as name:
+        folder, report = Path(name, "program"), Path(name, "report")
+        for path, source in sources.items():
+            file = folder / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(source)
+        (folder / "pyrefly.toml").write_text(_SETTINGS, encoding="utf-8")
+        _run(folder, report)
+        return Report(dict(_Reader(report, folder).calls()))
+
+
+def _memory() -> str | None:
+    """Return a folder in memory: the report also has a thousand files on Python's library."""
+    return _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK | os.X_OK) else None
+
+
+def _run(folder: Path, report: Path) -> None:
+    command = [
+        str(Path(sys.executable).with_name("pyrefly")),
+        "check",
+        str(folder),
+        f"--report-pysa={report}",
+        "--report-pysa-format=json",
+        "--check-unannotated-defs=true",
+        "--summary=none",
+        "--output-format=min-text",
+    ]
+    try:
+        # It ends with 1 if the program has type errors, as most have.
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ResolverFailed(f"pyrefly did not run: {type(error).__name__}") from None
+    if not (report / "pyrefly.pysa.json").is_file():
+        raise ResolverFailed(f"pyrefly wrote no report and ended with {done.returncode}")
+
+
+class _Reader:
+    def __init__(self, report: Path, folder: Path) -> None:
+        self._report = report
+        self._folder = folder.resolve()
+        index = self._load(report / "pyrefly.pysa.json")
+        self._files: dict[int, str] = {
+            module["module_id"]: module["info_filename"]
+            for module in index["modules"].values()
+            if "FileSystem" in module["source_path"]
+        }
+        self._definitions = cache(self._read_definitions)
+
+    @staticmethod
+    def _load(path: Path) -> Any:
+        found = json.loads(path.read_bytes())
+        if found.get("format_version") != FORMAT:
+            raise ResolverFailed(
+                f"pyrefly reports in format {found.get('format_version')}, not in {FORMAT}"
+            )
+        return found
+
+    def _read_definitions(self, module: int) -> Any:
+        return self._load(self._report / "definitions" / self._files[module])
+
+    def calls(self) -> Iterator[tuple[tuple[str, Span], tuple[Target, ...]]]:
+        for filename in self._files.values():
+            path = self._report / "call_graphs" / filename
+            if not path.is_file():
+                continue
+            found = self._load(path)
+            file = self._path(found)
+            if file is None:
+                continue
+            for sites in found["call_graphs"].values():
+                for key, site in sites.items():
+                    if "|" not in key and "Call" in site:
+                        targets = tuple(self._targets(site["Call"]))
+                        if targets:
+                            yield (file, _span(key)), targets
+
+    def _path(self, module: Any) -> str | None:
+        source = Path(module["source_path"]["FileSystem"])
+        if not source.is_relative_to(self._folder):
+            return None
+        return source.relative_to(self._folder).as_posix()
+
+    def _targets(self, call: Any) -> Iterator[Target]:
+        for kind in ("call_targets", "init_targets"):
+            for each in call.get(kind, ()):
+                target = each["target"]
+                named = (
+                    target.get("Function") or target.get("Overrides")
+                    if isinstance(target, dict)
+                    else None
+                )
+                if named is None:
+                    continue
+                function = self._function(named)
+                receiver = self._class(each.get("receiver_class"))
+                makes = kind == "init_targets"
+                if function is not None or (makes and receiver is not None):
+                    is_bound = "implicit_receiver" in each
+                    yield Target(function, receiver, is_bound, makes)
+
+    def _function(self, named: Any) -> Place | None:
+        if named["module_id"] not in self._files:
+            return None
+        module = self._definitions(named["module_id"])
+        found = module["function_definitions"].get(named["function_id"])
+        return self._place(module, found)
+
+    def _class(self, named: Any) -> Place | None:
+        if named is None or named["module_id"] not in self._files:
+            return None
+        module = self._definitions(named["module_id"])
+        return self._place(module, module["class_definitions"].get(str(named["class_id"])))
+
+    def _place(self, module: Any, found: Any) -> Place | None:
+        path = self._path(module)
+        if path is None or found is None or "name_location" not in found:
+            return None
+        return Place(path, _span(found["name_location"])[0], found["name"])
+
+
+def _span(text: str) -> Span:
+    """Read ``line:column-line:column``, which counts columns from 1."""
+    begin, _, end = text.partition("-")
+    line, column = begin.split(":")
+    end_line, end_column = end.split(":")
+    return (int(line), int(column) - 1, int(end_line), int(end_column) - 1)

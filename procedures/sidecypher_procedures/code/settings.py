@@ -1,0 +1,69 @@
+"""Settings of the `code` procedures."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from sidecypher import Check, CheckContext, Finding
+from sidecypher_procedures.code.errors import CodeSettingsError, PathNotAllowed
+from sidecypher_procedures.environment import EnvironmentSettings
+
+PREFIX: Final = "SIDECYPHER_CODE_"
+
+
+class CodeSettings(EnvironmentSettings, env_prefix=PREFIX):
+    """Settings from the environment variables with the prefix ``SIDECYPHER_CODE_``.
+
+    Attributes:
+        roots: The folders that `code.index` may read, separated by colons; none by default.
+
+    Example:
+        >>> CodeSettings(roots="/srv/code:/home/ann/src").folders
+        (PosixPath('/srv/code'), PosixPath('/home/ann/src'))
+    """
+
+    refusal = CodeSettingsError
+
+    roots: Annotated[str, Field(max_length=10_000)] = ""
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders that may be read."""
+        return tuple(Path(root) for root in self.roots.split(":") if root)
+
+    def allowed(self, path: str) -> Path:
+        """Return a folder without symbolic links in its path, if it may be read.
+
+        Raises:
+            PathNotAllowed: It is not below one of `roots`, or is not a folder.
+        """
+        roots = [root.resolve() for root in self.folders]
+        folder = Path(path)
+        # What is outside of the roots may exist or not: callers learn nothing of it.
+        if not folder.is_absolute() or not any(
+            folder.resolve().is_relative_to(root) for root in roots
+        ):
+            raise PathNotAllowed(
+                "The path is not an absolute path below one of the folders that may be read",
+                hint=f"Set `{PREFIX}ROOTS` to the folders with your repositories.",
+            )
+        if not folder.is_dir():
+            raise PathNotAllowed("The path is not a folder")
+        return folder.resolve()
+
+
+class Configuration:
+    """The settings, read at the first call and shared by all calls of a sidecar."""
+
+    def __init__(self) -> None:
+        self.settings = CodeSettings.load()
+
+
+def look_at_settings(ctx: CheckContext) -> Finding:
+    """Check that the procedures can read their settings."""
+    ctx.call_in_neo4j("code.list")
+    return Finding.ok("they can be used")
+
+
+CHECKS: Final = (Check("Code", "settings", look_at_settings),)

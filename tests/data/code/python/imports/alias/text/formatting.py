@@ -1,0 +1,6 @@
+def rule(width):
+    return "=" * width
+
+
+def center(text, width):
+    return text.center(width)

@@ -1,0 +1,6 @@
+def speak(text):
+    return exclaim(text.upper())
+
+
+def exclaim(text):
+    return text + "!"

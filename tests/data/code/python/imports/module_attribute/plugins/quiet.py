@@ -1,0 +1,2 @@
+def speak(text):
+    return text.lower()

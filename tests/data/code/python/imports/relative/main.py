@@ -1,0 +1,4 @@
+from zoo.birds.parrot import Parrot
+
+polly = Parrot("Polly")
+print(polly.speak("hello"))

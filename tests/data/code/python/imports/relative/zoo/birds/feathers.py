@@ -1,0 +1,2 @@
+def ruffle():
+    return " *ruffle*"

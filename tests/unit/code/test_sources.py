@@ -1,0 +1,81 @@
+"""Which files of a folder are read."""
+
+import os
+import subprocess
+
+import pytest
+
+from sidecypher_procedures.code import sources
+from sidecypher_procedures.code.errors import TooManyFiles
+from sidecypher_procedures.code.model import LANGUAGES
+from sidecypher_procedures.code.sources import read_sources
+
+
+def write(folder, **files):
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_py", ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def test_ignored_files_are_left_out(tmp_path):
+    """Without git, `.gitignore` of each folder counts for what is below it."""
+    write(tmp_path, a_py="", build__b_py="", inner__c_py="", inner__d_py="")
+    (tmp_path / ".gitignore").write_text("build/\n")
+    (tmp_path / "inner" / ".gitignore").write_text("d.py\n")
+
+    assert list(read_sources(tmp_path, LANGUAGES).files) == ["a.py", "inner/c.py"]
+
+
+def test_git_says_what_is_read(tmp_path):
+    """In a repository, tracked files and new ones are read, even if a folder looks ignored."""
+    write(tmp_path, a_py="", b_py="", c_py="")
+    (tmp_path / ".gitignore").write_text("b.py\nc.py\n")
+    for arguments in (["init", "--quiet"], ["add", "--force", "b.py"]):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True)
+
+    assert list(read_sources(tmp_path, LANGUAGES).files) == ["a.py", "b.py"]
+
+
+def test_only_the_languages_asked_for_are_read(tmp_path):
+    """Files of other languages are not even counted."""
+    write(tmp_path, a_py="")
+    (tmp_path / "b.go").write_text("package b")
+    (tmp_path / "c.txt").write_text("")
+
+    found = read_sources(tmp_path, ("go",))
+
+    assert (list(found.files), found.skipped) == (["b.go"], {})
+
+
+def test_what_is_no_file_is_named(tmp_path):
+    """Links, pipes and large files are left out, each with its reason."""
+    write(tmp_path, a_py="")
+    (tmp_path / "link.py").symlink_to("a.py")
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "large.py").write_bytes(b"#" * (sources.LARGEST_FILE + 1))
+
+    assert read_sources(tmp_path, LANGUAGES).skipped == {
+        "large.py": "too large",
+        "link.py": "symbolic link",
+        "pipe.py": "not a file",
+    }
+
+
+def test_a_linked_folder_is_not_entered(tmp_path):
+    """A symbolic link to a folder leads nowhere."""
+    write(tmp_path, outside__a_py="")
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "link").symlink_to(tmp_path / "outside")
+
+    assert read_sources(root, LANGUAGES).files == {}
+
+
+def test_too_many_files_are_an_error(tmp_path, monkeypatch):
+    """A folder with more files than the limit is refused whole."""
+    monkeypatch.setattr(sources, "MOST_FILES", 1)
+    write(tmp_path, a_py="", b_py="")
+
+    with pytest.raises(TooManyFiles, match="more than 1 source"):
+        read_sources(tmp_path, LANGUAGES)
