@@ -5,9 +5,9 @@ This is how languages are resolved that no type checker was run for.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, TypeAlias
 
 from sidecypher_procedures.code.model import CallSite, Language, Link, Place, Resolution, SourceFile
 
@@ -18,6 +18,10 @@ _FAMILIES: Final[Mapping[Language, str]] = {"typescript": "javascript"}
 _SEPARATORS: Final = re.compile(r"::|[./]")
 
 
+Imported: TypeAlias = Mapping[str, Sequence[Place]]
+"""What the names that a file imports stand for: a package of Go is several files."""
+
+
 class Names:
     """What the files of one family of languages declare, by name."""
 
@@ -26,7 +30,14 @@ class Names:
         self._tops: dict[str, dict[str, Place]] = defaultdict(dict)
         self._members: dict[tuple[str, str], list[Place]] = defaultdict(list)
         self._callable: dict[str, list[Place]] = defaultdict(list)
+        # Files by their path without suffix, and by the last names of file and folder.
+        self._stems: dict[str, list[str]] = defaultdict(list)
+        self._ends: dict[str, list[str]] = defaultdict(list)
         for file in self.files.values():
+            stem = _stem(file.path)
+            self._stems[stem].append(file.path)
+            for name in {*stem.split("/")[-2:]}:
+                self._ends[name].append(file.path)
             for index, declared in enumerate(file.declarations):
                 place = Place(file.path, index)
                 if declared.parent is None:
@@ -59,7 +70,7 @@ class Names:
                     yield Link(source, found[0], "inherits", found[1], base.line, 0)
 
     def _call(
-        self, file: SourceFile, call: CallSite, imported: Mapping[str, Place]
+        self, file: SourceFile, call: CallSite, imported: Imported
     ) -> tuple[Place, Resolution] | None:
         if not call.name:
             return None
@@ -68,9 +79,8 @@ class Names:
         owner = _SEPARATORS.split(call.receiver)[-1]
         if owner in _SELF:
             return self._of_class(file, call)
-        module = imported.get(owner)
-        if module is not None and module.index == 0:
-            found = self._tops[module.path].get(call.name)
+        for module in imported.get(owner, ()):
+            found = self._tops[module.path].get(call.name) if module.index == 0 else None
             if found is not None:
                 return found, "exact"
         members = self._members.get((owner, call.name), [])
@@ -92,7 +102,7 @@ class Names:
         return self._unique(call.name)
 
     def _named(
-        self, file: SourceFile, name: str, imported: Mapping[str, Place], inside: int
+        self, file: SourceFile, name: str, imported: Imported, inside: int
     ) -> tuple[Place, Resolution] | None:
         """Resolve a bare name as its scope sees it."""
         around: int | None = inside
@@ -101,8 +111,7 @@ class Names:
                 if place.path == file.path and file.declarations[place.index].parent == around:
                     return place, "exact"
             around = file.declarations[around].parent
-        found = imported.get(name)
-        if found is not None:
+        for found in imported.get(name, ())[:1]:
             return found, "exact"
         near = [
             place
@@ -119,19 +128,16 @@ class Names:
         found = self._callable.get(name, [])
         return (found[0], "unique_name") if len(found) == 1 else None
 
-    def _imported(self, file: SourceFile) -> dict[str, Place]:
-        """Return what the names that a file imports stand for."""
-        imported: dict[str, Place] = {}
+    def _imported(self, file: SourceFile) -> Imported:
+        imported: dict[str, list[Place]] = defaultdict(list)
         for each in file.imports:
             for path in self.module_paths(file, each.module):
-                name = each.alias or (each.name if each.name not in {"", "*"} else "")
-                top = self._tops[path].get(each.name)
                 if each.name == "*":
-                    imported |= self._tops[path]
-                elif top is not None:
-                    imported[name] = top
-                else:
-                    imported[name or _SEPARATORS.split(each.module)[-1]] = Place(path, 0)
+                    for name, place in self._tops[path].items():
+                        imported[name].append(place)
+                    continue
+                name = each.alias or each.name or _SEPARATORS.split(each.module)[-1]
+                imported[name].append(self._tops[path].get(each.name) or Place(path, 0))
         return imported
 
     def module_paths(self, file: SourceFile, module: str) -> list[str]:
@@ -142,20 +148,19 @@ class Names:
             while parts and parts[0] == "..":
                 base, parts = base.parent, parts[1:]
             wanted = str(base.joinpath(*parts))
-            return [path for path in self.files if _stem(path) in {wanted, f"{wanted}/index"}]
+            return [*self._stems[wanted], *self._stems[f"{wanted}/index"]]
         wanted = "/".join(part for part in _SEPARATORS.split(module) if part not in {"crate", ""})
-        if not wanted:
-            return []
-        return [
-            path
-            for path in self._by_end(wanted)
-            if _stem(path).endswith(f"/{wanted}")
-            or _stem(path) == wanted
-            or str(PurePosixPath(path).parent).endswith(wanted)
-        ]
+        if file.language == "go":
+            # The names before that of the package are those of the repository, or of its host.
+            wanted = wanted.rpartition("/")[2]
+        return [path for path in self._ends[wanted.rpartition("/")[2]] if _is_named(path, wanted)]
 
-    def _by_end(self, wanted: str) -> Iterable[str]:
-        return [path for path in self.files if wanted in path]
+
+def _is_named(path: str, wanted: str) -> bool:
+    """Return whether a file, or the folder it is in, has a name that ends so."""
+    stem = _stem(path)
+    folder = stem.rpartition("/")[0]
+    return any(f"/{name}".endswith(f"/{wanted}") for name in (stem, folder))
 
 
 def families(files: Iterable[SourceFile]) -> dict[str, list[SourceFile]]:
