@@ -56,6 +56,7 @@ def test_help_imports_nothing_of_what_commands_do():
         *("sidecypher.cli.options", "sidecypher.cli.packages", "sidecypher.errors"),
         # Commands of packages are imported for their help.
         "sidecypher_procedures",
+        *("sidecypher_procedures.code", "sidecypher_procedures.code.commands"),
         *("sidecypher_procedures.runs", "sidecypher_procedures.session"),
         *(f"sidecypher_procedures.runs.{name}" for name in ("commands", "drawing", "errors")),
         *(f"sidecypher_procedures.session.{name}" for name in SESSION_COMMANDS),
@@ -87,7 +88,8 @@ def test_the_list_of_commands_says_what_their_own_help_says(name):
 
 
 VERBS = {
-    *("Adopt", "Apply", "Build", "Call", "Check", "Draw", "Keep", "List", "Load", "Print"),
+    *("Adopt", "Apply", "Build", "Call", "Check", "Draw", "Index", "Keep", "List"),
+    *("Load", "Print"),
     *("Answer", "Remove", "Run", "Show", "Start", "Stop", "Write"),
 }
 OPTION_VERBS = {

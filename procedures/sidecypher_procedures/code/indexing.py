@@ -3,15 +3,21 @@
 import asyncio
 import sys
 import time
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, LiteralString
 
 import msgspec
 
 from sidecypher import BoltClient, Context
 from sidecypher_procedures.code import store
-from sidecypher_procedures.code.errors import AnalysisFailed, CodeError, NotInstalled
+from sidecypher_procedures.code.errors import (
+    AnalysisFailed,
+    CodeError,
+    NotInstalled,
+    PathNotAllowed,
+)
 from sidecypher_procedures.code.model import CodeGraph, Failure, Request
 from sidecypher_procedures.code.options import IndexOptions
 from sidecypher_procedures.code.rows import Indexed
@@ -19,6 +25,15 @@ from sidecypher_procedures.code.rows import Indexed
 ONE_TRANSACTION: Final = 50_000
 """The most rows that are written in the caller's transaction: Neo4j keeps them all in memory."""
 
+_SHOWN: Final = (
+    "files",
+    "entities",
+    "relationships",
+    "written",
+    "removed",
+    "unresolved",
+    "seconds",
+)
 _LIBRARIES: Final = ("tree_sitter", "pathspec", "pyrefly")
 
 
@@ -31,6 +46,37 @@ async def index(ctx: Context, repo_id: str, folder: Path, options: IndexOptions)
     Raises:
         CodeError: The folder cannot be analysed.
     """
+    return await _index(repo_id, folder, options, ctx.run, ctx.resource(BoltClient).run)
+
+
+def index_here(
+    repo_id: str,
+    folder: Path,
+    run: Callable[[LiteralString, dict[str, Any]], list[dict[str, Any]]],
+) -> dict[str, Any]:
+    """Index a folder without a sidecar; return the columns of `code.index`.
+
+    Args:
+        repo_id: The repository's id.
+        folder: Where its files are.
+        run: Runs a statement with parameters, in a transaction of its own.
+
+    Raises:
+        CodeError: The folder cannot be analysed.
+    """
+    if not folder.is_dir():
+        raise PathNotAllowed("The path is not a folder")
+
+    async def run_in_thread(statement: LiteralString, /, **parameters: Any) -> Any:
+        return await asyncio.to_thread(run, statement, parameters)
+
+    indexed = asyncio.run(_index(repo_id, folder, IndexOptions(), run_in_thread, run_in_thread))
+    return {name: getattr(indexed, name) for name in _SHOWN}
+
+
+async def _index(
+    repo_id: str, folder: Path, options: IndexOptions, run: store.Run, run_apart: store.Run
+) -> Indexed:
     begun = time.monotonic()
     request = Request(
         repo_id=repo_id,
@@ -39,12 +85,12 @@ async def index(ctx: Context, repo_id: str, folder: Path, options: IndexOptions)
         resolve=options.resolve,
     )
     graph = await analysed(request)
-    delta = await store.read_delta(ctx.run, repo_id, graph)
+    delta = await store.read_delta(run, repo_id, graph)
     is_large = delta.written + delta.removed > ONE_TRANSACTION
-    run: store.Run = ctx.resource(BoltClient).run if is_large else ctx.run
-    await store.begin(run, repo_id, folder.name)
-    await store.write(run, delta)
-    await store.end(run, repo_id, graph)
+    writing = run_apart if is_large else run
+    await store.begin(writing, repo_id, folder.name)
+    await store.write(writing, delta)
+    await store.end(writing, repo_id, graph)
     return Indexed(
         repo_id=repo_id,
         files=len({entity.path for entity in graph.entities} - {""}),
