@@ -7,7 +7,8 @@ error to its output, both as MessagePack.
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,15 @@ from sidecypher import SidecypherError
 from sidecypher_procedures.code.assembly import Assembly
 from sidecypher_procedures.code.extraction import extract
 from sidecypher_procedures.code.lexical import Names, families
-from sidecypher_procedures.code.model import CodeGraph, Failure, Link, Place, Request, SourceFile
+from sidecypher_procedures.code.model import (
+    CodeGraph,
+    Failure,
+    Import,
+    Link,
+    Place,
+    Request,
+    SourceFile,
+)
 from sidecypher_procedures.code.python.modules import Modules, absolute_name, module_name
 from sidecypher_procedures.code.python.resolution import Resolver
 from sidecypher_procedures.code.sources import read_sources
@@ -42,25 +51,26 @@ def analyse(request: Request) -> CodeGraph:
     for path, file in files.items():
         assembly.add_file(file, sources.files[path][1])
     for language, group in families(files.values()).items():
-        names = Names(group)
         if language == "python":
             own = {file.path: file for file in group}
             contents = {path: sources.files[path][1] for path in own}
             assembly.add(Resolver(own, contents).links(use_types=request.resolve))
+            _add_imports(assembly, group, partial(_python_paths, Modules.of(own)))
         else:
+            names = Names(group)
             assembly.add(names.links())
-        _add_imports(assembly, names, own if language == "python" else None)
+            _add_imports(assembly, group, names.module_paths)
     return assembly.finish()
 
 
-def _add_imports(assembly: Assembly, names: Names, python: dict[str, SourceFile] | None) -> None:
-    modules = Modules.of(python) if python is not None else None
-    for file in names.files.values():
+def _add_imports(
+    assembly: Assembly,
+    files: Iterable[SourceFile],
+    paths_of: Callable[[SourceFile, Import], Iterable[str]],
+) -> None:
+    for file in files:
         for each in file.imports:
-            if modules is None:
-                found = names.module_paths(file, each.module)
-            else:
-                found = list(_python_paths(modules, file, each.module, each.name))
+            found = list(paths_of(file, each))
             if found:
                 assembly.add(
                     Link(Place(file.path, 0), Place(path, 0), "imports", "exact", each.line, 0)
@@ -70,17 +80,17 @@ def _add_imports(assembly: Assembly, names: Names, python: dict[str, SourceFile]
                 assembly.add_external(file, _package(each.module), each.line)
 
 
-def _python_paths(modules: Modules, file: SourceFile, module: str, name: str) -> Iterator[str]:
+def _python_paths(modules: Modules, file: SourceFile, each: Import) -> Iterator[str]:
     """Yield the file that an import names: the module in a package, or the module itself."""
     importer = module_name(file.path)
-    bare = module.lstrip(".")
+    bare = each.module.lstrip(".")
     absolute = absolute_name(
         importer,
         is_package=modules.is_package(importer),
-        level=len(module) - len(bare),
+        level=len(each.module) - len(bare),
         module=bare,
     )
-    for wanted in (f"{absolute}.{name}", absolute):
+    for wanted in (f"{absolute}.{each.name}", absolute):
         found = modules.find(wanted)
         if found is not None and found.name in modules.paths:
             yield modules.paths[found.name]

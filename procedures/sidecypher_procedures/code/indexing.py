@@ -1,7 +1,10 @@
 """Indexing: analysing a folder in a process of its own, and writing what has changed."""
 
 import asyncio
+import os
+import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -34,6 +37,7 @@ _SHOWN: Final = (
     "unresolved",
     "seconds",
 )
+_SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the folder in it has a random name
 _LIBRARIES: Final = ("tree_sitter", "pathspec", "pyrefly")
 
 
@@ -111,21 +115,26 @@ async def analysed(request: Request) -> CodeGraph:
     """
     if not all(map(find_spec, _LIBRARIES)):
         raise NotInstalled("Source files cannot be read: libraries are missing")
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",
-        "-m",
-        "sidecypher_procedures.code.analysis",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        output, _ = await process.communicate(msgspec.msgpack.encode(request))
-    finally:
-        if process.returncode is None:
-            process.kill()
+    # This process removes what the other one has left if it was killed.
+    with tempfile.TemporaryDirectory(prefix="sidecypher-code-", dir=_memory()) as scratch:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",
+            "-m",
+            "sidecypher_procedures.code.analysis",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=os.environ | {"TMPDIR": scratch},
+            start_new_session=True,
+        )
+        try:
+            output, _ = await process.communicate(msgspec.msgpack.encode(request))
+        finally:
+            if process.returncode is None:
+                # With pyrefly, which it may have started.
+                os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
     if process.returncode or not output:
         raise AnalysisFailed(f"The analysis ended with {process.returncode}")
     answer = msgspec.msgpack.decode(output, type=dict[str, msgspec.Raw])
@@ -133,3 +142,8 @@ async def analysed(request: Request) -> CodeGraph:
         failure = msgspec.msgpack.decode(answer["Failure"], type=Failure)
         raise CodeError(failure.message, code=failure.code)
     return msgspec.msgpack.decode(answer["CodeGraph"], type=CodeGraph)
+
+
+def _memory() -> str | None:
+    """Return a folder in memory: pyrefly also writes a thousand files on Python's library."""
+    return _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK | os.X_OK) else None

@@ -9,7 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
-from sidecypher_procedures.code.model import CallSite, Language, Link, Place, Resolution, SourceFile
+from sidecypher_procedures.code.model import (
+    CallSite,
+    Import,
+    Language,
+    Link,
+    Place,
+    Resolution,
+    SourceFile,
+)
 
 _SELF: Final = frozenset({"self", "this", "super", "Self"})
 _FAMILIES: Final[Mapping[Language, str]] = {"typescript": "javascript"}
@@ -131,7 +139,7 @@ class Names:
     def _imported(self, file: SourceFile) -> Imported:
         imported: dict[str, list[Place]] = defaultdict(list)
         for each in file.imports:
-            for path in self.module_paths(file, each.module):
+            for path in self.module_paths(file, each):
                 if each.name == "*":
                     for name, place in self._tops[path].items():
                         imported[name].append(place)
@@ -140,8 +148,9 @@ class Names:
                 imported[name].append(self._tops[path].get(each.name) or Place(path, 0))
         return imported
 
-    def module_paths(self, file: SourceFile, module: str) -> list[str]:
+    def module_paths(self, file: SourceFile, each: Import) -> list[str]:
         """Return the files that an import names: below the importing file, or by their ends."""
+        module = each.module
         if module.startswith("."):
             base = PurePosixPath(file.path).parent
             parts = [part for part in module.split("/") if part != "."]

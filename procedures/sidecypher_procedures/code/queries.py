@@ -5,7 +5,6 @@ from typing import Any, Final, LiteralString
 
 from sidecypher import Context
 from sidecypher_procedures.code.errors import UnknownEntity, UnknownRepository
-from sidecypher_procedures.code.model import RESOLUTIONS
 from sidecypher_procedures.code.options import CallsOptions, EdgesOptions
 from sidecypher_procedures.code.rows import (
     Called,
@@ -38,10 +37,7 @@ _NAMED: Final[LiteralString] = """
     WITH e WHERE e.type IN ['function', 'class', 'module']
     RETURN e.id AS id ORDER BY id LIMIT $most
 """
-_CALLERS: Final[LiteralString] = """
-    UNWIND $frontier AS id
-    MATCH (:Entity {id: id})<-[r:CALLS]-(e:Entity)
-    WHERE r.resolution IN $tiers AND NOT e.id IN $seen
+_CALLS: Final[LiteralString] = """
     WITH e, r ORDER BY r.confidence DESC, r.file_path, r.line
     WITH e, collect(r)[0] AS r
     RETURN e.id AS entity_id, e.name AS name, e.qualified_name AS qualified_name,
@@ -49,20 +45,21 @@ _CALLERS: Final[LiteralString] = """
         r.confidence AS confidence
     ORDER BY file_path, line, qualified_name, entity_id LIMIT $most
 """
-_CALLEES: Final[LiteralString] = """
+_CALLERS: Final[LiteralString] = f"""
     UNWIND $frontier AS id
-    MATCH (:Entity {id: id})-[r:CALLS]->(e:Entity)
+    MATCH (:Entity {{id: id}})<-[r:CALLS]-(e:Entity)
     WHERE r.resolution IN $tiers AND NOT e.id IN $seen
-    WITH e, r ORDER BY r.confidence DESC, r.file_path, r.line
-    WITH e, collect(r)[0] AS r
-    RETURN e.id AS entity_id, e.name AS name, e.qualified_name AS qualified_name,
-        r.file_path AS file_path, r.line AS line, r.resolution AS resolution,
-        r.confidence AS confidence
-    ORDER BY file_path, line, qualified_name, entity_id LIMIT $most
+    {_CALLS}
+"""
+_CALLEES: Final[LiteralString] = f"""
+    UNWIND $frontier AS id
+    MATCH (:Entity {{id: id}})-[r:CALLS]->(e:Entity)
+    WHERE r.resolution IN $tiers AND NOT e.id IN $seen
+    {_CALLS}
 """
 _DEFINITIONS: Final[LiteralString] = """
     MATCH (e:Entity {repo_id: $repoId, file_path: $file})
-    WHERE e.start_line <= $line AND e.end_line >= $line AND e.type <> 'import'
+    WHERE e.start_line <= $line AND e.end_line >= $line
     RETURN e.id AS entity_id, e.name AS name, e.qualified_name AS qualified_name, e.type AS type,
         e.start_line AS start_line, e.end_line AS end_line, e.signature AS signature,
         e.docstring AS docstring
@@ -182,9 +179,7 @@ async def statistics(ctx: Context, repo_id: str) -> list[Statistic]:
 async def edges(ctx: Context, repo_id: str, options: EdgesOptions) -> AsyncIterator[Edge]:
     """Yield the relationships of a repository in a total order."""
     await check_repository(ctx, repo_id)
-    found: Any = await ctx.run(
-        _EDGES, repoId=repo_id, types=options.types, tiers=options.tiers or list(RESOLUTIONS)
-    )
+    found: Any = await ctx.run(_EDGES, repoId=repo_id, types=options.types, tiers=options.tiers)
     for record in found:
         yield Edge(**record)
 

@@ -82,6 +82,9 @@ def _tracked(root: Path) -> list[str] | None:
     """Return what git tracks in a folder; None if it is not part of a repository."""
     command = [
         "git",
+        # A repository's own settings may name a program for this, which git would run.
+        "-c",
+        "core.fsmonitor=false",
         "-C",
         str(root),
         "ls-files",

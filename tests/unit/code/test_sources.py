@@ -79,3 +79,16 @@ def test_too_many_files_are_an_error(tmp_path, monkeypatch):
 
     with pytest.raises(TooManyFiles, match="more than 1 source"):
         read_sources(tmp_path, LANGUAGES)
+
+
+def test_no_program_of_the_repository_is_run(tmp_path):
+    """Settings of a repository may name programs that git runs; reading it runs none of them."""
+    write(tmp_path, a_py="")
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path / 'ran'}\n")
+    program.chmod(0o755)
+    for arguments in (["init", "--quiet"], ["config", "core.fsmonitor", str(program)]):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True)
+
+    assert list(read_sources(tmp_path, LANGUAGES).files) == ["a.py"]
+    assert not (tmp_path / "ran").exists()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
+from sidecypher_procedures.code.python import containers
 from sidecypher_procedures.code.python.modules import Modules
 from sidecypher_procedures.code.python.pyrefly import Place
 from sidecypher_procedures.code.python.scopes import Scope
@@ -227,7 +228,7 @@ class ExpressionReader(ast.NodeVisitor):
         for key, element in zip(node.keys, node.values, strict=True):
             source = self.value(element)
             if key is None:
-                source.each(partial(self.semantics.update, made))
+                source.each(partial(containers.update, made))
             else:
                 self.semantics.store_item(self.site(node), holder, self.value(key), source)
         return holder

@@ -5,7 +5,6 @@ reads it, and it refuses a report of another format.
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,6 @@ FORMAT: Final = 1
 """The version of the report that this module reads; that of pyrefly 1.4."""
 
 _SECONDS: Final = 600
-_SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the folder in it has a random name
 _SETTINGS: Final = """\
 skip-interpreter-query = true
 site-package-path = []
@@ -83,7 +81,7 @@ def resolve(sources: Mapping[str, bytes]) -> Report:
     Raises:
         ResolverFailed: pyrefly is missing, has failed, or reports in another format.
     """
-    with tempfile.TemporaryDirectory(prefix="sidecypher-code-", dir=_memory()) as name:
+    with tempfile.TemporaryDirectory() as name:
         folder, report = Path(name, "program"), Path(name, "report")
         for path, source in sources.items():
             file = folder / path
@@ -92,11 +90,6 @@ def resolve(sources: Mapping[str, bytes]) -> Report:
         (folder / "pyrefly.toml").write_text(_SETTINGS, encoding="utf-8")
         _run(folder, report)
         return Report(dict(_Reader(report, folder).calls()))
-
-
-def _memory() -> str | None:
-    """Return a folder in memory: the report also has a thousand files on Python's library."""
-    return _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK | os.X_OK) else None
 
 
 def _run(folder: Path, report: Path) -> None:

@@ -278,10 +278,6 @@ class Semantics:
 
         base.each(store)
 
-    def update(self, of: Container, value: Value) -> None:
-        """Take over what another container holds."""
-        containers.update(of, value)
-
     # Iteration
 
     def iterate(self, site: Site, items: Variable) -> Variable:
