@@ -1,14 +1,18 @@
 """From a folder of source files to the graph of its code.
 
 `python -m sidecypher_procedures.code.analysis` does it in a process that can be ended, since it
-takes seconds and much memory: it reads a `Request` from its input, and writes a `CodeGraph` or an
-error to its output, both as MessagePack.
+takes seconds and much memory: it reads a `Request` and what Neo4j has (`Stored`) from its input,
+and writes a `Delta` or an error to its output, all as MessagePack.
 """
 
 import gc
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
+from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
@@ -16,23 +20,32 @@ import msgspec
 
 from sidecypher import SidecypherError
 from sidecypher_procedures.code.assembly import Assembly
+from sidecypher_procedures.code.delta import Delta, Stored
 from sidecypher_procedures.code.extraction import extract
 from sidecypher_procedures.code.lexical import Names, families
 from sidecypher_procedures.code.model import (
+    LENGTH,
     CodeGraph,
     Failure,
     Import,
+    Language,
     Link,
     Place,
     Request,
     SourceFile,
 )
+from sidecypher_procedures.code.python import pyrefly
 from sidecypher_procedures.code.python.modules import Modules, absolute_name, module_name
 from sidecypher_procedures.code.python.resolution import Resolver
-from sidecypher_procedures.code.sources import read_sources
+from sidecypher_procedures.code.sources import Sources, read_sources
 
 _DEEPEST: Final = 20_000
 """Python's limit of nested calls: a program may add up a thousand texts in one expression."""
+
+_BATCH: Final = 50
+"""The most files that are extracted before their results are sent."""
+
+_FILES: Final = msgspec.msgpack.Decoder(list[SourceFile])
 
 
 def analyse(request: Request) -> CodeGraph:
@@ -42,25 +55,42 @@ def analyse(request: Request) -> CodeGraph:
         CodeError: The folder cannot be analysed.
     """
     sources = read_sources(Path(request.root), request.languages)
-    files = {
-        path: extract(path, language, content)
-        for path, (language, content) in sources.files.items()
+    python = {
+        path: content for path, (language, content) in sources.files.items() if language == "python"
     }
     assembly = Assembly(request.repo_id)
     assembly.graph.failed |= sources.skipped
-    for path, file in files.items():
-        assembly.add_file(file, sources.files[path][1])
-    for language, group in families(files.values()).items():
+    # Three things at once: pyrefly, the extraction, and the flow of values here. The process is
+    # forked before there is a thread.
+    with ProcessPoolExecutor(1, get_context("fork")) as process, ThreadPoolExecutor(1) as thread:
+        extracted = process.map(_extracted, _batches(sources))
+        report = thread.submit(pyrefly.resolve, python) if request.resolve and python else None
+        resolver = Resolver(python)
+        if report is not None:
+            resolver.add_types(report.result())
+        files = [file for batch in extracted for file in _FILES.decode(batch)]
+    for file in files:
+        assembly.add_file(file, sources.files[file.path][1])
+    for language, group in families(files).items():
         if language == "python":
-            own = {file.path: file for file in group}
-            contents = {path: sources.files[path][1] for path in own}
-            assembly.add(Resolver(own, contents).links(use_types=request.resolve))
-            _add_imports(assembly, group, partial(_python_paths, Modules.of(own)))
+            assembly.add(resolver.links(group))
+            _add_imports(assembly, group, partial(_python_paths, Modules.of(python)))
         else:
             names = Names(group)
             assembly.add(names.links())
             _add_imports(assembly, group, names.module_paths)
     return assembly.finish()
+
+
+def _batches(sources: Sources) -> Iterator[list[tuple[str, Language, bytes]]]:
+    remaining = ((path, *file) for path, file in sources.files.items())
+    while batch := list(islice(remaining, _BATCH)):
+        yield batch
+
+
+def _extracted(batch: list[tuple[str, Language, bytes]]) -> bytes:
+    """Extract files in the other process."""
+    return msgspec.msgpack.encode([extract(*file) for file in batch])
 
 
 def _add_imports(
@@ -107,12 +137,19 @@ def main() -> None:
     sys.setrecursionlimit(_DEEPEST)
     # Nearly all objects live as long as the process: looking for others takes half of the time.
     gc.disable()
-    request = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Request)
+    pipe = sys.stdin.buffer
+    [length] = LENGTH.unpack(pipe.read(LENGTH.size))
+    request = msgspec.msgpack.decode(pipe.read(length), type=Request)
     try:
-        answer: CodeGraph | Failure = analyse(request)
+        graph = analyse(request)
+        stored = msgspec.msgpack.decode(pipe.read(), type=Stored)
+        answer: Delta | Failure = Delta.between(request.repo_id, stored, graph)
     except SidecypherError as error:
         answer = Failure(error.code, error.message)
     sys.stdout.buffer.write(msgspec.msgpack.encode({type(answer).__name__: answer}))
+    sys.stdout.buffer.flush()
+    # Freeing all objects one by one takes two seconds for a large repository.
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -6,22 +6,23 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, LiteralString
+from typing import Any, Final, LiteralString, cast
 
 import msgspec
 
 from sidecypher import BoltClient, Context
 from sidecypher_procedures.code import store
+from sidecypher_procedures.code.delta import Delta, Stored
 from sidecypher_procedures.code.errors import (
     AnalysisFailed,
     CodeError,
     NotInstalled,
     PathNotAllowed,
 )
-from sidecypher_procedures.code.model import CodeGraph, Failure, Request
+from sidecypher_procedures.code.model import LENGTH, Failure, Request
 from sidecypher_procedures.code.options import IndexOptions
 from sidecypher_procedures.code.rows import Indexed
 
@@ -88,60 +89,73 @@ async def _index(
         languages=tuple(options.languages),
         resolve=options.resolve,
     )
-    graph = await analysed(request)
-    delta = await store.read_delta(run, repo_id, graph)
+    delta = await differences(request, store.read_stored(run, repo_id))
     is_large = delta.written + delta.removed > ONE_TRANSACTION
     writing = run_apart if is_large else run
     await store.begin(writing, repo_id, folder.name)
     await store.write(writing, delta)
-    await store.end(writing, repo_id, graph)
+    await store.end(writing, repo_id, delta)
     return Indexed(
         repo_id=repo_id,
-        files=len({entity.path for entity in graph.entities} - {""}),
-        entities=len(graph.entities),
-        relationships=len(graph.relationships),
+        **delta.counts,
         written=delta.written,
         removed=delta.removed,
-        unresolved=sum(graph.unresolved.values()),
+        unresolved=sum(delta.unresolved.values()),
         seconds=round(time.monotonic() - begun, 3),
     )
 
 
-async def analysed(request: Request) -> CodeGraph:
-    """Analyse a folder in a process, which ends with the task.
+async def differences(request: Request, stored: Coroutine[Any, Any, Stored]) -> Delta:
+    """Analyse a folder and compare it with what Neo4j has.
+
+    A process of its own does it, which ends with the task.
+
+    Args:
+        request: What to analyse.
+        stored: Reads what Neo4j has, while the folder is read.
 
     Raises:
         CodeError: The folder cannot be analysed.
     """
     if not all(map(find_spec, _LIBRARIES)):
+        stored.close()
         raise NotInstalled("Source files cannot be read: libraries are missing")
     # This process removes what the other one has left if it was killed.
     with tempfile.TemporaryDirectory(prefix="sidecypher-code-", dir=_memory()) as scratch:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-m",
-            "sidecypher_procedures.code.analysis",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env=os.environ | {"TMPDIR": scratch},
-            start_new_session=True,
-        )
-        try:
-            output, _ = await process.communicate(msgspec.msgpack.encode(request))
-        finally:
-            if process.returncode is None:
-                # With pyrefly, which it may have started.
-                os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
-    if process.returncode or not output:
-        raise AnalysisFailed(f"The analysis ended with {process.returncode}")
+        output = await _answer(scratch, request, stored)
     answer = msgspec.msgpack.decode(output, type=dict[str, msgspec.Raw])
     if "Failure" in answer:
         failure = msgspec.msgpack.decode(answer["Failure"], type=Failure)
         raise CodeError(failure.message, code=failure.code)
-    return msgspec.msgpack.decode(answer["CodeGraph"], type=CodeGraph)
+    return msgspec.msgpack.decode(answer["Delta"], type=Delta)
+
+
+async def _answer(scratch: str, request: Request, stored: Coroutine[Any, Any, Stored]) -> bytes:
+    """Return what the process of the analysis writes."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",
+        "-m",
+        "sidecypher_procedures.code.analysis",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=os.environ | {"TMPDIR": scratch},
+        start_new_session=True,
+    )
+    try:
+        message = msgspec.msgpack.encode(request)
+        pipe = cast(asyncio.StreamWriter, process.stdin)
+        pipe.write(LENGTH.pack(len(message)) + message)
+        output, _ = await process.communicate(msgspec.msgpack.encode(await stored))
+    finally:
+        if process.returncode is None:
+            # With pyrefly, which it may have started.
+            os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    if process.returncode or not output:
+        raise AnalysisFailed(f"The analysis ended with {process.returncode}")
+    return output
 
 
 def _memory() -> str | None:

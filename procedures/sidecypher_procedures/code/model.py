@@ -1,5 +1,6 @@
 """The graph of a repository's code: entities, chunks and the relationships between entities."""
 
+import struct
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -217,6 +218,10 @@ class CodeGraph:
     relationships: list[Relationship] = field(default_factory=list)
     unresolved: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+
+
+LENGTH: Final = struct.Struct("<I")
+"""The length of a `Request` in bytes, which comes before it on the input of the analysis."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,10 @@
 """Statements that read and write the code of repositories."""
 
-import hashlib
-import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, LiteralString, TypeAlias
 
-from sidecypher_procedures.code.model import Chunk, CodeGraph, Entity, Relationship
+from sidecypher_procedures.code.delta import Delta, Key, Stored
 
 Run: TypeAlias = Callable[..., Awaitable[Iterable[Mapping[str, Any]]]]
 """Runs a statement with parameters, and returns its records."""
@@ -96,84 +93,20 @@ _DELETE_LINKS: Final[dict[str, LiteralString]] = {
     for name in _CREATE_LINKS
 }
 
-Key: TypeAlias = str
-Properties: TypeAlias = dict[str, Any]
-
-
-@dataclass(slots=True)
-class Changes:
-    """What differs between the graph in Neo4j and that of the files, for one kind of thing.
-
-    Attributes:
-        created: What is only in the files, by key.
-        changed: What differs.
-        deleted: The keys of what is only in Neo4j.
-    """
-
-    created: dict[Key, Properties] = field(default_factory=dict)
-    changed: dict[Key, Properties] = field(default_factory=dict)
-    deleted: list[Key] = field(default_factory=list)
-
-    @classmethod
-    def between(cls, stored: Mapping[Key, str], wanted: Mapping[Key, Properties]) -> "Changes":
-        """Compare what Neo4j has, key and digest, with what it shall have."""
-        changes = cls(deleted=[key for key in stored if key not in wanted])
-        for key, properties in wanted.items():
-            if key not in stored:
-                changes.created[key] = properties
-            elif stored[key] != properties["digest"]:
-                changes.changed[key] = properties
-        return changes
-
-    def __len__(self) -> int:
-        return len(self.created) + len(self.changed) + len(self.deleted)
-
-
-@dataclass(slots=True)
-class Delta:
-    """What to write, so that Neo4j has the graph of the files."""
-
-    entities: Changes
-    chunks: Changes
-    links: Changes
-
-    @property
-    def written(self) -> int:
-        """How many nodes and relationships are created or changed."""
-        parts = (self.entities, self.chunks, self.links)
-        return sum(len(part.created) + len(part.changed) for part in parts)
-
-    @property
-    def removed(self) -> int:
-        """How many nodes and relationships are deleted."""
-        return sum(len(part.deleted) for part in (self.entities, self.chunks, self.links))
-
 
 async def begin(run: Run, repo_id: str, path: str) -> None:
     """Mark a repository as being written; create it first if it is new."""
     await run(_BEGIN, repoId=repo_id, path=path)
 
 
-async def read_delta(run: Run, repo_id: str, graph: CodeGraph) -> Delta:
-    """Compare Neo4j with the graph of the files."""
+async def read_stored(run: Run, repo_id: str) -> Stored:
+    """Return the digests of all that Neo4j has of a repository."""
 
-    async def stored(statement: LiteralString) -> dict[Key, str]:
+    async def digests(statement: LiteralString) -> dict[Key, str]:
         records = await run(statement, repoId=repo_id)
         return {record["key"]: record["digest"] for record in records}
 
-    return Delta(
-        Changes.between(
-            await stored(_ENTITIES),
-            {entity.id: _entity(repo_id, entity) for entity in graph.entities},
-        ),
-        Changes.between(
-            await stored(_CHUNKS), {chunk.id: _chunk(repo_id, chunk) for chunk in graph.chunks}
-        ),
-        Changes.between(
-            await stored(_RELATIONSHIPS),
-            {_link_key(each): _link(each) for each in graph.relationships},
-        ),
-    )
+    return Stored(await digests(_ENTITIES), await digests(_CHUNKS), await digests(_RELATIONSHIPS))
 
 
 async def write(run: Run, delta: Delta) -> None:
@@ -203,13 +136,13 @@ async def write(run: Run, delta: Delta) -> None:
                 await run(statements[name], rows=pairs)
 
 
-async def end(run: Run, repo_id: str, graph: CodeGraph) -> None:
+async def end(run: Run, repo_id: str, delta: Delta) -> None:
     """Mark a repository as written, and keep what could not be read or resolved."""
-    unresolved = sorted(graph.unresolved.items())
+    unresolved = sorted(delta.unresolved.items())
     await run(
         _END,
         repoId=repo_id,
-        failed=[f"{path}: {reason}" for path, reason in sorted(graph.failed.items())],
+        failed=[f"{path}: {reason}" for path, reason in sorted(delta.failed.items())],
         unresolvedFiles=[path for path, _ in unresolved],
         unresolved=[count for _, count in unresolved],
     )
@@ -229,60 +162,3 @@ def _batches(rows: Sequence[Any]) -> Iterator[list[Any]]:
     remaining = iter(rows)
     while batch := list(islice(remaining, BATCH)):
         yield batch
-
-
-def _digested(properties: Properties) -> Properties:
-    text = json.dumps(properties, sort_keys=True, ensure_ascii=False)
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8)
-    return properties | {"digest": digest.hexdigest()}
-
-
-def _entity(repo_id: str, entity: Entity) -> Properties:
-    return _digested(
-        {
-            "repo_id": repo_id,
-            "id": entity.id,
-            "name": entity.name,
-            "name_lower": entity.name.lower(),
-            "qualified_name": entity.qualified_name,
-            "type": entity.type,
-            "file_path": entity.path,
-            "start_line": entity.start_line,
-            "end_line": entity.end_line,
-            "language": entity.language,
-            "chunk_id": entity.chunk_id,
-            "signature": entity.signature,
-            "docstring": entity.docstring,
-            "external": entity.external,
-        }
-    )
-
-
-def _chunk(repo_id: str, chunk: Chunk) -> Properties:
-    return _digested(
-        {
-            "repo_id": repo_id,
-            "id": chunk.id,
-            "file_path": chunk.path,
-            "start_line": chunk.start_line,
-            "end_line": chunk.end_line,
-            "text": chunk.text,
-            "tokens": chunk.tokens,
-        }
-    )
-
-
-def _link_key(each: Relationship) -> Key:
-    return f"{each.type.upper()} {each.source} {each.target}"
-
-
-def _link(each: Relationship) -> Properties:
-    return _digested(
-        {
-            "resolution": each.resolution,
-            "confidence": each.confidence,
-            "file_path": each.path,
-            "line": each.line,
-            "column": each.column,
-        }
-    )

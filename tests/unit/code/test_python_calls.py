@@ -11,7 +11,6 @@ import pytest
 
 from sidecypher_procedures.code.python.interpreter import Interpreter
 from sidecypher_procedures.code.python.modules import Modules, module_name
-from sidecypher_procedures.code.python.pyrefly import Report
 
 DATA = Path(__file__).parents[2] / "data" / "code"
 CASES = sorted(path.parent for path in (DATA / "python").rglob("calls.json"))
@@ -24,7 +23,7 @@ def found_in(case):
     interpreter = Interpreter(Modules.of(paths))
     for path in paths:
         interpreter.read(module_name(path), ast.parse((case / path).read_bytes()))
-    flow, _ = interpreter.solve(Report())
+    flow = interpreter.solve()
     classes = {made for made, _ in interpreter.definitions()}
     return {
         (site.caller.name, target.name)
@@ -103,4 +102,4 @@ def test_programs_that_refer_to_themselves_end(source):
     interpreter = Interpreter(Modules.of(["main.py"]))
     interpreter.read("main", ast.parse(source))
 
-    interpreter.solve(Report())
+    interpreter.solve()

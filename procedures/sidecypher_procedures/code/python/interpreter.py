@@ -35,17 +35,23 @@ class Interpreter:
             self._work.scopes.append(inner)
             Reader(self._work, inner).statements(body)
 
-    def solve(self, report: Report) -> tuple[Calls, Calls]:
-        """Let everything flow; return what calls reach by that, and what a type checker knows."""
+    def solve(self) -> Calls:
+        """Let everything flow; return what calls reach."""
         semantics = self._work.semantics
         for made in semantics.classes.values():
             named = (self._static(scope, base) for scope, base in made.named_bases)
             made.bases = [found for found in named if isinstance(found, Class)]
         for scope in reversed(self._work.scopes):
             self._close(scope)
+        semantics.queue.run()
+        return semantics.flow
+
+    def add_types(self, report: Report) -> Calls:
+        """Let what a type checker knows flow, too; return what calls reach by that alone."""
+        semantics = self._work.semantics
         semantics.call_known(report)
         semantics.queue.run()
-        return semantics.flow, semantics.typed
+        return semantics.typed
 
     def definitions(self) -> Iterator[tuple[Definition, list[Definition]]]:
         """Yield each class with its bases in the program, once solved."""

@@ -4,7 +4,6 @@ Its report for Pysa (`--report-pysa`) names the targets of each call. This is th
 reads it, and it refuses a report of another format.
 """
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from sidecypher_procedures.code.errors import ResolverFailed
 from sidecypher_procedures.code.python.values import Span
@@ -128,7 +129,7 @@ class _Reader:
 
     @staticmethod
     def _load(path: Path) -> Any:
-        found = json.loads(path.read_bytes())
+        found = msgspec.json.decode(path.read_bytes())
         if found.get("format_version") != FORMAT:
             raise ResolverFailed(
                 f"pyrefly reports in format {found.get('format_version')}, not in {FORMAT}"

@@ -2,15 +2,14 @@
 
 import ast
 import warnings
-from collections.abc import Collection, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from sidecypher_procedures.code.model import Link, Place, Resolution, SourceFile
-from sidecypher_procedures.code.python import pyrefly
 from sidecypher_procedures.code.python.interpreter import Interpreter
 from sidecypher_procedures.code.python.modules import Modules, module_name
 from sidecypher_procedures.code.python.pyrefly import Report
+from sidecypher_procedures.code.python.semantics import Calls
 from sidecypher_procedures.code.python.values import Definition
 
 MOST_TARGETS: Final = 8
@@ -21,49 +20,48 @@ class Resolver:
     """Resolves the files of one program.
 
     Args:
-        files: What the syntax of the files shows.
-        sources: Their bytes, by path.
+        sources: The bytes of the files, by path.
     """
 
-    def __init__(self, files: Mapping[str, SourceFile], sources: Mapping[str, bytes]) -> None:
-        self._files = files
-        self._sources = sources
-        self._modules = Modules.of(files)
-        self._places: dict[tuple[str, int, int], Place] = {
+    def __init__(self, sources: Mapping[str, bytes]) -> None:
+        self._interpreter = Interpreter(Modules.of(sources))
+        for path, source in sources.items():
+            tree = _parsed(source)
+            if tree is not None:
+                self._interpreter.read(module_name(path), tree)
+        self._flow = self._interpreter.solve()
+        self._typed: Calls = {}
+        self._places: Mapping[tuple[str, int, int], Place] = {}
+
+    def add_types(self, report: Report) -> None:
+        """Add what a type checker knows."""
+        self._typed = self._interpreter.add_types(report)
+
+    def links(self, files: Iterable[SourceFile]) -> Iterator[Link]:
+        """Yield the calls that can be resolved, and the bases within the program.
+
+        Args:
+            files: What the syntax of the files shows.
+        """
+        self._places = {
             (file.path, declared.line, declared.column): Place(file.path, index)
-            for file in files.values()
+            for file in files
             for index, declared in enumerate(file.declarations)
         }
-
-    def links(self, *, use_types: bool) -> Iterator[Link]:
-        """Yield the calls that can be resolved, and imports and bases within the program."""
-        with ThreadPoolExecutor(1) as pool:
-            # pyrefly is a process of its own, which runs while this one reads.
-            report = pool.submit(pyrefly.resolve, self._sources) if use_types else None
-            interpreter = self._read()
-            flow, typed = interpreter.solve(report.result() if report is not None else Report())
-        for site in {**typed, **flow}:
-            for target, resolution in _targets(flow.get(site, {}), typed.get(site, {})):
+        for site in {**self._typed, **self._flow}:
+            for target, resolution in _targets(self._flow.get(site, {}), self._typed.get(site, {})):
                 source, place = self._place(site.caller), self._place(target)
                 if source is not None and place is not None:
                     yield Link(source, place, "calls", resolution, *site.span[:2])
-        yield from self._bases(interpreter)
+        yield from self._bases()
 
-    def _bases(self, interpreter: Interpreter) -> Iterator[Link]:
-        for made, bases in interpreter.definitions():
+    def _bases(self) -> Iterator[Link]:
+        for made, bases in self._interpreter.definitions():
             source = self._place(made)
             for base in bases:
                 target = self._place(base)
                 if source is not None and target is not None:
                     yield Link(source, target, "inherits", "exact", made.line, made.column)
-
-    def _read(self) -> Interpreter:
-        interpreter = Interpreter(self._modules)
-        for path, source in self._sources.items():
-            tree = _parsed(source)
-            if tree is not None:
-                interpreter.read(module_name(path), tree)
-        return interpreter
 
     def _place(self, definition: Definition) -> Place | None:
         if definition.line == 0:
