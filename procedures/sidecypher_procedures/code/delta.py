@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from sidecypher_procedures.code.model import Chunk, CodeGraph, Entity, Relationship
+from sidecypher_procedures.code.words import words
 
 Key: TypeAlias = str
 """The id of an entity or a chunk; the type of a relationship and the ids of both ends."""
@@ -121,6 +122,7 @@ def _entity(repo_id: str, entity: Entity) -> Properties:
         "chunk_id": entity.chunk_id,
         "signature": entity.signature,
         "docstring": entity.docstring,
+        "words": " ".join(words(entity.qualified_name)),
         "external": entity.external,
     }
 
@@ -134,6 +136,7 @@ def _chunk(repo_id: str, chunk: Chunk) -> Properties:
         "end_line": chunk.end_line,
         "text": chunk.text,
         "tokens": chunk.tokens,
+        "words": " ".join(words(f"{chunk.path} {chunk.text}")),
     }
 
 

@@ -68,4 +68,31 @@ class UnknownEntity(CodeError):
     """No entity of the repository has this name or id."""
 
     code = "SC-978"
-    default_hint = "Give a simple name, a qualified name such as `shop.cart.Cart.add`, or an id."
+    default_hint = "Give a name such as `add`, `Cart.add` or `shop.cart.Cart.add`, or an id."
+
+
+class BadQuery(CodeError):
+    """A query or a text has no word or is too long, or a change names nothing."""
+
+    code = "SC-979"
+
+
+class UnknownChunk(CodeError):
+    """The repository has no chunk with this id."""
+
+    code = "SC-980"
+    default_hint = "Take ids from the column `chunkId` of `code.search` on the same repository."
+
+
+class BadDiff(CodeError):
+    """A text is not a unified diff."""
+
+    code = "SC-981"
+    default_hint = "Give what `git diff` prints."
+
+
+class EmbeddingFailed(CodeError):
+    """No vector could be made of a text."""
+
+    code = "SC-982"
+    default_hint = "Check `SIDECYPHER_CODE_EMBEDDINGS_URL` and the API behind it."

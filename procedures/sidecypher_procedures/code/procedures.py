@@ -3,14 +3,31 @@
 from collections.abc import AsyncIterator
 from typing import Final
 
-from sidecypher import Context, procedure
-from sidecypher_procedures.code import indexing, queries, rows
-from sidecypher_procedures.code.options import CallsOptions, EdgesOptions, IndexOptions
+from sidecypher import BoltClient, Context, procedure
+from sidecypher_procedures.code import fusion, indexing, queries, rows
+from sidecypher_procedures.code import impact as impacts
+from sidecypher_procedures.code.mentions import mentions
+from sidecypher_procedures.code.options import (
+    CallsOptions,
+    Change,
+    EdgesOptions,
+    FuseOptions,
+    GraphOptions,
+    ImpactOptions,
+    IndexOptions,
+    PathOptions,
+    RankedList,
+    SearchOptions,
+)
+from sidecypher_procedures.code.search import Searcher
 from sidecypher_procedures.code.settings import Configuration
 from sidecypher_procedures.names import Id
 
 INDEX_SECONDS: Final = 900.0
 """Timeout of `code.index`: a large repository takes minutes."""
+
+SEARCH_SECONDS: Final = 30.0
+"""Timeout of a search, which answers with what it has by then."""
 
 
 @procedure("code.index", mode="WRITE", timeout=INDEX_SECONDS)
@@ -25,13 +42,13 @@ async def index(
 @procedure("code.list")
 async def repositories(ctx: Context) -> list[rows.Repository]:
     """List the indexed repositories."""
-    return await queries.repositories(ctx)
+    return await queries.repositories(ctx.run)
 
 
 @procedure("code.drop", mode="WRITE")
 async def drop(ctx: Context, repo_id: Id) -> rows.Dropped:
     """Delete an indexed repository from the graph."""
-    return await queries.drop(ctx, repo_id)
+    return await queries.drop(ctx.run, repo_id)
 
 
 @procedure("code.callers")
@@ -39,7 +56,7 @@ async def callers(
     ctx: Context, repo_id: Id, name: Id, options: CallsOptions = CallsOptions()
 ) -> AsyncIterator[rows.Called]:
     """List who calls a function, with the line of the call."""
-    async for row in queries.calls(ctx, repo_id, name, options, is_backwards=True):
+    async for row in queries.calls(ctx.run, repo_id, name, options, is_backwards=True):
         yield row
 
 
@@ -48,20 +65,20 @@ async def callees(
     ctx: Context, repo_id: Id, name: Id, options: CallsOptions = CallsOptions()
 ) -> AsyncIterator[rows.Called]:
     """List what a function calls, with the line of the call."""
-    async for row in queries.calls(ctx, repo_id, name, options, is_backwards=False):
+    async for row in queries.calls(ctx.run, repo_id, name, options, is_backwards=False):
         yield row
 
 
 @procedure("code.definition")
 async def definition(ctx: Context, repo_id: Id, file: str, line: int) -> list[rows.DefinitionRow]:
     """List the definitions around a line, the innermost first."""
-    return await queries.definitions(ctx, repo_id, file, line)
+    return await queries.definitions(ctx.run, repo_id, file, line)
 
 
 @procedure("code.stats")
 async def stats(ctx: Context, repo_id: Id) -> list[rows.Statistic]:
     """Count entities and relationships of a repository, and what was not resolved."""
-    return await queries.statistics(ctx, repo_id)
+    return await queries.statistics(ctx.run, repo_id)
 
 
 @procedure("code.edges")
@@ -69,5 +86,66 @@ async def edges(
     ctx: Context, repo_id: Id, options: EdgesOptions = EdgesOptions()
 ) -> AsyncIterator[rows.Edge]:
     """List the relationships of a repository in a fixed order."""
-    async for row in queries.edges(ctx, repo_id, options):
+    async for row in queries.edges(ctx.run, repo_id, options):
         yield row
+
+
+@procedure("code.search", timeout=SEARCH_SECONDS)
+async def search(
+    ctx: Context, repo_id: Id, query: str, options: SearchOptions = SearchOptions()
+) -> list[rows.Match]:
+    """Search for parts of files by names, relationships, words and meaning."""
+    await queries.check_repository(ctx.run, repo_id)
+    return await _searcher(ctx, repo_id).search(query, options)
+
+
+@procedure("code.expand", timeout=SEARCH_SECONDS)
+async def expand(
+    ctx: Context, repo_id: Id, chunk_ids: list[Id], options: GraphOptions = GraphOptions()
+) -> list[rows.Match]:
+    """List the parts of files around some others."""
+    await queries.check_repository(ctx.run, repo_id)
+    return await _searcher(ctx, repo_id).expand(chunk_ids, options)
+
+
+@procedure("code.fuse")
+def fuse(lists: list[RankedList], options: FuseOptions = FuseOptions()) -> list[rows.FusedRow]:
+    """Join ranked lists, such as those of searches elsewhere."""
+    fused = fusion.fuse(
+        {each.name: [(item.id, item.score) for item in each.items] for each in lists},
+        method=options.fusion,
+        weights={each.name: each.weight for each in lists},
+        normalization=options.normalization,
+    )
+    return [
+        rows.FusedRow(id=each.id, score=each.score, ranks=dict(each.ranks))
+        for each in fused[: options.limit]
+    ]
+
+
+@procedure("code.path")
+async def path(
+    ctx: Context, repo_id: Id, source: Id, target: Id, options: PathOptions = PathOptions()
+) -> list[rows.PathStep]:
+    """List the calls by which one function reaches another."""
+    return await impacts.path(ctx.run, repo_id, source, target, options)
+
+
+@procedure("code.impact")
+async def impact(
+    ctx: Context, repo_id: Id, change: Change, options: ImpactOptions = ImpactOptions()
+) -> list[rows.Affected]:
+    """List what a change can reach, tests first."""
+    return await impacts.impact(ctx.run, repo_id, change, options)
+
+
+@procedure("code.link")
+async def link(ctx: Context, repo_id: Id, text: str) -> list[rows.Mention]:
+    """List the definitions that a text names, such as an issue."""
+    return await mentions(ctx.run, repo_id, text)
+
+
+def _searcher(ctx: Context, repo_id: str) -> Searcher:
+    embedder = ctx.resource(Configuration).embedder
+    run_apart = ctx.resource(BoltClient).run
+    return Searcher(ctx.run, run_apart, repo_id, embedder, ctx.deadline.remaining)

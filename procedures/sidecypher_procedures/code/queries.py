@@ -1,9 +1,8 @@
 """What the graph of a repository's code answers, read in the caller's transaction."""
 
 from collections.abc import AsyncIterator
-from typing import Any, Final, LiteralString
+from typing import Final, LiteralString
 
-from sidecypher import Context
 from sidecypher_procedures.code.errors import UnknownEntity, UnknownRepository
 from sidecypher_procedures.code.options import CallsOptions, EdgesOptions
 from sidecypher_procedures.code.rows import (
@@ -14,6 +13,7 @@ from sidecypher_procedures.code.rows import (
     Repository,
     Statistic,
 )
+from sidecypher_procedures.code.store import Run
 from sidecypher_procedures.names import shown_id
 
 _REPOSITORIES: Final[LiteralString] = """
@@ -31,8 +31,8 @@ _NAMED: Final[LiteralString] = """
         UNION
         MATCH (e:Entity {repo_id: $repoId, qualified_name: $name}) RETURN e
         UNION
-        MATCH (e:Entity {repo_id: $repoId, name_lower: toLower($name)})
-        WHERE e.name = $name RETURN e
+        MATCH (e:Entity {repo_id: $repoId, name_lower: toLower(split($name, '.')[-1])})
+        WHERE ('.' + e.qualified_name) ENDS WITH ('.' + $name) RETURN e
     }
     WITH e WHERE e.type IN ['function', 'class', 'module']
     RETURN e.id AS id ORDER BY id LIMIT $most
@@ -118,23 +118,36 @@ _DROP: Final[LiteralString] = """
 _MOST_NAMED: Final = 100
 
 
-async def repositories(ctx: Context) -> list[Repository]:
+async def repositories(run: Run) -> list[Repository]:
     """Return the indexed repositories."""
-    return [Repository(**record) for record in await ctx.run(_REPOSITORIES)]
+    return [Repository(**record) for record in await run(_REPOSITORIES)]
 
 
-async def check_repository(ctx: Context, repo_id: str) -> None:
+async def check_repository(run: Run, repo_id: str) -> None:
     """Check that a repository is indexed.
 
     Raises:
         UnknownRepository: It is not.
     """
-    if not await ctx.run(_REPOSITORY, repoId=repo_id):
+    if not await run(_REPOSITORY, repoId=repo_id):
         raise UnknownRepository(f"There is no repository `{shown_id(repo_id)}`")
 
 
+async def named(run: Run, repo_id: str, name: str) -> list[str]:
+    """Return the ids of the entities with a name or the end of a qualified name, or with an id.
+
+    Raises:
+        UnknownEntity: There is none.
+    """
+    records = await run(_NAMED, repoId=repo_id, name=name, most=_MOST_NAMED)
+    found = [record["id"] for record in records]
+    if not found:
+        raise UnknownEntity(f"Nothing is named `{shown_id(name)}`")
+    return found
+
+
 async def calls(
-    ctx: Context, repo_id: str, name: str, options: CallsOptions, *, is_backwards: bool
+    run: Run, repo_id: str, name: str, options: CallsOptions, *, is_backwards: bool
 ) -> AsyncIterator[Called]:
     """Yield who calls a function, or whom it calls, the nearest first.
 
@@ -142,16 +155,13 @@ async def calls(
         UnknownRepository: The repository is not indexed.
         UnknownEntity: Nothing has this name.
     """
-    await check_repository(ctx, repo_id)
-    named = await ctx.run(_NAMED, repoId=repo_id, name=name, most=_MOST_NAMED)
-    frontier = [record["id"] for record in named]
-    if not frontier:
-        raise UnknownEntity(f"Nothing is named `{shown_id(name)}`")
+    await check_repository(run, repo_id)
+    frontier = await named(run, repo_id, name)
     statement = _CALLERS if is_backwards else _CALLEES
     seen: dict[str, None] = {}
     left = options.limit
     for hops in range(1, options.hops + 1):
-        records = await ctx.run(
+        records = await run(
             statement, frontier=frontier, seen=[*seen], tiers=options.tiers, most=left
         )
         for record in records:
@@ -163,29 +173,29 @@ async def calls(
             return
 
 
-async def definitions(ctx: Context, repo_id: str, file: str, line: int) -> list[DefinitionRow]:
+async def definitions(run: Run, repo_id: str, file: str, line: int) -> list[DefinitionRow]:
     """Return what is defined around a line, the innermost first."""
-    await check_repository(ctx, repo_id)
-    records = await ctx.run(_DEFINITIONS, repoId=repo_id, file=file, line=line)
+    await check_repository(run, repo_id)
+    records = await run(_DEFINITIONS, repoId=repo_id, file=file, line=line)
     return [DefinitionRow(**record) for record in records]
 
 
-async def statistics(ctx: Context, repo_id: str) -> list[Statistic]:
+async def statistics(run: Run, repo_id: str) -> list[Statistic]:
     """Return the counts of a repository."""
-    await check_repository(ctx, repo_id)
-    return [Statistic(**record) for record in await ctx.run(_STATISTICS, repoId=repo_id)]
+    await check_repository(run, repo_id)
+    return [Statistic(**record) for record in await run(_STATISTICS, repoId=repo_id)]
 
 
-async def edges(ctx: Context, repo_id: str, options: EdgesOptions) -> AsyncIterator[Edge]:
+async def edges(run: Run, repo_id: str, options: EdgesOptions) -> AsyncIterator[Edge]:
     """Yield the relationships of a repository in a total order."""
-    await check_repository(ctx, repo_id)
-    found: Any = await ctx.run(_EDGES, repoId=repo_id, types=options.types, tiers=options.tiers)
+    await check_repository(run, repo_id)
+    found = await run(_EDGES, repoId=repo_id, types=options.types, tiers=options.tiers)
     for record in found:
         yield Edge(**record)
 
 
-async def drop(ctx: Context, repo_id: str) -> Dropped:
+async def drop(run: Run, repo_id: str) -> Dropped:
     """Delete a repository."""
-    await check_repository(ctx, repo_id)
-    [record] = await ctx.run(_DROP, repoId=repo_id)
+    await check_repository(run, repo_id)
+    [record] = await run(_DROP, repoId=repo_id)
     return Dropped(**record)

@@ -45,6 +45,73 @@ class Called(Row):
     hops: int
 
 
+class Match(Row):
+    """A chunk that a search has found."""
+
+    chunk_id: str
+    file_path: FilePath
+    start_line: int
+    end_line: int
+    entity_id: Annotated[str | None, Description("the entity for which the chunk was found")]
+    name: Annotated[str | None, Description("its name")]
+    score: Annotated[float, Description("how well it fits; comparable within one answer only")]
+    hops: Annotated[
+        int | None, Description("relationships from a match; null if the graph did not find it")
+    ]
+    support: Annotated[int | None, Description("how many ways lead to it; null likewise")]
+    why: Annotated[list[str], Description("how it was found, one sentence a step")]
+    notices: Annotated[
+        list[str], Description("what the whole answer lacks, such as a leg that found nothing")
+    ]
+
+
+class FusedRow(Row):
+    """An item of at least one list."""
+
+    id: str
+    score: float
+    ranks: Annotated[dict[str, int], Description("its rank in each list that has it, from 1")]
+
+
+class PathStep(Row):
+    """A function on the way from one to another."""
+
+    step: Annotated[int, Description("its place on the way, from 0")]
+    entity_id: str
+    name: str
+    qualified_name: str
+    file_path: FilePath
+    line: Annotated[int, Description("where it calls the next; where it begins for the last")]
+    resolution: Annotated[str | None, Description("how that call was resolved; null for the last")]
+
+
+class Affected(Row):
+    """What a change can reach."""
+
+    depth: Annotated[int, Description("relationships from the change; 0 for what has changed")]
+    entity_id: str
+    name: str
+    qualified_name: str
+    type: str
+    file_path: FilePath
+    start_line: int
+    is_test: bool
+    why: Annotated[str, Description("the relationship by which it is reached")]
+
+
+class Mention(Row):
+    """An entity that a text names."""
+
+    entity_id: str
+    name: str
+    qualified_name: str
+    type: str
+    file_path: FilePath
+    start_line: int
+    mention: Annotated[str, Description("the words of the text that name it")]
+    confidence: Confidence
+
+
 class DefinitionRow(Row):
     """A definition around a line."""
 

@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from sidecypher import Check, CheckContext, Finding
+from sidecypher_procedures.code.embeddings import HttpEmbedder
 from sidecypher_procedures.code.errors import CodeSettingsError, PathNotAllowed
 from sidecypher_procedures.environment import EnvironmentSettings
 
@@ -17,6 +18,9 @@ class CodeSettings(EnvironmentSettings, env_prefix=PREFIX):
 
     Attributes:
         roots: The folders that `code.index` may read, separated by colons; none by default.
+        embeddings_url: The base URL of an API of OpenAI's shape, such as ``https://HOST/v1``.
+        embeddings_model: The model that makes embeddings.
+        embeddings_key: The API's key.
 
     Example:
         >>> CodeSettings(roots="/srv/code:/home/ann/src").folders
@@ -26,6 +30,9 @@ class CodeSettings(EnvironmentSettings, env_prefix=PREFIX):
     refusal = CodeSettingsError
 
     roots: Annotated[str, Field(max_length=10_000)] = ""
+    embeddings_url: str | None = None
+    embeddings_model: str = ""
+    embeddings_key: SecretStr | None = None
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -57,7 +64,22 @@ class Configuration:
     """The settings, read at the first call and shared by all calls of a sidecar."""
 
     def __init__(self) -> None:
-        self.settings = CodeSettings.load()
+        self.settings = settings = CodeSettings.load()
+        key = settings.embeddings_key
+        self.embedder = (
+            HttpEmbedder(
+                settings.embeddings_url,
+                settings.embeddings_model,
+                "" if key is None else key.get_secret_value(),
+            )
+            if settings.embeddings_url
+            else None
+        )
+
+    async def stop(self) -> None:
+        """Close the connections."""
+        if self.embedder is not None:
+            await self.embedder.stop()
 
 
 def look_at_settings(ctx: CheckContext) -> Finding:

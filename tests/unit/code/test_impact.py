@@ -1,0 +1,78 @@
+"""Which lines a diff changes, and which files are tests."""
+
+import difflib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecypher_procedures.code.errors import BadDiff
+from sidecypher_procedures.code.impact import changed_lines, is_test_file
+
+LINES = st.lists(st.sampled_from(["--- a", "+++ b", "@@ -1 +1 @@", "-", "+", "x", ""]), max_size=8)
+
+
+@given(LINES, LINES)
+def test_changed_lines_are_those_of_the_old_file(old, new):
+    """Removed lines are found, and lines behind which others are added, whatever the lines are."""
+    diff = difflib.unified_diff(old, new, "a/x.py", "b/x.py", lineterm="")
+    matcher = difflib.SequenceMatcher(None, old, new)
+    expected = set()
+    for kind, start, end, _, _ in matcher.get_opcodes():
+        if kind in {"delete", "replace"}:
+            expected |= set(range(start + 1, end + 1))
+        elif kind == "insert":
+            expected.add(max(start, 1))
+
+    found = set(changed_lines("\n".join(diff)).get("x.py", ()))
+
+    # A replacement by more lines also adds behind its last line, which it has itself removed.
+    assert found == expected
+
+
+def test_several_files_are_told_apart():
+    """Each file has its lines; a new file has none, and what git says besides is passed over."""
+    diff = """\
+diff --git a/shop/cart.py b/shop/cart.py
+index 1..2 100644
+--- a/shop/cart.py
++++ b/shop/cart.py
+@@ -3 +3 @@ class Cart:
+-    old
++    new
+\\ No newline at end of file
+--- /dev/null
++++ b/shop/new.py
+@@ -0,0 +1 @@
++x = 1
+"""
+
+    assert changed_lines(diff) == {"shop/cart.py": [3]}
+
+
+def test_a_text_that_is_no_diff_is_refused():
+    """A text without a part that begins with `@@` is an error, not a change of nothing."""
+    with pytest.raises(BadDiff):
+        changed_lines("please look at cart.py")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("tests/data.py", True),
+        ("shop/test_cart.py", True),
+        ("shop/cart_test.go", True),
+        ("src/cart.spec.ts", True),
+        ("src/CartTest.java", True),
+        ("src/CartTests.java", True),
+        ("spec/cart_spec.rb", True),
+        ("conftest.py", True),
+        ("shop/latest.py", False),
+        ("shop/contest.py", False),
+        ("shop/attest.go", False),
+        ("shop/cart.py", False),
+    ],
+)
+def test_tests_are_known_by_their_files(path, expected):
+    """Files are tests by the names that pytest, go test, Jest, JUnit and RSpec look for."""
+    assert is_test_file(path) is expected
