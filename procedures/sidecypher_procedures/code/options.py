@@ -91,6 +91,14 @@ class SearchOptions(GraphOptions):
     ] = None
 
 
+class EmbedOptions(Options):
+    """How many chunks get embeddings."""
+
+    limit: Annotated[
+        int, Description("the most chunks; call again for the rest"), Field(ge=1, le=100_000)
+    ] = 2_000
+
+
 class Ranked(Options):
     """An item of a ranked list."""
 

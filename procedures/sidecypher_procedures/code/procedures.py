@@ -6,11 +6,13 @@ from typing import Final
 from sidecypher import BoltClient, Context, procedure
 from sidecypher_procedures.code import fusion, indexing, queries, rows
 from sidecypher_procedures.code import impact as impacts
+from sidecypher_procedures.code.errors import EmbeddingFailed
 from sidecypher_procedures.code.mentions import mentions
 from sidecypher_procedures.code.options import (
     CallsOptions,
     Change,
     EdgesOptions,
+    EmbedOptions,
     FuseOptions,
     GraphOptions,
     ImpactOptions,
@@ -21,6 +23,7 @@ from sidecypher_procedures.code.options import (
 )
 from sidecypher_procedures.code.search import Searcher
 from sidecypher_procedures.code.settings import Configuration
+from sidecypher_procedures.code.vectors import embed_chunks
 from sidecypher_procedures.names import Id
 
 INDEX_SECONDS: Final = 900.0
@@ -106,6 +109,17 @@ async def expand(
     """List the parts of files around some others."""
     await queries.check_repository(ctx.run, repo_id)
     return await _searcher(ctx, repo_id).expand(chunk_ids, options)
+
+
+@procedure("code.embed", mode="WRITE", timeout=INDEX_SECONDS)
+async def embed(ctx: Context, repo_id: Id, options: EmbedOptions = EmbedOptions()) -> rows.Embedded:
+    """Give parts of files the embeddings that searches by meaning need."""
+    await queries.check_repository(ctx.run, repo_id)
+    embedder = ctx.resource(Configuration).embedder
+    if embedder is None:
+        raise EmbeddingFailed("No embedder is set")
+    run_apart = ctx.resource(BoltClient).run
+    return await embed_chunks(ctx.run, run_apart, repo_id, embedder, options.limit)
 
 
 @procedure("code.fuse")

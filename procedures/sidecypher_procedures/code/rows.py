@@ -65,6 +65,13 @@ class Match(Row):
     ]
 
 
+class Embedded(Row):
+    """What has got embeddings."""
+
+    embedded: Annotated[int, Description("chunks that have got one")]
+    left: Annotated[int, Description("chunks that still have none")]
+
+
 class FusedRow(Row):
     """An item of at least one list."""
 

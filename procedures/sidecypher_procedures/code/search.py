@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString
 
+from sidecypher_procedures.code import vectors
 from sidecypher_procedures.code.embeddings import Embedder
 from sidecypher_procedures.code.errors import BadQuery, EmbeddingFailed, UnknownChunk
 from sidecypher_procedures.code.expansion import Expansion, Reached, expand
@@ -13,8 +14,6 @@ from sidecypher_procedures.code.options import GraphOptions, SearchOptions
 from sidecypher_procedures.code.rows import Match
 from sidecypher_procedures.code.seeds import find_seeds, full_text
 from sidecypher_procedures.code.store import Run
-
-VECTOR_INDEX: Final = "chunk_embedding"
 
 LONGEST_QUERY: Final = 10_000
 
@@ -28,9 +27,6 @@ _SPARSE: Final[LiteralString] = """
     CALL db.index.fulltext.queryNodes('chunk_words', $text, {limit: $most}) YIELD node, score
     WITH node, score WHERE node.repo_id = $repoId
     RETURN node.id AS id, score ORDER BY score DESC, id LIMIT $limit
-"""
-_HAS_VECTORS: Final[LiteralString] = """
-    SHOW INDEXES YIELD name, state WHERE name = $name AND state = 'ONLINE' RETURN name
 """
 _DENSE: Final[LiteralString] = """
     CALL db.index.vector.queryNodes($name, $most, $vector) YIELD node, score
@@ -195,7 +191,8 @@ class Searcher:
         return _Leg([(record["id"], record["score"]) for record in records])
 
     async def _dense(self, query: str, options: SearchOptions) -> _Leg:
-        if not [*await self.run_apart(_HAS_VECTORS, name=VECTOR_INDEX)]:
+        wanted = await vectors.dimensions(self.run_apart)
+        if wanted is None:
             return _Leg(notice="dense: no chunk has an embedding")
         vector = options.vector
         if vector is None:
@@ -206,9 +203,11 @@ class Searcher:
                     [vector] = await self.embedder.embed([query])
             except (EmbeddingFailed, TimeoutError) as error:
                 return _Leg(notice=f"dense: {error}")
+        if len(vector) != wanted:
+            return _Leg(notice=f"dense: the query has {len(vector)} numbers, chunks have {wanted}")
         records = await self.run(
             _DENSE,
-            name=VECTOR_INDEX,
+            name=vectors.INDEX,
             vector=vector,
             repoId=self.repo_id,
             limit=options.limit,

@@ -19,6 +19,7 @@ class Repository:
 
     def __init__(self, session, folder):
         self.id = folder.name
+        self.session = session
         self.folder = folder
         self._calls = Calls(session, "code")
 

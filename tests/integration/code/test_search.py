@@ -204,3 +204,34 @@ def test_definitions_that_a_text_names_are_found(shop):
         "price_of": "shop.prices.price_of",
         "shop/prices.py:7": "shop.prices.standard",
     }
+
+
+def test_embeddings_find_what_means_the_same(shop, outside):
+    """With embeddings of an API, the leg `dense` finds chunks by the nearest vector."""
+
+    def answer(request):
+        texts = request["body"]["input"]
+        vectors = [
+            [1.0, 0.0] if "price" in text or "cost" in text else [0.0, 1.0] for text in texts
+        ]
+        data = [{"index": index, "embedding": each} for index, each in enumerate(vectors)]
+        return 200, {"data": data[::-1]}
+
+    outside.answer = answer
+    try:
+        [row] = shop.call("embed", {})
+        # The index fills in the background.
+        shop.session.run("CALL db.awaitIndexes()").consume()
+        rows = shop.call("search", "what does it cost?", {"legs": ["dense"], "limit": 2})
+        wrong = shop.call("search", "cost", {"legs": ["graph", "dense"], "vector": [1.0]})
+        outside.answer = lambda request: (503, {})
+        away = shop.call("search", "price_of", {"legs": ["graph", "dense"]})
+    finally:
+        shop.session.run("DROP INDEX chunk_embedding IF EXISTS").consume()
+
+    assert row["left"] == 0
+    assert outside.requests[0]["headers"]["authorization"] == "Bearer key-of-tests"
+    assert {row["filePath"] for row in rows} <= {"shop/prices.py", "shop/cart.py"}
+    assert all(row["why"] == [f"dense: rank {rank}"] for rank, row in enumerate(rows, start=1))
+    assert wrong == []
+    assert away[0]["notices"] == ["dense: The embeddings' API has answered 503"]
