@@ -91,6 +91,12 @@ class BadDiff(CodeError):
     default_hint = "Give what `git diff` prints."
 
 
+class InvalidId(CodeError):
+    """A new repository cannot have this id."""
+
+    code = "SC-983"
+
+
 class EmbeddingFailed(CodeError):
     """No vector could be made of a text."""
 

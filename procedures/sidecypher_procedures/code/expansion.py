@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString
 
-from sidecypher_procedures.code.model import RelationshipType
+from sidecypher_procedures.code.model import VERBS, RelationshipType
 from sidecypher_procedures.code.options import GraphOptions
 from sidecypher_procedures.code.store import Run
 
@@ -28,14 +28,6 @@ HUB: Final = 50
 
 CROWDED: Final = 1000
 """Relationships of an entity that no search passes through: everything meets there."""
-
-_VERBS: Final[Mapping[str, str]] = {
-    "CALLS": "calls",
-    "INHERITS": "inherits from",
-    "REFERENCES": "refers to",
-    "CONTAINS": "contains",
-    "IMPORTS": "imports",
-}
 
 # Without an order there is no telling which relationships of a hub are followed.
 _LEVEL: Final[LiteralString] = """
@@ -93,6 +85,12 @@ class Reached:
     step: Mapping[str, Any] | None = None
     reason: str = ""
 
+    @classmethod
+    def of(cls, record: Mapping[str, Any], score: float, **how: Any) -> "Reached":
+        """Make one of a record with the columns `id, name, qualified_name, type, chunk_id`."""
+        names = ("id", "name", "qualified_name", "type", "chunk_id")
+        return cls(**{name: record[name] for name in names}, score=score, **how)
+
     @property
     def order(self) -> tuple[float, int, int, str]:
         """Its place among others: the best first."""
@@ -118,7 +116,7 @@ class Expansion:
             before, step = self.reached[reached.step["from"]], reached.step
             one, other = (before, reached) if step["isForward"] else (reached, before)
             place = f"{step['filePath']}:{step['line']}"
-            verb = _VERBS[step["type"]]
+            verb = VERBS[step["type"]]
             steps.append(f"{one.qualified_name} {verb} {other.qualified_name} ({place})")
             reached = before
         return [reached.reason, *reversed(steps)]
@@ -166,16 +164,8 @@ def _added(
     for record in records:
         known = reached.get(record["id"])
         if known is None:
-            known = Reached(
-                id=record["id"],
-                name=record["name"],
-                qualified_name=record["qualified_name"],
-                type=record["type"],
-                chunk_id=record["chunk_id"],
-                score=record["gain"],
-                hops=hops,
-                support=record["ways"],
-                step=record["step"],
+            known = Reached.of(
+                record, record["gain"], hops=hops, support=record["ways"], step=record["step"]
             )
             reached[known.id] = known
             new.append(known)

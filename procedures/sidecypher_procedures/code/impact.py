@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final, LiteralString
 
 from sidecypher_procedures.code.errors import BadDiff, BadQuery
+from sidecypher_procedures.code.model import VERBS
 from sidecypher_procedures.code.options import Change, ImpactOptions, PathOptions
 from sidecypher_procedures.code.queries import check_repository, named
 from sidecypher_procedures.code.rows import Affected, PathStep
@@ -60,13 +61,6 @@ _LEVEL: Final[LiteralString] = f"""
     RETURN {_COLUMNS}, way
     ORDER BY file_path, start_line, entity_id LIMIT $most
 """
-_VERBS: Final[Mapping[str, str]] = {
-    "CALLS": "calls",
-    "INHERITS": "inherits from",
-    "REFERENCES": "refers to",
-    "IMPORTS": "imports",
-    "CONTAINS": "contains",
-}
 _TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "spec", "testing"})
 _TEST_FILE: Final = re.compile(r"test_|.*([_.-](test|spec)|Tests?)\.\w+$|conftest\.py$")
 
@@ -143,7 +137,7 @@ def _affected(record: Mapping[str, Any], depth: int, why: str) -> Affected:
 
 
 def _why(way: Mapping[str, Any]) -> str:
-    return f"{_VERBS[way['type']]} {way['of']} ({way['file']}:{way['line']})"
+    return f"{VERBS[way['type']]} {way['of']} ({way['file']}:{way['line']})"
 
 
 def is_test_file(path: str) -> bool:

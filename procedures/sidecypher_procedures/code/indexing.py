@@ -19,12 +19,14 @@ from sidecypher_procedures.code.delta import Delta, Stored
 from sidecypher_procedures.code.errors import (
     AnalysisFailed,
     CodeError,
+    InvalidId,
     NotInstalled,
     PathNotAllowed,
 )
 from sidecypher_procedures.code.model import LENGTH, Failure, Request
 from sidecypher_procedures.code.options import IndexOptions
 from sidecypher_procedures.code.rows import Indexed
+from sidecypher_procedures.names import LONGEST_NAME, is_id
 
 ONE_TRANSACTION: Final = 50_000
 """The most rows that are written in the caller's transaction: Neo4j keeps them all in memory."""
@@ -82,6 +84,11 @@ def index_here(
 async def _index(
     repo_id: str, folder: Path, options: IndexOptions, run: store.Run, run_apart: store.Run
 ) -> Indexed:
+    if not is_id(repo_id):
+        raise InvalidId(
+            f"The id of the repository has {len(repo_id)} characters",
+            hint=f"Give 1 to {LONGEST_NAME}, not only space.",
+        )
     begun = time.monotonic()
     request = Request(
         repo_id=repo_id,

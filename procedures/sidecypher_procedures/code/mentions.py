@@ -18,7 +18,7 @@ _AMBIGUOUS: Final = 5
 """The most entities with one name that are a mention: more say nothing."""
 
 _NAME: Final = re.compile(r"(?<![\w/])[^\W\d]\w*(?:(?:\.|::|#)[^\W\d]\w*)*")
-_PATH: Final = re.compile(r"(?<![\w.])((?:[\w.-]+/)*[\w-]+\.[a-z]{1,4})(?::(\d+)|#L(\d+))?")
+_PATH: Final = re.compile(r"(?<![\w./-])((?:[\w.-]+/)*[\w-]+\.[a-z]{1,4})(?::(\d+)|#L(\d+))?")
 
 _BY_NAME: Final[LiteralString] = """
     UNWIND $names AS name
@@ -78,7 +78,7 @@ async def mentions(run: Run, repo_id: str, text: str) -> list[Mention]:
 def _names(text: str) -> Iterator[dict[str, Any]]:
     seen: set[str] = set()
     for match in _NAME.finditer(text):
-        name = re.sub(r"::|#", ".", match[0])
+        name = match[0].replace("::", ".").replace("#", ".")
         before, after = text[: match.start()][-1:], text[match.end() :][:1]
         is_code = before == "`" or after == "("
         if name in seen or (is_plain(name) and not is_code):

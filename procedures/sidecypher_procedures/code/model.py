@@ -1,6 +1,7 @@
 """The graph of a repository's code: entities, chunks and the relationships between entities."""
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -219,6 +220,15 @@ class CodeGraph:
     unresolved: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
 
+
+VERBS: Final[Mapping[str, str]] = {
+    "CALLS": "calls",
+    "INHERITS": "inherits from",
+    "REFERENCES": "refers to",
+    "CONTAINS": "contains",
+    "IMPORTS": "imports",
+}
+"""How a sentence says what a relationship of each type in Neo4j means."""
 
 LENGTH: Final = struct.Struct("<I")
 """The length of a `Request` in bytes, which comes before it on the input of the analysis."""

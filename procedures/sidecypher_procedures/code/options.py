@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from sidecypher import Description, Options
-from sidecypher_procedures.code.fusion import Method, Normalization
 from sidecypher_procedures.code.model import (
     LANGUAGES,
     RELATIONSHIP_TYPES,
@@ -14,6 +13,7 @@ from sidecypher_procedures.code.model import (
     RelationshipType,
     Resolution,
 )
+from sidecypher_procedures.fusion import Method, Normalization
 
 SURE: tuple[Resolution, ...] = ("exact", "typed", "flow")
 """The ways of resolution that are nearly always right."""

@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from sidecypher import BoltClient, Context, procedure
-from sidecypher_procedures.code import fusion, indexing, queries, rows
+from sidecypher_procedures import fusion
 from sidecypher_procedures.code import impact as impacts
+from sidecypher_procedures.code import indexing, queries, rows
 from sidecypher_procedures.code.errors import EmbeddingFailed
 from sidecypher_procedures.code.mentions import mentions
 from sidecypher_procedures.code.options import (

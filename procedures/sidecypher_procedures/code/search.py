@@ -9,11 +9,11 @@ from sidecypher_procedures.code import vectors
 from sidecypher_procedures.code.embeddings import Embedder
 from sidecypher_procedures.code.errors import BadQuery, EmbeddingFailed, UnknownChunk
 from sidecypher_procedures.code.expansion import Expansion, Reached, expand
-from sidecypher_procedures.code.fusion import Fused, fuse
 from sidecypher_procedures.code.options import GraphOptions, SearchOptions
 from sidecypher_procedures.code.rows import Match
 from sidecypher_procedures.code.seeds import find_seeds, full_text
 from sidecypher_procedures.code.store import Run
+from sidecypher_procedures.fusion import Fused, fuse
 
 LONGEST_QUERY: Final = 10_000
 
@@ -53,8 +53,9 @@ _ENTITIES: Final[LiteralString] = """
     UNWIND $ids AS id
     MATCH (c:Chunk {id: id}) WHERE c.repo_id = $repoId
     OPTIONAL MATCH (e:Entity)-[:DEFINED_IN]->(c)
-    RETURN id, e.id AS entity, e.name AS name, e.qualified_name AS qualified_name, e.type AS type
-    ORDER BY id, entity
+    RETURN c.id AS chunk_id, e.id AS id, e.name AS name, e.qualified_name AS qualified_name,
+        e.type AS type
+    ORDER BY chunk_id, id
 """
 
 
@@ -136,20 +137,12 @@ class Searcher:
             UnknownChunk: The repository has no such chunk.
         """
         records = [*await self.run(_ENTITIES, ids=[*chunk_ids], repoId=self.repo_id)]
-        if len({record["id"] for record in records}) < len(set(chunk_ids)):
+        if len({record["chunk_id"] for record in records}) < len(set(chunk_ids)):
             raise UnknownChunk("A chunk is not part of the repository")
         seeds = [
-            Reached(
-                id=record["entity"],
-                name=record["name"],
-                qualified_name=record["qualified_name"],
-                type=record["type"],
-                chunk_id=record["id"],
-                score=1.0,
-                reason=f"{record['qualified_name']} is in a given chunk",
-            )
+            Reached.of(record, 1.0, reason=f"{record['qualified_name']} is in a given chunk")
             for record in records
-            if record["entity"] is not None
+            if record["id"] is not None
         ]
         leg = _by_chunk(await expand(self.run, seeds, options, self._is_late))
         given = set(chunk_ids)
@@ -199,10 +192,13 @@ class Searcher:
             if self.embedder is None:
                 return _Leg(notice="dense: no embedder is set, and no `vector` is given")
             try:
-                async with asyncio.timeout(self.remaining()):
+                # The other half is for the statements that follow.
+                async with asyncio.timeout(self.remaining() / 2):
                     [vector] = await self.embedder.embed([query])
-            except (EmbeddingFailed, TimeoutError) as error:
+            except EmbeddingFailed as error:
                 return _Leg(notice=f"dense: {error}")
+            except TimeoutError:
+                return _Leg(notice="dense: the API of the embeddings took too long")
         if len(vector) != wanted:
             return _Leg(notice=f"dense: the query has {len(vector)} numbers, chunks have {wanted}")
         records = await self.run(

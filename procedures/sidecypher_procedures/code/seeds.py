@@ -138,12 +138,5 @@ def _note(
     """Keep the best reason for each entity."""
     known = found.get(record["id"])
     if known is None or known.score < quality:
-        found[record["id"]] = Reached(
-            id=record["id"],
-            name=record["name"],
-            qualified_name=record["qualified_name"],
-            type=record["type"],
-            chunk_id=record["chunk_id"],
-            score=quality,
-            reason=f"{record['qualified_name']} {reason}",
-        )
+        reason = f"{record['qualified_name']} {reason}"
+        found[record["id"]] = Reached.of(record, quality, reason=reason)

@@ -2,53 +2,16 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
 from sidecypher import Context
+from sidecypher_procedures.fusion import Fused, fuse
 from sidecypher_procedures.rules.options import ContextInput
 from sidecypher_procedures.rules.selection import Bounds, SearchLimits
 from sidecypher_procedures.rules.store import Concept, normal_name
-
-K: Final = 60
-"""Constant that damps the first ranks, with the value from the authors of the method.
-
-G. V. Cormack, C. L. A. Clarke, S. Buettcher: Reciprocal rank fusion outperforms Condorcet and
-individual rank learning methods, SIGIR 2009.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class RankedItem:
-    """An item of at least one list, with its ranks, from 1, by name of list."""
-
-    key: str
-    ranks: dict[str, int]
-
-    @property
-    def score(self) -> float:
-        """The sum of 1 / (K + rank) over the lists."""
-        return sum(1 / (K + rank) for rank in self.ranks.values())
-
-
-def fuse(lists: Mapping[str, Sequence[str]]) -> list[RankedItem]:
-    """Merge lists by reciprocal rank fusion; items with equal scores are sorted by key.
-
-    Each list must have distinct keys.
-
-    Example:
-        >>> [each.key for each in fuse({"prompt": ["a", "b"], "chunks": ["b"]})]
-        ['b', 'a']
-    """
-    ranks: dict[str, dict[str, int]] = {}
-    for name, keys in lists.items():
-        for rank, key in enumerate(keys, start=1):
-            ranks.setdefault(key, {})[name] = rank
-    fused = [RankedItem(key, each) for key, each in ranks.items()]
-    return sorted(fused, key=lambda each: (-each.score, each.key))
-
 
 _CONCEPTS: Final = """
     UNWIND $keys AS key
@@ -178,7 +141,7 @@ class Seeds:
         cut: Whether a limit left out concepts or parts of the text.
     """
 
-    found: tuple[RankedItem, ...]
+    found: tuple[Fused, ...]
     names: dict[str, str]
     cut: bool
 
@@ -196,7 +159,9 @@ def find_seeds(ctx: Context, request: ContextInput, limits: SearchLimits) -> See
         "chunks": proposed,
     }
     names = names_of(ctx, chain.from_iterable(lists.values()), limits)
-    fused = fuse({name: [key for key in keys if key in names] for name, keys in lists.items()})
+    fused = fuse(
+        {name: [(key, 0.0) for key in keys if key in names] for name, keys in lists.items()}
+    )
     most = min(bounds.seeds, bounds.entities)
     cut = chunks_cut or prompt.cut or artifact.cut or len(fused) > most
     return Seeds(tuple(fused[:most]), names, cut)
@@ -287,7 +252,7 @@ class Neighbourhood:
 
 def expand(ctx: Context, seeds: Seeds, limits: SearchLimits) -> Neighbourhood:
     """Follow relations from the seeds, in both directions, breadth first."""
-    around = Neighbourhood({each.key: seeds.names[each.key] for each in seeds.found})
+    around = Neighbourhood({each.id: seeds.names[each.id] for each in seeds.found})
     reached = list(around.names)
     for hop in range(limits.bounds.hops):
         if not reached or limits.deadline.expired():

@@ -5,9 +5,9 @@ from itertools import chain
 from typing import Any, Final
 
 from sidecypher import Context
+from sidecypher_procedures.fusion import Fused, reciprocal
 from sidecypher_procedures.rules.concept_search import (
     Neighbourhood,
-    RankedItem,
     Seeds,
     expand,
     find_seeds,
@@ -163,20 +163,20 @@ def _cited_extractions(
     return list(dict.fromkeys(chain.from_iterable(lists)))
 
 
-def _entities(seeds: Iterable[RankedItem], around: Neighbourhood) -> list[dict[str, Any]]:
+def _entities(seeds: Iterable[Fused], around: Neighbourhood) -> list[dict[str, Any]]:
     """Return the concepts, the best first.
 
     Concepts reached by relations are ranked after the seeds, in the order in which they were
     found, so none of them precedes a seed.
     """
-    fused = {each.key: each for each in seeds}
+    fused = {each.id: each for each in seeds}
     found = [
-        fused.get(key) or RankedItem(key, {"graph": place})
+        fused.get(key) or Fused(key, reciprocal(place), {"graph": place})
         for place, key in enumerate(around.names, start=1)
     ]
-    found.sort(key=lambda each: (-each.score, each.key))
+    found.sort(key=lambda each: (-each.score, each.id))
     return [
-        {"id": each.key, "name": around.names[each.key], "score": each.score, "sources": each.ranks}
+        {"id": each.id, "name": around.names[each.id], "score": each.score, "sources": each.ranks}
         for each in found
     ]
 

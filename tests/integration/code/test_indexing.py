@@ -214,3 +214,10 @@ def test_options_out_of_range_are_refused(code, options):
     """Options that are unknown or out of range are refused by name."""
     with pytest.raises(ClientError, match="SC-"):
         code.call("callers", "r", "f", options)
+
+
+@pytest.mark.parametrize("identifier", ["", " ", "x" * 201])
+def test_a_repository_has_an_id_that_can_be_named(code, code_root, identifier):
+    """An id that is empty or too long is refused with the lengths that are allowed."""
+    with pytest.raises(ClientError, match=r"(?s)SC-983.*Give 1 to 200"):
+        code.call("index", identifier, str(code_root), {})

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecypher_procedures.rules.concept_search import K, find_phrases, fuse
+from sidecypher_procedures.rules.concept_search import find_phrases
 from sidecypher_procedures.rules.selection import BOUNDS
 from sidecypher_procedures.rules.store import normal_name
 
@@ -51,31 +51,3 @@ def test_any_text_has_bounded_phrases(text):
 
     assert len(found.names) <= 50
     assert all(name in normal_name(text) for name in found.names)
-
-
-@given(
-    st.dictionaries(
-        st.sampled_from(["prompt", "chunks", "artifact"]),
-        st.lists(st.sampled_from("abcdef"), unique=True),
-    )
-)
-def test_fusion_is_explained_by_its_ranks(lists):
-    """A score is what its ranks say, and the order is that of scores, then of keys."""
-    fused = fuse(lists)
-
-    assert [each.key for each in fused] == [
-        each.key for each in sorted(fused, key=lambda each: (-each.score, each.key))
-    ]
-    for each in fused:
-        assert each.ranks == {
-            name: keys.index(each.key) + 1 for name, keys in lists.items() if each.key in keys
-        }
-        assert each.score == pytest.approx(sum(1 / (K + rank) for rank in each.ranks.values()))
-
-
-def test_fusion_does_not_depend_on_the_order_of_the_lists():
-    """Two lists give the same result whichever comes first, also between equal scores."""
-    lists = {"prompt": ["b", "a"], "chunks": ["a", "b"]}
-    turned = dict(reversed(lists.items()))
-
-    assert [each.key for each in fuse(lists)] == [each.key for each in fuse(turned)] == ["a", "b"]

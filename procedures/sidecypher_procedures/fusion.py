@@ -62,8 +62,13 @@ def fuse(
     return sorted(fused, key=lambda each: (-each.score, each.id))
 
 
+def reciprocal(rank: int) -> float:
+    """Return what a rank, from 1, adds to the score of an item."""
+    return 1 / (K + rank)
+
+
 def _reciprocal(leg: Leg) -> list[float]:
-    return [1 / (K + rank) for rank in range(1, len(leg) + 1)]
+    return [reciprocal(rank) for rank in range(1, len(leg) + 1)]
 
 
 def _normalized(leg: Leg, normalization: Normalization) -> list[float]:

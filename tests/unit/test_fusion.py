@@ -2,10 +2,11 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecypher_procedures.code.fusion import K, fuse
+from sidecypher_procedures.fusion import K, fuse
 
 LEGS = st.dictionaries(
     st.sampled_from(["graph", "sparse", "dense"]),
@@ -52,3 +53,25 @@ def test_fusion_neither_loses_nor_invents(legs, method, normalization):
     items = {key for leg in legs.values() for key, _ in leg}
     assert sorted(each.id for each in fused) == sorted(items)
     assert all(one.score >= other.score for one, other in pairwise(fused))
+
+
+def test_fusion_does_not_depend_on_the_order_of_the_lists():
+    """Two lists give the same result whichever comes first, also between equal scores."""
+    lists = {"prompt": [("b", 0), ("a", 0)], "chunks": [("a", 0), ("b", 0)]}
+    turned = dict(reversed(lists.items()))
+
+    assert [each.id for each in fuse(lists)] == [each.id for each in fuse(turned)] == ["a", "b"]
+
+
+@given(LEGS)
+def test_fusion_is_explained_by_its_ranks(legs):
+    """A score is what its ranks say, and the order is that of scores, then of ids."""
+    fused = fuse(legs)
+
+    assert fused == sorted(fused, key=lambda each: (-each.score, each.id))
+    for each in fused:
+        places = {name: [key for key, _ in leg] for name, leg in legs.items()}
+        assert each.ranks == {
+            name: keys.index(each.id) + 1 for name, keys in places.items() if each.id in keys
+        }
+        assert each.score == pytest.approx(sum(1 / (K + rank) for rank in each.ranks.values()))
