@@ -4,7 +4,8 @@ import asyncio
 import csv
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +17,6 @@ from sidecypher.cli.errors import NotUnderstood
 from sidecypher.cli.options import Config, Home
 from sidecypher.cli.output import notes, show_json, show_table
 from sidecypher.cli.status import server_address
-from sidecypher.host.address import Address
 from sidecypher.host.settings import load_settings
 from sidecypher.host.terminal import visible
 from sidecypher.sdk.bolt import BoltClient
@@ -78,14 +78,21 @@ def rows_of(
     query: str, parameters: Mapping[str, Any], *, home: Path | None, config: Path | None
 ) -> list[dict[str, Any]]:
     """Run a statement in the Neo4j that commands use; see `run_cypher` of `packages`."""
+
+    async def run() -> list[dict[str, Any]]:
+        async with client_of(home=home, config=config) as client:
+            return await client.run(query, **parameters)
+
+    return asyncio.run(run())
+
+
+@asynccontextmanager
+async def client_of(*, home: Path | None, config: Path | None) -> AsyncIterator[BoltClient]:
+    """Open a client of the Neo4j that commands use; see `open_client` of `packages`."""
     address = server_address(load_settings({"home": home}, config=config))
-    return asyncio.run(_run(address, query, parameters))
-
-
-async def _run(address: Address, query: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
     client = BoltClient(lambda: address)
     try:
-        return await client.run(query, **parameters)
+        yield client
     finally:
         await client.stop()
 

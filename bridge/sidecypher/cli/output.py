@@ -3,12 +3,20 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TransferSpeedColumn,
+)
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -105,6 +113,29 @@ def show_error(error: SidecypherError) -> None:
     for label, text in lines:
         notes.print(Text(f"{label}: ", style="bold red" if label == "error" else "bold"), end="")
         notes.print(Text(text), soft_wrap=True)
+
+
+OnPhase: TypeAlias = Callable[[str, int, int], None]
+"""Gets a phase, how much of it is done, and how much there is; 0 if not known."""
+
+
+@contextmanager
+def phase_bars() -> Iterator[OnPhase]:
+    """Draw a bar for each phase of long work; draw nothing where there is no terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, console=notes, disable=not notes.is_terminal) as progress:
+
+        def on_progress(phase: str, done: int, total: int) -> None:
+            if phase not in tasks:
+                # A phase without numbers ends when the next one begins.
+                for task in progress.tasks:
+                    if task.total is None:
+                        progress.update(task.id, total=1, completed=1)
+                tasks[phase] = progress.add_task(phase, total=None)
+            progress.update(tasks[phase], completed=done, total=total or None)
+
+        yield on_progress
 
 
 @contextmanager

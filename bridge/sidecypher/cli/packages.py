@@ -8,13 +8,28 @@ Example:
     ...     show_table("Queue", ["waiting"], [row.values() for row in rows])
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import TYPE_CHECKING, Any, LiteralString
 
+from sidecypher import SidecypherError
 from sidecypher.cli.options import AsJson, Config, Home
 
-__all__ = ["AsJson", "Config", "Home", "run_cypher", "show_json", "show_table"]
+if TYPE_CHECKING:
+    from sidecypher import BoltClient
+
+__all__ = [
+    "AsJson",
+    "Config",
+    "Home",
+    "open_client",
+    "run_cypher",
+    "show_error",
+    "show_json",
+    "show_phases",
+    "show_table",
+]
 
 
 def run_cypher(
@@ -50,6 +65,46 @@ def run_cypher(
     return rows_of(cypher, parameters or {}, home=home, config=config)
 
 
+def open_client(
+    *, home: Path | None = None, config: Path | None = None
+) -> "AbstractAsyncContextManager[BoltClient]":
+    """Return a client of the Neo4j that commands use, for several statements.
+
+    Args:
+        home: The value of `--home`.
+        config: The value of `--config`.
+
+    Raises:
+        SettingsError: A setting cannot be used.
+        SidecypherError: SC-310 if the embedded Neo4j does not run and no other one is named.
+
+    Example:
+        >>> async def both():
+        ...     async with open_client() as client:
+        ...         return await client.run("RETURN 1 AS x"), await client.run("RETURN 2 AS x")
+    """
+    from sidecypher.cli.cypher import client_of  # noqa: PLC0415
+
+    return client_of(home=home, config=config)
+
+
+@contextmanager
+def show_phases() -> Iterator[Callable[[str, int, int], None]]:
+    """Draw a bar for each phase of long work.
+
+    The block gets a function with a phase, how much of it is done, and how much there is; 0 if
+    that is not known. Nothing is drawn where there is no terminal.
+
+    Example:
+        >>> with show_phases() as on_progress:
+        ...     on_progress("read", 3, 9)
+    """
+    from sidecypher.cli import output  # noqa: PLC0415
+
+    with output.phase_bars() as on_progress:
+        yield on_progress
+
+
 def show_json(value: object) -> None:
     """Print one JSON document; values that JSON lacks are printed as strings.
 
@@ -62,6 +117,13 @@ def show_json(value: object) -> None:
     from sidecypher.cli import output  # noqa: PLC0415
 
     output.show_json(value)
+
+
+def show_error(error: SidecypherError) -> None:
+    """Print an error with its cause and hint to standard error, and go on."""
+    from sidecypher.cli import output  # noqa: PLC0415
+
+    output.show_error(error)
 
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:

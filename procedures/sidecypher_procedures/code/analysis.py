@@ -2,14 +2,15 @@
 
 `python -m sidecypher_procedures.code.analysis` does it in a process that can be ended, since it
 takes seconds and much memory: it reads a `Request` and what Neo4j has (`Stored`) from its input,
-and writes a `Delta` or an error to its output, all as MessagePack.
+and writes a `Delta` or an error to its output, all as MessagePack. Lines on its standard error tell
+how far it has come: a phase, what is done, and what there is to do.
 """
 
 import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from itertools import islice
 from multiprocessing import get_context
@@ -63,12 +64,13 @@ def analyse(request: Request) -> CodeGraph:
     # Three things at once: pyrefly, the extraction, and the flow of values here. The process is
     # forked before there is a thread.
     with ProcessPoolExecutor(1, get_context("fork")) as process, ThreadPoolExecutor(1) as thread:
-        extracted = process.map(_extracted, _batches(sources))
-        report = thread.submit(pyrefly.resolve, python) if request.resolve and python else None
+        extracted = _extracting(process, sources)
+        report("resolve")
+        typed = thread.submit(pyrefly.resolve, python) if request.resolve and python else None
         resolver = Resolver(python)
-        if report is not None:
-            resolver.add_types(report.result())
-        files = [file for batch in extracted for file in _FILES.decode(batch)]
+        if typed is not None:
+            resolver.add_types(typed.result())
+        files = [file for batch in extracted for file in _FILES.decode(batch.result())]
     for file in files:
         assembly.add_file(file, sources.files[file.path][1])
     for language, group in families(files).items():
@@ -86,6 +88,25 @@ def _batches(sources: Sources) -> Iterator[list[tuple[str, Language, bytes]]]:
     remaining = ((path, *file) for path, file in sources.files.items())
     while batch := list(islice(remaining, _BATCH)):
         yield batch
+
+
+def _extracting(process: ProcessPoolExecutor, sources: Sources) -> list[Future[bytes]]:
+    """Begin to extract files, and report how many are done."""
+    left = iter(range(0, len(sources.files) + _BATCH, _BATCH))
+    next(left)
+
+    def report_batch(_: Future[bytes]) -> None:
+        report("read", min(next(left), len(sources.files)), len(sources.files))
+
+    futures = [process.submit(_extracted, batch) for batch in _batches(sources)]
+    for future in futures:
+        future.add_done_callback(report_batch)
+    return futures
+
+
+def report(phase: str, done: int = 0, total: int = 0) -> None:
+    """Tell the process that waits how far this one has come."""
+    os.write(sys.stderr.fileno(), f"{phase} {done} {total}\n".encode())
 
 
 def _extracted(batch: list[tuple[str, Language, bytes]]) -> bytes:
@@ -142,6 +163,7 @@ def main() -> None:
     request = msgspec.msgpack.decode(pipe.read(length), type=Request)
     try:
         graph = analyse(request)
+        report("compare")
         stored = msgspec.msgpack.decode(pipe.read(), type=Stored)
         answer: Delta | Failure = Delta.between(request.repo_id, stored, graph)
     except SidecypherError as error:

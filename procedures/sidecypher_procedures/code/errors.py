@@ -102,3 +102,12 @@ class EmbeddingFailed(CodeError):
 
     code = "SC-982"
     default_hint = "Check `SIDECYPHER_CODE_EMBEDDINGS_URL` and the API behind it."
+
+
+class RepositoryBusy(CodeError):
+    """Another indexing writes the repository, or has written it meanwhile."""
+
+    code = "SC-993"
+    default_hint = (
+        "Call again when it has ended. One that was broken off keeps the repository for 2 minutes."
+    )

@@ -7,9 +7,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, LiteralString, cast
+from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
@@ -23,67 +25,75 @@ from sidecypher_procedures.code.errors import (
     NotInstalled,
     PathNotAllowed,
 )
-from sidecypher_procedures.code.model import LENGTH, Failure, Request
+from sidecypher_procedures.code.model import LENGTH, PHASES, Failure, Request
 from sidecypher_procedures.code.options import IndexOptions
 from sidecypher_procedures.code.rows import Indexed
 from sidecypher_procedures.names import LONGEST_NAME, is_id
 
+OnProgress: TypeAlias = Callable[[str, int, int], None]
+"""Gets a phase of an indexing, how much of it is done, and how much there is; 0 if not known."""
+
 ONE_TRANSACTION: Final = 50_000
 """The most rows that are written in the caller's transaction: Neo4j keeps them all in memory."""
 
-_SHOWN: Final = (
-    "files",
-    "entities",
-    "relationships",
-    "written",
-    "removed",
-    "unresolved",
-    "seconds",
-)
+_Pipes: TypeAlias = tuple[asyncio.StreamWriter, asyncio.StreamReader, asyncio.StreamReader]
+
 _SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the folder in it has a random name
 _LIBRARIES: Final = ("tree_sitter", "pathspec", "pyrefly")
 
 
 async def index(ctx: Context, repo_id: str, folder: Path, options: IndexOptions) -> Indexed:
-    """Index a folder as a repository.
-
-    Up to `ONE_TRANSACTION` rows are written in the caller's transaction. More are written in
-    transactions of their own; until the last of them the repository's status is ``writing``.
+    """Index a folder as a repository, in the caller's transaction if it is not large.
 
     Raises:
-        CodeError: The folder cannot be analysed.
+        CodeError: As with `index_folder`.
     """
-    return await _index(repo_id, folder, options, ctx.run, ctx.resource(BoltClient).run)
+    return await index_folder(
+        repo_id,
+        folder,
+        options,
+        run=ctx.run,
+        run_apart=ctx.resource(BoltClient).run,
+        on_progress=lambda _, done, total: ctx.progress(done, total or None),
+    )
 
 
-def index_here(
+async def index_here(
+    repo_id: str, folder: Path, run: store.Run, on_progress: OnProgress
+) -> Indexed:
+    """Index a folder without a sidecar, each statement in a transaction of its own.
+
+    Raises:
+        PathNotAllowed: The path is not a folder.
+        CodeError: As with `index_folder`.
+    """
+    if not await asyncio.to_thread(folder.is_dir):
+        raise PathNotAllowed("The path is not a folder")
+    return await index_folder(
+        repo_id, folder, IndexOptions(), run=run, run_apart=run, on_progress=on_progress
+    )
+
+
+async def index_folder(
     repo_id: str,
     folder: Path,
-    run: Callable[[LiteralString, dict[str, Any]], list[dict[str, Any]]],
-) -> dict[str, Any]:
-    """Index a folder without a sidecar; return the columns of `code.index`.
+    options: IndexOptions,
+    *,
+    run: store.Run,
+    run_apart: store.Run,
+    on_progress: OnProgress,
+) -> Indexed:
+    """Index a folder as a repository.
 
-    Args:
-        repo_id: The repository's id.
-        folder: Where its files are.
-        run: Runs a statement with parameters, in a transaction of its own.
+    Up to `ONE_TRANSACTION` rows are written by `run`, in the caller's transaction if there is one.
+    More are written by `run_apart`, each statement in a transaction of its own, and the
+    repository's status is ``writing`` until the last one.
 
     Raises:
+        InvalidId: The repository cannot have this id.
+        RepositoryBusy: Another indexing writes it.
         CodeError: The folder cannot be analysed.
     """
-    if not folder.is_dir():
-        raise PathNotAllowed("The path is not a folder")
-
-    async def run_in_thread(statement: LiteralString, /, **parameters: Any) -> Any:
-        return await asyncio.to_thread(run, statement, parameters)
-
-    indexed = asyncio.run(_index(repo_id, folder, IndexOptions(), run_in_thread, run_in_thread))
-    return {name: getattr(indexed, name) for name in _SHOWN}
-
-
-async def _index(
-    repo_id: str, folder: Path, options: IndexOptions, run: store.Run, run_apart: store.Run
-) -> Indexed:
     if not is_id(repo_id):
         raise InvalidId(
             f"The id of the repository has {len(repo_id)} characters",
@@ -96,12 +106,19 @@ async def _index(
         languages=tuple(options.languages),
         resolve=options.resolve,
     )
-    delta = await differences(request, store.read_stored(run, repo_id))
-    is_large = delta.written + delta.removed > ONE_TRANSACTION
-    writing = run_apart if is_large else run
-    await store.begin(writing, repo_id, folder.name)
-    await store.write(writing, delta)
-    await store.end(writing, repo_id, delta)
+    version = await store.version_of(run, repo_id)
+    delta = await differences(request, store.read_stored(run, repo_id), on_progress)
+    is_small = delta.written + delta.removed <= ONE_TRANSACTION
+    writing = store.Writing(run if is_small else run_apart, repo_id)
+    try:
+        await writing.begin(folder.name, version)
+        await writing.write(delta, partial(on_progress, "write"))
+        await writing.end(delta)
+    except BaseException:
+        # If this fails, too, the repository is free after a while.
+        with suppress(Exception):
+            await asyncio.shield(writing.release())
+        raise
     return Indexed(
         repo_id=repo_id,
         **delta.counts,
@@ -112,7 +129,9 @@ async def _index(
     )
 
 
-async def differences(request: Request, stored: Coroutine[Any, Any, Stored]) -> Delta:
+async def differences(
+    request: Request, stored: Coroutine[Any, Any, Stored], on_progress: OnProgress
+) -> Delta:
     """Analyse a folder and compare it with what Neo4j has.
 
     A process of its own does it, which ends with the task.
@@ -120,6 +139,7 @@ async def differences(request: Request, stored: Coroutine[Any, Any, Stored]) -> 
     Args:
         request: What to analyse.
         stored: Reads what Neo4j has, while the folder is read.
+        on_progress: Gets how far it has come.
 
     Raises:
         CodeError: The folder cannot be analysed.
@@ -129,7 +149,7 @@ async def differences(request: Request, stored: Coroutine[Any, Any, Stored]) -> 
         raise NotInstalled("Source files cannot be read: libraries are missing")
     # This process removes what the other one has left if it was killed.
     with tempfile.TemporaryDirectory(prefix="sidecypher-code-", dir=_memory()) as scratch:
-        output = await _answer(scratch, request, stored)
+        output = await _answer(scratch, request, stored, on_progress)
     answer = msgspec.msgpack.decode(output, type=dict[str, msgspec.Raw])
     if "Failure" in answer:
         failure = msgspec.msgpack.decode(answer["Failure"], type=Failure)
@@ -137,7 +157,12 @@ async def differences(request: Request, stored: Coroutine[Any, Any, Stored]) -> 
     return msgspec.msgpack.decode(answer["Delta"], type=Delta)
 
 
-async def _answer(scratch: str, request: Request, stored: Coroutine[Any, Any, Stored]) -> bytes:
+async def _answer(
+    scratch: str,
+    request: Request,
+    stored: Coroutine[Any, Any, Stored],
+    on_progress: OnProgress,
+) -> bytes:
     """Return what the process of the analysis writes."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -146,16 +171,20 @@ async def _answer(scratch: str, request: Request, stored: Coroutine[Any, Any, St
         "sidecypher_procedures.code.analysis",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
         env=os.environ | {"TMPDIR": scratch},
         start_new_session=True,
     )
+    pipe, lines, result = cast(_Pipes, (process.stdin, process.stderr, process.stdout))
+    answers = asyncio.gather(result.read(), _listen(lines, on_progress))
     try:
         message = msgspec.msgpack.encode(request)
-        pipe = cast(asyncio.StreamWriter, process.stdin)
         pipe.write(LENGTH.pack(len(message)) + message)
-        output, _ = await process.communicate(msgspec.msgpack.encode(await stored))
+        await _send(pipe, stored)
+        output, _ = await answers
+        await process.wait()
     finally:
+        answers.cancel()
         if process.returncode is None:
             # With pyrefly, which it may have started.
             os.killpg(process.pid, signal.SIGKILL)
@@ -163,6 +192,22 @@ async def _answer(scratch: str, request: Request, stored: Coroutine[Any, Any, St
     if process.returncode or not output:
         raise AnalysisFailed(f"The analysis ended with {process.returncode}")
     return output
+
+
+async def _send(pipe: asyncio.StreamWriter, stored: Coroutine[Any, Any, Stored]) -> None:
+    """Send what Neo4j has; an analysis that has failed no longer reads it."""
+    pipe.write(msgspec.msgpack.encode(await stored))
+    with suppress(ConnectionError):
+        await pipe.drain()
+    pipe.close()
+
+
+async def _listen(lines: asyncio.StreamReader, on_progress: OnProgress) -> None:
+    """Tell of progress; libraries may write other lines."""
+    async for line in lines:
+        match line.decode("ascii", "replace").split():
+            case [phase, done, total] if phase in PHASES and (done + total).isdigit():
+                on_progress(phase, int(done), int(total))
 
 
 def _memory() -> str | None:

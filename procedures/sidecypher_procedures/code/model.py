@@ -230,6 +230,9 @@ VERBS: Final[Mapping[str, str]] = {
 }
 """How a sentence says what a relationship of each type in Neo4j means."""
 
+PHASES: Final = ("read", "resolve", "compare", "write")
+"""What an indexing does, in order: files, calls, what differs, and statements."""
+
 LENGTH: Final = struct.Struct("<I")
 """The length of a `Request` in bytes, which comes before it on the input of the analysis."""
 

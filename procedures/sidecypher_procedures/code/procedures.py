@@ -99,8 +99,7 @@ async def search(
     ctx: Context, repo_id: Id, query: str, options: SearchOptions = SearchOptions()
 ) -> list[rows.Match]:
     """Search for parts of files by names, relationships, words and meaning."""
-    await queries.check_repository(ctx.run, repo_id)
-    return await _searcher(ctx, repo_id).search(query, options)
+    return await (await _searcher(ctx, repo_id)).search(query, options)
 
 
 @procedure("code.expand", timeout=SEARCH_SECONDS)
@@ -108,8 +107,7 @@ async def expand(
     ctx: Context, repo_id: Id, chunk_ids: list[Id], options: GraphOptions = GraphOptions()
 ) -> list[rows.Match]:
     """List the parts of files around some others."""
-    await queries.check_repository(ctx.run, repo_id)
-    return await _searcher(ctx, repo_id).expand(chunk_ids, options)
+    return await (await _searcher(ctx, repo_id)).expand(chunk_ids, options)
 
 
 @procedure("code.embed", mode="WRITE", timeout=INDEX_SECONDS)
@@ -160,7 +158,8 @@ async def link(ctx: Context, repo_id: Id, text: str) -> list[rows.Mention]:
     return await mentions(ctx.run, repo_id, text)
 
 
-def _searcher(ctx: Context, repo_id: str) -> Searcher:
+async def _searcher(ctx: Context, repo_id: str) -> Searcher:
     embedder = ctx.resource(Configuration).embedder
     run_apart = ctx.resource(BoltClient).run
-    return Searcher(ctx.run, run_apart, repo_id, embedder, ctx.deadline.remaining)
+    notices = await queries.check_repository(ctx.run, repo_id)
+    return Searcher(ctx.run, run_apart, repo_id, embedder, ctx.deadline.remaining, notices)

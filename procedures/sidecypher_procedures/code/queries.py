@@ -115,6 +115,9 @@ _DROP: Final[LiteralString] = """
     DELETE r
     RETURN entities, chunks
 """
+WRITING: Final = "an indexing writes the repository: parts may be missing"
+"""What is said of a repository whose graph is not whole."""
+
 _MOST_NAMED: Final = 100
 
 
@@ -123,14 +126,15 @@ async def repositories(run: Run) -> list[Repository]:
     return [Repository(**record) for record in await run(_REPOSITORIES)]
 
 
-async def check_repository(run: Run, repo_id: str) -> None:
-    """Check that a repository is indexed.
+async def check_repository(run: Run, repo_id: str) -> tuple[str, ...]:
+    """Check that a repository is indexed; return what readers must know of its state.
 
     Raises:
         UnknownRepository: It is not.
     """
-    if not await run(_REPOSITORY, repoId=repo_id):
-        raise UnknownRepository(f"There is no repository `{shown_id(repo_id)}`")
+    for record in await run(_REPOSITORY, repoId=repo_id):
+        return (WRITING,) if record["status"] == "writing" else ()
+    raise UnknownRepository(f"There is no repository `{shown_id(repo_id)}`")
 
 
 async def named(run: Run, repo_id: str, name: str) -> list[str]:

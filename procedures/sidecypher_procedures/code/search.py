@@ -85,6 +85,7 @@ class Searcher:
         run_apart: Runs one in a transaction of its own: a procedure may not list indexes.
         embedder: Makes vectors of texts; None if there is none.
         remaining: Returns the seconds that are left.
+        notices: What every answer lacks, whatever is searched for.
     """
 
     run: Run
@@ -92,6 +93,7 @@ class Searcher:
     repo_id: str
     embedder: Embedder | None = None
     remaining: Callable[[], float] = lambda: float("inf")
+    notices: tuple[str, ...] = ()
 
     async def search(self, query: str, options: SearchOptions) -> list[Match]:
         """Return the chunks that fit a query, the best first.
@@ -121,7 +123,7 @@ class Searcher:
                 weights=options.weights,
                 normalization=options.normalization,
             )
-        notices = [
+        notices = [*self.notices] + [
             leg.notice or f"{name}: nothing found"
             for name, leg in legs.items()
             if leg.notice or not leg.chunks
@@ -147,7 +149,7 @@ class Searcher:
         leg = _by_chunk(await expand(self.run, seeds, options, self._is_late))
         given = set(chunk_ids)
         fused = _ranked("graph", [each for each in leg.chunks if each[0] not in given])
-        notices = [leg.notice] if leg.notice else []
+        notices = [*self.notices, *filter(None, [leg.notice])]
         return await self._matches(fused[: options.limit], {"graph": leg}, notices)
 
     def _is_late(self) -> bool:

@@ -3,25 +3,61 @@
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, LiteralString, TypeAlias
+from uuid import uuid4
 
 from sidecypher_procedures.code.delta import Delta, Key, Stored
+from sidecypher_procedures.code.errors import RepositoryBusy
+from sidecypher_procedures.names import shown_id
 
-Run: TypeAlias = Callable[..., Awaitable[Iterable[Mapping[str, Any]]]]
+Record: TypeAlias = Mapping[str, Any]
+Run: TypeAlias = Callable[..., Awaitable[Iterable[Record]]]
 """Runs a statement with parameters, and returns its records."""
 
-BATCH: Final = 5000
+OnRows: TypeAlias = Callable[[int, int], None]
+"""Gets how many nodes and relationships are written, and how many there are to write."""
+
+BATCH: Final = 2000
 """The most rows of a statement."""
 
+LEASE_SECONDS: Final = 120
+"""How long a repository is kept for an indexing after its last statement: more than one takes."""
+
+_CREATE: Final[LiteralString] = """
+    MERGE (r:Repo {repo_id: $repoId}) FINISH
+"""
+# The first SET locks the repository, so that what is read then stays true.
 _BEGIN: Final[LiteralString] = """
-    MERGE (r:Repo {repo_id: $repoId})
-    SET r.status = 'writing', r.path = $path
-    RETURN r.digest AS digest
+    MATCH (r:Repo {repo_id: $repoId})
+    SET r.asked_at = datetime.realtime()
+    WITH r WHERE coalesce(r.version, 0) = $version
+        AND (coalesce(r.status, '') <> 'writing' OR r.lease_until < r.asked_at)
+    SET r.status = 'writing', r.path = $path, r.writer = $writer, r.version = $version + 1,
+        r.lease_until = r.asked_at + duration({seconds: $lease})
+    RETURN r.version AS version
+"""
+# A statement writes nothing once the repository belongs to another indexing.
+_HELD: Final[LiteralString] = """
+    MATCH (repo:Repo {repo_id: $repoId, writer: $writer})
+    SET repo.lease_until = datetime.realtime() + duration({seconds: $lease})
+    WITH repo
 """
 _END: Final[LiteralString] = """
-    MATCH (r:Repo {repo_id: $repoId})
+    MATCH (r:Repo {repo_id: $repoId, writer: $writer})
     SET r.status = 'ready', r.indexed_at = datetime(), r.failed = $failed,
         r.unresolved = $unresolved, r.unresolved_files = $unresolvedFiles
+    REMOVE r.writer, r.lease_until
+    RETURN r.version AS version
+"""
+_RELEASE: Final[LiteralString] = """
+    MATCH (r:Repo {repo_id: $repoId, writer: $writer})
+    REMOVE r.writer
+    SET r.lease_until = datetime.realtime()
     FINISH
+"""
+_VERSION: Final[LiteralString] = """
+    MATCH (r:Repo {repo_id: $repoId})
+    RETURN coalesce(r.version, 0) AS version,
+        coalesce(r.status, '') = 'writing' AND r.lease_until > datetime.realtime() AS isBusy
 """
 _ENTITIES: Final[LiteralString] = """
     MATCH (e:Entity) WHERE e.repo_id = $repoId AND e.name_lower >= ''
@@ -36,40 +72,47 @@ _RELATIONSHIPS: Final[LiteralString] = """
     MATCH (e)-[r:CALLS|IMPORTS|INHERITS|CONTAINS|REFERENCES]->(t)
     RETURN type(r) + ' ' + e.id + ' ' + t.id AS key, r.digest AS digest
 """
-_CREATE_CHUNKS: Final[LiteralString] = """
+_CREATE_CHUNKS: Final[LiteralString] = f"""
+    {_HELD}
     UNWIND $rows AS row CREATE (c:Chunk) SET c = row FINISH
 """
-_CREATE_ENTITIES: Final[LiteralString] = """
+_CREATE_ENTITIES: Final[LiteralString] = f"""
+    {_HELD}
     UNWIND $rows AS row
     CREATE (e:Entity) SET e = row
     WITH e WHERE e.chunk_id IS NOT NULL
-    MATCH (c:Chunk {id: e.chunk_id})
+    MATCH (c:Chunk {{id: e.chunk_id}})
     CREATE (e)-[:DEFINED_IN]->(c)
     FINISH
 """
-_CHANGE_CHUNKS: Final[LiteralString] = """
-    UNWIND $rows AS row MATCH (c:Chunk {id: row.id}) SET c = row FINISH
+_CHANGE_CHUNKS: Final[LiteralString] = f"""
+    {_HELD}
+    UNWIND $rows AS row MATCH (c:Chunk {{id: row.id}}) SET c = row FINISH
 """
-_CHANGE_ENTITIES: Final[LiteralString] = """
+_CHANGE_ENTITIES: Final[LiteralString] = f"""
+    {_HELD}
     UNWIND $rows AS row
-    MATCH (e:Entity {id: row.id})
+    MATCH (e:Entity {{id: row.id}})
     SET e = row
     WITH e
     OPTIONAL MATCH (e)-[old:DEFINED_IN]->(was)
     DELETE old
     WITH DISTINCT e WHERE e.chunk_id IS NOT NULL
-    MATCH (c:Chunk {id: e.chunk_id})
+    MATCH (c:Chunk {{id: e.chunk_id}})
     CREATE (e)-[:DEFINED_IN]->(c)
     FINISH
 """
-_DELETE_ENTITIES: Final[LiteralString] = """
-    UNWIND $keys AS key MATCH (e:Entity {id: key}) DETACH DELETE e FINISH
+_DELETE_ENTITIES: Final[LiteralString] = f"""
+    {_HELD}
+    UNWIND $keys AS key MATCH (e:Entity {{id: key}}) DETACH DELETE e FINISH
 """
-_DELETE_CHUNKS: Final[LiteralString] = """
-    UNWIND $keys AS key MATCH (c:Chunk {id: key}) DETACH DELETE c FINISH
+_DELETE_CHUNKS: Final[LiteralString] = f"""
+    {_HELD}
+    UNWIND $keys AS key MATCH (c:Chunk {{id: key}}) DETACH DELETE c FINISH
 """
 _CREATE_LINKS: Final[dict[str, LiteralString]] = {
     name: f"""
+    {_HELD}
     UNWIND $rows AS row
     MATCH (s:Entity {{id: row.source}}), (t:Entity {{id: row.target}})
     CREATE (s)-[r:{name}]->(t) SET r = row.properties FINISH
@@ -78,6 +121,7 @@ _CREATE_LINKS: Final[dict[str, LiteralString]] = {
 }
 _CHANGE_LINKS: Final[dict[str, LiteralString]] = {
     name: f"""
+    {_HELD}
     UNWIND $rows AS row
     MATCH (s:Entity {{id: row.source}})-[r:{name}]->(t:Entity {{id: row.target}})
     SET r = row.properties FINISH
@@ -86,6 +130,7 @@ _CHANGE_LINKS: Final[dict[str, LiteralString]] = {
 }
 _DELETE_LINKS: Final[dict[str, LiteralString]] = {
     name: f"""
+    {_HELD}
     UNWIND $rows AS row
     MATCH (s:Entity {{id: row.source}})-[r:{name}]->(t:Entity {{id: row.target}})
     DELETE r FINISH
@@ -94,9 +139,17 @@ _DELETE_LINKS: Final[dict[str, LiteralString]] = {
 }
 
 
-async def begin(run: Run, repo_id: str, path: str) -> None:
-    """Mark a repository as being written; create it first if it is new."""
-    await run(_BEGIN, repoId=repo_id, path=path)
+async def version_of(run: Run, repo_id: str) -> int:
+    """Return how many times a repository was written.
+
+    Raises:
+        RepositoryBusy: Another indexing is writing it.
+    """
+    for record in await run(_VERSION, repoId=repo_id):
+        if record["isBusy"]:
+            raise _busy(repo_id)
+        return int(record["version"])
+    return 0
 
 
 async def read_stored(run: Run, repo_id: str) -> Stored:
@@ -109,18 +162,88 @@ async def read_stored(run: Run, repo_id: str) -> Stored:
     return Stored(await digests(_ENTITIES), await digests(_CHUNKS), await digests(_RELATIONSHIPS))
 
 
-async def write(run: Run, delta: Delta) -> None:
-    """Write what differs, old things first."""
+class Writing:
+    """A repository while one indexing writes it.
+
+    Another indexing meanwhile is refused. If this one is broken off, the repository stays its own
+    for `LEASE_SECONDS`; then the next indexing writes what is missing.
+
+    Args:
+        run: Runs the statements, in one transaction or each in its own.
+        repo_id: The repository.
+    """
+
+    def __init__(self, run: Run, repo_id: str) -> None:
+        self._run = run
+        self._repo_id = repo_id
+        self._writer = uuid4().hex
+
+    async def begin(self, path: str, version: int) -> None:
+        """Mark the repository as being written; create it first if it is new.
+
+        Raises:
+            RepositoryBusy: It was written since its `version_of` was asked for, or is now.
+        """
+        if not version:
+            await self._do(_CREATE)
+        await self._check(_BEGIN, path=path, version=version)
+
+    async def write(self, delta: Delta, on_rows: OnRows) -> None:
+        """Write what differs, old things first."""
+        done, total = 0, delta.written + delta.removed
+        for statement, parameters, rows in _statements(delta):
+            await self._do(statement, **parameters)
+            done += rows
+            on_rows(done, total)
+
+    async def end(self, delta: Delta) -> None:
+        """Mark the repository as written, and keep what could not be read or resolved.
+
+        Raises:
+            RepositoryBusy: It belongs to another indexing, since this one has taken too long.
+        """
+        unresolved = sorted(delta.unresolved.items())
+        await self._check(
+            _END,
+            failed=[f"{path}: {reason}" for path, reason in sorted(delta.failed.items())],
+            unresolvedFiles=[path for path, _ in unresolved],
+            unresolved=[count for _, count in unresolved],
+        )
+
+    async def release(self) -> None:
+        """Let the next indexing begin at once, after this one has failed."""
+        await self._do(_RELEASE)
+
+    async def _check(self, statement: LiteralString, **parameters: Any) -> None:
+        if not [*await self._do(statement, **parameters)]:
+            raise _busy(self._repo_id)
+
+    async def _do(self, statement: LiteralString, **parameters: Any) -> Iterable[Record]:
+        return await self._run(
+            statement,
+            repoId=self._repo_id,
+            writer=self._writer,
+            lease=LEASE_SECONDS,
+            **parameters,
+        )
+
+
+def _busy(repo_id: str) -> RepositoryBusy:
+    return RepositoryBusy(f"Another indexing writes the repository `{shown_id(repo_id)}`")
+
+
+def _statements(delta: Delta) -> Iterator[tuple[LiteralString, dict[str, Any], int]]:
+    """Yield each statement with its parameters and how many things it writes."""
     links, entities, chunks = delta.links, delta.entities, delta.chunks
     gone = set(entities.deleted)
     # What ends at a deleted entity goes with it.
     kept = [key for key in links.deleted if gone.isdisjoint(key.split(" ")[1:])]
     for name, keys in _by_type(kept):
         for batch in _batches(keys):
-            await run(_DELETE_LINKS[name], rows=[_ends(key) for key in batch])
+            yield _DELETE_LINKS[name], {"rows": [_ends(key) for key in batch]}, len(batch)
     for statement, keys in ((_DELETE_ENTITIES, entities.deleted), (_DELETE_CHUNKS, chunks.deleted)):
         for batch in _batches(keys):
-            await run(statement, keys=batch)
+            yield statement, {"keys": batch}, len(batch)
     for statement, rows in (
         (_CREATE_CHUNKS, chunks.created),
         (_CHANGE_CHUNKS, chunks.changed),
@@ -128,24 +251,12 @@ async def write(run: Run, delta: Delta) -> None:
         (_CHANGE_ENTITIES, entities.changed),
     ):
         for batch in _batches(list(rows.values())):
-            await run(statement, rows=batch)
+            yield statement, {"rows": batch}, len(batch)
     for statements, changed in ((_CREATE_LINKS, links.created), (_CHANGE_LINKS, links.changed)):
         for name, keys in _by_type(changed):
             for batch in _batches(keys):
                 pairs = [_ends(key) | {"properties": changed[key]} for key in batch]
-                await run(statements[name], rows=pairs)
-
-
-async def end(run: Run, repo_id: str, delta: Delta) -> None:
-    """Mark a repository as written, and keep what could not be read or resolved."""
-    unresolved = sorted(delta.unresolved.items())
-    await run(
-        _END,
-        repoId=repo_id,
-        failed=[f"{path}: {reason}" for path, reason in sorted(delta.failed.items())],
-        unresolvedFiles=[path for path, _ in unresolved],
-        unresolved=[count for _, count in unresolved],
-    )
+                yield statements[name], {"rows": pairs}, len(batch)
 
 
 def _by_type(keys: Sequence[Key] | Mapping[Key, Any]) -> Iterator[tuple[str, list[Key]]]:
