@@ -73,7 +73,7 @@ class SearchOptions(GraphOptions):
         list[Literal["graph", "sparse", "dense"]],
         Description("how chunks are found: names and relationships, words, meaning"),
         Field(min_length=1),
-    ] = ["graph", "sparse"]
+    ] = ["sparse"]
     community_boost: Annotated[
         float,
         Description("how much is added for a community that a match is in, 0.5 for half"),

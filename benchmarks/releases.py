@@ -1,0 +1,118 @@
+"""Released sources from PyPI, and which functions each release has changed."""
+
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from sidecypher_procedures.code.extraction import extract
+from sidecypher_procedures.code.model import SourceFile
+
+_ENTRIES: Final = ("- ", "-   ")
+_MOST_CHANGED: Final = 60
+"""The most functions that a release may change: more are a move or a new format."""
+
+
+@dataclass(frozen=True)
+class Sdist:
+    """A source distribution, pinned by its SHA-256.
+
+    Attributes:
+        package: The folder of its package, below its own.
+    """
+
+    name: str
+    version: str
+    sha256: str
+    package: str
+
+    def unpacked(self, folder: Path) -> Path:
+        """Return the folder of its files; fetch it first where it is not there.
+
+        Raises:
+            CalledProcessError: pip cannot fetch it, or its hash is another one.
+        """
+        target = folder / f"{self.name}-{self.version}"
+        if not target.is_dir():
+            wanted = folder / f"{self.name}-{self.version}.txt"
+            wanted.write_text(f"{self.name}=={self.version} --hash=sha256:{self.sha256}\n")
+            command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+            command += ["--no-binary", ":all:", "--require-hashes", "-r", str(wanted)]
+            subprocess.run([*command, "--dest", str(folder)], check=True)
+            [archive] = [
+                file
+                for file in folder.glob(f"*-{self.version}.tar.gz")
+                if file.name.lower().startswith(f"{self.name}-")
+            ]
+            with tarfile.open(archive) as files:
+                files.extractall(folder / "unpacking", filter="data")
+            [made] = (folder / "unpacking").iterdir()
+            made.rename(target)
+        return target
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a release says of its changes, and what it has changed.
+
+    Attributes:
+        before: The folder of the version before.
+        messages: The entries of its list of changes.
+        changed: File and lines, in the version before, of each function with another text now.
+    """
+
+    before: Path
+    messages: tuple[str, ...]
+    changed: tuple[tuple[str, int, int], ...]
+
+
+def releases(sdists: list[Sdist], folder: Path) -> Iterator[Release]:
+    """Yield the releases of a package that changed a function, of versions in their order."""
+    for old, new in pairwise(sdists):
+        before, after = old.unpacked(folder), new.unpacked(folder)
+        messages = tuple(_messages((after / "CHANGES.rst").read_text(), new.version))
+        changed = tuple(_changed(before / old.package, after / new.package))
+        if messages and 0 < len(changed) <= _MOST_CHANGED:
+            yield Release(before / old.package, messages, changed)
+
+
+def _messages(text: str, version: str) -> Iterator[str]:
+    """Yield the entries of a version, as one line each, without marks of reStructuredText."""
+    _, _, part = text.partition(f"\nVersion {version}\n")
+    part, _, _ = part.partition("\nVersion ")
+    for entry in part.replace("\n    ", " ").replace("\n  ", " ").split("\n-")[1:]:
+        words = [word for word in entry.split() if not word.startswith((":pr:", ":issue:", ":ghsa:"))]
+        yield " ".join(words).replace("``", "`")
+
+
+def _changed(before: Path, after: Path) -> Iterator[tuple[str, int, int]]:
+    """Yield the functions that differ or are gone, the innermost only."""
+    now = {path: _functions(after / path) for path in _files(after)}
+    for path in _files(before):
+        for name, (text, begin, end) in _functions(before / path).items():
+            if now.get(path, {}).get(name, ("",))[0] != text:
+                yield path, begin, end
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.py"))
+
+
+def _functions(file: Path) -> Mapping[str, tuple[str, int, int]]:
+    """Return text and lines of the functions of a file."""
+    content = file.read_bytes()
+    lines = content.decode().splitlines()
+    found: SourceFile = extract(file.name, "python", content)
+    return {
+        each.path_in_file: (
+            "\n".join(lines[each.start_line - 1 : each.end_line]),
+            each.start_line,
+            each.end_line,
+        )
+        for each in found.declarations
+        if each.type == "function"
+    }
