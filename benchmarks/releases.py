@@ -12,7 +12,7 @@ from typing import Final
 from sidecypher_procedures.code.extraction import extract
 from sidecypher_procedures.code.model import SourceFile
 
-_ENTRIES: Final = ("- ", "-   ")
+_ROLES: Final = (":pr:", ":issue:", ":ghsa:")
 _MOST_CHANGED: Final = 60
 """The most functions that a release may change: more are a move or a new format."""
 
@@ -85,7 +85,9 @@ def _messages(text: str, version: str) -> Iterator[str]:
     _, _, part = text.partition(f"\nVersion {version}\n")
     part, _, _ = part.partition("\nVersion ")
     for entry in part.replace("\n    ", " ").replace("\n  ", " ").split("\n-")[1:]:
-        words = [word for word in entry.split() if not word.startswith((":pr:", ":issue:", ":ghsa:"))]
+        words = [
+            word for word in entry.split() if not word.startswith((":pr:", ":issue:", ":ghsa:"))
+        ]
         yield " ".join(words).replace("``", "`")
 
 

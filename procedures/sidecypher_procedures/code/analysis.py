@@ -8,6 +8,7 @@ how far it has come: a phase, what is done, and what there is to do.
 
 import gc
 import os
+import resource
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -22,6 +23,7 @@ import msgspec
 from sidecypher import SidecypherError
 from sidecypher_procedures.code.assembly import Assembly
 from sidecypher_procedures.code.delta import Delta, Stored
+from sidecypher_procedures.code.errors import AnalysisFailed
 from sidecypher_procedures.code.extraction import extract
 from sidecypher_procedures.code.lexical import Names, families
 from sidecypher_procedures.code.model import (
@@ -42,6 +44,9 @@ from sidecypher_procedures.code.sources import Sources, read_sources
 
 _DEEPEST: Final = 20_000
 """Python's limit of nested calls: a program may add up a thousand texts in one expression."""
+
+_MOST_MEMORY: Final = 8 * 1024**3
+"""The most bytes of data of each process here: without it, the machine might run out of memory."""
 
 _BATCH: Final = 50
 """The most files that are extracted before their results are sent."""
@@ -76,6 +81,8 @@ def analyse(request: Request) -> CodeGraph:
     for language, group in families(files).items():
         if language == "python":
             assembly.add(resolver.links(group))
+            if resolver.is_cut:
+                assembly.graph.failed["flow of values"] = "too many values, calls may be missing"
             _add_imports(assembly, group, partial(_python_paths, Modules.of(python)))
         else:
             names = Names(group)
@@ -156,6 +163,7 @@ def _package(module: str) -> str:
 def main() -> None:
     """Analyse what the input asks for."""
     sys.setrecursionlimit(_DEEPEST)
+    resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
     # Nearly all objects live as long as the process: looking for others takes half of the time.
     gc.disable()
     pipe = sys.stdin.buffer
@@ -168,6 +176,8 @@ def main() -> None:
         answer: Delta | Failure = Delta.between(request.repo_id, stored, graph)
     except SidecypherError as error:
         answer = Failure(error.code, error.message)
+    except MemoryError:
+        answer = Failure(AnalysisFailed.code, "The analysis needs more memory than it may have")
     sys.stdout.buffer.write(msgspec.msgpack.encode({type(answer).__name__: answer}))
     sys.stdout.buffer.flush()
     # Freeing all objects one by one takes two seconds for a large repository.

@@ -23,7 +23,7 @@ BLOCKED = "SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RET
 TEXTS = (
     "def price():\n    return 1\n",
     "from a import price\n\n\ndef total():\n    return price()\n",
-    "import a\nimport b\n\n\nclass Cart:\n    def add(self):\n        b.total()\n        a.price()\n",
+    "import a, b\n\n\nclass Cart:\n    def add(self):\n        b.total()\n        a.price()\n",
     "from c import Cart\n\nCart().add()\n",
     "class Base:\n    def add(self):\n        pass\n\n\nclass Cart(Base):\n    pass\n",
     "def broken(:\n",

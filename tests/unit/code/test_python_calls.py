@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecypher_procedures.code.python import values
 from sidecypher_procedures.code.python.interpreter import Interpreter
 from sidecypher_procedures.code.python.modules import Modules, module_name
 
@@ -103,3 +104,15 @@ def test_programs_that_refer_to_themselves_end(source):
     interpreter.read("main", ast.parse(source))
 
     interpreter.solve()
+
+
+def test_a_program_with_too_many_values_ends(monkeypatch):
+    """When the flow of values is too long it ends, and says so."""
+    monkeypatch.setattr(values, "MOST_STEPS", 10)
+    interpreter = Interpreter(Modules.of(["main.py"]))
+    calls = "\n".join(f"def f{n}(x): return x\nf{n}(f{n})" for n in range(100))
+    interpreter.read("main", ast.parse(calls))
+
+    interpreter.solve()
+
+    assert interpreter.is_cut

@@ -53,6 +53,11 @@ class Interpreter:
         semantics.queue.run()
         return semantics.typed
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether some values did not flow to their end, since the program has too many."""
+        return self._work.semantics.queue.is_cut
+
     def definitions(self) -> Iterator[tuple[Definition, list[Definition]]]:
         """Yield each class with its bases in the program, once solved."""
         for made in self._work.semantics.classes.values():

@@ -37,6 +37,11 @@ class Resolver:
         """Add what a type checker knows."""
         self._typed = self._interpreter.add_types(report)
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether calls may be missing, since the program has too many values."""
+        return self._interpreter.is_cut
+
     def links(self, files: Iterable[SourceFile]) -> Iterator[Link]:
         """Yield the calls that can be resolved, and the bases within the program.
 

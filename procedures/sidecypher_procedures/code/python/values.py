@@ -14,6 +14,10 @@ MOST_VALUES: Final = 24
 registry of a framework: its calls say nothing, and would cost the time of the whole analysis."""
 
 
+MOST_STEPS: Final = 50_000_000
+"""The most times that a reader sees a value, some five times those of Django: in a program that
+makes ever new values, the flow would have no end."""
+
 Span: TypeAlias = tuple[int, int, int, int]
 """A part of a file: line and byte of its begin, line and byte of its end; lines from 1."""
 
@@ -66,22 +70,28 @@ class Variable:
 
 
 class Queue:
-    """Values that readers have not seen yet."""
+    """Values that readers have not seen yet.
+
+    Attributes:
+        is_cut: Whether `MOST_STEPS` were not enough.
+    """
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[list[Callable[[Value], None]], int, Value]] = deque()
-        self.seen = 0
+        self._steps = 0
+        self.is_cut = False
 
     def put(self, readers: "list[Callable[[Value], None]]", count: int, value: "Value") -> None:
         """Let the first readers of a list see a value later."""
         self._waiting.append((readers, count, value))
 
     def run(self) -> None:
-        """Show the values until none is left."""
+        """Show the values until none is left, or until there were too many."""
         waiting = self._waiting
-        while waiting:
+        while waiting and not self.is_cut:
             readers, count, value = waiting.popleft()
-            self.seen += count
+            self._steps += count
+            self.is_cut = self._steps >= MOST_STEPS
             for number in range(count):
                 readers[number](value)
 
