@@ -3,6 +3,7 @@
 CREATE CONSTRAINT repo_id IF NOT EXISTS FOR (n:Repo) REQUIRE n.repo_id IS UNIQUE;
 CREATE CONSTRAINT entity_id IF NOT EXISTS FOR (n:Entity) REQUIRE n.id IS UNIQUE;
 CREATE CONSTRAINT chunk_id IF NOT EXISTS FOR (n:Chunk) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT community_id IF NOT EXISTS FOR (n:Community) REQUIRE (n.repo_id, n.community_id) IS UNIQUE;
 
 CREATE INDEX entity_name IF NOT EXISTS FOR (n:Entity) ON (n.repo_id, n.name_lower);
 CREATE INDEX entity_qualified_name IF NOT EXISTS FOR (n:Entity) ON (n.repo_id, n.qualified_name);
@@ -23,3 +24,4 @@ OPTIONS {indexConfig: {`fulltext.analyzer`: 'english'}};
 // (:Entity)-[:CONTAINS]->(:Entity)
 // (:Entity)-[:REFERENCES]->(:Entity)
 // (:Entity)-[:DEFINED_IN]->(:Chunk)
+// (:Entity)-[:IN_COMMUNITY]->(:Community)

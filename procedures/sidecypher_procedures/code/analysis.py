@@ -22,6 +22,7 @@ import msgspec
 
 from sidecypher import SidecypherError
 from sidecypher_procedures.code.assembly import Assembly
+from sidecypher_procedures.code.communities import partition
 from sidecypher_procedures.code.delta import Delta, Stored
 from sidecypher_procedures.code.errors import AnalysisFailed
 from sidecypher_procedures.code.extraction import extract
@@ -173,7 +174,13 @@ def main() -> None:
         graph = analyse(request)
         report("compare")
         stored = msgspec.msgpack.decode(pipe.read(), type=Stored)
-        answer: Delta | Failure = Delta.between(request.repo_id, stored, graph)
+        found = partition(
+            graph,
+            request.communities,
+            digest=stored.communities.digest,
+            stored=stored.communities.members,
+        )
+        answer: Delta | Failure = Delta.between(request.repo_id, stored, graph, found)
     except SidecypherError as error:
         answer = Failure(error.code, error.message)
     except MemoryError:

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from sidecypher_procedures.code.model import Chunk, CodeGraph, Entity, Relationship
+from sidecypher_procedures.code.communities import Community, Partition
+from sidecypher_procedures.code.model import Algorithm, Chunk, CodeGraph, Entity, Relationship
 from sidecypher_procedures.code.words import words
 
 Key: TypeAlias = str
@@ -17,12 +18,28 @@ Properties: TypeAlias = dict[str, Any]
 
 
 @dataclass(slots=True)
+class StoredCommunities:
+    """The communities that Neo4j has.
+
+    Attributes:
+        digest: That of the `Partition`; "" if it was not written to its end.
+        digests: Those of the communities' properties, by id.
+        members: The ids of the entities, by the community's id.
+    """
+
+    digest: str = ""
+    digests: dict[Key, str] = field(default_factory=dict)
+    members: dict[int, list[str]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class Stored:
     """What Neo4j has: the digests of the properties, by key."""
 
     entities: dict[Key, str] = field(default_factory=dict)
     chunks: dict[Key, str] = field(default_factory=dict)
     links: dict[Key, str] = field(default_factory=dict)
+    communities: StoredCommunities = field(default_factory=StoredCommunities)
 
 
 @dataclass(slots=True)
@@ -61,6 +78,8 @@ class Delta:
     """What to write, so that Neo4j has the graph of the files.
 
     Attributes:
+        memberships: What belongs to which community, by the ids of both.
+        partition: The digest of the communities.
         counts: How many files, entities and relationships the graph has.
         unresolved: How many calls of each file have no target in the repository.
         failed: Why a file could not be read or parsed, by path.
@@ -69,13 +88,19 @@ class Delta:
     entities: Changes
     chunks: Changes
     links: Changes
+    communities: Changes
+    memberships: Changes
+    partition: str
     counts: dict[str, int]
     unresolved: dict[str, int]
     failed: dict[str, str]
 
     @classmethod
-    def between(cls, repo_id: str, stored: Stored, graph: CodeGraph) -> "Delta":
-        """Compare Neo4j with the graph of the files."""
+    def between(
+        cls, repo_id: str, stored: Stored, graph: CodeGraph, found: Partition | None
+    ) -> "Delta":
+        """Compare Neo4j with the graph of the files, and its communities if they may differ."""
+        communities, memberships = _communities(repo_id, stored.communities, found)
         return cls(
             entities=Changes.between(
                 stored.entities, ((each.id, _entity(repo_id, each)) for each in graph.entities)
@@ -86,6 +111,9 @@ class Delta:
             links=Changes.between(
                 stored.links, ((_link_key(each), _link(each)) for each in graph.relationships)
             ),
+            communities=communities,
+            memberships=memberships,
+            partition=found.digest if found else stored.communities.digest,
             counts={
                 "files": len({entity.path for entity in graph.entities} - {""}),
                 "entities": len(graph.entities),
@@ -98,13 +126,45 @@ class Delta:
     @property
     def written(self) -> int:
         """How many nodes and relationships are created or changed."""
-        parts = (self.entities, self.chunks, self.links)
-        return sum(len(part.created) + len(part.changed) for part in parts)
+        return sum(len(part.created) + len(part.changed) for part in self._parts)
 
     @property
     def removed(self) -> int:
         """How many nodes and relationships are deleted."""
-        return sum(len(part.deleted) for part in (self.entities, self.chunks, self.links))
+        return sum(len(part.deleted) for part in self._parts)
+
+    @property
+    def _parts(self) -> tuple[Changes, ...]:
+        return self.entities, self.chunks, self.links, self.communities, self.memberships
+
+
+def _communities(
+    repo_id: str, stored: StoredCommunities, found: Partition | None
+) -> tuple[Changes, Changes]:
+    """Compare communities, and what belongs to them."""
+    if found is None:
+        return Changes(), Changes()
+    communities = Changes.between(
+        stored.digests,
+        ((str(each.id), _community(repo_id, found.algorithm, each)) for each in found.communities),
+    )
+    was = {f"{member} {number}" for number, ids in stored.members.items() for member in ids}
+    wanted = {f"{member} {each.id}" for each in found.communities for member in each.members}
+    memberships = Changes(
+        created={key: {} for key in sorted(wanted - was)}, deleted=sorted(was - wanted)
+    )
+    return communities, memberships
+
+
+def _community(repo_id: str, algorithm: Algorithm, community: Community) -> Properties:
+    return {
+        "repo_id": repo_id,
+        "level": 0,
+        "community_id": community.id,
+        "algorithm": algorithm,
+        "size": len(community.members),
+        "label": community.label,
+    }
 
 
 def _entity(repo_id: str, entity: Entity) -> Properties:

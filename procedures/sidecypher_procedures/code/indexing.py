@@ -10,13 +10,14 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
 from sidecypher import BoltClient, Context
-from sidecypher_procedures.code import store
+from sidecypher_procedures.code import community_store, store
 from sidecypher_procedures.code.delta import Delta, Stored
 from sidecypher_procedures.code.errors import (
     AnalysisFailed,
@@ -39,7 +40,10 @@ ONE_TRANSACTION: Final = 50_000
 _Pipes: TypeAlias = tuple[asyncio.StreamWriter, asyncio.StreamReader, asyncio.StreamReader]
 
 _SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the folder in it has a random name
-_LIBRARIES: Final = ("tree_sitter", "pathspec", "pyrefly")
+_LIBRARIES: Final = (
+    *("tree_sitter", "pathspec", "pyrefly"),
+    *("networkit", "graspologic_native", "networkx", "scipy"),
+)
 
 
 async def index(ctx: Context, repo_id: str, folder: Path, options: IndexOptions) -> Indexed:
@@ -105,14 +109,16 @@ async def index_folder(
         root=str(folder),
         languages=tuple(options.languages),
         resolve=options.resolve,
+        communities=options.communities,
     )
     version = await store.version_of(run, repo_id)
-    delta = await differences(request, store.read_stored(run, repo_id), on_progress)
-    is_small = delta.written + delta.removed <= ONE_TRANSACTION
-    writing = store.Writing(run if is_small else run_apart, repo_id)
+    delta = await differences(request, _read_stored(run, repo_id), on_progress)
+    total = delta.written + delta.removed
+    writing = store.Writing(run if total <= ONE_TRANSACTION else run_apart, repo_id)
+    statements = chain(store.statements(delta), community_store.statements(delta))
     try:
         await writing.begin(folder.name, version)
-        await writing.write(delta, partial(on_progress, "write"))
+        await writing.write(statements, total, partial(on_progress, "write"))
         await writing.end(delta)
     except BaseException:
         # If this fails, too, the repository is free after a while.
@@ -127,6 +133,12 @@ async def index_folder(
         unresolved=sum(delta.unresolved.values()),
         seconds=round(time.monotonic() - begun, 3),
     )
+
+
+async def _read_stored(run: store.Run, repo_id: str) -> Stored:
+    stored = await store.read_stored(run, repo_id)
+    stored.communities = await community_store.read_stored(run, repo_id)
+    return stored
 
 
 async def differences(

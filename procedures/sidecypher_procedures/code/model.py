@@ -9,6 +9,7 @@ Language: TypeAlias = Literal["python", "javascript", "typescript", "go", "java"
 EntityType: TypeAlias = Literal["function", "class", "module", "variable", "import"]
 RelationshipType: TypeAlias = Literal["calls", "imports", "inherits", "contains", "references"]
 Resolution: TypeAlias = Literal["exact", "typed", "flow", "unique_name", "class_family"]
+Algorithm: TypeAlias = Literal["louvain", "leiden", "label_propagation", "none"]
 
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 ENTITY_TYPES: Final[tuple[EntityType, ...]] = get_args(EntityType)
@@ -244,12 +245,14 @@ class Request:
     Attributes:
         root: The folder.
         resolve: Whether a type checker resolves calls, too.
+        communities: The algorithm that finds communities.
     """
 
     repo_id: str
     root: str
     languages: tuple[Language, ...]
     resolve: bool = True
+    communities: Algorithm = "louvain"
 
 
 @dataclass(frozen=True, slots=True)

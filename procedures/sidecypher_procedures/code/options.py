@@ -8,6 +8,7 @@ from sidecypher import Description, Options
 from sidecypher_procedures.code.model import (
     LANGUAGES,
     RELATIONSHIP_TYPES,
+    Algorithm,
     EntityType,
     Language,
     RelationshipType,
@@ -28,6 +29,18 @@ class IndexOptions(Options):
     resolve: Annotated[
         bool, Description("whether the type checker pyrefly resolves calls of Python, too")
     ] = True
+    communities: Annotated[
+        Algorithm, Description("how communities are found, or that they are not")
+    ] = "louvain"
+
+
+class CommunitiesOptions(Options):
+    """Which communities are listed."""
+
+    limit: Annotated[int, Description("the most rows"), Field(ge=1, le=10_000)] = 100
+    members: Annotated[
+        int, Description("the most members that are named"), Field(ge=0, le=1000)
+    ] = 5
 
 
 class CallsOptions(Options):

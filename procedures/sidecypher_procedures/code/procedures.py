@@ -5,13 +5,14 @@ from typing import Final
 
 from sidecypher import BoltClient, Context, procedure
 from sidecypher_procedures import fusion
+from sidecypher_procedures.code import community_store, indexing, queries, rows
 from sidecypher_procedures.code import impact as impacts
-from sidecypher_procedures.code import indexing, queries, rows
 from sidecypher_procedures.code.errors import EmbeddingFailed
 from sidecypher_procedures.code.mentions import mentions
 from sidecypher_procedures.code.options import (
     CallsOptions,
     Change,
+    CommunitiesOptions,
     EdgesOptions,
     EmbedOptions,
     FuseOptions,
@@ -83,6 +84,15 @@ async def definition(ctx: Context, repo_id: Id, file: str, line: int) -> list[ro
 async def stats(ctx: Context, repo_id: Id) -> list[rows.Statistic]:
     """Count entities and relationships of a repository, and what was not resolved."""
     return await queries.statistics(ctx.run, repo_id)
+
+
+@procedure("code.communities")
+async def communities(
+    ctx: Context, repo_id: Id, options: CommunitiesOptions = CommunitiesOptions()
+) -> list[rows.CommunityRow]:
+    """List the communities of a repository, the largest first."""
+    await queries.check_repository(ctx.run, repo_id)
+    return await community_store.communities(ctx.run, repo_id, options)
 
 
 @procedure("code.edges")

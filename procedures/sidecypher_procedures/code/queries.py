@@ -111,6 +111,10 @@ _DROP: Final[LiteralString] = """
         DETACH DELETE c
         RETURN count(*) AS chunks
     }
+    CALL () {
+        MATCH (c:Community) WHERE c.repo_id = $repoId AND c.community_id >= 0
+        DETACH DELETE c
+    }
     MATCH (r:Repo {repo_id: $repoId})
     DELETE r
     RETURN entities, chunks

@@ -140,6 +140,17 @@ class Statistic(Row):
     count: int
 
 
+class CommunityRow(Row):
+    """A group of entities."""
+
+    community_id: Annotated[int, Description("its number in the repository")]
+    level: Annotated[int, Description("0; higher ones are reserved")]
+    algorithm: str
+    size: Annotated[int, Description("how many entities belong to it")]
+    label: Annotated[str, Description("what many names of its entities begin with")]
+    members: Annotated[list[str], Description("the entities that are used most")]
+
+
 class Edge(Row):
     """A relationship."""
 

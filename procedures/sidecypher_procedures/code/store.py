@@ -13,6 +13,9 @@ Record: TypeAlias = Mapping[str, Any]
 Run: TypeAlias = Callable[..., Awaitable[Iterable[Record]]]
 """Runs a statement with parameters, and returns its records."""
 
+Statement: TypeAlias = tuple[LiteralString, dict[str, Any], int]
+"""A statement with its parameters, and how many nodes and relationships it writes."""
+
 OnRows: TypeAlias = Callable[[int, int], None]
 """Gets how many nodes and relationships are written, and how many there are to write."""
 
@@ -32,11 +35,12 @@ _BEGIN: Final[LiteralString] = """
     WITH r WHERE coalesce(r.version, 0) = $version
         AND (coalesce(r.status, '') <> 'writing' OR r.lease_until < r.asked_at)
     SET r.status = 'writing', r.path = $path, r.writer = $writer, r.version = $version + 1,
+        r.partition = NULL,
         r.lease_until = r.asked_at + duration({seconds: $lease})
     RETURN r.version AS version
 """
 # A statement writes nothing once the repository belongs to another indexing.
-_HELD: Final[LiteralString] = """
+HELD: Final[LiteralString] = """
     MATCH (repo:Repo {repo_id: $repoId, writer: $writer})
     SET repo.lease_until = datetime.realtime() + duration({seconds: $lease})
     WITH repo
@@ -44,7 +48,8 @@ _HELD: Final[LiteralString] = """
 _END: Final[LiteralString] = """
     MATCH (r:Repo {repo_id: $repoId, writer: $writer})
     SET r.status = 'ready', r.indexed_at = datetime(), r.failed = $failed,
-        r.unresolved = $unresolved, r.unresolved_files = $unresolvedFiles
+        r.unresolved = $unresolved, r.unresolved_files = $unresolvedFiles,
+        r.partition = $partition
     REMOVE r.writer, r.lease_until
     RETURN r.version AS version
 """
@@ -73,11 +78,11 @@ _RELATIONSHIPS: Final[LiteralString] = """
     RETURN type(r) + ' ' + e.id + ' ' + t.id AS key, r.digest AS digest
 """
 _CREATE_CHUNKS: Final[LiteralString] = f"""
-    {_HELD}
+    {HELD}
     UNWIND $rows AS row CREATE (c:Chunk) SET c = row FINISH
 """
 _CREATE_ENTITIES: Final[LiteralString] = f"""
-    {_HELD}
+    {HELD}
     UNWIND $rows AS row
     CREATE (e:Entity) SET e = row
     WITH e WHERE e.chunk_id IS NOT NULL
@@ -86,11 +91,11 @@ _CREATE_ENTITIES: Final[LiteralString] = f"""
     FINISH
 """
 _CHANGE_CHUNKS: Final[LiteralString] = f"""
-    {_HELD}
+    {HELD}
     UNWIND $rows AS row MATCH (c:Chunk {{id: row.id}}) SET c = row FINISH
 """
 _CHANGE_ENTITIES: Final[LiteralString] = f"""
-    {_HELD}
+    {HELD}
     UNWIND $rows AS row
     MATCH (e:Entity {{id: row.id}})
     SET e = row
@@ -103,16 +108,16 @@ _CHANGE_ENTITIES: Final[LiteralString] = f"""
     FINISH
 """
 _DELETE_ENTITIES: Final[LiteralString] = f"""
-    {_HELD}
+    {HELD}
     UNWIND $keys AS key MATCH (e:Entity {{id: key}}) DETACH DELETE e FINISH
 """
 _DELETE_CHUNKS: Final[LiteralString] = f"""
-    {_HELD}
+    {HELD}
     UNWIND $keys AS key MATCH (c:Chunk {{id: key}}) DETACH DELETE c FINISH
 """
 _CREATE_LINKS: Final[dict[str, LiteralString]] = {
     name: f"""
-    {_HELD}
+    {HELD}
     UNWIND $rows AS row
     MATCH (s:Entity {{id: row.source}}), (t:Entity {{id: row.target}})
     CREATE (s)-[r:{name}]->(t) SET r = row.properties FINISH
@@ -121,7 +126,7 @@ _CREATE_LINKS: Final[dict[str, LiteralString]] = {
 }
 _CHANGE_LINKS: Final[dict[str, LiteralString]] = {
     name: f"""
-    {_HELD}
+    {HELD}
     UNWIND $rows AS row
     MATCH (s:Entity {{id: row.source}})-[r:{name}]->(t:Entity {{id: row.target}})
     SET r = row.properties FINISH
@@ -130,7 +135,7 @@ _CHANGE_LINKS: Final[dict[str, LiteralString]] = {
 }
 _DELETE_LINKS: Final[dict[str, LiteralString]] = {
     name: f"""
-    {_HELD}
+    {HELD}
     UNWIND $rows AS row
     MATCH (s:Entity {{id: row.source}})-[r:{name}]->(t:Entity {{id: row.target}})
     DELETE r FINISH
@@ -188,10 +193,10 @@ class Writing:
             await self._do(_CREATE)
         await self._check(_BEGIN, path=path, version=version)
 
-    async def write(self, delta: Delta, on_rows: OnRows) -> None:
-        """Write what differs, old things first."""
-        done, total = 0, delta.written + delta.removed
-        for statement, parameters, rows in _statements(delta):
+    async def write(self, statements: Iterable[Statement], total: int, on_rows: OnRows) -> None:
+        """Run the statements that write what differs."""
+        done = 0
+        for statement, parameters, rows in statements:
             await self._do(statement, **parameters)
             done += rows
             on_rows(done, total)
@@ -208,6 +213,7 @@ class Writing:
             failed=[f"{path}: {reason}" for path, reason in sorted(delta.failed.items())],
             unresolvedFiles=[path for path, _ in unresolved],
             unresolved=[count for _, count in unresolved],
+            partition=delta.partition,
         )
 
     async def release(self) -> None:
@@ -232,17 +238,17 @@ def _busy(repo_id: str) -> RepositoryBusy:
     return RepositoryBusy(f"Another indexing writes the repository `{shown_id(repo_id)}`")
 
 
-def _statements(delta: Delta) -> Iterator[tuple[LiteralString, dict[str, Any], int]]:
-    """Yield each statement with its parameters and how many things it writes."""
+def statements(delta: Delta) -> Iterator[Statement]:
+    """Yield what writes entities, chunks and their relationships, old things first."""
     links, entities, chunks = delta.links, delta.entities, delta.chunks
     gone = set(entities.deleted)
     # What ends at a deleted entity goes with it.
     kept = [key for key in links.deleted if gone.isdisjoint(key.split(" ")[1:])]
     for name, keys in _by_type(kept):
-        for batch in _batches(keys):
+        for batch in batches(keys):
             yield _DELETE_LINKS[name], {"rows": [_ends(key) for key in batch]}, len(batch)
     for statement, keys in ((_DELETE_ENTITIES, entities.deleted), (_DELETE_CHUNKS, chunks.deleted)):
-        for batch in _batches(keys):
+        for batch in batches(keys):
             yield statement, {"keys": batch}, len(batch)
     for statement, rows in (
         (_CREATE_CHUNKS, chunks.created),
@@ -250,13 +256,13 @@ def _statements(delta: Delta) -> Iterator[tuple[LiteralString, dict[str, Any], i
         (_CREATE_ENTITIES, entities.created),
         (_CHANGE_ENTITIES, entities.changed),
     ):
-        for batch in _batches(list(rows.values())):
+        for batch in batches(list(rows.values())):
             yield statement, {"rows": batch}, len(batch)
-    for statements, changed in ((_CREATE_LINKS, links.created), (_CHANGE_LINKS, links.changed)):
+    for texts, changed in ((_CREATE_LINKS, links.created), (_CHANGE_LINKS, links.changed)):
         for name, keys in _by_type(changed):
-            for batch in _batches(keys):
+            for batch in batches(keys):
                 pairs = [_ends(key) | {"properties": changed[key]} for key in batch]
-                yield statements[name], {"rows": pairs}, len(batch)
+                yield texts[name], {"rows": pairs}, len(batch)
 
 
 def _by_type(keys: Sequence[Key] | Mapping[Key, Any]) -> Iterator[tuple[str, list[Key]]]:
@@ -269,7 +275,8 @@ def _ends(key: Key) -> dict[str, Any]:
     return {"source": source, "target": target}
 
 
-def _batches(rows: Sequence[Any]) -> Iterator[list[Any]]:
+def batches(rows: Sequence[Any]) -> Iterator[list[Any]]:
+    """Yield rows in parts of at most `BATCH`."""
     remaining = iter(rows)
     while batch := list(islice(remaining, BATCH)):
         yield batch

@@ -51,6 +51,7 @@ DATA = (
         file_path: 'f' + id, start_line: n
     })
     CREATE (:Chunk {id: id, repo_id: repo, file_path: 'f' + id})
+    CREATE (:Community {repo_id: repo, community_id: n})
     """,
     """
     UNWIND range(1, 1000) AS n
