@@ -50,7 +50,8 @@ _LARGEST: Final[LiteralString] = """
         c.size AS size, c.label AS label, COLLECT {
             MATCH (e:Entity)-[:IN_COMMUNITY]->(c)
             WITH e, COUNT { (e)<-[:CALLS|INHERITS|REFERENCES]-() } AS uses
-            RETURN e.qualified_name ORDER BY uses DESC, e.qualified_name, e.id LIMIT $members
+            ORDER BY e.name STARTS WITH '_', uses DESC, e.qualified_name, e.id LIMIT $members
+            RETURN e.qualified_name
         } AS members
     ORDER BY size DESC, community_id
 """

@@ -37,11 +37,18 @@ GRAPH = """
     WITH n, r, m ORDER BY n.id, type(r), m.id
     RETURN properties(n) AS node, collect([type(r), m.id, properties(r)]) AS links
 """
+# Their numbers are kept from before, so they may differ.
+COMMUNITIES = """
+    MATCH (c:Community {repo_id: $id})
+    RETURN c.label AS label, c.size AS size, c.algorithm AS algorithm,
+        COLLECT { MATCH (e)-[:IN_COMMUNITY]->(c) RETURN e.id AS id ORDER BY id } AS members
+    ORDER BY members
+"""
 
 
 def graph(session, repository):
     """Return all that Neo4j has of a repository, in a fixed order."""
-    return session.run(GRAPH, id=repository.id).data()
+    return [session.run(query, id=repository.id).data() for query in (GRAPH, COMMUNITIES)]
 
 
 def put(repository, files):
