@@ -63,7 +63,11 @@ async def index(ctx: Context, repo_id: str, folder: Path, options: IndexOptions)
 
 
 async def index_here(
-    repo_id: str, folder: Path, run: store.Run, on_progress: OnProgress
+    repo_id: str,
+    folder: Path,
+    run: store.Run,
+    on_progress: OnProgress,
+    options: IndexOptions = IndexOptions(),
 ) -> Indexed:
     """Index a folder without a sidecar, each statement in a transaction of its own.
 
@@ -74,7 +78,7 @@ async def index_here(
     if not await asyncio.to_thread(folder.is_dir):
         raise PathNotAllowed("The path is not a folder")
     return await index_folder(
-        repo_id, folder, IndexOptions(), run=run, run_apart=run, on_progress=on_progress
+        repo_id, folder, options, run=run, run_apart=run, on_progress=on_progress
     )
 
 

@@ -17,6 +17,7 @@ from neo4j.exceptions import ClientError
 from sidecypher_procedures.code.errors import InvalidId, RepositoryBusy
 from sidecypher_procedures.code.indexing import index_here
 from sidecypher_procedures.code.model import PHASES
+from sidecypher_procedures.code.options import IndexOptions
 
 BLOCKED = "SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN status"
 # What names other things, so that an edit changes resolution elsewhere.
@@ -86,7 +87,8 @@ class Breaking:
 async def index_until_it_breaks(repository, session, left, *, is_away=False):
     run = Breaking(session, left, is_away=is_away)
     try:
-        await index_here(repository.id, repository.folder, run, lambda *_: None)
+        options = IndexOptions(resolve=False)
+        await index_here(repository.id, repository.folder, run, lambda *_: None, options)
     except ConnectionError:
         return False
     return True
@@ -114,7 +116,7 @@ async def test_an_indexing_that_breaks_off_is_mended_by_the_next(repository, ses
     """Whichever statement fails, the next indexing makes the whole graph."""
     shop = repository()
     put(shop, zip(FOLDERS, TEXTS, strict=False))
-    shop.index()
+    shop.index(resolve=False)
     whole = graph(session, shop)
     broken = 0
     while True:
@@ -122,7 +124,7 @@ async def test_an_indexing_that_breaks_off_is_mended_by_the_next(repository, ses
         if await index_until_it_breaks(shop, session, broken + 1):
             break
         broken += 1
-        shop.index()
+        shop.index(resolve=False)
         assert graph(session, shop) == whole
 
     assert broken > len(PHASES)
