@@ -17,18 +17,33 @@ _MOST_CHANGED: Final = 60
 """The most functions that a release may change: more are a move or a new format."""
 
 
+PACKAGES: Final = {
+    "click": "src/click",
+    "django": "django",
+    "flask": "src/flask",
+    "jinja2": "src/jinja2",
+    "werkzeug": "src/werkzeug",
+}
+"""Where a source distribution has its package."""
+
+
 @dataclass(frozen=True)
 class Sdist:
-    """A source distribution, pinned by its SHA-256.
-
-    Attributes:
-        package: The folder of its package, below its own.
-    """
+    """A source distribution, pinned by its SHA-256."""
 
     name: str
     version: str
     sha256: str
-    package: str
+
+    @classmethod
+    def all_of(cls, name: str) -> "list[Sdist]":
+        """Return the pinned versions of a project, in their order."""
+        lines = Path(__file__).with_name("sdists.txt").read_text().splitlines()
+        return [cls(*line.split()) for line in lines if line.startswith(f"{name} ")]
+
+    def package(self, folder: Path) -> Path:
+        """Return the folder of its package; see `unpacked`."""
+        return self.unpacked(folder) / PACKAGES[self.name]
 
     def unpacked(self, folder: Path) -> Path:
         """Return the folder of its files; fetch it first where it is not there.
@@ -60,24 +75,27 @@ class Release:
     """What a release says of its changes, and what it has changed.
 
     Attributes:
-        before: The folder of the version before.
+        name: The name and the version before.
+        before: The package of the version before.
         messages: The entries of its list of changes.
         changed: File and lines, in the version before, of each function with another text now.
     """
 
+    name: str
     before: Path
     messages: tuple[str, ...]
     changed: tuple[tuple[str, int, int], ...]
 
 
-def releases(sdists: list[Sdist], folder: Path) -> Iterator[Release]:
-    """Yield the releases of a package that changed a function, of versions in their order."""
-    for old, new in pairwise(sdists):
-        before, after = old.unpacked(folder), new.unpacked(folder)
-        messages = tuple(_messages((after / "CHANGES.rst").read_text(), new.version))
-        changed = tuple(_changed(before / old.package, after / new.package))
+def releases(name: str, folder: Path) -> Iterator[Release]:
+    """Yield the releases of a project that changed a few functions, in their order."""
+    for old, new in pairwise(Sdist.all_of(name)):
+        before, after = old.package(folder), new.package(folder)
+        changes = (new.unpacked(folder) / "CHANGES.rst").read_text()
+        messages = tuple(_messages(changes, new.version))
+        changed = tuple(_changed(before, after))
         if messages and 0 < len(changed) <= _MOST_CHANGED:
-            yield Release(before / old.package, messages, changed)
+            yield Release(f"{name}-{old.version}", before, messages, changed)
 
 
 def _messages(text: str, version: str) -> Iterator[str]:

@@ -1,0 +1,207 @@
+"""`python -m benchmarks.code`: the time of indexing Django, and what searches find and take."""
+
+import argparse
+import asyncio
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median, quantiles
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from benchmarks.figures import Bar, Figure, summarise
+from benchmarks.installation import Installation, installed
+from benchmarks.measures import Samples
+from benchmarks.releases import Release, Sdist, releases
+from benchmarks.report import table
+from sidecypher.host.settings import load_settings
+from sidecypher_procedures.code.delta import Stored
+from sidecypher_procedures.code.indexing import differences
+from sidecypher_procedures.code.model import LANGUAGES, Request
+
+_NAMES: Final = """
+    MATCH (e:Entity {repo_id: 'django', type: 'function'}) WHERE NOT e.external
+    WITH e ORDER BY e.id LIMIT $limit
+    RETURN e.qualified_name AS name
+"""
+_CALLERS: Final = "CALL code.callers('django', $name)"
+_SEARCH: Final = (
+    "CALL code.search('django', $name, {legs: ['graph', 'sparse'], hops: 2, limit: 30})"
+)
+_CHUNKS: Final = """
+    MATCH (c:Chunk {repo_id: $repo})
+    RETURN c.file_path AS filePath, c.start_line AS startLine, c.end_line AS endLine,
+        toLower(c.text) AS text
+"""
+_FOUND: Final = "CALL code.search($repo, $message, {legs: $legs, limit: 10})"
+_EDGES: Final = "CALL code.edges('django')"
+_EDITED: Final = ("    value = str(value)\n", "    value = capfirst(str(value))\n")
+_FIRST: Final = 10
+"""How many results of a search count."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Size of the measurement.
+
+    Attributes:
+        names: Functions whose callers are listed, and that are searched for.
+        histories: Projects whose lists of changes are searched for.
+    """
+
+    names: int = 200
+    histories: tuple[str, ...] = ("click", "flask", "jinja2", "werkzeug")
+
+
+QUICK = Scale(names=5, histories=("click",))
+
+FIGURES = (
+    Figure("resolved", "Django, relationships resolved", "s", lambda s: s["resolved"], Bar(12)),
+    Figure("stored", "Django, stored", "s", lambda s: s["stored"], Bar(60)),
+    Figure("memory", "the largest process of it", "MB", lambda s: s["memory"] / 1e6, Bar(1000)),
+    Figure("unchanged", "the same again", "s", lambda s: s["unchanged"], Bar(6)),
+    Figure("rewritten", "what that writes", "rows", lambda s: s["rewritten"], Bar(0)),
+    Figure("edited", "after an edit of one function", "s", lambda s: s["edited"], Bar(8)),
+    Figure("edited_rows", "what that writes ", "rows", lambda s: s["edited_rows"], Bar(99)),
+    Figure("unequal", "second builds that differ", "builds", lambda s: s["unequal"], Bar(0)),
+    Figure("callers", "`code.callers`, one hop", "ms", lambda s: s["callers"] * 1e3, Bar(5)),
+    Figure("search", "`code.search`, 2 hops, p95", "ms", lambda s: s["search"] * 1e3, Bar(100)),
+    Figure("words", "changes found by words", "%", lambda s: s["words"] * 100),
+    Figure("both", "changes found by graph and words", "%", lambda s: s["both"] * 100),
+    Figure("grep", "changes found by counting words", "%", lambda s: s["grep"] * 100),
+    Figure(
+        "both_to_words",
+        "graph and words / words",
+        "x",
+        lambda s: s["both"] / s["words"],
+        Bar(1, at_least=True),
+    ),
+)
+
+
+def main() -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.code", description=main.__doc__)
+    parser.add_argument("--quick", action="store_true", help="less of each, to see that it works")
+    scale = QUICK if parser.parse_args().quick else Scale()
+    sources = load_settings({}).cache_dir / "sdists"
+    sources.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="sidecypher-bench-") as folder, installed() as installation:
+        installation.command("migrate")
+        tree = Path(folder, "tree")
+        [django] = Sdist.all_of("django")
+        shutil.copytree(django.package(sources), tree / "django")
+        samples = _indexing(installation, tree) | _reading(installation, scale)
+        history = [each for name in scale.histories for each in releases(name, sources)]
+        samples |= _localisation(installation, history)
+    print(table(summarise([samples], FIGURES)))
+
+
+def _indexing(installation: Installation, tree: Path) -> Samples:
+    begun = time.perf_counter()
+    request = Request(repo_id="django", root=str(tree), languages=LANGUAGES)
+    asyncio.run(differences(request, _nothing(), lambda *_: None))
+    resolved = time.perf_counter() - begun
+    first, memory = _index(installation, tree, "django")
+    dump = _dump(installation)
+    again, _ = _index(installation, tree, "django")
+    text = tree / "django/utils/text.py"
+    before = text.read_text()
+    text.write_text(before.replace(*_EDITED))
+    edited, _ = _index(installation, tree, "django")
+    text.write_text(before)
+    installation.rows("CALL code.drop('django')")
+    _index(installation, tree, "django", PYTHONHASHSEED="7")
+    return {
+        "resolved": resolved,
+        "stored": first["seconds"],
+        "memory": memory,
+        "unchanged": again["seconds"],
+        "rewritten": again["written"] + again["removed"],
+        "edited": edited["seconds"],
+        "edited_rows": edited["written"] + edited["removed"],
+        "unequal": float(_dump(installation) != dump),
+    }
+
+
+async def _nothing() -> Stored:
+    return Stored()
+
+
+def _index(
+    installation: Installation, folder: Path, repo: str, **environ: str
+) -> tuple[Mapping[str, Any], float]:
+    """Index by the command; return its row, and the bytes of the largest process of it."""
+    command = [sys.executable, "-m", "sidecypher", "code", "index", str(folder), "--repo", repo]
+    with subprocess.Popen(
+        [*command, "--json"], env=installation.environ | environ, stdout=subprocess.PIPE
+    ) as process:
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    return json.loads(output), usage.ru_maxrss * 1024.0
+
+
+def _dump(installation: Installation) -> str:
+    return hashlib.sha256(json.dumps(installation.rows(_EDGES)).encode()).hexdigest()
+
+
+def _reading(installation: Installation, scale: Scale) -> Samples:
+    names = [row["name"] for row in installation.rows(_NAMES, limit=scale.names)]
+    callers = [_seconds(installation, _CALLERS, name) for name in names]
+    searches = [_seconds(installation, _SEARCH, name) for name in names]
+    return {"callers": median(callers), "search": quantiles(searches, n=20)[-1]}
+
+
+def _seconds(installation: Installation, statement: str, name: str) -> float:
+    """Return the time of a call, of which the statement has been planned."""
+    [taken] = installation.seconds(statement, 1, name=name)
+    return taken
+
+
+def _localisation(installation: Installation, history: list[Release]) -> Samples:
+    """Return for which share of messages the first results have a function that was changed."""
+    found: dict[str, list[bool]] = {"words": [], "both": [], "grep": []}
+    for release in history:
+        _index(installation, release.before, release.name)
+        chunks = installation.rows(_CHUNKS, repo=release.name)
+
+        def search(message: str, legs: list[str], repo: str = release.name) -> Iterable[Any]:
+            return installation.rows(_FOUND, repo=repo, message=message, legs=legs)
+
+        for message in release.messages:
+            found["words"].append(_has(release, search(message, ["sparse"])))
+            found["both"].append(_has(release, search(message, ["graph", "sparse"])))
+            found["grep"].append(_has(release, _counted(chunks, message)))
+    return {name: sum(each) / len(each) for name, each in found.items()}
+
+
+def _counted(chunks: list[dict[str, Any]], message: str) -> Iterable[Mapping[str, Any]]:
+    """Return the chunks with most words of a message, the shorter ones first."""
+    words = {word.lower() for word in re.findall(r"\w{3,}", message)}
+
+    def order(chunk: dict[str, Any]) -> Any:
+        shared = sum(word in chunk["text"] for word in words)
+        return -shared, len(chunk["text"]), chunk["filePath"], chunk["startLine"]
+
+    return sorted(chunks, key=order)[:_FIRST]
+
+
+def _has(release: Release, rows: Iterable[Mapping[str, Any]]) -> bool:
+    return any(
+        row["filePath"] == path and row["startLine"] <= end and begin <= row["endLine"]
+        for row in rows
+        for path, begin, end in release.changed
+    )
+
+
+if __name__ == "__main__":
+    main()
