@@ -39,7 +39,7 @@ from sidecypher_procedures.code.model import (
     SourceFile,
 )
 from sidecypher_procedures.code.python import pyrefly
-from sidecypher_procedures.code.python.modules import Modules, absolute_name, module_name
+from sidecypher_procedures.code.python.modules import Modules, absolute_name, package_of
 from sidecypher_procedures.code.python.resolution import Resolver
 from sidecypher_procedures.code.sources import Sources, read_sources
 
@@ -65,6 +65,8 @@ def analyse(request: Request) -> CodeGraph:
     python = {
         path: content for path, (language, content) in sources.files.items() if language == "python"
     }
+    package = package_of(Path(request.root).name, python)
+    modules = Modules.of(python, package)
     assembly = Assembly(request.repo_id)
     assembly.graph.failed |= sources.skipped
     # Three things at once: pyrefly, the extraction, and the flow of values here. The process is
@@ -72,8 +74,9 @@ def analyse(request: Request) -> CodeGraph:
     with ProcessPoolExecutor(1, get_context("fork")) as process, ThreadPoolExecutor(1) as thread:
         extracted = _extracting(process, sources)
         report("resolve")
-        typed = thread.submit(pyrefly.resolve, python) if request.resolve and python else None
-        resolver = Resolver(python)
+        is_typed = request.resolve and bool(python)
+        typed = thread.submit(pyrefly.resolve, python, package) if is_typed else None
+        resolver = Resolver(python, modules)
         if typed is not None:
             resolver.add_types(typed.result())
         files = [file for batch in extracted for file in _FILES.decode(batch.result())]
@@ -84,7 +87,7 @@ def analyse(request: Request) -> CodeGraph:
             assembly.add(resolver.links(group))
             if resolver.is_cut:
                 assembly.graph.failed["flow of values"] = "too many values, calls may be missing"
-            _add_imports(assembly, group, partial(_python_paths, Modules.of(python)))
+            _add_imports(assembly, group, partial(_python_paths, modules))
         else:
             names = Names(group)
             assembly.add(names.links())
@@ -141,7 +144,7 @@ def _add_imports(
 
 def _python_paths(modules: Modules, file: SourceFile, each: Import) -> Iterator[str]:
     """Yield the file that an import names: the module in a package, or the module itself."""
-    importer = module_name(file.path)
+    importer = modules.names[file.path]
     bare = each.module.lstrip(".")
     absolute = absolute_name(
         importer,

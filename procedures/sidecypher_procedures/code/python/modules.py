@@ -1,6 +1,6 @@
 """The modules of a Python program by their names, and what they define."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
@@ -11,15 +11,35 @@ from sidecypher_procedures.code.python.values import Module, Variable
 _PACKAGE: Final = "__init__"
 
 
-def module_name(path: str) -> str:
-    """Return the dotted name of a file, from the root.
+def module_name(path: str, package: str = "") -> str:
+    """Return the dotted name of a file.
+
+    Args:
+        path: Its path below the root.
+        package: The name of the root if that is a package.
 
     Example:
         >>> module_name("src/shop/__init__.py"), module_name("shop/cart.py")
         ('src.shop', 'shop.cart')
+        >>> module_name("__init__.py", "shop"), module_name("cart.py", "shop")
+        ('shop', 'shop.cart')
     """
-    parts = PurePosixPath(path).with_suffix("").parts
+    parts = PurePosixPath(package, path).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == _PACKAGE and len(parts) > 1 else parts)
+
+
+def package_of(root: str, paths: Container[str]) -> str:
+    """Return the name by which files import a root that is a package itself; "" for other roots.
+
+    Args:
+        root: The name of the root's folder.
+        paths: The files below the root.
+
+    Example:
+        >>> package_of("shop", {"__init__.py", "cart.py"}), package_of("src", {"shop/cart.py"})
+        ('shop', '')
+    """
+    return root if f"{_PACKAGE}.py" in paths and root.isidentifier() else ""
 
 
 @dataclass
@@ -31,39 +51,49 @@ class Modules:
 
     Attributes:
         paths: The files by the names of their modules.
+        names: The names of the modules by their files.
         scopes: What each module defines.
     """
 
     paths: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
     scopes: dict[str, Scope] = field(default_factory=dict)
-    _names: dict[str, str] = field(default_factory=dict)
+    _known: dict[str, str] = field(default_factory=dict)
     _packages: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, paths: Iterable[str]) -> "Modules":
-        """Name the modules of files, given by their paths below the root."""
+    def of(cls, paths: Iterable[str], package: str = "") -> "Modules":
+        """Name the modules of files.
+
+        Args:
+            paths: Their paths below the root.
+            package: The name of the root if that is a package.
+        """
         modules = cls()
         ordered = sorted(paths)
         packages = {
-            str(PurePosixPath(path).parent) for path in ordered if path.endswith("__init__.py")
+            str(PurePosixPath(package, path).parent)
+            for path in ordered
+            if path.endswith("__init__.py")
         }
         for path in ordered:
-            name = module_name(path)
-            modules.paths[name] = path
-            top = PurePosixPath(path).parent
+            name = module_name(path, package)
+            modules.paths[name], modules.names[path] = path, name
+            whole = PurePosixPath(package, path)
+            top = whole.parent
             while str(top) in packages and str(top) != ".":
                 top = top.parent
-            short = module_name(str(PurePosixPath(path).relative_to(top)))
+            short = module_name(str(whole.relative_to(top)))
             for known in (name, short):
-                modules._names.setdefault(known, name)
+                modules._known.setdefault(known, name)
                 parts = known.split(".")
                 modules._packages |= {".".join(parts[:end]) for end in range(1, len(parts))}
         return modules
 
     def find(self, name: str) -> Module | None:
         """Return the module or the folder of modules that an import names."""
-        if name in self._names:
-            return Module(self._names[name])
+        if name in self._known:
+            return Module(self._known[name])
         return Module(name) if name in self._packages else None
 
     def is_package(self, name: str) -> bool:

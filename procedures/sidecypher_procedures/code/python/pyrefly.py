@@ -72,25 +72,27 @@ class Report:
     calls: Mapping[tuple[str, Span], tuple[Target, ...]] = field(default_factory=dict)
 
 
-def resolve(sources: Mapping[str, bytes]) -> Report:
+def resolve(sources: Mapping[str, bytes], package: str = "") -> Report:
     """Let pyrefly resolve the calls of a program.
 
     Args:
         sources: The files by path. pyrefly sees a copy of them and nothing else: no settings and no
             interpreter of the repository.
+        package: The name of the root if that is a package.
 
     Raises:
         ResolverFailed: pyrefly is missing, has failed, or reports in another format.
     """
     with tempfile.TemporaryDirectory() as name:
         folder, report = Path(name, "program"), Path(name, "report")
+        root = folder / package
         for path, source in sources.items():
-            file = folder / path
+            file = root / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(source)
         (folder / "pyrefly.toml").write_text(_SETTINGS, encoding="utf-8")
         _run(folder, report)
-        return Report(dict(_Reader(report, folder).calls()))
+        return Report(dict(_Reader(report, root).calls()))
 
 
 def _run(folder: Path, report: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from sidecypher_procedures.code.model import Link, Place, Resolution, SourceFile
 from sidecypher_procedures.code.python.interpreter import Interpreter
-from sidecypher_procedures.code.python.modules import Modules, module_name
+from sidecypher_procedures.code.python.modules import Modules
 from sidecypher_procedures.code.python.pyrefly import Report
 from sidecypher_procedures.code.python.semantics import Calls
 from sidecypher_procedures.code.python.values import Definition
@@ -21,14 +21,15 @@ class Resolver:
 
     Args:
         sources: The bytes of the files, by path.
+        modules: Their names.
     """
 
-    def __init__(self, sources: Mapping[str, bytes]) -> None:
-        self._interpreter = Interpreter(Modules.of(sources))
+    def __init__(self, sources: Mapping[str, bytes], modules: Modules) -> None:
+        self._interpreter = Interpreter(modules)
         for path, source in sources.items():
             tree = _parsed(source)
             if tree is not None:
-                self._interpreter.read(module_name(path), tree)
+                self._interpreter.read(modules.names[path], tree)
         self._flow = self._interpreter.solve()
         self._typed: Calls = {}
         self._places: Mapping[tuple[str, int, int], Place] = {}
