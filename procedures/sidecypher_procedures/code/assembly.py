@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
+from sidecypher_procedures.code.languages.syntax import LONGEST_TEXT
 from sidecypher_procedures.code.model import (
     Chunk,
     CodeGraph,
@@ -16,6 +17,7 @@ from sidecypher_procedures.code.model import (
     Link,
     Place,
     Relationship,
+    RelationshipType,
     Resolution,
     SourceFile,
 )
@@ -34,6 +36,9 @@ LONGEST_CHUNK: Final = 200
 """The most lines of a chunk; a longer class is split at its methods."""
 
 _CHARACTERS_PER_TOKEN: Final = 4
+
+_NO_NAMES: Final = frozenset({"", "*", "_"})
+"""What stands for the name of an import that brings no name, or many."""
 
 
 class Assembly:
@@ -74,7 +79,7 @@ class Assembly:
                 end_line=declared.end_line,
                 signature=declared.signature,
                 docstring=declared.docstring,
-                chunk_id=_chunk_of(chunks, declared),
+                chunk_id=_chunk_of(chunks, declared.start_line),
             )
             self.graph.entities.append(entity)
             self._ids[Place(file.path, index)] = entity.id
@@ -92,6 +97,26 @@ class Assembly:
                         )
                     ]
                 )
+        self._add_imports(file, lines, chunks)
+
+    def _add_imports(self, file: SourceFile, lines: list[str], chunks: list[Chunk]) -> None:
+        """Add an entity for each name that a file imports, contained in the file."""
+        for name, line in _imported(file).items():
+            qualified = f"{file_module(file)}.{name}"
+            entity = Entity(
+                id=self._id(file.language, file.path, qualified, "import", "1"),
+                name=name,
+                qualified_name=qualified,
+                type="import",
+                path=file.path,
+                language=file.language,
+                start_line=line,
+                end_line=line,
+                signature="".join(lines[line - 1 : line]).strip()[:LONGEST_TEXT],
+                chunk_id=_chunk_of(chunks, line),
+            )
+            self.graph.entities.append(entity)
+            self._relate(Place(file.path, 0), entity.id, "contains", line)
 
     def add(self, links: Iterable[Link]) -> None:
         """Add relationships; the first of several between the same entities stays."""
@@ -132,14 +157,19 @@ class Assembly:
                     external=True,
                 )
             )
+        self._relate(Place(file.path, 0), entity_id, "imports", line)
+
+    def _relate(
+        self, source: Place, target: str, relationship: RelationshipType, line: int
+    ) -> None:
         self.graph.relationships.append(
             Relationship(
-                source=self._ids[Place(file.path, 0)],
-                target=entity_id,
-                type="imports",
+                source=self._ids[source],
+                target=target,
+                type=relationship,
                 resolution="exact",
                 confidence=1.0,
-                path=file.path,
+                path=source.path,
                 line=line,
                 column=0,
             )
@@ -224,6 +254,17 @@ def _cut(name: str, begin: int, end: int) -> Iterator[tuple[str, int, int]]:
         yield part, start, min(end, start + LONGEST_CHUNK - 1)
 
 
-def _chunk_of(chunks: list[Chunk], declared: Declaration) -> str | None:
-    number = bisect_right(chunks, declared.start_line, key=lambda chunk: chunk.start_line) - 1
+def _imported(file: SourceFile) -> dict[str, int]:
+    """Return the names that a file imports, each with its first line; a module if all of it is."""
+    lines: dict[str, int] = {}
+    for each in file.imports:
+        names = (name for name in (each.alias, each.name) if name not in _NO_NAMES)
+        name = next(names, each.module)
+        if name:
+            lines[name] = min(each.line, lines.get(name, each.line))
+    return lines
+
+
+def _chunk_of(chunks: list[Chunk], line: int) -> str | None:
+    number = bisect_right(chunks, line, key=lambda chunk: chunk.start_line) - 1
     return chunks[number].id if chunks else None

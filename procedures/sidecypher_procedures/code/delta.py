@@ -182,7 +182,8 @@ def _entity(repo_id: str, entity: Entity) -> Properties:
         "chunk_id": entity.chunk_id,
         "signature": entity.signature,
         "docstring": entity.docstring,
-        "words": " ".join(words(entity.qualified_name)),
+        # Imports would take the places of definitions with the same words.
+        "words": "" if entity.type == "import" else " ".join(words(entity.qualified_name)),
         "external": entity.external,
     }
 

@@ -59,7 +59,7 @@ _CALLEES: Final[LiteralString] = f"""
 """
 _DEFINITIONS: Final[LiteralString] = """
     MATCH (e:Entity {repo_id: $repoId, file_path: $file})
-    WHERE e.start_line <= $line AND e.end_line >= $line
+    WHERE e.start_line <= $line AND e.end_line >= $line AND e.type <> 'import'
     RETURN e.id AS entity_id, e.name AS name, e.qualified_name AS qualified_name, e.type AS type,
         e.start_line AS start_line, e.end_line AS end_line, e.signature AS signature,
         e.docstring AS docstring

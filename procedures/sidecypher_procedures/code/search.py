@@ -52,7 +52,7 @@ _CHUNKS: Final[LiteralString] = """
 _ENTITIES: Final[LiteralString] = """
     UNWIND $ids AS id
     MATCH (c:Chunk {id: id}) WHERE c.repo_id = $repoId
-    OPTIONAL MATCH (e:Entity)-[:DEFINED_IN]->(c)
+    OPTIONAL MATCH (e:Entity)-[:DEFINED_IN]->(c) WHERE e.type <> 'import'
     RETURN c.id AS chunk_id, e.id AS id, e.name AS name, e.qualified_name AS qualified_name,
         e.type AS type
     ORDER BY chunk_id, id

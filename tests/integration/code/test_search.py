@@ -236,3 +236,21 @@ def test_embeddings_find_what_means_the_same(shop, outside):
     assert all(row["why"] == [f"dense: rank {rank}"] for rank, row in enumerate(rows, start=1))
     assert wrong == []
     assert away[0]["notices"] == ["dense: The embeddings' API has answered 503"]
+
+
+def test_imports_are_found_only_if_they_are_asked_for(shop):
+    """Many files import a name that one defines: by default only the definition is found."""
+    options = {"legs": ["graph"], "hops": 0}
+
+    [definition] = shop.call("search", "price_of", options)
+    [imported] = shop.call("search", "price_of", {**options, "entityTypes": ["import"]})
+
+    assert (definition["filePath"], imported["filePath"]) == ("shop/prices.py", "shop/cart.py")
+    assert imported["why"] == ["shop.cart.price_of is named `price_of`"]
+
+
+def test_a_line_of_imports_is_part_of_the_module_alone(shop):
+    """What imports bring is defined elsewhere."""
+    rows = shop.call("definition", "shop/cart.py", 2)
+
+    assert [row["type"] for row in rows] == ["module"]
