@@ -24,14 +24,16 @@ def imports_of(path, text):
 SOURCES = {
     "python": (
         "shop/cart.py",
-        "import os.path\nimport numpy as np\nfrom .prices import price, tax as vat\n"
-        "from .all import *\n",
-        ["os.path", "np", "price", "vat", ".all"],
+        "import os.path, numpy as np\nfrom .all import *\nfrom .prices import price, tax as vat\n",
+        ["np", "os.path", ".all", "price", "vat"],
     ),
     "javascript": (
         "cart.js",
-        "import React, { useState as state } from 'react';\nimport * as all from './all';\n"
-        "import './style.css';\nconst { join } = require('path');\n",
+        """import React, { useState as state } from 'react';
+import * as all from './all';
+import './style.css';
+const { join } = require('path');
+""",
         ["React", "state", "all", "./style.css", "join"],
     ),
     "go": (
@@ -39,7 +41,7 @@ SOURCES = {
         'package cart\nimport (\n"fmt"\n_ "embed"\nx "os"\n)\n',
         ["fmt", "embed", "x"],
     ),
-    "java": ("A.java", "import java.util.List;\nimport java.io.*;\n", ["List", "java.io"]),
+    "java": ("A.java", "import java.util.List;\nimport java.io.*;", ["List", "java.io"]),
     "rust": ("a.rs", "use std::fmt::{self, Write as W};\n", ["W", "std::fmt"]),
     "ruby": ("a.rb", "require 'json'\nrequire_relative 'cart'\n", ["json", "./cart"]),
 }
