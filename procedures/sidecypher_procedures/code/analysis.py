@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
@@ -103,11 +103,10 @@ def _batches(sources: Sources) -> Iterator[list[tuple[str, Language, bytes]]]:
 
 def _extracting(process: ProcessPoolExecutor, sources: Sources) -> list[Future[bytes]]:
     """Begin to extract files, and report how many are done."""
-    left = iter(range(0, len(sources.files) + _BATCH, _BATCH))
-    next(left)
+    batches, total = count(1), len(sources.files)
 
     def report_batch(_: Future[bytes]) -> None:
-        report("read", min(next(left), len(sources.files)), len(sources.files))
+        report("read", min(next(batches) * _BATCH, total), total)
 
     futures = [process.submit(_extracted, batch) for batch in _batches(sources)]
     for future in futures:

@@ -1,6 +1,6 @@
 """MAP arguments of the `code` procedures."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -18,6 +18,10 @@ from sidecypher_procedures.fusion import Method, Normalization
 
 SURE: tuple[Resolution, ...] = ("exact", "typed", "flow")
 """The ways of resolution that are nearly always right."""
+
+Tiers: TypeAlias = Annotated[
+    list[Resolution], Description("the ways of resolution that count"), Field(min_length=1)
+]
 
 
 class IndexOptions(Options):
@@ -48,11 +52,7 @@ class CallsOptions(Options):
 
     hops: Annotated[int, Description("how many calls away"), Field(ge=1, le=5)] = 1
     limit: Annotated[int, Description("the most rows"), Field(ge=1, le=10_000)] = 100
-    tiers: Annotated[
-        list[Resolution],
-        Description("the ways of resolution that count"),
-        Field(min_length=1),
-    ] = list(SURE)
+    tiers: Tiers = list(SURE)
 
 
 class GraphOptions(Options):
@@ -74,9 +74,7 @@ class GraphOptions(Options):
         Description("the types of entities that are found"),
         Field(min_length=1),
     ] = ["function", "class", "module", "variable"]
-    tiers: Annotated[
-        list[Resolution], Description("the ways of resolution that count"), Field(min_length=1)
-    ] = list(SURE)
+    tiers: Tiers = list(SURE)
 
 
 class SearchOptions(GraphOptions):
@@ -143,9 +141,7 @@ class PathOptions(Options):
     """Which calls a path may have."""
 
     hops: Annotated[int, Description("the most calls"), Field(ge=1, le=20)] = 10
-    tiers: Annotated[
-        list[Resolution], Description("the ways of resolution that count"), Field(min_length=1)
-    ] = list(SURE)
+    tiers: Tiers = list(SURE)
 
 
 class Change(Options):
@@ -170,9 +166,7 @@ class ImpactOptions(Options):
         Description("the types of relationships that an effect follows"),
         Field(min_length=1),
     ] = ["calls", "inherits", "references"]
-    tiers: Annotated[
-        list[Resolution], Description("the ways of resolution that count"), Field(min_length=1)
-    ] = list(SURE)
+    tiers: Tiers = list(SURE)
 
 
 class EdgesOptions(Options):

@@ -25,7 +25,8 @@ _WIDER: Final = 4
 
 _SPARSE: Final[LiteralString] = """
     CALL db.index.fulltext.queryNodes('chunk_words', $text, {limit: $most}) YIELD node, score
-    WITH node, score WHERE node.repo_id = $repoId
+    // A query of stop words alone matches everything, with the score 0.
+    WITH node, score WHERE score > 0 AND node.repo_id = $repoId
     RETURN node.id AS id, score ORDER BY score DESC, id LIMIT $limit
 """
 _DENSE: Final[LiteralString] = """

@@ -54,7 +54,8 @@ _CONTAINING: Final[LiteralString] = """
 _WITH_WORDS: Final[LiteralString] = """
     CALL db.index.fulltext.queryNodes('entity_words', $text, {limit: $most}) YIELD node, score
     WITH node AS e, score
-    WHERE e.repo_id = $repoId AND e.type IN $entityTypes AND NOT e.external
+    // A query of stop words alone matches everything, with this score.
+    WHERE score > 0 AND e.repo_id = $repoId AND e.type IN $entityTypes AND NOT e.external
     RETURN e.id AS id, e.name AS name, e.qualified_name AS qualified_name, e.type AS type,
         e.chunk_id AS chunk_id, score
     ORDER BY score DESC, id
@@ -86,8 +87,7 @@ async def find_seeds(
     for record in records:
         share = record["score"] / records[0]["score"]
         _note(found, record, _WORDS * share, "has words of the query")
-    known = {record["place"] for record in records if "place" in record} | {*exact}
-    open_names = [name for name in names if name["isLong"] and name["place"] not in known]
+    open_names = [name for name in names if name["isLong"] and name["place"] not in exact]
     if open_names:
         for record in await run(_CONTAINING, names=open_names, most=_PER_NAME, **common):
             name = names[record["place"]]

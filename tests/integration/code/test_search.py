@@ -139,6 +139,12 @@ def test_a_query_is_words_and_no_syntax(shop):
         assert "price_of" in {row["name"] for row in rows}, sign
 
 
+@pytest.mark.parametrize("leg", ["graph", "sparse"])
+def test_a_query_of_stop_words_finds_nothing(shop, leg):
+    """A word that the full-text index leaves out is in no chunk, instead of in each."""
+    assert shop.call("search", "the", {"legs": [leg]}) == []
+
+
 def test_expansion_leaves_the_given_chunks_out(shop):
     """`code.expand` lists what is around chunks, not the chunks."""
     [total, *_] = shop.call("search", "total", {"legs": ["graph"]})
