@@ -70,7 +70,7 @@ FIGURES = (
     Figure("unchanged", "the same again", "s", lambda s: s["unchanged"], Bar(6)),
     Figure("rewritten", "what that writes", "rows", lambda s: s["rewritten"], Bar(0)),
     Figure("edited", "after an edit of one function", "s", lambda s: s["edited"], Bar(8)),
-    Figure("edited_rows", "what that writes ", "rows", lambda s: s["edited_rows"], Bar(99)),
+    Figure("edited_rows", "what the edit writes", "rows", lambda s: s["edited_rows"], Bar(99)),
     Figure("unequal", "second builds that differ", "builds", lambda s: s["unequal"], Bar(0)),
     Figure("callers", "`code.callers`, one hop", "ms", lambda s: s["callers"] * 1e3, Bar(5)),
     Figure("search", "`code.search`, 2 hops, p95", "ms", lambda s: s["search"] * 1e3, Bar(100)),

@@ -6,8 +6,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from itertools import chain
@@ -18,6 +18,7 @@ import msgspec
 
 from sidecypher import BoltClient, Context
 from sidecypher_procedures.code import community_store, store
+from sidecypher_procedures.code.communities import Partition
 from sidecypher_procedures.code.delta import Delta, Stored
 from sidecypher_procedures.code.errors import (
     AnalysisFailed,
@@ -26,9 +27,9 @@ from sidecypher_procedures.code.errors import (
     NotInstalled,
     PathNotAllowed,
 )
-from sidecypher_procedures.code.model import LENGTH, PHASES, Failure, Request
+from sidecypher_procedures.code.model import LENGTH, PHASES, CodeGraph, Failure, Request
 from sidecypher_procedures.code.options import IndexOptions
-from sidecypher_procedures.code.rows import Indexed
+from sidecypher_procedures.code.rows import Dropped, Indexed
 from sidecypher_procedures.names import LONGEST_NAME, is_id
 
 OnProgress: TypeAlias = Callable[[str, int, int], None]
@@ -117,18 +118,11 @@ async def index_folder(
     )
     version = await store.version_of(run, repo_id)
     delta = await differences(request, _read_stored(run, repo_id), on_progress)
-    total = delta.written + delta.removed
-    writing = store.Writing(run if total <= ONE_TRANSACTION else run_apart, repo_id)
-    statements = chain(store.statements(delta), community_store.statements(delta))
-    try:
+    writing = store.Writing(run if _is_small(delta) else run_apart, repo_id)
+    async with _releasing(writing):
         await writing.begin(folder.name, version)
-        await writing.write(statements, total, partial(on_progress, "write"))
+        await _write(writing, delta, partial(on_progress, "write"))
         await writing.end(delta)
-    except BaseException:
-        # If this fails, too, the repository is free after a while.
-        with suppress(Exception):
-            await asyncio.shield(writing.release())
-        raise
     return Indexed(
         repo_id=repo_id,
         **delta.counts,
@@ -137,6 +131,45 @@ async def index_folder(
         unresolved=sum(delta.unresolved.values()),
         seconds=round(time.monotonic() - begun, 3),
     )
+
+
+async def drop(ctx: Context, repo_id: str) -> Dropped:
+    """Delete a repository: all of it differs from no files at all.
+
+    Raises:
+        RepositoryBusy: An indexing writes it.
+    """
+    version = await store.version_of(ctx.run, repo_id)
+    stored = await _read_stored(ctx.run, repo_id)
+    delta = Delta.between(repo_id, stored, CodeGraph(), Partition("none", "", []))
+    run = ctx.run if _is_small(delta) else ctx.resource(BoltClient).run
+    writing = store.Writing(run, repo_id)
+    async with _releasing(writing):
+        await writing.begin("", version)
+        await _write(writing, delta, ctx.progress)
+        await writing.delete()
+    return Dropped(entities=len(delta.entities.deleted), chunks=len(delta.chunks.deleted))
+
+
+def _is_small(delta: Delta) -> bool:
+    return delta.written + delta.removed <= ONE_TRANSACTION
+
+
+async def _write(writing: store.Writing, delta: Delta, on_rows: store.OnRows) -> None:
+    statements = chain(store.statements(delta), community_store.statements(delta))
+    await writing.write(statements, delta.written + delta.removed, on_rows)
+
+
+@asynccontextmanager
+async def _releasing(writing: store.Writing) -> AsyncIterator[None]:
+    """Let the next indexing begin at once if this one fails."""
+    try:
+        yield
+    except BaseException:
+        # If this fails, too, the repository is free after a while.
+        with suppress(Exception):
+            await asyncio.shield(writing.release())
+        raise
 
 
 async def _read_stored(run: store.Run, repo_id: str) -> Stored:

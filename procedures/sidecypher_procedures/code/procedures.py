@@ -50,10 +50,11 @@ async def repositories(ctx: Context) -> list[rows.Repository]:
     return await queries.repositories(ctx.run)
 
 
-@procedure("code.drop", mode="WRITE")
+@procedure("code.drop", mode="WRITE", timeout=INDEX_SECONDS)
 async def drop(ctx: Context, repo_id: Id) -> rows.Dropped:
     """Delete an indexed repository from the graph."""
-    return await queries.drop(ctx.run, repo_id)
+    await queries.check_repository(ctx.run, repo_id)
+    return await indexing.drop(ctx, repo_id)
 
 
 @procedure("code.callers")

@@ -8,7 +8,6 @@ from sidecypher_procedures.code.options import CallsOptions, EdgesOptions
 from sidecypher_procedures.code.rows import (
     Called,
     DefinitionRow,
-    Dropped,
     Edge,
     Repository,
     Statistic,
@@ -100,25 +99,6 @@ _EDGES: Final[LiteralString] = """
         r.resolution AS resolution, r.file_path AS file_path, r.line AS line
     ORDER BY source, target, type
 """
-_DROP: Final[LiteralString] = """
-    CALL () {
-        MATCH (e:Entity) WHERE e.repo_id = $repoId AND e.name_lower >= ''
-        DETACH DELETE e
-        RETURN count(*) AS entities
-    }
-    CALL () {
-        MATCH (c:Chunk) WHERE c.repo_id = $repoId AND c.file_path >= ''
-        DETACH DELETE c
-        RETURN count(*) AS chunks
-    }
-    CALL () {
-        MATCH (c:Community) WHERE c.repo_id = $repoId AND c.community_id >= 0
-        DETACH DELETE c
-    }
-    MATCH (r:Repo {repo_id: $repoId})
-    DELETE r
-    RETURN entities, chunks
-"""
 WRITING: Final = "an indexing writes the repository: parts may be missing"
 """What is said of a repository whose graph is not whole."""
 
@@ -200,10 +180,3 @@ async def edges(run: Run, repo_id: str, options: EdgesOptions) -> AsyncIterator[
     found = await run(_EDGES, repoId=repo_id, types=options.types, tiers=options.tiers)
     for record in found:
         yield Edge(**record)
-
-
-async def drop(run: Run, repo_id: str) -> Dropped:
-    """Delete a repository."""
-    await check_repository(run, repo_id)
-    [record] = await run(_DROP, repoId=repo_id)
-    return Dropped(**record)

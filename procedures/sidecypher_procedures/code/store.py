@@ -53,6 +53,12 @@ _END: Final[LiteralString] = """
     REMOVE r.writer, r.lease_until
     RETURN r.version AS version
 """
+_DELETE: Final[LiteralString] = """
+    MATCH (r:Repo {repo_id: $repoId, writer: $writer})
+    WITH r, r.version AS version
+    DELETE r
+    RETURN version
+"""
 _RELEASE: Final[LiteralString] = """
     MATCH (r:Repo {repo_id: $repoId, writer: $writer})
     REMOVE r.writer
@@ -215,6 +221,14 @@ class Writing:
             unresolved=[count for _, count in unresolved],
             partition=delta.partition,
         )
+
+    async def delete(self) -> None:
+        """Delete the repository itself, after all that it has.
+
+        Raises:
+            RepositoryBusy: It belongs to an indexing, since this one has taken too long.
+        """
+        await self._check(_DELETE)
 
     async def release(self) -> None:
         """Let the next indexing begin at once, after this one has failed."""

@@ -191,6 +191,36 @@ async def test_an_indexing_that_lost_its_repository_writes_no_more(repository, s
     assert (again["written"], again["removed"]) == (0, 0)
 
 
+def test_a_dropped_repository_leaves_nothing(repository, session):
+    """`code.drop` deletes all that a repository has, and nothing of another one."""
+    shop, other = repository(), repository()
+    for each in (shop, other):
+        put(each, zip(FOLDERS, TEXTS, strict=False))
+        each.index(resolve=False)
+    kept = graph(session, other)
+
+    [dropped] = shop.call("drop")
+
+    left = session.run("MATCH (n {repo_id: $id}) RETURN count(n)", id=shop.id).single().value()
+    assert (dropped["entities"] > 0, dropped["chunks"] > 0, left) == (True, True, 0)
+    assert graph(session, other) == kept
+
+
+@awaited
+async def test_a_repository_that_is_being_written_is_not_dropped(repository, session):
+    """`code.drop` is refused while an indexing writes, and completes one that was broken off."""
+    shop = repository()
+    put(shop, zip(FOLDERS, TEXTS, strict=False))
+    await index_until_it_breaks(shop, session, 5, is_away=True)
+
+    with pytest.raises(ClientError, match="SC-993"):
+        shop.call("drop")
+    session.run("MATCH (r:Repo {repo_id: $id}) SET r.lease_until = datetime.realtime()", id=shop.id)
+    shop.call("drop")
+
+    assert session.run(GRAPH, id=shop.id).data() == []
+
+
 @awaited
 async def test_an_indexing_tells_how_far_it_has_come(repository, session):
     """Each phase is told in order, and at the end all rows are written."""
