@@ -182,6 +182,12 @@ class Assembly:
         graph.unresolved = dict(sorted(Counter(open_calls).items()))
         graph.entities.sort(key=lambda entity: entity.id)
         graph.chunks.sort(key=lambda chunk: chunk.id)
+        calls = {(each.source, each.target) for each in graph.relationships if each.type == "calls"}
+        graph.relationships = [
+            each
+            for each in graph.relationships
+            if each.type != "references" or (each.source, each.target) not in calls
+        ]
         first: dict[tuple[str, str, str], Relationship] = {}
         graph.relationships.sort(key=_place_order)
         for each in graph.relationships:

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sidecypher_procedures.code.python import containers
 from sidecypher_procedures.code.python.modules import Modules
@@ -18,6 +18,7 @@ from sidecypher_procedures.code.python.values import (
     Instance,
     Literal,
     Parameters,
+    Span,
     Super,
     Value,
     Variable,
@@ -41,12 +42,30 @@ class Nothing(Variable):
 NOTHING: Final = Nothing()
 
 
+class AttributeUse(NamedTuple):
+    """Where an attribute is read.
+
+    Attributes:
+        source: The function, class or module that the place is in.
+        span: The whole expression.
+        base: What may have the attribute.
+        is_called: Whether what is read is called.
+    """
+
+    source: Definition
+    span: Span
+    base: Variable
+    name: str
+    is_called: bool
+
+
 class Work:
     """What the readers of all scopes share.
 
     Attributes:
         bodies: The functions whose bodies are still to be read, once what is around them is.
         scopes: All scopes, those around others first.
+        attributes: Where attributes are read.
     """
 
     def __init__(self, modules: Modules) -> None:
@@ -54,6 +73,7 @@ class Work:
         self.semantics: Final = Semantics(modules)
         self.bodies: Final[list[tuple[Scope, list[ast.stmt]]]] = []
         self.scopes: Final[list[Scope]] = []
+        self.attributes: Final[list[AttributeUse]] = []
 
     def variables(self) -> Variables:
         """Return new variables by name."""
@@ -82,8 +102,7 @@ class ExpressionReader(ast.NodeVisitor):
 
     def site(self, node: Any) -> Site:
         """Return the place of a node."""
-        span = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
-        return Site(self.scope.definition, span)
+        return Site(self.scope.definition, _span(node))
 
     def holding(self, value: Value) -> Variable:
         """Return a new variable with a value."""
@@ -93,6 +112,7 @@ class ExpressionReader(ast.NodeVisitor):
 
     def visit_Name(self, node: ast.Name) -> Variable:
         """Read a name, bound here or outside."""
+        self.scope.uses.setdefault(node.id, (node.lineno, node.col_offset))
         return self.scope.names[node.id]
 
     def visit_Constant(self, node: ast.Constant) -> Variable:
@@ -103,14 +123,33 @@ class ExpressionReader(ast.NodeVisitor):
 
     def visit_Attribute(self, node: ast.Attribute) -> Variable:
         """Read an attribute."""
-        return self.semantics.attribute(self.value(node.value), node.attr)
+        return self._attribute(node, is_called=False)
+
+    def _attribute(self, node: ast.Attribute, *, is_called: bool) -> Variable:
+        base = self.value(node.value)
+        if base is not NOTHING:
+            self.work.attributes.append(
+                AttributeUse(self.scope.definition, _span(node), base, node.attr, is_called)
+            )
+        return self.semantics.attribute(base, node.attr)
 
     def visit_Call(self, node: ast.Call) -> Variable:
         """Call something."""
         arguments = self._arguments(node)
         if isinstance(node.func, ast.Name) and node.func.id == "super":
             return self._super()
-        return self.semantics.call(self.site(node), self.value(node.func), arguments)
+        return self.semantics.call(self.site(node), self._callee(node.func), arguments)
+
+    def _callee(self, node: ast.expr) -> Variable:
+        """Return what a called expression may be."""
+        match node:
+            case ast.Name(id=name):
+                self.scope.called.setdefault(name, (node.lineno, node.col_offset))
+                return self.scope.names[name]
+            case ast.Attribute():
+                return self._attribute(node, is_called=True)
+            case _:
+                return self.value(node)
 
     def _super(self) -> Variable:
         """Return the object of the method around, as the bases of its class see it."""
@@ -157,9 +196,20 @@ class ExpressionReader(ast.NodeVisitor):
             self.semantics.variable(),
             self.semantics.variable(),
         )
+        self._read_annotations(node, scope)
         self.semantics.functions[Place(definition.path, definition.line, name)] = scope.function
         self.work.bodies.append((scope, body))
         return scope.function
+
+    def _read_annotations(self, node: Any, scope: Scope) -> None:
+        """Read the types of parameters and results as a part of their function."""
+        args = node.args
+        given = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+        types = [each.annotation for each in given if each is not None]
+        reader = type(self)(self.work, scope)
+        for annotation in [*types, getattr(node, "returns", None)]:
+            if annotation is not None:
+                reader.value(annotation)
 
     def define(self, node: Any, name: str) -> Definition:
         """Return the definition at a node."""
@@ -293,6 +343,8 @@ class ExpressionReader(ast.NodeVisitor):
         """Let what an assignment gives flow to its target."""
         match target:
             case ast.Name(id=name):
+                if self.scope.kind == "module" and name not in self.scope.definitions:
+                    self.scope.note(name, self.define(target, name))
                 source.flow_to(self.scope.bind(name))
             case ast.Attribute(value=value, attr=name):
                 self.semantics.store_attribute(self.value(value), name, source)
@@ -335,6 +387,10 @@ class ExpressionReader(ast.NodeVisitor):
                 item.add(rest)
             else:
                 value.every.flow_to(item)
+
+
+def _span(node: Any) -> Span:
+    return (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
 
 
 def receiver_of(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Value | None:

@@ -7,6 +7,7 @@ from typing import Final
 from sidecypher_procedures.code.python.expressions import Work
 from sidecypher_procedures.code.python.modules import Modules
 from sidecypher_procedures.code.python.pyrefly import Report
+from sidecypher_procedures.code.python.references import References
 from sidecypher_procedures.code.python.scopes import Imported, Scope
 from sidecypher_procedures.code.python.semantics import BUILTINS, Calls
 from sidecypher_procedures.code.python.statements import Reader
@@ -57,6 +58,11 @@ class Interpreter:
     def is_cut(self) -> bool:
         """Whether some values did not flow to their end, since the program has too many."""
         return self._work.semantics.queue.is_cut
+
+    @property
+    def references(self) -> References:
+        """What is used without being called, once solved."""
+        return References(self._work)
 
     def definitions(self) -> Iterator[tuple[Definition, list[Definition]]]:
         """Yield each class with its bases in the program, once solved."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -28,6 +28,10 @@ site-package-path = []
 python-version = "3.13"
 python-platform = "linux"
 """
+
+
+Site: TypeAlias = tuple[str, Span]
+"""A part of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +67,16 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The calls that pyrefly resolved to something in the program.
+    """What pyrefly resolved to something in the program.
 
     Attributes:
         calls: The targets of calls, by file and by the place of the whole call.
+        attributes: The functions that are read as attributes, by file and by the place of the
+            whole expression: properties, and functions that are not called there.
     """
 
-    calls: Mapping[tuple[str, Span], tuple[Target, ...]] = field(default_factory=dict)
+    calls: Mapping[Site, tuple[Target, ...]] = field(default_factory=dict)
+    attributes: Mapping[Site, tuple[Place, ...]] = field(default_factory=dict)
 
 
 def resolve(sources: Mapping[str, bytes], package: str = "") -> Report:
@@ -92,7 +99,7 @@ def resolve(sources: Mapping[str, bytes], package: str = "") -> Report:
             file.write_bytes(source)
         (folder / "pyrefly.toml").write_text(_SETTINGS, encoding="utf-8")
         _run(folder, report)
-        return Report(dict(_Reader(report, root).calls()))
+        return _Reader(report, root).read()
 
 
 def _run(folder: Path, report: Path) -> None:
@@ -141,7 +148,17 @@ class _Reader:
     def _read_definitions(self, module: int) -> Any:
         return self._load(self._report / "definitions" / self._files[module])
 
-    def calls(self) -> Iterator[tuple[tuple[str, Span], tuple[Target, ...]]]:
+    def read(self) -> Report:
+        calls: dict[Site, tuple[Target, ...]] = {}
+        attributes: dict[Site, tuple[Place, ...]] = {}
+        for site, found in self._sites():
+            if targets := tuple(self._targets(found.get("Call", {}))):
+                calls[site] = targets
+            elif functions := tuple(self._read_functions(found.get("AttributeAccess", {}))):
+                attributes[site] = functions
+        return Report(calls, attributes)
+
+    def _sites(self) -> Iterator[tuple[Site, Any]]:
         for filename in self._files.values():
             path = self._report / "call_graphs" / filename
             if not path.is_file():
@@ -152,10 +169,8 @@ class _Reader:
                 continue
             for sites in found["call_graphs"].values():
                 for key, site in sites.items():
-                    if "|" not in key and "Call" in site:
-                        targets = tuple(self._targets(site["Call"]))
-                        if targets:
-                            yield (file, _span(key)), targets
+                    if "|" not in key:
+                        yield (file, _span(key)), site
 
     def _path(self, module: Any) -> str | None:
         source = Path(module["source_path"]["FileSystem"])
@@ -166,12 +181,7 @@ class _Reader:
     def _targets(self, call: Any) -> Iterator[Target]:
         for kind in ("call_targets", "init_targets"):
             for each in call.get(kind, ()):
-                target = each["target"]
-                named = (
-                    target.get("Function") or target.get("Overrides")
-                    if isinstance(target, dict)
-                    else None
-                )
+                named = _named(each)
                 if named is None:
                     continue
                 function = self._function(named)
@@ -180,6 +190,14 @@ class _Reader:
                 if function is not None or (makes and receiver is not None):
                     is_bound = "implicit_receiver" in each
                     yield Target(function, receiver, is_bound, makes)
+
+    def _read_functions(self, access: Any) -> Iterator[Place]:
+        called = access.get("if_called", {}).get("call_targets", ())
+        for each in (*access.get("property_getters", ()), *called):
+            named = _named(each)
+            function = self._function(named) if named is not None else None
+            if function is not None:
+                yield function
 
     def _function(self, named: Any) -> Place | None:
         if named["module_id"] not in self._files:
@@ -199,6 +217,12 @@ class _Reader:
         if path is None or found is None or "name_location" not in found:
             return None
         return Place(path, _span(found["name_location"])[0], found["name"])
+
+
+def _named(target: Any) -> Any:
+    """Return the function that a target names, None if it is something else."""
+    found = target["target"]
+    return found.get("Function") or found.get("Overrides") if isinstance(found, dict) else None
 
 
 def _span(text: str) -> Span:

@@ -32,10 +32,13 @@ class Resolver:
                 self._interpreter.read(modules.names[path], tree)
         self._flow = self._interpreter.solve()
         self._typed: Calls = {}
+        self._report = Report()
         self._places: Mapping[tuple[str, int, int], Place] = {}
+        self._classes: frozenset[Place] = frozenset()
 
     def add_types(self, report: Report) -> None:
         """Add what a type checker knows."""
+        self._report = report
         self._typed = self._interpreter.add_types(report)
 
     @property
@@ -44,7 +47,7 @@ class Resolver:
         return self._interpreter.is_cut
 
     def links(self, files: Iterable[SourceFile]) -> Iterator[Link]:
-        """Yield the calls that can be resolved, and the bases within the program.
+        """Yield the calls and references that can be resolved, and the bases in the program.
 
         Args:
             files: What the syntax of the files shows.
@@ -54,12 +57,50 @@ class Resolver:
             for file in files
             for index, declared in enumerate(file.declarations)
         }
+        self._classes = frozenset(
+            Place(file.path, index)
+            for file in files
+            for index, declared in enumerate(file.declarations)
+            if declared.type == "class"
+        )
         for site in {**self._typed, **self._flow}:
             for target, resolution in _targets(self._flow.get(site, {}), self._typed.get(site, {})):
                 source, place = self._place(site.caller), self._place(target)
                 if source is not None and place is not None:
                     yield Link(source, place, "calls", resolution, *site.span[:2])
         yield from self._bases()
+        yield from self._references()
+
+    def _references(self) -> Iterator[Link]:
+        references = self._interpreter.references
+        for use in references.names():
+            for target in use.targets:
+                yield from self._reference(
+                    use.source, target, "exact", use.line, use.column, is_called=use.is_called
+                )
+        for read, flow in references.attributes():
+            known = self._report.attributes.get((read.source.path, read.span), ())
+            typed = [*filter(None, map(references.function, known))]
+            for target, resolution in _targets(flow, typed):
+                yield from self._reference(
+                    read.source, target, resolution, *read.span[:2], is_called=read.is_called
+                )
+
+    def _reference(
+        self,
+        source: Definition,
+        target: Definition,
+        resolution: Resolution,
+        line: int,
+        column: int,
+        *,
+        is_called: bool,
+    ) -> Iterator[Link]:
+        """Yield a reference; calling a class is a call of what makes its objects."""
+        one, other = self._place(source), self._place(target)
+        is_made = is_called and other in self._classes
+        if one is not None and other is not None and one != other and not is_made:
+            yield Link(one, other, "references", resolution, line, column)
 
     def _bases(self) -> Iterator[Link]:
         for made, bases in self._interpreter.definitions():

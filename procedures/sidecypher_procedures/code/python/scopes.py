@@ -30,6 +30,9 @@ class Scope:
         bound: The names that are bound here.
         declared: What is known of a name without running anything: a class, or an import.
         stars: The modules of which all names are imported.
+        definitions: The functions and classes with each name; in a module also its variables.
+        uses: Where each name is read first.
+        called: Where each name is called first.
         lambdas: How many lambdas there are so far.
     """
 
@@ -43,6 +46,9 @@ class Scope:
     bound: set[str] = field(default_factory=set)
     declared: dict[str, Class | Imported | ast.expr] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
+    definitions: dict[str, list[Definition]] = field(default_factory=dict)
+    uses: dict[str, tuple[int, int]] = field(default_factory=dict)
+    called: dict[str, tuple[int, int]] = field(default_factory=dict)
     lambdas: int = 0
 
     @property
@@ -52,6 +58,10 @@ class Scope:
         while scope is not None and scope.kind == "class":
             scope = scope.parent
         return scope
+
+    def note(self, name: str, definition: Definition) -> None:
+        """Keep what a name is defined to be."""
+        self.definitions.setdefault(name, []).append(definition)
 
     def bind(self, name: str) -> Variable:
         """Return the variable that an assignment to a name changes."""

@@ -19,6 +19,9 @@ from sidecypher_procedures.code.python.values import (
 )
 
 _LIBRARIES: Final = frozenset({"functools", "itertools", "builtins"})
+_READ: Final = (ast.expr, ast.stmt, ast.ExceptHandler, ast.match_case, ast.pattern)
+"""What is read of a statement."""
+
 _KINDS: Final = {
     "staticmethod": "staticmethod",
     "classmethod": "classmethod",
@@ -38,7 +41,7 @@ class Reader(ExpressionReader):
     def generic_visit(self, node: ast.AST) -> Variable:
         """Read all parts of a statement that needs nothing else, such as `if`."""
         for part in ast.iter_child_nodes(node):
-            if isinstance(part, ast.expr | ast.stmt | ast.ExceptHandler | ast.match_case):
+            if isinstance(part, _READ):
                 self.visit(part)
         return super().generic_visit(ast.Pass())
 
@@ -57,6 +60,7 @@ class Reader(ExpressionReader):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         """Assign to an annotated target, or declare it."""
+        self.value(node.annotation)
         if node.value is not None:
             self.assign(node.target, self.value(node.value))
         elif isinstance(node.target, ast.Name):
@@ -113,6 +117,7 @@ class Reader(ExpressionReader):
         module = self.work.modules.scopes[self.scope.module]
         for name in node.names:
             self.scope.names.named[name] = module.bind(name)
+            self.scope.definitions[name] = module.definitions.setdefault(name, [])
             self.scope.bound.add(name)
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
@@ -170,6 +175,9 @@ class Reader(ExpressionReader):
 
     def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         function = self.function(node, node.name, node.body)
+        names = {_last_name(decorator) for decorator in node.decorator_list}
+        if names.isdisjoint({"setter", "deleter"}):
+            self.scope.note(node.name, function.definition)
         receiver = receiver_of(node, self.scope)
         if receiver is not None:
             function.parameters.positional[0].add(receiver)
@@ -189,10 +197,13 @@ class Reader(ExpressionReader):
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """Define a class, and read its body at once, as Python does."""
         definition = self.define(node, node.name)
+        self.scope.note(node.name, definition)
         made = Class(definition, self.work.variables(), self.work.variables())
         self.semantics.classes[Place(definition.path, definition.line, node.name)] = made
-        for base in [*node.bases, *(keyword.value for keyword in node.keywords)]:
-            self.value(base)
+        for keyword in node.keywords:
+            self.value(keyword.value)
+        for base in node.bases:
+            self._read_base(base)
         made.named_bases = [(self.scope, base) for base in node.bases]
         self.scope.declared[node.name] = made
         scope = Scope("class", definition, self.scope.module, made.attributes, self.scope, of=made)
@@ -202,6 +213,17 @@ class Reader(ExpressionReader):
         for decorator in reversed(node.decorator_list):
             result = self._decorate(decorator, result)
         result.flow_to(self.scope.bind(node.name))
+
+    def _read_base(self, node: ast.expr) -> None:
+        """Read a base; what it names is inherited from, which is more than a use."""
+        match node:
+            case ast.Name() | ast.Attribute(value=ast.Name()):
+                pass
+            case ast.Subscript(value=base, slice=arguments):
+                self._read_base(base)
+                self.value(arguments)
+            case _:
+                self.value(node)
 
     def _decorate(self, decorator: ast.expr, decorated: Variable) -> Variable:
         result = self.semantics.call(
