@@ -1,5 +1,6 @@
 """Declarations, calls, imports and bases of a source file, as its syntax shows them."""
 
+import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +26,10 @@ from sidecypher_procedures.code.model import (
     Import,
     Language,
     SourceFile,
+    Use,
 )
+
+_SEPARATORS: Final = re.compile(r"::|\.")
 
 DEEPEST: Final = 100
 """The most declarations around another: each name contains those of its parents."""
@@ -60,6 +64,7 @@ class _Draft:
         home: The path of the class it belongs to, if that is not what it is in.
         lambdas: How many lambdas it has.
         names: The variables it has.
+        hidden: The names of its parameters and local variables that are nothing else in it.
     """
 
     name: str
@@ -76,7 +81,15 @@ class _Draft:
     index: int = 0
     lambdas: int = 0
     names: set[str] = field(default_factory=set)
+    hidden: set[str] = field(default_factory=set)
     children: list["_Draft"] = field(default_factory=list)
+
+    def sees(self, name: str) -> bool:
+        """Return whether a name in it is not that of a local variable."""
+        around: _Draft | None = self
+        while around is not None and name not in around.hidden:
+            around = around.parent
+        return around is None
 
     def declaration(self) -> Declaration:
         """Return the declaration; its parent has an index."""
@@ -131,6 +144,8 @@ class _Reading:
         self._by_node: dict[int, _Draft] = {}
         self._scopes = [_Scope(file, len(syntax.source) + 1)]
         self._calls: list[tuple[_Draft, Node, str, str]] = []
+        self._uses: dict[tuple[int, str, str], tuple[_Draft, Node]] = {}
+        self._end_of_others = 0
         self._imports: list[tuple[_Draft, int, str, str, str]] = []
         self._bases: list[tuple[_Draft | str, int, str]] = []
         for event in sorted(self._events(), key=_event_order):
@@ -145,11 +160,15 @@ class _Reading:
             "base": self._base,
             "docstring": self._docstring,
             "scope": self._scope,
+            "local": self._local,
+            "other": self._other,
+            "use": self._use,
         }
         for match in self._syntax.matches:
             node = match.node
             if match.kind not in TYPES:
-                yield _Event(node.start_byte, node.end_byte, 2, readers[match.kind], match)
+                rank = 3 if match.kind == "use" else 2
+                yield _Event(node.start_byte, node.end_byte, rank, readers[match.kind], match)
                 continue
             yield _Event(node.start_byte, node.end_byte, 1, self._define, match)
             for body in match.captures.get("body", ()):
@@ -245,7 +264,27 @@ class _Reading:
         child = node.child_by_field_name(name or "")
         return self._syntax.text(child) if child else ""
 
+    def _local(self, match: Match) -> None:
+        draft = self._scopes[-1].draft
+        if draft.type == "function":
+            draft.hidden.add(self._syntax.text(match.node))
+
+    def _other(self, match: Match) -> None:
+        self._end_of_others = max(self._end_of_others, match.node.end_byte)
+
+    def _use(self, match: Match) -> None:
+        node, settings = match.node, match.settings
+        if node.start_byte < self._end_of_others:
+            return
+        name, receiver = self._syntax.text(node), ""
+        if "name" in settings:
+            name = self._field(node, settings["name"])
+            receiver = self._field(node, settings["receiver"])
+        draft = self._scopes[-1].draft
+        self._uses.setdefault((id(draft), name, receiver), (draft, node))
+
     def _import(self, match: Match) -> None:
+        self._other(match)
         scope, settings = self._scopes[-1], match.settings
         module = (settings.get("before") or "") + self._text(match, "module")
         if scope.label:
@@ -270,11 +309,13 @@ class _Reading:
             draft.parent = classes.get(draft.home, draft.parent) if draft.home else draft.parent
             if draft.parent is not None:
                 draft.parent.children.append(draft)
+                draft.parent.hidden.discard(draft.name)
         return SourceFile(
             path=path,
             language=language,
             declarations=tuple(draft.declaration() for draft in _numbered(self._file)),
             calls=tuple(self._call_sites()),
+            uses=tuple(self._seen_uses()),
             imports=tuple(
                 Import(module=module, name=name, alias=alias, line=row + 1, inside=draft.index)
                 for draft, row, module, name, alias in self._imports
@@ -289,6 +330,14 @@ class _Reading:
             yield CallSite(
                 name=name, receiver=receiver, line=row + 1, column=column, inside=draft.index
             )
+
+    def _seen_uses(self) -> Iterator[Use]:
+        for (_, name, receiver), (draft, node) in self._uses.items():
+            if draft.sees(_SEPARATORS.split(receiver or name)[0]):
+                row, column = node.start_point
+                yield Use(
+                    name=name, receiver=receiver, line=row + 1, column=column, inside=draft.index
+                )
 
     def _found_bases(self, classes: Mapping[str, _Draft]) -> Iterator[Base]:
         for owner, row, name in self._bases:

@@ -1,4 +1,4 @@
-"""Calls and bases resolved by names alone: scopes, imports, and names that occur once.
+"""Calls, uses and bases resolved by names alone: scopes, imports, and names that occur once.
 
 This is how languages are resolved that no type checker was run for.
 """
@@ -11,17 +11,22 @@ from typing import Final, TypeAlias
 
 from sidecypher_procedures.code.model import (
     CallSite,
+    EntityType,
     Import,
     Language,
     Link,
     Place,
     Resolution,
     SourceFile,
+    Use,
 )
 
 _SELF: Final = frozenset({"self", "this", "super", "Self"})
 _FAMILIES: Final[Mapping[Language, str]] = {"typescript": "javascript"}
 """Languages whose files import each other."""
+
+_MEMBERS_ARE_SEEN: Final = frozenset({"java", "ruby", "rust"})
+"""Languages in which what a class or a module defines has a name in it without the class's."""
 
 _SEPARATORS: Final = re.compile(r"::|[./]")
 
@@ -37,6 +42,9 @@ class Names:
         self.files = {file.path: file for file in files}
         self._tops: dict[str, dict[str, Place]] = defaultdict(dict)
         self._members: dict[tuple[str, str], list[Place]] = defaultdict(list)
+        self._fields: dict[tuple[str, str], list[Place]] = defaultdict(list)
+        self._declared: dict[tuple[str, str], list[Place]] = defaultdict(list)
+        self._in_folders: dict[tuple[str, str], list[Place]] = defaultdict(list)
         self._callable: dict[str, list[Place]] = defaultdict(list)
         # Files by their path without suffix, and by the last names of file and folder.
         self._stems: dict[str, list[str]] = defaultdict(list)
@@ -50,7 +58,9 @@ class Names:
                 place = Place(file.path, index)
                 if declared.parent is None:
                     continue
+                self._declared[file.path, declared.name].append(place)
                 if declared.parent == 0:
+                    self._in_folders[_folder(file.path), declared.name].append(place)
                     self._tops[file.path].setdefault(declared.name.rpartition(".")[2], place)
                     self._tops[file.path].setdefault(declared.path_in_file, place)
                 if declared.type in {"function", "class"}:
@@ -59,9 +69,12 @@ class Names:
                     owner = _SEPARATORS.split(declared.path_in_file)[-2:-1]
                     for each in owner:
                         self._members[each, name].append(place)
+                else:
+                    for each in _SEPARATORS.split(declared.path_in_file)[-2:-1]:
+                        self._fields[each, declared.name].append(place)
 
     def links(self) -> Iterator[Link]:
-        """Yield the calls and bases that can be resolved."""
+        """Yield the calls, uses and bases that can be resolved."""
         for file in self.files.values():
             imported = self._imported(file)
             for call in file.calls:
@@ -70,6 +83,11 @@ class Names:
                     target, resolution = found
                     source = Place(file.path, call.inside)
                     yield Link(source, target, "calls", resolution, call.line, call.column)
+            for use in file.uses:
+                found = self._used(file, use, imported)
+                source = Place(file.path, use.inside)
+                if found is not None and found[0] != source and found[0].index:
+                    yield Link(source, found[0], "references", found[1], use.line, use.column)
             for base in file.bases:
                 name = _SEPARATORS.split(base.name)[-1]
                 found = self._named(file, name, imported, base.inside)
@@ -108,6 +126,62 @@ class Names:
                     return own[0], "typed"
             index = declared.parent
         return self._unique(call.name)
+
+    def _used(
+        self, file: SourceFile, use: Use, imported: Imported
+    ) -> tuple[Place, Resolution] | None:
+        """Resolve a name that is read; a file's own name is that of a module."""
+        if not use.receiver:
+            return self._read(file, use, imported)
+        owner = _SEPARATORS.split(use.receiver)[-1]
+        if owner in _SELF:
+            return self._of_own_class(file, use)
+        for module in imported.get(owner, ()):
+            found = self._tops[module.path].get(use.name) if module.index == 0 else None
+            if found is not None:
+                return found, "exact"
+        key = (owner, use.name)
+        members = [*self._members.get(key, ()), *self._fields.get(key, ())]
+        return (members[0], "exact") if len(members) == 1 else None
+
+    def _of_own_class(self, file: SourceFile, use: Use) -> tuple[Place, Resolution] | None:
+        """Resolve an attribute of the object itself by the class around it."""
+        around: int | None = use.inside
+        while around is not None:
+            declared = file.declarations[around]
+            for place in self._declared.get((file.path, use.name), ()):
+                if declared.type == "class" and self._parent_of(place) == around:
+                    return place, "typed"
+            around = declared.parent
+        return None
+
+    def _parent_of(self, place: Place) -> int | None:
+        return self.files[place.path].declarations[place.index].parent
+
+    def _read(
+        self, file: SourceFile, use: Use, imported: Imported
+    ) -> tuple[Place, Resolution] | None:
+        """Resolve a name that stands alone as its scope sees it."""
+        around: int | None = use.inside
+        while around is not None:
+            declared = file.declarations[around]
+            if declared.type != "class" or file.language in _MEMBERS_ARE_SEEN:
+                for place in self._declared.get((file.path, use.name), ()):
+                    if self._parent_of(place) == around:
+                        return place, "exact"
+            around = declared.parent
+        for found in imported.get(use.name, ())[:1]:
+            return found, "exact"
+        near = self._in_folders.get((_folder(file.path), use.name), ())
+        if file.language in {"go", "java"} and len(near) == 1:
+            return near[0], "exact"
+        # Only classes have names that say enough.
+        guess = self._unique(use.name)
+        is_class = guess is not None and self._type_of(guess[0]) == "class"
+        return guess if is_class else None
+
+    def _type_of(self, place: Place) -> EntityType:
+        return self.files[place.path].declarations[place.index].type
 
     def _named(
         self, file: SourceFile, name: str, imported: Imported, inside: int
@@ -178,6 +252,10 @@ def families(files: Iterable[SourceFile]) -> dict[str, list[SourceFile]]:
     for file in files:
         grouped[_FAMILIES.get(file.language, file.language)].append(file)
     return grouped
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _stem(path: str) -> str:

@@ -67,6 +67,25 @@ class CallSite:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """A name that is read, as the syntax shows it, and that no local variable has.
+
+    Attributes:
+        name: The name, such as ``LIMIT`` in ``prices.LIMIT``.
+        receiver: What stands before it, such as ``prices``; "" if nothing does.
+        line: The line where it begins, from 1.
+        column: The byte in that line, from 0.
+        inside: The index of the declaration that it is in.
+    """
+
+    name: str
+    receiver: str
+    line: int
+    column: int
+    inside: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Import:
     """A name that a file imports.
 
@@ -106,6 +125,7 @@ class SourceFile:
     Attributes:
         path: The path below the root, with ``/``.
         declarations: The file itself, and after it all that it defines, parents first.
+        uses: The first use of each name in each declaration; none for Python, see `python`.
         error: Where its syntax is wrong; "" if it is right. What could be read is there anyway.
     """
 
@@ -113,6 +133,7 @@ class SourceFile:
     language: Language
     declarations: tuple[Declaration, ...]
     calls: tuple[CallSite, ...] = ()
+    uses: tuple[Use, ...] = ()
     imports: tuple[Import, ...] = ()
     bases: tuple[Base, ...] = ()
     error: str = ""

@@ -79,6 +79,19 @@ def test_more_hops_reach_callers_of_callers(repository):
     ]
 
 
+def test_what_is_used_without_a_call_is_affected_by_a_change(repository):
+    """A function in a table is referred to by its module, and a change of it reaches both."""
+    shop = repository(**SHOP)
+    shop.index()
+
+    rows = shop.call("impact", {"entities": ["shop.prices.reduced"]}, {"relTypes": ["references"]})
+
+    assert [(row["qualifiedName"], row["why"]) for row in rows[1:]] == [
+        ("shop.prices", "refers to shop.prices.reduced (shop/prices.py:14)")
+    ]
+    assert shop.callers("shop.prices.reduced") == [("shop.prices.price_of", "shop/prices.py", 3)]
+
+
 def test_indexing_again_writes_nothing(repository):
     """If no file has changed, the second indexing writes and removes nothing."""
     shop = repository(**SHOP)

@@ -1204,6 +1204,6 @@ def test_any_bytes_give_a_file(language, source):
     assert all(each.name for each in file.declarations)
     for index, each in enumerate(file.declarations):
         assert 1 <= each.start_line <= each.end_line, index
-    for each in (*file.calls, *file.imports, *file.bases):
+    for each in (*file.calls, *file.uses, *file.imports, *file.bases):
         assert 0 <= each.inside < count
         assert each.line >= 1

@@ -18,6 +18,7 @@ def links(**sources):
             link.resolution,
         )
         for link in Names(files.values()).links()
+        if link.type != "references"
     }
 
 

@@ -174,3 +174,150 @@ def test_a_reference_has_the_place_of_the_first_use(tmp_path):
     [found] = [each for each in graph.relationships if each.type == "references"]
 
     assert (found.path, found.line, found.column) == ("a.py", 3, 8)
+
+
+# Other languages ----------------------------------------------------------------------------------
+
+OTHERS = {
+    "javascript": (
+        {
+            "prices.js": "export const LIMIT = 1;\nexport function price() {}\n",
+            "cart.js": """
+import { LIMIT, price } from './prices';
+import * as prices from './prices';
+const rules = { price };
+class Cart {
+  get size() { return LIMIT; }
+  start() { return [this.size, prices.LIMIT, this.items.map(price)]; }
+}
+function open(limit) { return x instanceof Cart ? rules : limit; }
+""",
+        },
+        {
+            ("cart", "prices.price"),
+            ("cart.Cart.size", "prices.LIMIT"),
+            ("cart.Cart.start", "cart.Cart.size"),
+            ("cart.Cart.start", "prices.LIMIT"),
+            ("cart.Cart.start", "prices.price"),
+            ("cart.open", "cart.Cart"),
+            ("cart.open", "cart.rules"),
+        },
+    ),
+    "javascript, no reference": (
+        {
+            "cart.js": """
+const limit = 1;
+function price() {}
+class Cart { price() {} }
+function a(limit) { return limit; }
+function b({ limit, x: price }) { return [limit, price]; }
+const c = limit => limit;
+function d() { const limit = 2; return () => limit; }
+function e() { price(); new Cart(); return { price: 1 }.price; }
+function f() { try { limit = 2; } catch (limit) { return limit; } for (const price of []) price; }
+class Small extends Cart {}
+export { price as cost };
+"""
+        },
+        set(),
+    ),
+    "typescript": (
+        {
+            "a.ts": "export interface Item {}\nexport type Id = string;\n",
+            "b.tsx": """
+import { Id, Item } from './a';
+enum Day { Monday }
+function Row(item: Item): Id { return Day.Monday; }
+function table<Item>(rows: Item[]) { return <Row />; }
+""",
+        },
+        {
+            ("b.Row", "a.Item"),
+            ("b.Row", "a.Id"),
+            ("b.Row", "b.Day"),
+            ("b.table", "b.Row"),
+        },
+    ),
+    "go": (
+        {
+            "shop/a.go": "package shop\nconst Limit = 1\ntype Item struct { Limit int }\n",
+            "shop/b.go": "package shop\nfunc price(i Item) int { return Limit }\n"
+            "func each(Limit int) { run(price, Item{Limit: Limit}) }\n",
+            "main.go": 'package main\nimport "x/shop"\nfunc f(i shop.Item) { g(shop.Limit) }\n',
+        },
+        {
+            ("shop.b.price", "shop.a.Item"),
+            ("shop.b.price", "shop.a.Limit"),
+            ("shop.b.each", "shop.b.price"),
+            ("shop.b.each", "shop.a.Item"),
+            ("main.f", "shop.a.Item"),
+            ("main.f", "shop.a.Limit"),
+        },
+    ),
+    "java": (
+        {
+            "Cart.java": """
+class Cart {
+  static final int LIMIT = 1;
+  int count;
+  int size() { return count + LIMIT; }
+  int more(int count) { return count + this.count; }
+  void none() { int count = 1; use(count); size(); new Cart(); }
+}
+""",
+            "Main.java": "class Main { int f(Cart c) { return Cart.LIMIT; } }\n",
+        },
+        {
+            ("Cart.Cart.size", "Cart.Cart.count"),
+            ("Cart.Cart.size", "Cart.Cart.LIMIT"),
+            ("Cart.Cart.more", "Cart.Cart.count"),
+            ("Main.Main.f", "Cart.Cart"),
+            ("Main.Main.f", "Cart.Cart.LIMIT"),
+        },
+    ),
+    "rust": (
+        {
+            "prices.rs": "pub const LIMIT: u8 = 1;\npub struct Item;\n",
+            "main.rs": """
+use crate::prices::{Item, LIMIT};
+fn price(item: Item) -> u8 { LIMIT }
+fn each(price: u8) { run(price); }
+fn all(x: Vec<Item>) { x.iter().map(price); }
+""",
+        },
+        {
+            ("main.price", "prices.Item"),
+            ("main.price", "prices.LIMIT"),
+            ("main.all", "prices.Item"),
+            ("main.all", "main.price"),
+        },
+    ),
+    "ruby": (
+        {
+            "a.rb": "LIMIT = 1\nclass Cart\n  SIZE = 2\n  def size\n    SIZE + LIMIT\n  end\nend\n"
+            "class Small < Cart\nend\ndef f\n  Cart.new + Cart::SIZE\nend\n",
+        },
+        {
+            ("a.Cart.size", "a.Cart.SIZE"),
+            ("a.Cart.size", "a.LIMIT"),
+            ("a.f", "a.Cart"),
+            ("a.f", "a.Cart.SIZE"),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("sources", "expected"), OTHERS.values(), ids=OTHERS)
+def test_other_languages_refer_to_what_they_use(tmp_path, sources, expected):
+    """Names are resolved by scopes and imports; a local variable hides what is around it."""
+    assert references(tmp_path, **sources) == expected
+
+
+def test_a_class_whose_name_occurs_once_is_a_guess(tmp_path):
+    """Without an import, only the name says what a class is; names of functions say too little."""
+    sources = {
+        "a.js": "class Cart {}\nfunction price() {}\n",
+        "b.js": "function f() { return [Cart, price]; }\n",
+    }
+
+    assert related(graph_of(tmp_path, **sources)) == {("b.f", "a.Cart", "unique_name")}

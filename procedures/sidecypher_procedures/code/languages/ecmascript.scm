@@ -88,3 +88,18 @@
   (call_expression function: (identifier) @_require
     arguments: (arguments . (string (string_fragment) @module)))
   (#eq? @_require "require")) @import
+
+[(identifier) (shorthand_property_identifier)] @use
+((member_expression) @use
+  (#set! receiver "object") (#set! name "property"))
+(rest_pattern (identifier) @local)
+(arrow_function parameter: (identifier) @local)
+(shorthand_property_identifier_pattern) @local
+(object_assignment_pattern left: (shorthand_property_identifier_pattern) @local)
+(pair_pattern value: (identifier) @local)
+(array_pattern (identifier) @local)
+(catch_clause parameter: (identifier) @local)
+(for_in_statement left: (identifier) @local)
+(variable_declarator name: (identifier) @local)
+(assignment_expression left: [(identifier) (member_expression)] @other)
+(export_clause) @other

@@ -38,3 +38,22 @@
 (import_spec !name path: (_ (_) @module)) @import
 (import_spec name: [(package_identifier) (blank_identifier)] @alias path: (_ (_) @module)) @import
 (import_spec name: (dot) path: (_ (_) @module) (#set! imported "*")) @import
+
+[(identifier) (type_identifier)] @use
+((selector_expression) @use
+  (#set! receiver "operand") (#set! name "field"))
+((qualified_type) @use
+  (#set! receiver "package") (#set! name "name"))
+(qualified_type name: (type_identifier) @other)
+(parameter_declaration name: (identifier) @local)
+(variadic_parameter_declaration name: (identifier) @local)
+(type_parameter_declaration name: (identifier) @local)
+(short_var_declaration left: (expression_list (identifier) @local))
+(var_spec name: (identifier) @local)
+(const_spec name: (identifier) @local)
+(range_clause left: (expression_list (identifier) @local))
+(type_switch_statement alias: (expression_list (identifier) @local))
+(keyed_element . (literal_element (identifier) @other))
+(assignment_statement left: (expression_list (identifier) @other))
+(package_clause) @other
+(method_declaration receiver: (parameter_list (parameter_declaration type: (_) @other)))

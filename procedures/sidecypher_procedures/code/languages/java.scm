@@ -39,3 +39,28 @@
 (import_declaration (identifier) @module) @import
 (import_declaration (scoped_identifier scope: (_) @module name: (_) @imported) . ";") @import
 (import_declaration (_) @module (asterisk) @imported) @import
+
+[(identifier) (type_identifier)] @use
+((field_access) @use
+  (#set! receiver "object") (#set! name "field"))
+(field_access field: (identifier) @other)
+(method_invocation name: (identifier) @other)
+(method_reference (_) (identifier) @other)
+(scoped_type_identifier (_) (type_identifier) @other)
+(formal_parameter name: (identifier) @local)
+(spread_parameter (variable_declarator name: (identifier) @local))
+(local_variable_declaration declarator: (variable_declarator name: (identifier) @local))
+(catch_formal_parameter name: (identifier) @local)
+(enhanced_for_statement name: (identifier) @local)
+(resource name: (identifier) @local)
+(inferred_parameters (identifier) @local)
+(lambda_expression parameters: (identifier) @local)
+(type_pattern (identifier) @local)
+(instanceof_expression name: (identifier) @local)
+(type_parameter (type_identifier) @local)
+(element_value_pair key: (identifier) @other)
+(labeled_statement . (identifier) @other)
+(break_statement (identifier) @other)
+(continue_statement (identifier) @other)
+(assignment_expression left: (identifier) @other)
+(package_declaration) @other

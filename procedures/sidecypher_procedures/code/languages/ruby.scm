@@ -31,3 +31,10 @@
   arguments: (argument_list . (string (string_content) @module))
   (#eq? @_require "require_relative")
   (#set! before "./")) @import
+
+; Other names that stand alone are calls or local variables.
+(constant) @use
+((scope_resolution) @use
+  (#set! receiver "scope") (#set! name "name"))
+(scope_resolution name: (constant) @other)
+(global_variable) @use

@@ -54,3 +54,32 @@
 (use_list (use_wildcard (_)? @module) @import (#set! imported "*"))
 (extern_crate_declaration name: (_) @module alias: (_)? @alias) @import
 (mod_item name: (_) @module !body) @import
+
+[(identifier) (type_identifier)] @use
+((scoped_identifier) @use
+  (#set! receiver "path") (#set! name "name"))
+((scoped_type_identifier) @use
+  (#set! receiver "path") (#set! name "name"))
+(scoped_identifier name: (identifier) @other)
+(scoped_type_identifier name: (type_identifier) @other)
+(parameter pattern: (identifier) @local)
+(closure_parameters (identifier) @local)
+(let_declaration pattern: (identifier) @local)
+(for_expression pattern: (identifier) @local)
+(tuple_pattern (identifier) @local)
+(slice_pattern (identifier) @local)
+(tuple_struct_pattern type: (_) (identifier) @local)
+(captured_pattern . (identifier) @local)
+(mut_pattern (identifier) @local)
+(ref_pattern (identifier) @local)
+(reference_pattern (identifier) @local)
+((match_pattern (identifier) @local)
+  (#match? @local "^[a-z_]"))
+(type_parameters (type_parameter name: (type_identifier) @local))
+(impl_item trait: (_) @other)
+(impl_item type: (_) @other)
+(use_declaration) @other
+(extern_crate_declaration) @other
+(attribute_item) @other
+(token_tree) @other
+(assignment_expression left: (identifier) @other)

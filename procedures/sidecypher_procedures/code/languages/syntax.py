@@ -97,7 +97,12 @@ _NAMES: Final[Mapping[str, Sequence[str]]] = {
 # Of matches with the same node, the one with most captures counts. Calls are first, as most
 # matches are calls.
 _MERGED: Final = ("call", *TYPES)
-_KINDS: Final = (*_MERGED, "import", "base", "docstring", "scope", "outer", "comment", "decorator")
+_KINDS: Final = (
+    *(*_MERGED, "import", "base", "docstring", "scope", "outer", "comment", "decorator"),
+    *("local", "other", "use"),
+)
+# What a match names or calls, which is no use of it.
+_NO_USES: Final = ("name", "callee", "base", "local")
 
 
 class Syntax:
@@ -119,7 +124,8 @@ class Syntax:
         self._others: list[Match] = []
         for match in _matches(loaded, self.root):
             self._note(match)
-        self.matches = _without_taken_names([*self._merged.values(), *self._others])
+        matches = _without_taken_names([*self._merged.values(), *self._others])
+        self.matches = _without_taken_uses(matches)
 
     def _note(self, match: Match) -> None:
         if match.kind in _MERGED:
@@ -204,6 +210,18 @@ def _without_taken_names(matches: Sequence[Match]) -> list[Match]:
         for match in matches
         if TYPES.get(match.kind) != "variable" or match.captures["name"][0].start_byte not in taken
     ]
+
+
+def _without_taken_uses(matches: Sequence[Match]) -> list[Match]:
+    """Remove uses of what another match names or calls."""
+    taken = {
+        match.captures[capture][0].id
+        for match in matches
+        if match.kind != "use"
+        for capture in _NO_USES
+        if capture in match.captures
+    }
+    return [match for match in matches if match.kind != "use" or match.node.id not in taken]
 
 
 def last_row(node: Node) -> int:

@@ -22,3 +22,10 @@
 (interface_declaration (extends_type_clause (generic_type name: (_) @base))) @derived
 
 (import_statement (import_require_clause (identifier) @alias source: (string (string_fragment) @module))) @import
+
+(type_identifier) @use
+(required_parameter pattern: (identifier) @local)
+(optional_parameter pattern: (identifier) @local)
+(type_parameter name: (type_identifier) @local)
+(index_signature name: (identifier) @local)
+(nested_type_identifier name: (type_identifier) @other)
