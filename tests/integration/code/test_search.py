@@ -182,9 +182,10 @@ def test_the_impact_of_a_diff_begins_at_the_changed_functions(shop):
     diff = "--- a/shop/prices.py\n+++ b/shop/prices.py\n@@ -11 +11 @@\n-old\n+new\n"
     rows = shop.call("impact", {"diff": diff}, {})
 
-    assert [(row["depth"], row["name"], row["isTest"]) for row in rows][:4] == [
+    assert [(row["depth"], row["name"], row["isTest"]) for row in rows][:5] == [
         (3, "test_total", True),
         (0, "reduced", False),
+        (1, "prices", False),
         (1, "price_of", False),
         (2, "total", False),
     ]
