@@ -31,7 +31,7 @@ class Driver:
         if self.error is not None:
             raise self.error
 
-    def session(self):
+    def session(self, *, database):
         return contextlib.nullcontext(self)
 
     async def run(self, *_):

@@ -28,11 +28,13 @@ class Address:
         auth: User and password, None if the server needs none.
         certificate: Certificate that the server must have before it gets the password; if None,
             the scheme of the URI decides.
+        database: Name of the database; None for the user's default one.
     """
 
     uri: str
     auth: tuple[str, str] | None = field(default=None, repr=False)
     certificate: Path | None = None
+    database: str | None = None
 
     def driver(self, **options: Any) -> "neo4j.Driver":
         """Return a driver, which connects at first use.
@@ -114,7 +116,7 @@ def bolt_address(settings: Settings) -> Address | None:
     Example:
         >>> from sidecypher.host.settings import load_settings
         >>> bolt_address(load_settings({"neo4j_uri": "bolt://localhost:7687"}, {}))
-        Address(uri='bolt://localhost:7687', certificate=None)
+        Address(uri='bolt://localhost:7687', certificate=None, database=None)
     """
     if settings.neo4j_uri:
         password = settings.neo4j_password

@@ -11,13 +11,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, LiteralString, Self
 
 from sidecypher.errors import CypherError, Neo4jUnavailable, NoTransaction, SidecypherError
+from sidecypher.host.address import Address
 from sidecypher.host.threads import in_thread
 from sidecypher.values.coders import to_driver
 
 if TYPE_CHECKING:
     import neo4j
-
-    from sidecypher.host.address import Address
 
 RUN_SECONDS: Final = 60.0
 """Longest time of a statement of a `BoltClient`: more than most procedures that it calls need."""
@@ -52,7 +51,7 @@ class _Pool:
     """A driver that closes when it has been replaced and its last statement has ended."""
 
     driver: "neo4j.AsyncDriver"
-    address: "Address"
+    address: Address
     statements: int = 0
     is_replaced: bool = False
 
@@ -72,7 +71,7 @@ class BoltClient:
         ...     await request.resource(BoltClient).run("CALL kg.refresh($id)", id=7)
     """
 
-    def __init__(self, address: "Callable[[], Address | None]") -> None:
+    def __init__(self, address: Callable[[], Address | None]) -> None:
         self._find = address
         self._slots = asyncio.Semaphore(_CONNECTIONS)
         self._opening = asyncio.Lock()
@@ -80,6 +79,27 @@ class BoltClient:
         self._refused: Address | None = None
         self._retry_at = 0.0
         self._is_stopped = False
+
+    @classmethod
+    def at(cls, uri: str, user: str, password: str, *, database: str | None = None) -> Self:
+        """Return a client of a named server, which connects at the first statement.
+
+        Args:
+            uri: Its URI, such as ``bolt://localhost:7687``.
+            user: The user.
+            password: The user's password.
+            database: The database that statements run in; the user's default one if it is None.
+
+        Example:
+            >>> async def one() -> list[dict[str, Any]]:
+            ...     client = BoltClient.at("bolt://localhost:7687", "neo4j", "secret")
+            ...     try:
+            ...         return await client.run("RETURN 1 AS x")
+            ...     finally:
+            ...         await client.stop()
+        """
+        address = Address(uri, (user, password), database=database)
+        return cls(lambda: address)
 
     async def run(self, cypher: LiteralString, /, **params: Any) -> list[Record]:
         """Run a statement for at most a minute, and return its records.
@@ -107,7 +127,7 @@ class BoltClient:
             async with (
                 self._translating(address),
                 self._connected(address) as driver,
-                driver.session() as session,
+                driver.session(database=address.database) as session,
             ):
                 records = await _fetched(session.run, query, params)
             return _converted(records)
@@ -140,12 +160,12 @@ class BoltClient:
             translating = partial(self._translating, address)
             async with translating():
                 driver = await stack.enter_async_context(self._connected(address))
-                session = await stack.enter_async_context(driver.session())
+                session = await stack.enter_async_context(driver.session(database=address.database))
                 begun = await session.begin_transaction(timeout=seconds)
             yield await stack.enter_async_context(BoltTransaction(begun, translating))
 
     @contextlib.asynccontextmanager
-    async def _translating(self, address: "Address") -> AsyncIterator[None]:
+    async def _translating(self, address: Address) -> AsyncIterator[None]:
         """Raise errors of the driver as those of sidecypher."""
         from neo4j.exceptions import AuthError, DriverError, Neo4jError  # noqa: PLC0415
 
@@ -164,7 +184,7 @@ class BoltClient:
         except (DriverError, OSError) as error:
             raise Neo4jUnavailable("Neo4j cannot be reached", retryable=True) from error
 
-    async def _address(self) -> "Address":
+    async def _address(self) -> Address:
         try:
             address = await asyncio.wrap_future(in_thread(self._read_address, "sidecypher-bolt"))
         except OSError as error:
@@ -173,14 +193,14 @@ class BoltClient:
             raise Neo4jUnavailable("No Neo4j is known to the sidecar", retryable=True)
         return address
 
-    def _read_address(self) -> "Address | None":
+    def _read_address(self) -> Address | None:
         # Imported on this thread: 0.2 s on the event loop would hold up all async calls.
         import neo4j  # noqa: F401, PLC0415
 
         return self._find()
 
     @contextlib.asynccontextmanager
-    async def _connected(self, address: "Address") -> "AsyncIterator[neo4j.AsyncDriver]":
+    async def _connected(self, address: Address) -> "AsyncIterator[neo4j.AsyncDriver]":
         async with self._opening:
             pool = await self._current(address)
             pool.statements += 1
@@ -190,7 +210,7 @@ class BoltClient:
             pool.statements -= 1
             await pool.close_if_unused()
 
-    async def _current(self, address: "Address") -> _Pool:
+    async def _current(self, address: Address) -> _Pool:
         """Return the pool of an address; open a new one to try a refused password again.
 
         An older connection stays open even if Neo4j now refuses its password.
@@ -221,7 +241,7 @@ class BoltClient:
             pool.is_replaced = True
             await pool.close_if_unused()
 
-    async def _refuse(self, address: "Address", seconds: float) -> Neo4jUnavailable:
+    async def _refuse(self, address: Address, seconds: float) -> Neo4jUnavailable:
         self._refused = address
         self._retry_at = time.monotonic() + seconds
         await self._replace_pool()
@@ -351,7 +371,7 @@ def _refusal() -> Neo4jUnavailable:
     return Neo4jUnavailable("Neo4j has refused the sidecar's password", retryable=True)
 
 
-def _driver(address: "Address") -> "neo4j.AsyncDriver":
+def _driver(address: Address) -> "neo4j.AsyncDriver":
     try:
         return address.async_driver(
             max_connection_pool_size=_CONNECTIONS,
