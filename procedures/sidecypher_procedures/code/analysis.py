@@ -92,7 +92,9 @@ def analyse(request: Request) -> CodeGraph:
             names = Names(group)
             assembly.add(names.links())
             _add_imports(assembly, group, names.module_paths)
-    return assembly.finish()
+    graph = assembly.finish()
+    graph.keep(request.entity_types, request.rel_types)
+    return graph
 
 
 def _batches(sources: Sources) -> Iterator[list[tuple[str, Language, bytes]]]:

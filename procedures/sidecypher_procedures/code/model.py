@@ -1,7 +1,7 @@
 """The graph of a repository's code: entities, chunks and the relationships between entities."""
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -242,6 +242,18 @@ class CodeGraph:
     unresolved: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
 
+    def keep(
+        self, entity_types: Collection[EntityType], rel_types: Collection[RelationshipType]
+    ) -> None:
+        """Drop entities and relationships of other types; relationships go with their ends."""
+        self.entities = [each for each in self.entities if each.type in entity_types]
+        kept = {each.id for each in self.entities}
+        self.relationships = [
+            each
+            for each in self.relationships
+            if each.type in rel_types and kept.issuperset((each.source, each.target))
+        ]
+
 
 VERBS: Final[Mapping[str, str]] = {
     "CALLS": "calls",
@@ -267,6 +279,8 @@ class Request:
         root: The folder.
         resolve: Whether a type checker resolves calls, too.
         communities: The algorithm that finds communities.
+        entity_types: The types of entities that are kept.
+        rel_types: The types of relationships that are kept.
     """
 
     repo_id: str
@@ -274,6 +288,8 @@ class Request:
     languages: tuple[Language, ...]
     resolve: bool = True
     communities: Algorithm = "louvain"
+    entity_types: tuple[EntityType, ...] = ENTITY_TYPES
+    rel_types: tuple[RelationshipType, ...] = RELATIONSHIP_TYPES
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from sidecypher import Description, Options
 from sidecypher_procedures.code.model import (
+    ENTITY_TYPES,
     LANGUAGES,
     RELATIONSHIP_TYPES,
     Algorithm,
@@ -36,6 +37,12 @@ class IndexOptions(Options):
     communities: Annotated[
         Algorithm, Description("how communities are found, or that they are not")
     ] = "louvain"
+    entity_types: Annotated[
+        list[EntityType], Description("the types of entities that are kept"), Field(min_length=1)
+    ] = list(ENTITY_TYPES)
+    rel_types: Annotated[
+        list[RelationshipType], Description("the types of relationships that are kept")
+    ] = list(RELATIONSHIP_TYPES)
 
 
 class CommunitiesOptions(Options):
