@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final, LiteralString
 
-from sidecypher_procedures.code.delta import Delta, StoredCommunities
+from sidecypher_procedures.code.delta import Changes, StoredCommunities
 from sidecypher_procedures.code.options import CommunitiesOptions
 from sidecypher_procedures.code.rows import CommunityRow
 from sidecypher_procedures.code.store import HELD, Run, Statement, batches
@@ -68,9 +68,8 @@ async def read_stored(run: Run, repo_id: str) -> StoredCommunities:
     return stored
 
 
-def statements(delta: Delta) -> Iterator[Statement]:
+def statements(communities: Changes, memberships: Changes) -> Iterator[Statement]:
     """Yield what writes communities, after the entities: what was deleted has left its own."""
-    communities, memberships = delta.communities, delta.memberships
     for batch in batches(memberships.deleted):
         yield _LEAVE, {"rows": [_membership(key) for key in batch]}, len(batch)
     for batch in batches(communities.deleted):

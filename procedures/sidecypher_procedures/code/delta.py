@@ -100,16 +100,18 @@ class Delta:
         cls, repo_id: str, stored: Stored, graph: CodeGraph, found: Partition | None
     ) -> "Delta":
         """Compare Neo4j with the graph of the files, and its communities if they may differ."""
-        communities, memberships = _communities(repo_id, stored.communities, found)
+        communities, memberships = community_changes(repo_id, stored.communities, found)
         return cls(
             entities=Changes.between(
-                stored.entities, ((each.id, _entity(repo_id, each)) for each in graph.entities)
+                stored.entities,
+                ((each.id, entity_properties(repo_id, each)) for each in graph.entities),
             ),
             chunks=Changes.between(
                 stored.chunks, ((each.id, _chunk(repo_id, each)) for each in graph.chunks)
             ),
             links=Changes.between(
-                stored.links, ((_link_key(each), _link(each)) for each in graph.relationships)
+                stored.links,
+                ((_link_key(each), link_properties(each)) for each in graph.relationships),
             ),
             communities=communities,
             memberships=memberships,
@@ -138,7 +140,7 @@ class Delta:
         return self.entities, self.chunks, self.links, self.communities, self.memberships
 
 
-def _communities(
+def community_changes(
     repo_id: str, stored: StoredCommunities, found: Partition | None
 ) -> tuple[Changes, Changes]:
     """Compare communities, and what belongs to them."""
@@ -167,7 +169,8 @@ def _community(repo_id: str, algorithm: Algorithm, community: Community) -> Prop
     }
 
 
-def _entity(repo_id: str, entity: Entity) -> Properties:
+def entity_properties(repo_id: str, entity: Entity) -> Properties:
+    """Return what Neo4j has of an entity, apart from the digest."""
     return {
         "repo_id": repo_id,
         "id": entity.id,
@@ -205,7 +208,8 @@ def _link_key(each: Relationship) -> Key:
     return f"{each.type.upper()} {each.source} {each.target}"
 
 
-def _link(each: Relationship) -> Properties:
+def link_properties(each: Relationship) -> Properties:
+    """Return what Neo4j has of a relationship, apart from the digest."""
     return {
         "resolution": each.resolution,
         "confidence": each.confidence,

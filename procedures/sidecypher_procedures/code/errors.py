@@ -111,3 +111,17 @@ class RepositoryBusy(CodeError):
     default_hint = (
         "Call again when it has ended. One that was broken off keeps the repository for 2 minutes."
     )
+
+
+class NotConnected(CodeError):
+    """A client is used before it is connected, or after it was closed."""
+
+    code = "SC-990"
+    default_hint = "Call `await client.connect()` first, or use `async with client`."
+
+
+class ForeignId(CodeError):
+    """An id is already that of an entity or a chunk of another repository."""
+
+    code = "SC-991"
+    default_hint = "Begin ids with the repository's id."

@@ -115,6 +115,8 @@ async def index_folder(
         languages=tuple(options.languages),
         resolve=options.resolve,
         communities=options.communities,
+        entity_types=tuple(options.entity_types),
+        rel_types=tuple(options.rel_types),
     )
     version = await store.version_of(run, repo_id)
     delta = await differences(request, _read_stored(run, repo_id), on_progress)
@@ -156,7 +158,9 @@ def _is_small(delta: Delta) -> bool:
 
 
 async def _write(writing: store.Writing, delta: Delta, on_rows: store.OnRows) -> None:
-    statements = chain(store.statements(delta), community_store.statements(delta))
+    statements = chain(
+        store.statements(delta), community_store.statements(delta.communities, delta.memberships)
+    )
     await writing.write(statements, delta.written + delta.removed, on_rows)
 
 
@@ -178,6 +182,16 @@ async def _read_stored(run: store.Run, repo_id: str) -> Stored:
     return stored
 
 
+def check_installed() -> None:
+    """Check that the libraries of the extra `code` are there.
+
+    Raises:
+        NotInstalled: One is missing.
+    """
+    if not all(map(find_spec, _LIBRARIES)):
+        raise NotInstalled("Source files cannot be read: libraries are missing")
+
+
 async def differences(
     request: Request, stored: Coroutine[Any, Any, Stored], on_progress: OnProgress
 ) -> Delta:
@@ -193,9 +207,11 @@ async def differences(
     Raises:
         CodeError: The folder cannot be analysed.
     """
-    if not all(map(find_spec, _LIBRARIES)):
+    try:
+        check_installed()
+    except NotInstalled:
         stored.close()
-        raise NotInstalled("Source files cannot be read: libraries are missing")
+        raise
     # This process removes what the other one has left if it was killed.
     with tempfile.TemporaryDirectory(prefix="sidecypher-code-", dir=_memory()) as scratch:
         output = await _answer(scratch, request, stored, on_progress)

@@ -80,6 +80,9 @@ _STATISTICS: Final[LiteralString] = """
         WHERE e.repo_id = $repoId AND e.name_lower >= ''
         RETURN 'tier' AS kind, r.resolution AS key, count(*) AS count
         UNION ALL
+        MATCH (c:Community) WHERE c.repo_id = $repoId AND c.community_id >= 0
+        RETURN 'community' AS kind, c.algorithm AS key, count(*) AS count
+        UNION ALL
         MATCH (r:Repo {repo_id: $repoId})
         UNWIND range(0, size(r.unresolved_files) - 1) AS place
         RETURN 'unresolved' AS kind, r.unresolved_files[place] AS key, r.unresolved[place] AS count

@@ -135,7 +135,9 @@ class DefinitionRow(Row):
 class Statistic(Row):
     """A count."""
 
-    kind: Annotated[str, Description("type, relationship, tier, language, unresolved or failed")]
+    kind: Annotated[
+        str, Description("type, relationship, tier, language, community, unresolved, failed")
+    ]
     key: str
     count: int
 

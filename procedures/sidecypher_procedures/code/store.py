@@ -34,8 +34,8 @@ _BEGIN: Final[LiteralString] = """
     SET r.asked_at = datetime.realtime()
     WITH r WHERE coalesce(r.version, 0) = $version
         AND (coalesce(r.status, '') <> 'writing' OR r.lease_until < r.asked_at)
-    SET r.status = 'writing', r.path = $path, r.writer = $writer, r.version = $version + 1,
-        r.partition = NULL,
+    SET r.status = 'writing', r.path = coalesce($path, r.path), r.writer = $writer,
+        r.version = $version + 1, r.partition = NULL,
         r.lease_until = r.asked_at + duration({seconds: $lease})
     RETURN r.version AS version
 """
@@ -58,6 +58,12 @@ _DELETE: Final[LiteralString] = """
     WITH r, r.version AS version
     DELETE r
     RETURN version
+"""
+_END_COMMUNITIES: Final[LiteralString] = """
+    MATCH (r:Repo {repo_id: $repoId, writer: $writer})
+    SET r.status = 'ready', r.partition = $partition
+    REMOVE r.writer, r.lease_until
+    RETURN r.version AS version
 """
 _RELEASE: Final[LiteralString] = """
     MATCH (r:Repo {repo_id: $repoId, writer: $writer})
@@ -158,7 +164,7 @@ async def version_of(run: Run, repo_id: str) -> int:
     """
     for record in await run(_VERSION, repoId=repo_id):
         if record["isBusy"]:
-            raise _busy(repo_id)
+            raise busy(repo_id)
         return int(record["version"])
     return 0
 
@@ -189,8 +195,12 @@ class Writing:
         self._repo_id = repo_id
         self._writer = uuid4().hex
 
-    async def begin(self, path: str, version: int) -> None:
+    async def begin(self, path: str | None, version: int) -> None:
         """Mark the repository as being written; create it first if it is new.
+
+        Args:
+            path: The folder that its files are in; None to keep what is known of it.
+            version: What `version_of` has said.
 
         Raises:
             RepositoryBusy: It was written since its `version_of` was asked for, or is now.
@@ -230,13 +240,17 @@ class Writing:
         """
         await self._check(_DELETE)
 
+    async def end_communities(self, partition: str) -> None:
+        """Mark the repository as written, after only its communities were."""
+        await self._check(_END_COMMUNITIES, partition=partition)
+
     async def release(self) -> None:
         """Let the next indexing begin at once, after this one has failed."""
         await self._do(_RELEASE)
 
     async def _check(self, statement: LiteralString, **parameters: Any) -> None:
         if not [*await self._do(statement, **parameters)]:
-            raise _busy(self._repo_id)
+            raise busy(self._repo_id)
 
     async def _do(self, statement: LiteralString, **parameters: Any) -> Iterable[Record]:
         return await self._run(
@@ -248,7 +262,8 @@ class Writing:
         )
 
 
-def _busy(repo_id: str) -> RepositoryBusy:
+def busy(repo_id: str) -> RepositoryBusy:
+    """Return the error that another indexing writes a repository."""
     return RepositoryBusy(f"Another indexing writes the repository `{shown_id(repo_id)}`")
 
 
