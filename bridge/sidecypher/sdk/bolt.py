@@ -368,7 +368,7 @@ def _converted(records: "list[neo4j.Record]") -> list[Record]:
 
 def _refusal() -> Neo4jUnavailable:
     # An administrator may set that password or unlock the user; then the next try succeeds.
-    return Neo4jUnavailable("Neo4j has refused the sidecar's password", retryable=True)
+    return Neo4jUnavailable("Neo4j has refused the password", retryable=True)
 
 
 def _driver(address: Address) -> "neo4j.AsyncDriver":
