@@ -108,7 +108,7 @@ def main() -> None:
 def _indexing(installation: Installation, tree: Path) -> Samples:
     begun = time.perf_counter()
     request = Request(repo_id="django", root=str(tree), languages=LANGUAGES)
-    asyncio.run(differences(request, _nothing(), lambda *_: None))
+    asyncio.run(differences(request, _nothing, lambda *_: None))
     resolved = time.perf_counter() - begun
     first, memory = _index(installation, tree, "django")
     dump = _dump(installation)

@@ -7,16 +7,19 @@ how far it has come: a phase, what is done, and what there is to do.
 """
 
 import gc
+import hashlib
 import os
 import resource
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
+from importlib.metadata import requires
 from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import msgspec
 
@@ -37,6 +40,7 @@ from sidecypher_procedures.code.model import (
     Place,
     Request,
     SourceFile,
+    Unchanged,
 )
 from sidecypher_procedures.code.python import pyrefly
 from sidecypher_procedures.code.python.modules import Modules, absolute_name, package_of
@@ -55,13 +59,21 @@ _BATCH: Final = 50
 _FILES: Final = msgspec.msgpack.Decoder(list[SourceFile])
 
 
-def analyse(request: Request) -> CodeGraph:
-    """Read, resolve and assemble the graph of a folder.
+def digest_of(request: Request, sources: Sources) -> str:
+    """Return a digest of all that the graph depends on: files, options and this program."""
+    files = sorted(Path(__file__).parent.rglob("*"))
+    own = [file.read_bytes() for file in files if file.suffix in {".py", ".scm"}]
+    program = (own, requires("sidecypher"), sys.version)
+    parts = (replace(request, digest=""), sources, program)
+    return hashlib.blake2b(msgspec.msgpack.encode(parts), digest_size=16).hexdigest()
+
+
+def analyse(request: Request, sources: Sources) -> CodeGraph:
+    """Resolve and assemble the graph of the files of a folder.
 
     Raises:
-        CodeError: The folder cannot be analysed.
+        CodeError: The files cannot be analysed.
     """
-    sources = read_sources(Path(request.root), request.languages)
     python = {
         path: content for path, (language, content) in sources.files.items() if language == "python"
     }
@@ -165,6 +177,19 @@ def _package(module: str) -> str:
     return module.partition(".")[0] if "/" not in module else module
 
 
+def _delta(graph: CodeGraph, request: Request, digest: str, pipe: BinaryIO) -> Delta:
+    """Compare the graph with what Neo4j has, which the input tells by now."""
+    report("compare")
+    stored = msgspec.msgpack.decode(pipe.read(), type=Stored)
+    found = partition(
+        graph,
+        request.communities,
+        digest=stored.communities.digest,
+        stored=stored.communities.members,
+    )
+    return Delta.between(request.repo_id, stored, graph, found, digest)
+
+
 def main() -> None:
     """Analyse what the input asks for."""
     sys.setrecursionlimit(_DEEPEST)
@@ -174,17 +199,14 @@ def main() -> None:
     pipe = sys.stdin.buffer
     [length] = LENGTH.unpack(pipe.read(LENGTH.size))
     request = msgspec.msgpack.decode(pipe.read(length), type=Request)
+    answer: Delta | Unchanged | Failure
     try:
-        graph = analyse(request)
-        report("compare")
-        stored = msgspec.msgpack.decode(pipe.read(), type=Stored)
-        found = partition(
-            graph,
-            request.communities,
-            digest=stored.communities.digest,
-            stored=stored.communities.members,
-        )
-        answer: Delta | Failure = Delta.between(request.repo_id, stored, graph, found)
+        sources = read_sources(Path(request.root), request.languages)
+        digest = digest_of(request, sources)
+        if digest == request.digest:
+            answer = Unchanged()
+        else:
+            answer = _delta(analyse(request, sources), request, digest, pipe)
     except SidecypherError as error:
         answer = Failure(error.code, error.message)
     except MemoryError:

@@ -65,8 +65,9 @@ class Assembly:
             self.graph.failed[file.path] = file.error
         self._calls += [(file.path, call.line, call.column) for call in file.calls]
         counts: dict[tuple[str, EntityType], int] = {}
+        module = _module_of(file)
         for index, declared in enumerate(file.declarations):
-            name = self._qualified(file, declared)
+            name = f"{module}.{declared.path_in_file}" if declared.path_in_file else module
             number = counts[name, declared.type] = counts.get((name, declared.type), 0) + 1
             entity = Entity(
                 id=self._id(file.language, file.path, name, declared.type, str(number)),
@@ -101,8 +102,9 @@ class Assembly:
 
     def _add_imports(self, file: SourceFile, lines: list[str], chunks: list[Chunk]) -> None:
         """Add an entity for each name that a file imports, contained in the file."""
+        module = _module_of(file)
         for name, line in _imported(file).items():
-            qualified = f"{file_module(file)}.{name}"
+            qualified = f"{module}.{name}"
             entity = Entity(
                 id=self._id(file.language, file.path, qualified, "import", "1"),
                 name=name,
@@ -195,10 +197,6 @@ class Assembly:
         graph.relationships = [first[key] for key in sorted(first)]
         return graph
 
-    def _qualified(self, file: SourceFile, declared: Declaration) -> str:
-        module = file_module(file)
-        return f"{module}.{declared.path_in_file}" if declared.path_in_file else module
-
     def _id(self, *parts: str) -> str:
         text = "\0".join((self._repo_id, *parts))
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
@@ -221,7 +219,7 @@ class Assembly:
             )
 
 
-def file_module(file: SourceFile) -> str:
+def _module_of(file: SourceFile) -> str:
     """Return the dotted name of a file, which begins the names of all that it declares."""
     if file.language == "python":
         return module_name(file.path)

@@ -73,6 +73,20 @@ class Changes:
         return changes
 
 
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How large a graph is.
+
+    Attributes:
+        unresolved: How many calls have no target in the repository.
+    """
+
+    files: int = 0
+    entities: int = 0
+    relationships: int = 0
+    unresolved: int = 0
+
+
 @dataclass(slots=True)
 class Delta:
     """What to write, so that Neo4j has the graph of the files.
@@ -80,7 +94,8 @@ class Delta:
     Attributes:
         memberships: What belongs to which community, by the ids of both.
         partition: The digest of the communities.
-        counts: How many files, entities and relationships the graph has.
+        digest: The digest of what the graph depends on.
+        counts: How large the graph is.
         unresolved: How many calls of each file have no target in the repository.
         failed: Why a file could not be read or parsed, by path.
     """
@@ -91,13 +106,19 @@ class Delta:
     communities: Changes
     memberships: Changes
     partition: str
-    counts: dict[str, int]
+    digest: str
+    counts: Counts
     unresolved: dict[str, int]
     failed: dict[str, str]
 
     @classmethod
     def between(
-        cls, repo_id: str, stored: Stored, graph: CodeGraph, found: Partition | None
+        cls,
+        repo_id: str,
+        stored: Stored,
+        graph: CodeGraph,
+        found: Partition | None,
+        digest: str = "",
     ) -> "Delta":
         """Compare Neo4j with the graph of the files, and its communities if they may differ."""
         communities, memberships = community_changes(repo_id, stored.communities, found)
@@ -116,11 +137,13 @@ class Delta:
             communities=communities,
             memberships=memberships,
             partition=found.digest if found else stored.communities.digest,
-            counts={
-                "files": len({entity.path for entity in graph.entities} - {""}),
-                "entities": len(graph.entities),
-                "relationships": len(graph.relationships),
-            },
+            digest=digest,
+            counts=Counts(
+                files=len({entity.path for entity in graph.entities} - {""}),
+                entities=len(graph.entities),
+                relationships=len(graph.relationships),
+                unresolved=sum(graph.unresolved.values()),
+            ),
             unresolved=graph.unresolved,
             failed=graph.failed,
         )

@@ -6,13 +6,14 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict
 from functools import partial
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 import msgspec
 
@@ -37,6 +38,9 @@ OnProgress: TypeAlias = Callable[[str, int, int], None]
 
 ONE_TRANSACTION: Final = 50_000
 """The most rows that are written in the caller's transaction: Neo4j keeps them all in memory."""
+
+ReadStored: TypeAlias = Callable[[], Awaitable[Stored]]
+"""Reads what Neo4j has of a repository."""
 
 _Pipes: TypeAlias = tuple[asyncio.StreamWriter, asyncio.StreamReader, asyncio.StreamReader]
 
@@ -109,6 +113,7 @@ async def index_folder(
             hint=f"Give 1 to {LONGEST_NAME}, not only space.",
         )
     begun = time.monotonic()
+    state = await store.state_of(run, repo_id)
     request = Request(
         repo_id=repo_id,
         root=str(folder),
@@ -117,20 +122,20 @@ async def index_folder(
         communities=options.communities,
         entity_types=tuple(options.entity_types),
         rel_types=tuple(options.rel_types),
+        digest=state.digest,
     )
-    version = await store.version_of(run, repo_id)
-    delta = await differences(request, _read_stored(run, repo_id), on_progress)
-    writing = store.Writing(run if _is_small(delta) else run_apart, repo_id)
-    async with _releasing(writing):
-        await writing.begin(folder.name, version)
-        await _write(writing, delta, partial(on_progress, "write"))
-        await writing.end(delta)
+    delta = await differences(request, partial(_read_stored, run, repo_id), on_progress)
+    if delta is not None:
+        writing = store.Writing(run if _is_small(delta) else run_apart, repo_id)
+        async with _releasing(writing):
+            await writing.begin(folder.name, state.version)
+            await _write(writing, delta, partial(on_progress, "write"))
+            await writing.end(delta)
     return Indexed(
         repo_id=repo_id,
-        **delta.counts,
-        written=delta.written,
-        removed=delta.removed,
-        unresolved=sum(delta.unresolved.values()),
+        **asdict(delta.counts if delta else state.counts),
+        written=delta.written if delta else 0,
+        removed=delta.removed if delta else 0,
         seconds=round(time.monotonic() - begun, 3),
     )
 
@@ -141,13 +146,13 @@ async def drop(ctx: Context, repo_id: str) -> Dropped:
     Raises:
         RepositoryBusy: An indexing writes it.
     """
-    version = await store.version_of(ctx.run, repo_id)
+    state = await store.state_of(ctx.run, repo_id)
     stored = await _read_stored(ctx.run, repo_id)
     delta = Delta.between(repo_id, stored, CodeGraph(), Partition("none", "", []))
     run = ctx.run if _is_small(delta) else ctx.resource(BoltClient).run
     writing = store.Writing(run, repo_id)
     async with _releasing(writing):
-        await writing.begin("", version)
+        await writing.begin("", state.version)
         await _write(writing, delta, ctx.progress)
         await writing.delete()
     return Dropped(entities=len(delta.entities.deleted), chunks=len(delta.chunks.deleted))
@@ -193,39 +198,40 @@ def check_installed() -> None:
 
 
 async def differences(
-    request: Request, stored: Coroutine[Any, Any, Stored], on_progress: OnProgress
-) -> Delta:
+    request: Request, read_stored: ReadStored, on_progress: OnProgress
+) -> Delta | None:
     """Analyse a folder and compare it with what Neo4j has.
 
     A process of its own does it, which ends with the task.
 
     Args:
         request: What to analyse.
-        stored: Reads what Neo4j has, while the folder is read.
+        read_stored: Reads what Neo4j has, during the analysis.
         on_progress: Gets how far it has come.
+
+    Returns:
+        What differs; None if nothing has changed since the analysis that the request names.
 
     Raises:
         CodeError: The folder cannot be analysed.
     """
-    try:
-        check_installed()
-    except NotInstalled:
-        stored.close()
-        raise
+    check_installed()
     # This process removes what the other one has left if it was killed.
     with tempfile.TemporaryDirectory(prefix="sidecypher-code-", dir=_memory()) as scratch:
-        output = await _answer(scratch, request, stored, on_progress)
+        output = await _answer(scratch, request, read_stored, on_progress)
     answer = msgspec.msgpack.decode(output, type=dict[str, msgspec.Raw])
     if "Failure" in answer:
         failure = msgspec.msgpack.decode(answer["Failure"], type=Failure)
         raise CodeError(failure.message, code=failure.code)
+    if "Unchanged" in answer:
+        return None
     return msgspec.msgpack.decode(answer["Delta"], type=Delta)
 
 
 async def _answer(
     scratch: str,
     request: Request,
-    stored: Coroutine[Any, Any, Stored],
+    read_stored: ReadStored,
     on_progress: OnProgress,
 ) -> bytes:
     """Return what the process of the analysis writes."""
@@ -241,11 +247,14 @@ async def _answer(
         start_new_session=True,
     )
     pipe, lines, result = cast(_Pipes, (process.stdin, process.stderr, process.stdout))
-    answers = asyncio.gather(result.read(), _listen(lines, on_progress))
+    compares = asyncio.get_running_loop().create_future()
+    answers = asyncio.gather(result.read(), _listen(lines, on_progress, compares))
     try:
         message = msgspec.msgpack.encode(request)
         pipe.write(LENGTH.pack(len(message)) + message)
-        await _send(pipe, stored)
+        if await compares:
+            await _send(pipe, await read_stored())
+        pipe.close()
         output, _ = await answers
         await process.wait()
     finally:
@@ -259,20 +268,33 @@ async def _answer(
     return output
 
 
-async def _send(pipe: asyncio.StreamWriter, stored: Coroutine[Any, Any, Stored]) -> None:
+async def _send(pipe: asyncio.StreamWriter, stored: Stored) -> None:
     """Send what Neo4j has; an analysis that has failed no longer reads it."""
-    pipe.write(msgspec.msgpack.encode(await stored))
+    pipe.write(msgspec.msgpack.encode(stored))
     with suppress(ConnectionError):
         await pipe.drain()
-    pipe.close()
 
 
-async def _listen(lines: asyncio.StreamReader, on_progress: OnProgress) -> None:
-    """Tell of progress; libraries may write other lines."""
-    async for line in lines:
-        match line.decode("ascii", "replace").split():
-            case [phase, done, total] if phase in PHASES and (done + total).isdigit():
-                on_progress(phase, int(done), int(total))
+async def _listen(
+    lines: asyncio.StreamReader, on_progress: OnProgress, compares: asyncio.Future[bool]
+) -> None:
+    """Tell of progress; libraries may write other lines.
+
+    Args:
+        lines: What the analysis writes.
+        on_progress: Gets how far it has come.
+        compares: Becomes whether the analysis will compare the files with what Neo4j has.
+    """
+    try:
+        async for line in lines:
+            match line.decode("ascii", "replace").split():
+                case [phase, done, total] if phase in PHASES and (done + total).isdigit():
+                    on_progress(phase, int(done), int(total))
+                    if not compares.done():
+                        compares.set_result(True)
+    finally:
+        if not compares.done():
+            compares.set_result(False)
 
 
 def _memory() -> str | None:

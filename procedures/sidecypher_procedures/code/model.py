@@ -281,6 +281,7 @@ class Request:
         communities: The algorithm that finds communities.
         entity_types: The types of entities that are kept.
         rel_types: The types of relationships that are kept.
+        digest: That of the last analysis; "" if it is not known.
     """
 
     repo_id: str
@@ -290,6 +291,12 @@ class Request:
     communities: Algorithm = "louvain"
     entity_types: tuple[EntityType, ...] = ENTITY_TYPES
     rel_types: tuple[RelationshipType, ...] = RELATIONSHIP_TYPES
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """Nothing that the graph depends on has changed since the last analysis."""
 
 
 @dataclass(frozen=True, slots=True)

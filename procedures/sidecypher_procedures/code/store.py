@@ -1,11 +1,12 @@
 """Statements that read and write the code of repositories."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from itertools import islice
 from typing import Any, Final, LiteralString, TypeAlias
 from uuid import uuid4
 
-from sidecypher_procedures.code.delta import Delta, Key, Stored
+from sidecypher_procedures.code.delta import Counts, Delta, Key, Stored
 from sidecypher_procedures.code.errors import RepositoryBusy
 from sidecypher_procedures.names import shown_id
 
@@ -18,6 +19,22 @@ Statement: TypeAlias = tuple[LiteralString, dict[str, Any], int]
 
 OnRows: TypeAlias = Callable[[int, int], None]
 """Gets how many nodes and relationships are written, and how many there are to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What is known of a repository before it is indexed.
+
+    Attributes:
+        version: How many times it was written.
+        digest: That of the files, options and program it was made of; "" if it is not known.
+        counts: How large its graph is, if that is made of them.
+    """
+
+    version: int = 0
+    digest: str = ""
+    counts: Counts = field(default_factory=Counts)
+
 
 BATCH: Final = 2000
 """The most rows of a statement."""
@@ -35,7 +52,7 @@ _BEGIN: Final[LiteralString] = """
     WITH r WHERE coalesce(r.version, 0) = $version
         AND (coalesce(r.status, '') <> 'writing' OR r.lease_until < r.asked_at)
     SET r.status = 'writing', r.path = coalesce($path, r.path), r.writer = $writer,
-        r.version = $version + 1, r.partition = NULL,
+        r.version = $version + 1, r.partition = NULL, r.digest = NULL,
         r.lease_until = r.asked_at + duration({seconds: $lease})
     RETURN r.version AS version
 """
@@ -49,7 +66,8 @@ _END: Final[LiteralString] = """
     MATCH (r:Repo {repo_id: $repoId, writer: $writer})
     SET r.status = 'ready', r.indexed_at = datetime(), r.failed = $failed,
         r.unresolved = $unresolved, r.unresolved_files = $unresolvedFiles,
-        r.partition = $partition
+        r.partition = $partition, r.digest = $digest, r.files = $counts.files,
+        r.entities = $counts.entities, r.relationships = $counts.relationships
     REMOVE r.writer, r.lease_until
     RETURN r.version AS version
 """
@@ -71,9 +89,11 @@ _RELEASE: Final[LiteralString] = """
     SET r.lease_until = datetime.realtime()
     FINISH
 """
-_VERSION: Final[LiteralString] = """
+_STATE: Final[LiteralString] = """
     MATCH (r:Repo {repo_id: $repoId})
-    RETURN coalesce(r.version, 0) AS version,
+    RETURN coalesce(r.version, 0) AS version, r.digest AS digest, r.files AS files,
+        r.entities AS entities, r.relationships AS relationships,
+        reduce(sum = 0, count IN r.unresolved | sum + count) AS unresolved,
         coalesce(r.status, '') = 'writing' AND r.lease_until > datetime.realtime() AS isBusy
 """
 _ENTITIES: Final[LiteralString] = """
@@ -156,17 +176,20 @@ _DELETE_LINKS: Final[dict[str, LiteralString]] = {
 }
 
 
-async def version_of(run: Run, repo_id: str) -> int:
-    """Return how many times a repository was written.
+async def state_of(run: Run, repo_id: str) -> State:
+    """Return what is known of a repository before it is indexed.
 
     Raises:
         RepositoryBusy: Another indexing is writing it.
     """
-    for record in await run(_VERSION, repoId=repo_id):
+    for record in await run(_STATE, repoId=repo_id):
         if record["isBusy"]:
             raise busy(repo_id)
-        return int(record["version"])
-    return 0
+        if record["digest"] is None:
+            return State(version=record["version"])
+        counts = Counts(**{each.name: record[each.name] for each in fields(Counts)})
+        return State(record["version"], record["digest"], counts)
+    return State()
 
 
 async def read_stored(run: Run, repo_id: str) -> Stored:
@@ -200,10 +223,10 @@ class Writing:
 
         Args:
             path: The folder that its files are in; None to keep what is known of it.
-            version: What `version_of` has said.
+            version: That of its `State`.
 
         Raises:
-            RepositoryBusy: It was written since its `version_of` was asked for, or is now.
+            RepositoryBusy: It was written since its `State` was read, or is now.
         """
         if not version:
             await self._do(_CREATE)
@@ -230,6 +253,8 @@ class Writing:
             unresolvedFiles=[path for path, _ in unresolved],
             unresolved=[count for _, count in unresolved],
             partition=delta.partition,
+            digest=delta.digest,
+            counts=asdict(delta.counts),
         )
 
     async def delete(self) -> None:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-_WORD: Final = re.compile(r"[^\W\d_]+|\d+")
 # An acronym before a word, a word with or without a capital, and capitals alone.
 _PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\WA-Z\d_]+|[A-Z]|\d+")
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*(?:(?:\.|::|#)[^\W\d]\w*)*")
@@ -12,15 +11,13 @@ _SEPARATOR: Final = re.compile(r"::|#")
 
 
 def words(text: str) -> Iterator[str]:
-    """Yield the words of a text, with identifiers taken apart, in lower case.
+    """Return the words of a text, with identifiers taken apart, in lower case.
 
     Example:
         >>> list(words("def parseHTTPUrl(source_text): return 2"))
         ['def', 'parse', 'http', 'url', 'source', 'text', 'return', '2']
     """
-    for found in _WORD.finditer(text):
-        for part in _PART.finditer(found[0]):
-            yield part[0].lower()
+    return map(str.lower, _PART.findall(text))
 
 
 def identifiers(text: str) -> Iterator[str]:

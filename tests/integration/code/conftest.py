@@ -34,6 +34,12 @@ class Repository:
     def index(self, **options):
         return self._calls.one("index", self.id, str(self.folder), options)
 
+    def index_anew(self, **options):
+        """Index as if it was not known what the graph was made of: everything is compared."""
+        forget = "MATCH (r:Repo {repo_id: $id}) REMOVE r.digest"
+        self.session.run(forget, id=self.id).consume()
+        return self.index(**options)
+
     def call(self, name, *arguments):
         return self._calls.call(name, self.id, *arguments)
 

@@ -60,7 +60,7 @@ def test_the_algorithm_is_an_option(shop, algorithm):
     shop.index(communities="leiden" if algorithm == "louvain" else "louvain")
 
     shop.index(communities=algorithm)
-    again = shop.index(communities=algorithm)
+    again = shop.index_anew(communities=algorithm)
 
     found = {row["algorithm"] for row in shop.call("communities")}
     assert found == ({algorithm} if algorithm != "none" else set())

@@ -100,6 +100,29 @@ def test_indexing_again_writes_nothing(repository):
     again = shop.index()
 
     assert first["written"] > 0
+    assert again | {"seconds": 0} == first | {"written": 0, "removed": 0, "seconds": 0}
+
+
+def test_what_has_not_changed_is_not_analysed_again(repository, session):
+    """The same files, options and program make the same graph, so the repository is not written."""
+    shop = repository(**SHOP)
+    versions = []
+    for options in ({}, {}, {"communities": "none"}, {"communities": "none"}):
+        shop.index(**options)
+        versions += session.run(
+            "MATCH (r:Repo {repo_id: $id}) RETURN r.version", id=shop.id
+        ).value()
+
+    assert versions == [1, 1, 2, 2]
+
+
+def test_a_graph_that_is_compared_with_the_same_files_stays(repository):
+    """Where Neo4j does not know what a graph was made of, all is compared, and nothing differs."""
+    shop = repository(**SHOP)
+    shop.index()
+
+    again = shop.index_anew()
+
     assert (again["written"], again["removed"]) == (0, 0)
 
 

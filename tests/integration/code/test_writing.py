@@ -187,7 +187,7 @@ async def test_an_indexing_that_lost_its_repository_writes_no_more(repository, s
     with pytest.raises(RepositoryBusy):
         await index_here(shop.id, shop.folder, run, lambda *_: None)
 
-    again = shop.index()
+    again = shop.index_anew()
     assert (again["written"], again["removed"]) == (0, 0)
 
 

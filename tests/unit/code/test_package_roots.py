@@ -4,6 +4,7 @@ import pytest
 
 from sidecypher_procedures.code.analysis import analyse
 from sidecypher_procedures.code.model import Request
+from sidecypher_procedures.code.sources import read_sources
 
 FILES = {
     "__init__.py": "from .cart import total\nfrom shop import prices\n\ntotal()\nprices.price()\n",
@@ -29,7 +30,7 @@ def indexed(folder, *, resolve=False):
         file.write_text(text)
     languages = ("python",)
     request = Request(repo_id="shop", root=str(folder), languages=languages, resolve=resolve)
-    graph = analyse(request)
+    graph = analyse(request, read_sources(folder, languages))
     names = {
         each.id: f"the library {each.name}" if each.external else each.qualified_name
         for each in graph.entities

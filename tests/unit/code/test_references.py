@@ -4,6 +4,7 @@ import pytest
 
 from sidecypher_procedures.code.analysis import analyse
 from sidecypher_procedures.code.model import LANGUAGES, Request
+from sidecypher_procedures.code.sources import read_sources
 
 
 def graph_of(folder, *, resolve=False, **sources):
@@ -12,7 +13,8 @@ def graph_of(folder, *, resolve=False, **sources):
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    return analyse(Request(repo_id="shop", root=str(folder), languages=LANGUAGES, resolve=resolve))
+    request = Request(repo_id="shop", root=str(folder), languages=LANGUAGES, resolve=resolve)
+    return analyse(request, read_sources(folder, LANGUAGES))
 
 
 def related(graph, of="references"):

@@ -45,7 +45,7 @@ async def detect(run: Run, repo_id: str, algorithm: Algorithm) -> None:
     # Half a graph would be taken for a whole one.
     if await check_repository(run, repo_id):
         raise store.busy(repo_id)
-    version = await store.version_of(run, repo_id)
+    state = await store.state_of(run, repo_id)
     stored = await community_store.read_stored(run, repo_id)
     graph = await _graph(run, repo_id)
     find = partial(partition, graph, algorithm, digest=stored.digest, stored=stored.members)
@@ -53,7 +53,7 @@ async def detect(run: Run, repo_id: str, algorithm: Algorithm) -> None:
     digest = found.digest if found else stored.digest
     changes = community_changes(repo_id, stored, found)
     writing = store.Writing(run, repo_id)
-    await writing.begin(None, version)
+    await writing.begin(None, state.version)
     await writing.write(community_store.statements(*changes), 0, lambda *_: None)
     await writing.end_communities(digest)
 

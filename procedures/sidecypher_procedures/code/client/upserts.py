@@ -18,7 +18,8 @@ _OPEN: Final[LiteralString] = """
     ON CREATE SET r.status = 'ready', r.unresolved_files = [], r.unresolved = [], r.failed = []
     SET r.asked_at = datetime.realtime()
     WITH r WHERE r.status <> 'writing' OR r.lease_until < r.asked_at
-    SET r.version = coalesce(r.version, 0) + 1, r.partition = NULL
+    SET r.version = coalesce(r.version, 0) + 1, r.partition = NULL,
+        r.digest = NULL
     RETURN r.version AS version
 """
 _FOREIGN: Final[LiteralString] = """
