@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -35,10 +35,12 @@ Hops = Annotated[
     int, typer.Option("--hops", help="List callers up to this many calls away.", min=1, max=5)
 ]
 
+Limit = Annotated[int, typer.Option("--limit", help="List at most this many.", min=1, max=50)]
+
 
 @app.callback()
 def _code() -> None:
-    """Index source code and find callers."""
+    """Index source code, search it, and find callers."""
 
 
 @app.command()
@@ -125,8 +127,6 @@ def callers(
 ) -> None:
     """List who calls a function.
 
-    Uses the embedded Neo4j, or the one that `SIDECYPHER_NEO4J_URI` names.
-
     ```sh
     sidecypher code callers shop price_of --hops 2
     ```
@@ -141,8 +141,111 @@ def callers(
         home=home,
         config=config,
     )
+    columns = ["qualifiedName", "filePath", "line", "resolution", "hops"]
+    _show("Callers", columns, rows, as_json=as_json)
+
+
+@app.command()
+def search(
+    repo: Repository,
+    query: Annotated[str, typer.Argument(help="Find parts of files with names or words of this.")],
+    legs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--leg", help="Search by graph, sparse or dense; can be repeated; default: sparse."
+        ),
+    ] = None,
+    limit: Limit = 10,
+    home: Home = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search for parts of files by names, relationships or words.
+
+    ```sh
+    sidecypher code search shop "price of a product" --leg graph --leg sparse
+    ```
+    """
+    rows = run_cypher(
+        """
+        CALL code.search($repo, $query, {legs: $legs, limit: $limit})
+        YIELD filePath, startLine, endLine, name, score, why
+        RETURN filePath, startLine, endLine, name, round(score, 4) AS score, why
+        """,
+        {"repo": repo, "query": query, "legs": legs or ["sparse"], "limit": limit},
+        home=home,
+        config=config,
+    )
+    columns = ["filePath", "startLine", "endLine", "name", "score", "why"]
+    # In the table, each step of a reason has its line.
+    shown = rows if as_json else [row | {"why": "\n".join(row["why"])} for row in rows]
+    _show("Found", columns, shown, as_json=as_json)
+
+
+@app.command()
+def stats(
+    repo: Repository, home: Home = None, config: Config = None, as_json: AsJson = False
+) -> None:
+    """Count what the graph of a repository has, and calls that were not resolved.
+
+    ```sh
+    sidecypher code stats shop
+    ```
+    """
+    rows = run_cypher(
+        "CALL code.stats($repo) YIELD kind, key, count RETURN kind, key, count",
+        {"repo": repo},
+        home=home,
+        config=config,
+    )
+    _show("Statistics", ["kind", "key", "count"], rows, as_json=as_json)
+
+
+@app.command("map")
+def map_(
+    repo: Repository,
+    svg: Annotated[
+        typer.FileTextWrite | None,
+        typer.Option(
+            "--svg", help="Write a picture to this SVG file.", encoding="utf-8", lazy=True
+        ),
+    ] = None,
+    limit: Limit = 24,
+    home: Home = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the largest communities of a repository, or draw them.
+
+    In the picture, a circle is a community with the members that are used most. The line between
+    two is as thick as they have relationships. The SVG file has the same words as its description.
+
+    ```sh
+    sidecypher code map shop
+    sidecypher code map shop --svg shop.svg
+    ```
+    """
+    parameters = {"repo": repo, "limit": limit}
+    if svg is not None:
+        [picture] = run_cypher(
+            "CALL code.map($repo, {limit: $limit})", parameters, home=home, config=config
+        )
+        svg.write(picture["svg"])
+    rows = run_cypher(
+        """
+        CALL code.communities($repo, {limit: $limit}) YIELD label, size, members
+        RETURN label, size, members
+        """,
+        parameters,
+        home=home,
+        config=config,
+    )
+    shown = rows if as_json else [row | {"members": ", ".join(row["members"])} for row in rows]
+    _show("Communities", ["label", "size", "members"], shown, as_json=as_json)
+
+
+def _show(title: str, columns: list[str], rows: list[dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
         show_json(rows)
     else:
-        columns = ["qualifiedName", "filePath", "line", "resolution", "hops"]
-        show_table("Callers", columns, [row.values() for row in rows])
+        show_table(title, columns, [row.values() for row in rows])

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final, LiteralString
 
 from sidecypher_procedures.code.delta import Changes, StoredCommunities
+from sidecypher_procedures.code.drawing import Area, CodeMap
 from sidecypher_procedures.code.options import CommunitiesOptions
 from sidecypher_procedures.code.rows import CommunityRow
 from sidecypher_procedures.code.store import HELD, Run, Statement, batches
@@ -55,6 +56,15 @@ _LARGEST: Final[LiteralString] = """
         } AS members
     ORDER BY size DESC, community_id
 """
+_TIES: Final[LiteralString] = """
+    UNWIND $ids AS id
+    MATCH (:Community {repo_id: $repoId, community_id: id})<-[:IN_COMMUNITY]-(e:Entity)
+    MATCH (e)-[:CALLS|IMPORTS|INHERITS|REFERENCES]->(:Entity)-[:IN_COMMUNITY]->(other)
+    WHERE other.community_id <> id AND other.community_id IN $ids
+    RETURN id, other.community_id AS other, count(*) AS count
+"""
+_MAP_MEMBERS: Final = 4
+"""The most members that a map names."""
 
 
 async def read_stored(run: Run, repo_id: str) -> StoredCommunities:
@@ -85,6 +95,25 @@ async def communities(run: Run, repo_id: str, options: CommunitiesOptions) -> li
     """Return the largest communities, each with the members that are used most."""
     records = await run(_LARGEST, repoId=repo_id, limit=options.limit, members=options.members)
     return [CommunityRow(**record) for record in records]
+
+
+async def read_map(run: Run, repo_id: str, limit: int) -> CodeMap:
+    """Return what a map of the largest communities shows.
+
+    Args:
+        run: Runs the statements.
+        repo_id: The repository.
+        limit: The most communities.
+    """
+    options = CommunitiesOptions(limit=limit, members=_MAP_MEMBERS)
+    found = await communities(run, repo_id, options)
+    places = {each.community_id: place for place, each in enumerate(found)}
+    ties = await run(_TIES, repoId=repo_id, ids=[*places])
+    return CodeMap(
+        f"The largest communities of {repo_id}",
+        [Area(each.label, each.size, each.members) for each in found],
+        {(places[each["id"]], places[each["other"]]): each["count"] for each in ties},
+    )
 
 
 def _membership(key: str) -> dict[str, str | int]:

@@ -54,6 +54,14 @@ class CommunitiesOptions(Options):
     ] = 5
 
 
+class MapOptions(Options):
+    """What a map shows."""
+
+    limit: Annotated[
+        int, Description("the most communities, the largest first"), Field(ge=1, le=50)
+    ] = 24
+
+
 class CallsOptions(Options):
     """Which calls are followed."""
 

@@ -7,6 +7,7 @@ from sidecypher import BoltClient, Context, procedure
 from sidecypher_procedures import fusion
 from sidecypher_procedures.code import community_store, indexing, queries, rows
 from sidecypher_procedures.code import impact as impacts
+from sidecypher_procedures.code.drawing import draw_map
 from sidecypher_procedures.code.errors import EmbeddingFailed
 from sidecypher_procedures.code.mentions import mentions
 from sidecypher_procedures.code.options import (
@@ -19,6 +20,7 @@ from sidecypher_procedures.code.options import (
     GraphOptions,
     ImpactOptions,
     IndexOptions,
+    MapOptions,
     PathOptions,
     RankedList,
     SearchOptions,
@@ -94,6 +96,14 @@ async def communities(
     """List the communities of a repository, the largest first."""
     await queries.check_repository(ctx.run, repo_id)
     return await community_store.communities(ctx.run, repo_id, options)
+
+
+@procedure("code.map")
+async def map_(ctx: Context, repo_id: Id, options: MapOptions = MapOptions()) -> list[rows.Picture]:
+    """Draw the largest communities of a repository and what ties them, as SVG."""
+    await queries.check_repository(ctx.run, repo_id)
+    found = await community_store.read_map(ctx.run, repo_id, options.limit)
+    return [rows.Picture(svg=draw_map(found))]
 
 
 @procedure("code.edges")

@@ -153,6 +153,12 @@ class CommunityRow(Row):
     members: Annotated[list[str], Description("the entities that are used most")]
 
 
+class Picture(Row):
+    """A picture."""
+
+    svg: Annotated[str, Description("an SVG document, for light and dark pages")]
+
+
 class Edge(Row):
     """A relationship."""
 

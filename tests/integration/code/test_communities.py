@@ -149,3 +149,22 @@ def test_communities_of_an_unknown_repository_are_an_error(code):
     """A repository that is not indexed is named."""
     with pytest.raises(ClientError, match=r"SC-971.*`nothing`"):
         code.call("communities", "nothing")
+
+
+def test_a_map_shows_the_largest_communities_and_their_ties(shop):
+    """The picture names each community, and the relationships between two of them."""
+    shop.index()
+
+    [row] = shop.call("map", {"limit": 2})
+
+    rows = shop.call("communities", {"limit": 2})
+    description = row["svg"].partition('<desc id="desc">')[2].partition("</desc>")[0]
+    for each in rows:
+        assert f"{each['label']} has {each['size']} entities" in description
+    assert row["svg"].count("<circle ") == len(rows)
+
+
+def test_a_map_of_an_unknown_repository_is_an_error(code):
+    """What is not indexed has no picture."""
+    with pytest.raises(ClientError, match=r"SC-971.*`nowhere`"):
+        code.call("map", "nowhere")
