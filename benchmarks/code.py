@@ -22,10 +22,14 @@ from benchmarks.installation import Installation, installed
 from benchmarks.measures import Samples
 from benchmarks.releases import Release, Sdist, releases
 from benchmarks.report import table
+from sidecypher.cli.packages import open_client
 from sidecypher.host.settings import load_settings
+from sidecypher_procedures.code.community_store import read_map
 from sidecypher_procedures.code.delta import Stored
-from sidecypher_procedures.code.indexing import differences
+from sidecypher_procedures.code.drawing import draw_map
+from sidecypher_procedures.code.indexing import differences, index_here
 from sidecypher_procedures.code.model import LANGUAGES, Request
+from sidecypher_procedures.code.options import IndexOptions, MapOptions
 
 _NAMES: Final = """
     MATCH (e:Entity {repo_id: 'django', type: 'function'}) WHERE NOT e.external
@@ -42,6 +46,43 @@ _CHUNKS: Final = """
         toLower(c.text) AS text
 """
 _FOUND: Final = "CALL code.search($repo, $message, {legs: $legs, limit: 10})"
+_PICKED: Final = {
+    "django.core.management.get_commands": {
+        ("django/core/checks/commands.py", 8),
+        ("django/core/management/__init__.py", 110),
+        ("django/core/management/__init__.py", 212),
+        ("django/core/management/__init__.py", 253),
+        ("django/core/management/__init__.py", 311),
+    },
+    "django.db.migrations.graph.MigrationGraph.add_node": {
+        ("django/db/migrations/loader.py", 241),
+    },
+    "django.db.models.sql.query.Query.names_to_path": {
+        ("django/db/models/sql/query.py", 1330),
+        ("django/db/models/sql/query.py", 1764),
+        ("django/db/models/sql/query.py", 1897),
+        ("django/db/models/sql/query.py", 2288),
+        ("django/db/models/sql/query.py", 2531),
+    },
+    "django.http.request.split_domain_port": {
+        ("django/contrib/sites/models.py", 43),
+        ("django/http/request.py", 175),
+        ("django/test/testcases.py", 502),
+    },
+    "django.utils.crypto.get_random_string": {
+        ("django/contrib/auth/hashers.py", 55),
+        ("django/contrib/auth/hashers.py", 104),
+        ("django/contrib/auth/hashers.py", 244),
+        ("django/contrib/sessions/backends/base.py", 195),
+        ("django/contrib/sessions/backends/base.py", 201),
+        ("django/core/files/storage/base.py", 73),
+        ("django/core/management/utils.py", 86),
+        ("django/db/backends/oracle/creation.py", 410),
+        ("django/middleware/csrf.py", 56),
+    },
+}
+"""Functions of Django 5.2.1 with the first call in each caller, found by reading the source."""
+
 _EDGES: Final = "CALL code.edges('django')"
 _EDITED: Final = ("    value = str(value)\n", "    value = capfirst(str(value))\n")
 _FIRST: Final = 10
@@ -72,6 +113,13 @@ FIGURES = (
     Figure("edited", "after an edit of one function", "s", lambda s: s["edited"], Bar(8)),
     Figure("edited_rows", "what the edit writes", "rows", lambda s: s["edited_rows"], Bar(99)),
     Figure("unequal", "second builds that differ", "builds", lambda s: s["unequal"], Bar(0)),
+    Figure(
+        "picked",
+        "functions whose callers are as read by hand",
+        "of 5",
+        lambda s: s["picked"],
+        Bar(5, at_least=True),
+    ),
     Figure("callers", "`code.callers`, one hop", "ms", lambda s: s["callers"] * 1e3, Bar(5)),
     Figure("search", "`code.search`, 2 hops, p95", "ms", lambda s: s["search"] * 1e3, Bar(100)),
     Figure("words", "changes found by words", "%", lambda s: s["words"] * 100),
@@ -91,7 +139,9 @@ def main() -> None:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.code", description=main.__doc__)
     parser.add_argument("--quick", action="store_true", help="less of each, to see that it works")
-    scale = QUICK if parser.parse_args().quick else Scale()
+    parser.add_argument("--map", type=Path, help="draw Django's communities to this SVG file")
+    arguments = parser.parse_args()
+    scale = QUICK if arguments.quick else Scale()
     sources = load_settings({}).cache_dir / "sdists"
     sources.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="sidecypher-bench-") as folder, installed() as installation:
@@ -102,6 +152,8 @@ def main() -> None:
         samples = _indexing(installation, tree) | _reading(installation, scale)
         history = [each for name in scale.histories for each in releases(name, sources)]
         samples |= _localisation(installation, history)
+        if arguments.map:
+            arguments.map.write_text(asyncio.run(_drawn(installation, tree)))
     print(table(summarise([samples], FIGURES)))
 
 
@@ -129,7 +181,13 @@ def _indexing(installation: Installation, tree: Path) -> Samples:
         "edited": edited["seconds"],
         "edited_rows": edited["written"] + edited["removed"],
         "unequal": float(_dump(installation) != dump),
+        "picked": float(sum(_has_callers(installation, *each) for each in _PICKED.items())),
     }
+
+
+def _has_callers(installation: Installation, name: str, places: set[tuple[str, int]]) -> bool:
+    rows = installation.rows(_CALLERS, name=name)
+    return sorted((row["filePath"], row["line"]) for row in rows) == sorted(places)
 
 
 async def _nothing() -> Stored:
@@ -152,6 +210,14 @@ def _index(
 
 def _dump(installation: Installation) -> str:
     return hashlib.sha256(json.dumps(installation.rows(_EDGES)).encode()).hexdigest()
+
+
+async def _drawn(installation: Installation, tree: Path) -> str:
+    """Return a map of the communities of the Python files: JavaScript has minified names."""
+    async with open_client(home=installation.home) as client:
+        options = IndexOptions(languages=["python"])
+        await index_here("django", tree, client.run, lambda *_: None, options)
+        return draw_map(await read_map(client.run, "django", MapOptions().limit))
 
 
 def _reading(installation: Installation, scale: Scale) -> Samples:

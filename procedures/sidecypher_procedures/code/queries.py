@@ -128,11 +128,13 @@ async def named(run: Run, repo_id: str, name: str) -> list[str]:
     """Return the ids of the entities with a name or the end of a qualified name, or with an id.
 
     Raises:
+        UnknownRepository: The repository is not indexed.
         UnknownEntity: There is none.
     """
     records = await run(_NAMED, repoId=repo_id, name=name, most=_MOST_NAMED)
     found = [record["id"] for record in records]
     if not found:
+        await check_repository(run, repo_id)
         raise UnknownEntity(f"Nothing is named `{shown_id(name)}`")
     return found
 
@@ -146,7 +148,6 @@ async def calls(
         UnknownRepository: The repository is not indexed.
         UnknownEntity: Nothing has this name.
     """
-    await check_repository(run, repo_id)
     frontier = await named(run, repo_id, name)
     statement = _CALLERS if is_backwards else _CALLEES
     seen: dict[str, None] = {}
