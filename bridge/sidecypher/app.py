@@ -38,7 +38,9 @@ from sidecypher.operations.backgrounds import Backgrounds
 from sidecypher.operations.console.page import Console
 from sidecypher.operations.control import Inspector
 from sidecypher.operations.recording import RecordingDispatcher
+from sidecypher.operations.repositories import RepositoryApi
 from sidecypher.operations.sessions import SessionApi
+from sidecypher.operations.statements import Statements
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.sdk.bolt import BoltClient
 from sidecypher.sdk.resources import Resources
@@ -48,6 +50,7 @@ from sidecypher.telemetry.export import export_spans
 from sidecypher.transport.http.api import HttpApi
 from sidecypher.transport.http.health import health_routes
 from sidecypher.transport.http.server import CLOSE_SECONDS, HttpServer
+from sidecypher.transport.http.tokens import TokenCheck
 from sidecypher.transport.http.webhooks import WebhookApi
 from sidecypher.transport.py4j import SEND_SECONDS, Py4JServer
 
@@ -177,13 +180,10 @@ class Sidecar:
         operator = OperatorApi(
             self._inspector, token=credentials.http_token, telemetry=self._telemetry
         )
-        sessions = SessionApi(
-            self._inspector,
-            client,
-            self._loop,
-            token=credentials.http_token,
-            telemetry=self._telemetry,
-        )
+        authorize = TokenCheck(credentials.http_token, self._telemetry)
+        statements = partial(Statements, self._inspector, client, self._loop)
+        sessions = SessionApi(statements(needs=SessionApi.NEEDS), authorize)
+        repositories = RepositoryApi(statements(needs=RepositoryApi.NEEDS), authorize)
         console = Console(
             self._inspector,
             self._telemetry,
@@ -205,6 +205,7 @@ class Sidecar:
                 *api.routes(),
                 *operator.routes(),
                 *sessions.routes(),
+                *repositories.routes(),
                 *console.routes(),
                 *self._webhooks.routes(),
             ],

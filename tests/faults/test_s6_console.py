@@ -10,7 +10,7 @@ CROSS_SITE = [
     "http://{own}/",
 ]
 PUBLIC = ("/", "/console.css", "/console.js")
-GUARDED = ("/v1/calls", "/v1/modules", "/v1/sessions")
+GUARDED = ("/v1/calls", "/v1/modules", "/v1/sessions", "/v1/repositories")
 ANSWER = "/v1/sessions/answer"
 
 
@@ -69,6 +69,7 @@ def test_another_origin_answers_nothing(shown, own, origin):
     refused(shown.http.post(ANSWER, json=sent), 401, "SC-651")
     refused(shown.http.post(ANSWER, json=sent, headers={"Origin": f"http://{own}"}), 401, "SC-651")
     refused(shown.http.get("/v1/sessions/one?id=s"), 401, "SC-651")
+    refused(shown.http.get("/v1/repositories/one?id=r"), 401, "SC-651")
     # No Neo4j is there to answer, but the origin is the console's.
     own_origin = {**shown.bearer, "Origin": f"http://{own}"}
     assert shown.http.post(ANSWER, json=sent, headers=own_origin).status_code == 503

@@ -98,25 +98,29 @@ def test_the_page_is_small(shown):
     assert sum(part.num_bytes_downloaded for part in parts) <= 30_000
 
 
-def test_sessions_are_shown_only_where_their_procedures_are(shown, page, monkeypatch):
-    """Without `session.awaiting` in service there is no section, and nothing is asked of Neo4j."""
-    assert 'id="sessions"' in page()
+@pytest.mark.parametrize(
+    ("part", "namespace"), [("sessions", "session."), ("repositories", "code.")]
+)
+def test_a_part_is_shown_only_where_its_procedures_are(shown, page, monkeypatch, part, namespace):
+    """Without its procedures in service there is no section, and nothing is asked of Neo4j."""
+    assert f'id="{part}"' in page()
     inspector = shown.sidecar._inspector
-    registry = Registry(each for each in inspector.loaded.registry if "session." not in each.name)
+    registry = Registry(each for each in inspector.loaded.registry if namespace not in each.name)
 
     monkeypatch.setattr(inspector, "loaded", replace(inspector.loaded, registry=registry))
 
-    assert 'id="sessions"' not in page()
-    answer = shown.http.get("/v1/sessions", headers=shown.bearer)
+    assert f'id="{part}"' not in page()
+    answer = shown.http.get(f"/v1/{part}", headers=shown.bearer)
     assert (answer.status_code, answer.json()["code"]) == (404, "SC-203")
 
 
-def test_sessions_without_a_neo4j_are_a_problem(shown):
+@pytest.mark.parametrize(("part", "rows"), [("sessions", "requests"), ("repositories",) * 2])
+def test_a_part_without_a_neo4j_has_a_problem(shown, part, rows):
     """The list says why it is empty, and is no failure of the page; to show one is an error."""
-    listed = shown.http.get("/v1/sessions", headers=shown.bearer)
-    one = shown.http.get("/v1/sessions/one?id=x", headers=shown.bearer)
+    listed = shown.http.get(f"/v1/{part}", headers=shown.bearer)
+    one = shown.http.get(f"/v1/{part}/one?id=x", headers=shown.bearer)
 
-    assert listed.json() == {"requests": None, "problem": "No Neo4j is known to the sidecar"}
+    assert listed.json() == {rows: None, "problem": "No Neo4j is known to the sidecar"}
     assert one.status_code == 503
 
 

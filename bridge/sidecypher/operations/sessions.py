@@ -1,35 +1,17 @@
-"""Sessions of workflows over HTTP, for the console: open requests, one session, and answers.
+"""Sessions of workflows over HTTP, for the console: open requests, one session, and answers."""
 
-The sidecar calls the procedures `session.*` over Bolt, as the user of its settings. It does not
-import them: without `session.awaiting` in service, the console does not show sessions.
-"""
-
-import asyncio
-import contextvars
 import json
-import re
 from collections.abc import Mapping
 from functools import partial
-from html import unescape
-from typing import Any, Final, LiteralString
+from typing import Any, Final
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sidecypher.calls.executors.loop import EventLoop
-from sidecypher.errors import (
-    CypherError,
-    DeadlineExceeded,
-    Neo4jUnavailable,
-    SidecypherError,
-    UnknownProcedure,
-)
-from sidecypher.host.threads import in_thread
-from sidecypher.operations.control import Inspector
-from sidecypher.sdk.bolt import BoltClient
-from sidecypher.telemetry.calls import Telemetry
+from sidecypher.errors import CypherError, DeadlineExceeded, Neo4jUnavailable, SidecypherError
+from sidecypher.operations.statements import Statements, described, json_response
 from sidecypher.transport.http.problems import RequestRefused
 from sidecypher.transport.http.request_bodies import read_body
 from sidecypher.transport.http.server import SESSIONS
@@ -38,14 +20,9 @@ from sidecypher.transport.http.tokens import TokenCheck
 ANSWER_BYTES: Final = 1_000_000
 """Largest body of a request that answers."""
 
-SECONDS: Final = 55.0
-"""Longest time of a statement: after an answer the session goes on in the same call."""
-
 _LONGEST_VALUE: Final = 500
 _REFUSED: Final = "SC-958"
 """The code of `session.input` for an answer that a request does not accept."""
-
-_RAISED: Final = re.compile(r"\[(?P<code>SC-\d+)\] (?P<text>.*)", re.DOTALL)
 
 _REQUESTS: Final = """
     CALL session.awaiting({limit: 100})
@@ -81,19 +58,12 @@ class _Answer(msgspec.Struct, rename="camel"):
 class SessionApi:
     """The routes under `/v1/sessions`; each request must carry the token."""
 
-    def __init__(
-        self,
-        inspector: Inspector,
-        client: BoltClient,
-        loop: EventLoop,
-        *,
-        token: bytes,
-        telemetry: Telemetry,
-    ) -> None:
-        self._inspector = inspector
-        self._client = client
-        self._loop = loop
-        self._authorize = TokenCheck(token, telemetry)
+    NEEDS: Final = "session.awaiting"
+    """The procedure without which the console shows no sessions."""
+
+    def __init__(self, statements: Statements, authorize: TokenCheck) -> None:
+        self._statements = statements
+        self._authorize = authorize
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -107,23 +77,23 @@ class SessionApi:
         self._authorize(request)
         content: dict[str, Any] = {"requests": None, "problem": None}
         try:
-            content["requests"] = await self._run(_REQUESTS)
+            content["requests"] = await self._statements.run(_REQUESTS)
         except (CypherError, Neo4jUnavailable, DeadlineExceeded) as error:
             # The console asks every other second, also while Neo4j is not running.
             content["problem"] = error.message
-        return _json(content)
+        return json_response(content)
 
     async def _show(self, request: Request) -> Response:
         self._authorize(request)
-        found = await self._run(_SESSION, id=request.query_params.get("id", ""))
+        found = await self._statements.run(_SESSION, id=request.query_params.get("id", ""))
         if not found:
             raise SidecypherError("There is no session of this id", code="SC-955")
         [session] = found
         content = {
             "executions": [_shown(each) for each in session["executions"]],
-            "description": _described(session["picture"]),
+            "description": described(session["picture"]),
         }
-        return _json({**session, **content})
+        return json_response({**session, **content})
 
     async def _answer(self, request: Request) -> Response:
         self._authorize(request)
@@ -133,7 +103,7 @@ class SessionApi:
         except (msgspec.MsgspecError, UnicodeError):
             raise RequestRefused("The request's body is not an answer") from None
         parameters = {"id": given.session_id, "request": given.request_id}
-        run = partial(self._run, _INPUT, **parameters)
+        run = partial(self._statements.run, _INPUT, **parameters)
         try:
             [row] = await run(value=given.answer)
         except SidecypherError as error:
@@ -141,42 +111,7 @@ class SessionApi:
             if error.code != _REFUSED or value is None:
                 raise
             [row] = await run(value=value)
-        return _json(row)
-
-    async def _run(self, cypher: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
-        """Run a statement on the sidecar's event loop; if that is blocked, this one goes on.
-
-        Raises:
-            UnknownProcedure: The sidecar does not serve the procedures `session.*`.
-            SidecypherError: The statement failed, or took too long.
-        """
-        if not has_sessions(self._inspector):
-            raise UnknownProcedure("The sidecar has no procedure `session.awaiting`")
-        start = partial(self._client.run, cypher, **parameters)
-        run = partial(self._loop.run, start, contextvars.Context(), SECONDS)
-        try:
-            found: list[dict[str, Any]] = await asyncio.wrap_future(
-                in_thread(run, "sidecypher-sessions")
-            )
-        except TimeoutError:
-            raise DeadlineExceeded(f"Neo4j did not answer within {SECONDS:.0f} s") from None
-        except CypherError as error:
-            raised = _RAISED.fullmatch(error.message)
-            if raised is None:
-                raise
-            raise SidecypherError(raised["text"], code=raised["code"]) from None
-        return found
-
-
-def has_sessions(inspector: Inspector) -> bool:
-    """Return whether the sidecar serves the procedures `session.*`."""
-    return any(each.name == "session.awaiting" for each in inspector.loaded.registry)
-
-
-def _described(picture: str) -> str:
-    """Return the words of a picture, as its SVG has them."""
-    text = picture.partition("<desc")[2].partition(">")[2].partition("</desc>")[0]
-    return unescape(text)
+        return json_response(row)
 
 
 def _shown(execution: Mapping[str, Any]) -> dict[str, Any]:
@@ -194,8 +129,3 @@ def _json_in(text: str) -> Any:
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
     return None if isinstance(value, str) else value
-
-
-def _json(content: Mapping[str, Any]) -> Response:
-    headers = {"Cache-Control": "no-store"}
-    return Response(msgspec.json.encode(content), headers=headers, media_type="application/json")

@@ -2,7 +2,8 @@
 
 The page is complete without scripts. Its one script fetches it again every few seconds and updates
 the numbers. With the token it also lists calls, see `sidecypher.operations.api`, and cancels them,
-and it answers requests of sessions, see `sidecypher.operations.sessions`.
+answers requests of sessions, and shows repositories of code: see `sidecypher.operations.sessions`
+and `sidecypher.operations.repositories`.
 """
 
 import os
@@ -22,7 +23,9 @@ from starlette.routing import Route
 from sidecypher.host.rendezvous import Announcement
 from sidecypher.operations.console._view import namespaces
 from sidecypher.operations.control import Inspector
-from sidecypher.operations.sessions import has_sessions
+from sidecypher.operations.repositories import RepositoryApi
+from sidecypher.operations.sessions import SessionApi
+from sidecypher.operations.statements import is_served
 from sidecypher.telemetry.calls import Telemetry
 from sidecypher.transport.http.health import Check
 
@@ -103,7 +106,8 @@ class Console:
             open_calls=dispatcher.open_calls,
             checks=checks,
             failed=any(wrong is not None for wrong in checks.values()),
-            has_sessions=has_sessions(inspector),
+            has_sessions=is_served(inspector, SessionApi.NEEDS),
+            has_repositories=is_served(inspector, RepositoryApi.NEEDS),
             wrong_modules=[unit for unit in units if unit.failure or unit.warnings],
             namespaces=namespaces(registry, self._telemetry.calls.summaries()),
         )

@@ -1,13 +1,14 @@
 "use strict";
 
 // The page is whole without this script, which keeps it up to date, filters, copies, and, once it
-// has the token, shows and cancels calls, and answers requests of sessions. The token is kept in memory alone. Each time before it is
-// sent the page is asked for anew, and if that fails or is of another sidecar, it is forgotten.
+// has the token, shows and cancels calls, answers requests of sessions, and shows repositories of
+// code. The token is kept in memory alone. Each time before it is sent the page is asked for anew,
+// and if that fails or is of another sidecar, it is forgotten.
 
 const REFRESH_MILLISECONDS = 2000;
 const ANSWER_MILLISECONDS = 10_000;
 // Neo4j, and steps that run after an answer, may take longer than a sidecar by itself.
-const SESSION_MILLISECONDS = 60_000;
+const NEO4J_MILLISECONDS = 60_000;
 
 const byId = (id) => document.getElementById(id);
 const root = document.documentElement;
@@ -59,6 +60,7 @@ async function refreshAnd(act) {
     const news = await refresh();
     const problem = token === null ? "" : await act();
     if (token !== null && byId("sessions") !== null) await showRequests();
+    if (token !== null && byId("repositories")?.hidden) await listRepositories();
     tellState(problem || news);
   } catch {
     forget();
@@ -77,7 +79,9 @@ const ask = (path, options = {}, milliseconds = ANSWER_MILLISECONDS) =>
   request(path, { ...options, headers: { Authorization: `Bearer ${token}` } }, milliseconds);
 
 const askSessions = (path, options = {}) =>
-  ask(`/v1/sessions${path}`, options, SESSION_MILLISECONDS);
+  ask(`/v1/sessions${path}`, options, NEO4J_MILLISECONDS);
+
+const askRepositories = (path) => ask(`/v1/repositories${path}`, {}, NEO4J_MILLISECONDS);
 
 function forget(problem = "") {
   token = null;
@@ -85,6 +89,7 @@ function forget(problem = "") {
   for (const name of ["running", "failed"]) byId(name).tBodies[0].replaceChildren();
   byId("problems").replaceChildren();
   forgetSessions();
+  forgetRepositories();
   byId("token-form").hidden = false;
   byId("token-problem").textContent = problem;
   byId("token").toggleAttribute("aria-invalid", problem !== "");
@@ -271,18 +276,74 @@ async function showSession(sessionId) {
   setText(byId("session-title"), `Session ${told.id}`);
   const next = told.nextSteps.length > 0 ? `. Next: ${told.nextSteps.join(", ")}` : "";
   setText(byId("session-state"), `${told.workflow ?? "No workflow"}: ${told.status}${next}`);
-  const rows = told.executions.map((each) => {
-    const row = document.createElement("tr");
-    const texts = [each.step, String(each.cycle), each.state, each.error ?? each.value];
-    row.append(...texts.map((text) => element("td", text)));
+  const rows = told.executions.map((each) =>
+    rowOf([each.step, String(each.cycle), each.state, each.error ?? each.value]),
+  );
+  byId("executions").replaceChildren(...rows);
+  byId("picture").replaceChildren(imageOf(told));
+  byId("session-title").focus();
+  return "";
+}
+
+function rowOf(texts) {
+  const row = document.createElement("tr");
+  row.append(...texts.map((text) => element("td", text)));
+  return row;
+}
+
+function imageOf({ picture, description }) {
+  const src = `data:image/svg+xml,${encodeURIComponent(picture)}`;
+  return element("img", "", { alt: description, src });
+}
+
+// Repositories of code
+
+function forgetRepositories() {
+  if (byId("repositories") === null) return;
+  for (const name of ["indexed", "statistics", "map"]) byId(name).replaceChildren();
+  for (const name of ["repositories", "repository"]) byId(name).hidden = true;
+  for (const name of ["repository-title", "repositories-problem"]) setText(byId(name), "");
+  byId("no-repositories").hidden = false;
+}
+
+async function listRepositories() {
+  const answer = await askRepositories("");
+  const { repositories, problem, detail } = await answer.json();
+  if (token === null) return;
+  byId("repositories").hidden = false;
+  byId("no-repositories").hidden = true;
+  setText(byId("repositories-problem"), problem ?? detail ?? "");
+  if (!repositories) return;
+  const rows = repositories.map(({ repoId, status, indexedAt, entities }) => {
+    const at = indexedAt?.slice(0, 19).replace("T", " ") ?? "-";
+    const row = rowOf([repoId, status, at, String(entities), ""]);
+    row.cells[3].className = "number";
+    const button = element("button", "Show graph", { type: "button" });
+    button.append(element("span", ` of ${repoId}`, { className: "aloud" }));
+    button.addEventListener("click", () => refreshAnd(() => showRepository(repoId)));
+    row.cells[4].append(button);
     return row;
   });
-  byId("executions").replaceChildren(...rows);
-  const picture = document.createElement("img");
-  picture.alt = told.description;
-  picture.src = `data:image/svg+xml,${encodeURIComponent(told.picture)}`;
-  byId("picture").replaceChildren(picture);
-  byId("session-title").focus();
+  byId("indexed").replaceChildren(...rows);
+  byId("none-indexed").hidden = rows.length > 0;
+}
+
+async function showRepository(id) {
+  const answer = await askRepositories(`/one?id=${encodeURIComponent(id)}`);
+  const told = await answer.json();
+  if (token === null) return "";
+  if (!answer.ok) {
+    tell(told.detail);
+    await listRepositories();
+    return "";
+  }
+  byId("repository").hidden = false;
+  setText(byId("repository-title"), `Repository ${told.id}`);
+  const rows = told.statistics.map(({ kind, key, count }) => rowOf([kind, key, String(count)]));
+  for (const row of rows) row.cells[2].className = "number";
+  byId("statistics").replaceChildren(...rows);
+  byId("map").replaceChildren(imageOf(told));
+  byId("repository-title").focus();
   return "";
 }
 
