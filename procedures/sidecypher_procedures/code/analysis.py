@@ -209,6 +209,10 @@ def main() -> None:
             answer = _delta(analyse(request, sources), request, digest, pipe)
     except SidecypherError as error:
         answer = Failure(error.code, error.message)
+    except OSError as error:
+        answer = Failure(
+            AnalysisFailed.code, f"The system has stopped the analysis: {error.strerror}"
+        )
     except MemoryError:
         answer = Failure(AnalysisFailed.code, "The analysis needs more memory than it may have")
     sys.stdout.buffer.write(msgspec.msgpack.encode({type(answer).__name__: answer}))
