@@ -79,6 +79,7 @@ def analyse(request: Request, sources: Sources) -> CodeGraph:
     }
     package = package_of(Path(request.root).name, python)
     modules = Modules.of(python, package)
+    python = {path: content for path, content in python.items() if not modules.is_stub(path)}
     assembly = Assembly(request.repo_id)
     assembly.graph.failed |= sources.skipped
     # Three things at once: pyrefly, the extraction, and the flow of values here. The process is

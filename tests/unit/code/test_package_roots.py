@@ -76,3 +76,17 @@ def test_a_folder_with_another_name_has_other_imports(tmp_path):
     edges = indexed(tmp_path / "shop-2.0")
 
     assert ("cart.total", "prices.price") not in edges("calls")
+
+
+@pytest.mark.parametrize("resolve", [False, True])
+def test_a_stub_does_not_hide_its_module(tmp_path, resolve):
+    """Calls reach `cart.py` and not `cart.pyi`; a stub alone is a module like others."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "cart.pyi").write_text("def total() -> int: ...\n")
+    (folder / "compiled.pyi").write_text("def fast() -> int: ...\n")
+    (folder / "main.py").write_text("from shop import compiled\n\ncompiled.fast()\n")
+
+    edges = indexed(folder, resolve=resolve)
+
+    assert edges("calls") == CALLS | {("main", "compiled.fast")}

@@ -9,6 +9,7 @@ from sidecypher_procedures.code.python.scopes import Scope
 from sidecypher_procedures.code.python.values import Module, Variable
 
 _PACKAGE: Final = "__init__"
+_STUB: Final = ".pyi"
 
 
 def module_name(path: str, package: str = "") -> str:
@@ -78,7 +79,10 @@ class Modules:
         }
         for path in ordered:
             name = module_name(path, package)
-            modules.paths[name], modules.names[path] = path, name
+            modules.names[path] = name
+            # `cart.py` comes before its stub `cart.pyi`, which does not run.
+            if not (path.endswith(_STUB) and name in modules.paths):
+                modules.paths[name] = path
             whole = PurePosixPath(package, path)
             top = whole.parent
             while str(top) in packages and str(top) != ".":
@@ -89,6 +93,10 @@ class Modules:
                 parts = known.split(".")
                 modules._packages |= {".".join(parts[:end]) for end in range(1, len(parts))}
         return modules
+
+    def is_stub(self, path: str) -> bool:
+        """Return whether a file only repeats what another file of its module defines."""
+        return path.endswith(_STUB) and self.paths[self.names[path]] != path
 
     def find(self, name: str) -> Module | None:
         """Return the module or the folder of modules that an import names."""
