@@ -22,6 +22,7 @@ RUN = "".join(
     [
         section("docs/rules.md", "Three stories"),
         section("docs/runs.md", "The queries of the designs"),
+        section("docs/code.md", "Runtime truth"),
         section("docs/code.md", "Patterns in Cypher"),
         section("docs/browser.md", "What errors look like"),
         page_named("docs/tutorial.md"),

@@ -104,6 +104,22 @@ class EmbeddingFailed(CodeError):
     default_hint = "Check `SIDECYPHER_CODE_EMBEDDINGS_URL` and the API behind it."
 
 
+class UnknownProgram(CodeError):
+    """There is no such program to trace."""
+
+    code = "SC-986"
+    default_hint = (
+        "Give a script, a program that is installed with this Python, such as `pytest`, "
+        "or `-m` and a module."
+    )
+
+
+class NotTraced(CodeError):
+    """A program was not traced: nothing that it did can be compared with the graph."""
+
+    code = "SC-987"
+
+
 class RepositoryBusy(CodeError):
     """Another indexing writes the repository, or has written it meanwhile."""
 

@@ -80,6 +80,10 @@ _STATISTICS: Final[LiteralString] = """
         WHERE e.repo_id = $repoId AND e.name_lower >= ''
         RETURN 'tier' AS kind, r.resolution AS key, count(*) AS count
         UNION ALL
+        MATCH (e:Entity)-[r:CALLS {trace_confirmed: true}]->()
+        WHERE e.repo_id = $repoId AND e.name_lower >= ''
+        RETURN 'traced' AS kind, r.resolution AS key, count(*) AS count
+        UNION ALL
         MATCH (c:Community) WHERE c.repo_id = $repoId AND c.community_id >= 0
         RETURN 'community' AS kind, c.algorithm AS key, count(*) AS count
         UNION ALL

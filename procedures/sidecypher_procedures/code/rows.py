@@ -136,7 +136,8 @@ class Statistic(Row):
     """A count."""
 
     kind: Annotated[
-        str, Description("type, relationship, tier, language, community, unresolved, failed")
+        str,
+        Description("type, relationship, tier, traced, language, community, unresolved, failed"),
     ]
     key: str
     count: int

@@ -1,23 +1,40 @@
 """The queries of docs/code.md, run as the page prints them."""
 
 import json
+import shlex
 import shutil
+import subprocess
+import sys
 from itertools import pairwise
 
 from docs.pages import ROOT, blocks
 
 PAGE = ROOT / "docs/code.md"
 ANYWHERE = "/srv/code"
+TRACE = "python -m sidecypher_procedures.code.trace "
 
 
-def test_the_queries_of_the_page_give_the_rows_that_it_shows(session, code_root):
-    """Each query of the page, in order, gives the rows that stand below it."""
+def test_the_page_shows_what_queries_and_traces_give(server, session, code_root):
+    """Each query and each trace of the page, in order, gives what stands below it."""
     shutil.copytree(ROOT / "docs/shop", code_root / "shop")
-    found = blocks("cypher", "text", pages=[PAGE])
     [parameters] = blocks("json", pages=[PAGE])
-    pairs = [(block.text, after.text) for block, after in pairwise(found) if block.info == "cypher"]
+    traces = 0
 
-    for query, shown in pairs:
-        text = query.replace(ANYWHERE, str(code_root))
-        rows = session.run(text, json.loads(parameters.text)).values()
-        assert rows == [json.loads(f"[{line}]") for line in shown.splitlines()], query
+    for block, after in pairwise(blocks("cypher", "sh", "text", pages=[PAGE])):
+        if block.info == "cypher":
+            text = block.text.replace(ANYWHERE, str(code_root))
+            rows = session.run(text, json.loads(parameters.text)).values()
+            assert rows == [json.loads(f"[{line}]") for line in after.text.splitlines()], block
+        elif block.text.startswith(TRACE):
+            done = subprocess.run(
+                [sys.executable, *shlex.split(block.text)[1:]],
+                cwd=code_root / "shop",
+                env=server.environ,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            assert [line.rstrip() for line in done.stdout.splitlines()] == after.text.splitlines()
+            traces += 1
+
+    assert traces == 1
