@@ -99,6 +99,7 @@ def test_lambdas_on_one_line_have_their_numbers(traced):
             third = [lambda: 3 for _ in "a"][0]
             second()
             third()
+            (lambda: 4) if (lambda: 5)() else None
 
         run()
     """)
@@ -107,6 +108,8 @@ def test_lambdas_on_one_line_have_their_numbers(traced):
         ("", "run", "call"),
         ("run", "run.<lambda2>", "call"),
         ("run", "run.<lambda3>", "call"),
+        # A condition is compiled first, and comes last.
+        ("run", "run.<lambda5>", "call"),
     }
 
 
@@ -302,7 +305,19 @@ def test_a_program_that_is_killed_has_no_recording(traced):
         traced("import os\nos._exit(3)\n")
 
 
-def test_a_forked_child_does_not_end_the_recording(traced):
+def test_a_trace_that_is_terminated_ends_its_program(traced):
+    """SIGTERM reaches the program, which does not outlive the trace."""
+    with pytest.raises(NotTraced, match="ended with 143"):
+        traced("""
+            import os
+            import signal
+
+            os.kill(os.getppid(), signal.SIGTERM)
+            signal.pause()
+        """)
+
+
+def test_a_forked_child_is_not_recorded(traced):
     """What a forked child calls is not recorded, and what its parent calls afterwards is."""
     done = traced("""
         import os
@@ -323,6 +338,21 @@ def test_a_forked_child_does_not_end_the_recording(traced):
     """)
 
     assert done.calls == {("", "parent", "call")}
+
+
+def test_a_forked_child_writes_no_recording(traced):
+    """If only a forked child comes to its end, there is no recording."""
+    with pytest.raises(NotTraced):
+        traced("""
+            import os
+            import sys
+
+            process = os.fork()
+            if not process:
+                sys.exit()
+            os.waitpid(process, 0)
+            os._exit(3)
+        """)
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring has room for several tools")
@@ -479,8 +509,8 @@ PLACES = [("main.py", 1, ""), ("main.py", 5, "f"), ("main.py", 9, "g"), ("main.p
 
 
 def test_calls_that_happen_are_confirmed():
-    """Calls of the graph that were recorded are confirmed, whatever lines they are on."""
-    recording = Recording(PLACES, [0, 1], [(0, 1, 20, "call"), (0, 1, 21, "library")])
+    """Calls of the graph that were recorded are confirmed, and count once, the plainest way."""
+    recording = Recording(PLACES, [0, 1], [(0, 1, 21, "call"), (0, 1, 20, "library")])
 
     compared = Comparison.of(KNOWN, recording)
 

@@ -91,10 +91,15 @@ def record(program: Sequence[str], root: Path, files: Collection[str]) -> tuple[
 
 def _run(command: Sequence[str]) -> int:
     """Run a command to its end, and return its exit status as a shell does."""
-    # Ctrl-C reaches both: the program decides what it means, and its calls are kept.
-    before = signal.signal(signal.SIGINT, lambda *_: None)
-    try:
-        status = subprocess.run(command, check=False).returncode
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with subprocess.Popen(command) as process:
+        before = {
+            # Ctrl-C reaches both: the program decides what it means, and its calls are kept.
+            signal.SIGINT: signal.signal(signal.SIGINT, lambda *_: None),
+            signal.SIGTERM: signal.signal(signal.SIGTERM, lambda *_: process.terminate()),
+        }
+        try:
+            status = process.wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
     return status if status >= 0 else 128 - status
