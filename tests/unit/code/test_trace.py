@@ -99,7 +99,9 @@ def test_lambdas_on_one_line_have_their_numbers(traced):
             third = [lambda: 3 for _ in "a"][0]
             second()
             third()
-            (lambda: 4) if (lambda: 5)() else None
+            (lambda: run) if (lambda: run)() else None
+            sixth, seventh = lambda: run, lambda: 7
+            seventh()
 
         run()
     """)
@@ -110,6 +112,7 @@ def test_lambdas_on_one_line_have_their_numbers(traced):
         ("run", "run.<lambda3>", "call"),
         # A condition is compiled first, and comes last.
         ("run", "run.<lambda5>", "call"),
+        ("run", "run.<lambda7>", "call"),
     }
 
 
@@ -278,6 +281,25 @@ def test_threads_are_recorded_to_their_end(traced):
 
     assert done.calls == {("work", "late", "call")}
     assert done.ran == {"", "work", "late"}
+
+
+def test_a_daemon_thread_may_go_on(traced):
+    """A recording is written while a thread that nothing ends calls new functions."""
+    done = traced("""
+        import threading
+
+        begun = threading.Event()
+        def work():
+            while True:
+                exec(compile("def f(): begun.set()\\nf()", __file__, "exec"))
+
+        exec(compile("def f(): pass\\nf()\\n" * 5000, __file__, "exec"))
+        threading.Thread(target=work, daemon=True).start()
+        begun.wait()
+    """)
+
+    assert done.status == 0
+    assert "f" in done.ran
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,13 @@ import threading
 from collections.abc import Iterable, Iterator
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_OPTIMIZED
 from itertools import count
+from operator import itemgetter
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Final, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["call", "implicit", "library"]
-"""How a function is called: by a call expression, by other syntax, or by code that has no place
-in the files."""
+"""How a function is called: by a call expression, by other syntax, or by code in other files."""
 
 KINDS: Final[tuple[Kind, ...]] = ("call", "implicit", "library")
 """The kinds, the plainest first."""
@@ -33,7 +33,7 @@ _TOOL: Final = 4
 
 _RESUMED: Final = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _NAMED_BY_CALLS: Final = {"__init__", "__new__", "__call__"}
-_BYTES_PER_POSITION: Final = 2
+_BYTES_PER_INSTRUCTION: Final = 2
 
 
 class Recorder:
@@ -65,6 +65,8 @@ class Recorder:
         self._owners: dict[int, int] = {}
         self._names: dict[int, str] = {}
         self._first_offsets: dict[int, int] = {}
+        # Lines and instructions: both take long to get for large code.
+        self._sites: dict[int, tuple[list[int | None], bytes]] = {}
         self._entries: set[tuple[int, int, int, bool]] = set()
         self._is_cut = False
 
@@ -83,6 +85,7 @@ class Recorder:
     def stop(self) -> None:
         """End recording."""
         if sys.version_info >= (3, 12):
+            sys.monitoring.set_events(_TOOL, sys.monitoring.events.NO_EVENTS)
             sys.monitoring.free_tool_id(_TOOL)
         else:
             self._is_cut = sys.getprofile() != self._on_profile
@@ -91,28 +94,29 @@ class Recorder:
 
     def recording(self) -> dict[str, Any]:
         """Return what was recorded, as a `Recording` in JSON has it."""
-        numbers: dict[int, int] = {}
-
-        def number(code: int) -> int:
-            return numbers.setdefault(code, len(numbers))
-
-        ran = {number(callee) for _, _, callee, _ in self._entries}
-        calls = {
-            (number(self._owners[site]), number(callee), self._line(site, offset), kind)
-            for site, offset, callee, is_direct in self._entries
-            if site and self._codes[callee].co_flags & CO_OPTIMIZED
-            for kind in [self._kind(site, offset, callee, is_direct=is_direct)]
-        }
+        # A copy, because daemon threads may still go on.
+        entries = [*self._entries]
+        ran = {callee for _, _, callee, _ in entries}
+        codes = [*ran | {self._owners[site] for site, *_ in entries if site}]
+        numbers = {code: number for number, code in enumerate(codes)}
         return {
-            "places": [
-                (self._path(code.co_filename), code.co_firstlineno, self._names[key])
-                for key in numbers
-                for code in [self._codes[key]]
+            "places": [self._place(code) for code in codes],
+            "ran": [numbers[code] for code in ran],
+            "calls": [
+                (
+                    numbers[self._owners[site]],
+                    numbers[callee],
+                    *self._call(site, offset, callee, is_direct=is_direct),
+                )
+                for site, offset, callee, is_direct in entries
+                if site and self._codes[callee].co_flags & CO_OPTIMIZED
             ],
-            "ran": [*ran],
-            "calls": [*calls],
             "is_cut": self._is_cut,
         }
+
+    def _place(self, key: int) -> tuple[str | None, int, str]:
+        code = self._codes[key]
+        return self._path(code.co_filename), code.co_firstlineno, self._names[key]
 
     def _on_start(self, code: CodeType, _: int) -> object:
         if sys.version_info >= (3, 12) and not self._owner(code):
@@ -160,7 +164,7 @@ class Recorder:
         self._codes[id(code)] = code
         self._names[id(code)] = name
         lambdas = count(1)
-        for part in sorted(_parts(code), key=_position):
+        for part in _in_order(_parts(code)):
             if _is_part_of_its_owner(part):
                 self._codes[id(part)] = part
                 self._owners[id(part)] = id(code)
@@ -178,26 +182,29 @@ class Recorder:
             self._first_offsets[id(code)] = offset
         return offset
 
-    def _line(self, site: int, offset: int) -> int:
-        code = self._codes[site]
-        line = [*code.co_positions()][offset // _BYTES_PER_POSITION][0]
-        return line or code.co_firstlineno
-
-    def _kind(self, site: int, offset: int, callee: int, *, is_direct: bool) -> Kind:
+    def _call(self, site: int, offset: int, callee: int, *, is_direct: bool) -> tuple[int, Kind]:
+        """Return the line of a call, and how it is made."""
+        if site not in self._sites:
+            code = self._codes[site]
+            self._sites[site] = [line for line, *_ in code.co_positions()], code.co_code
+        lines, instructions = self._sites[site]
+        line = lines[offset // _BYTES_PER_INSTRUCTION] or self._codes[site].co_firstlineno
         if not is_direct:
-            return "library"
-        code = self._codes[callee]
+            return line, "library"
+        called = self._codes[callee]
         # A loop or an `await` resumes what a call expression has made.
-        if code.co_flags & _RESUMED:
-            return "call"
-        name = code.co_name
-        if name.startswith("__") and name.endswith("__") and name not in _NAMED_BY_CALLS:
-            return "implicit"
-        instructions = self._codes[site].co_code
+        if called.co_flags & _RESUMED:
+            return line, "call"
         # The entries of an instruction's cache follow it.
         while dis.opname[instructions[offset]] == "CACHE":
-            offset -= _BYTES_PER_POSITION
-        return "call" if "CALL" in dis.opname[instructions[offset]] else "implicit"
+            offset -= _BYTES_PER_INSTRUCTION
+        is_called = "CALL" in dis.opname[instructions[offset]] and not _is_of_syntax(called.co_name)
+        return line, "call" if is_called else "implicit"
+
+
+def _is_of_syntax(name: str) -> bool:
+    """Return whether functions with a name are called by operators, loops and the like."""
+    return name.startswith("__") and name.endswith("__") and name not in _NAMED_BY_CALLS
 
 
 def _resumes(instruction: dis.Instruction) -> bool:
@@ -218,14 +225,20 @@ def _is_part_of_its_owner(code: CodeType) -> bool:
     return code.co_name.startswith("<") and code.co_name != "<lambda>"
 
 
-def _position(code: CodeType) -> tuple[int, int]:
-    """Return line and column of the first thing in code."""
-    positions = [
-        (line, column)
-        for line, _, column, end_column in code.co_positions()
-        if line is not None and column is not None and end_column
-    ]
-    return min(positions, default=(code.co_firstlineno, 0))
+def _in_order(parts: Iterable[CodeType]) -> list[CodeType]:
+    """Return code in the order of the file; it was compiled in nearly the same order."""
+    placed: list[tuple[tuple[int, int], CodeType]] = []
+    place = (0, 0)
+    for part in parts:
+        positions = [
+            (line, column)
+            for line, _, column, end_column in part.co_positions()
+            if line is not None and column is not None and end_column
+        ]
+        # In Python 3.12 a lambda that returns a constant has no column.
+        place = min(positions, default=place)
+        placed.append((place, part))
+    return [part for _, part in sorted(placed, key=itemgetter(0))]
 
 
 def run(program: list[str]) -> None:
