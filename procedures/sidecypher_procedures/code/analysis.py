@@ -11,7 +11,7 @@ import hashlib
 import os
 import resource
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -40,11 +40,14 @@ from sidecypher_procedures.code.model import (
     Place,
     Request,
     SourceFile,
+    Targets,
     Unchanged,
 )
 from sidecypher_procedures.code.python import pyrefly
 from sidecypher_procedures.code.python.modules import Modules, absolute_name, package_of
 from sidecypher_procedures.code.python.resolution import Resolver
+from sidecypher_procedures.code.scip import resolution as scip
+from sidecypher_procedures.code.scip.format import Index
 from sidecypher_procedures.code.sources import Sources, read_sources
 
 _DEEPEST: Final = 20_000
@@ -74,10 +77,12 @@ def analyse(request: Request, sources: Sources) -> CodeGraph:
     Raises:
         CodeError: The files cannot be analysed.
     """
+    root = Path(request.root).resolve()
+    indexes = [Index(name, content, root) for name, content in sources.indexes.items()]
     python = {
         path: content for path, (language, content) in sources.files.items() if language == "python"
     }
-    package = package_of(Path(request.root).name, python)
+    package = package_of(root.name, python)
     modules = Modules.of(python, package)
     python = {path: content for path, content in python.items() if not modules.is_stub(path)}
     assembly = Assembly(request.repo_id)
@@ -95,19 +100,52 @@ def analyse(request: Request, sources: Sources) -> CodeGraph:
         files = [file for batch in extracted for file in _FILES.decode(batch.result())]
     for file in files:
         assembly.add_file(file, sources.files[file.path][1])
+    targets = _look_up(indexes, files, sources, assembly.graph.failed)
     for language, group in families(files).items():
         if language == "python":
-            assembly.add(resolver.links(group))
+            links = [*resolver.links(group)]
+            assembly.add(links)
+            assembly.add(_open_calls(group, links, targets))
             if resolver.is_cut:
                 assembly.graph.failed["flow of values"] = "too many values, calls may be missing"
             _add_imports(assembly, group, partial(_python_paths, modules))
         else:
-            names = Names(group)
+            names = Names(group, targets)
             assembly.add(names.links())
             _add_imports(assembly, group, names.module_paths)
     graph = assembly.finish()
     graph.keep(request.entity_types, request.rel_types)
     return graph
+
+
+def _look_up(
+    indexes: Sequence[Index],
+    files: Sequence[SourceFile],
+    sources: Sources,
+    failed: dict[str, str],
+) -> Targets:
+    """Find what SCIP indexes know of names, and note for which files they know nothing."""
+    contents = {path: content for path, (_, content) in sources.files.items()}
+    for index in indexes:
+        if unknown := index.unknown(contents):
+            failed[index.name] = f"{unknown} documents are of other files than those indexed"
+    resolved = scip.resolve(indexes, files, contents)
+    for path, misfits in resolved.misfits.items():
+        failed.setdefault(path, f"differs from its SCIP index in {misfits} places")
+    return resolved.targets
+
+
+def _open_calls(
+    files: Iterable[SourceFile], links: Iterable[Link], targets: Targets
+) -> Iterator[Link]:
+    """Yield the targets of calls for which there is no link."""
+    found = {(each.source.path, each.line, each.column) for each in links if each.type == "calls"}
+    for file in files:
+        for call in file.calls:
+            if (file.path, call.line, call.column) not in found:
+                source = Place(file.path, call.inside)
+                for target in targets.get((file.path, call.name_at), ()):
+                    yield Link(source, target, "calls", "typed", call.line, call.column)
 
 
 def _batches(sources: Sources) -> Iterator[list[tuple[str, Language, bytes]]]:
@@ -202,7 +240,7 @@ def main() -> None:
     request = msgspec.msgpack.decode(pipe.read(length), type=Request)
     answer: Delta | Unchanged | Failure
     try:
-        sources = read_sources(Path(request.root), request.languages)
+        sources = read_sources(Path(request.root), request.languages, request.scip)
         digest = digest_of(request, sources)
         if digest == request.digest:
             answer = Unchanged()

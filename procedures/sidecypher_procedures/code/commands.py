@@ -52,6 +52,10 @@ def index(
     repo: Annotated[
         str | None, typer.Option("--repo", help="Name the repository; default: the folder's name.")
     ] = None,
+    scip: Annotated[
+        list[str] | None,
+        typer.Option("--scip", help="Use this SCIP index, a path from PATH.", metavar="FILE"),
+    ] = None,
     is_watched: Annotated[
         bool, typer.Option("--watch", help="Read it again after each save, until Ctrl-C.")
     ] = False,
@@ -72,7 +76,7 @@ def index(
     """
 
     def index_once() -> None:
-        row = asdict(_index(repo or path.name, path, home, config))
+        row = asdict(_index(repo or path.name, path, scip or [], home, config))
         if as_json:
             show_json(row)
         else:
@@ -86,16 +90,21 @@ def index(
         _watch(path, index_once)
 
 
-def _index(repo: str, path: Path, home: Path | None, config: Path | None) -> "Indexed":
+def _index(
+    repo: str, path: Path, scip: list[str], home: Path | None, config: Path | None
+) -> "Indexed":
     # Other commands need none of it, and `sidecypher --help` imports this module.
     import asyncio  # noqa: PLC0415
 
     from sidecypher_procedures.code.indexing import index_here  # noqa: PLC0415
+    from sidecypher_procedures.code.options import IndexOptions  # noqa: PLC0415
 
     async def index_with_bars() -> "Indexed":
         async with open_client(home=home, config=config) as client:
             with show_phases() as on_progress:
-                return await index_here(repo, path, client.run, on_progress)
+                return await index_here(
+                    repo, path, client.run, on_progress, IndexOptions(scip=scip)
+                )
 
     return asyncio.run(index_with_bars())
 

@@ -97,6 +97,13 @@ class InvalidId(CodeError):
     code = "SC-983"
 
 
+class BadIndex(CodeError):
+    """A SCIP index is not below the root of the repository, is too large, or is damaged."""
+
+    code = "SC-984"
+    default_hint = "Give the path, from the root, of a file that a SCIP indexer has written."
+
+
 class EmbeddingFailed(CodeError):
     """No vector could be made of a text."""
 

@@ -19,6 +19,7 @@ from sidecypher_procedures.code.languages.syntax import (
     last_row,
 )
 from sidecypher_procedures.code.model import (
+    At,
     Base,
     CallSite,
     Declaration,
@@ -143,11 +144,12 @@ class _Reading:
         self._drafts: list[_Draft] = []
         self._by_node: dict[int, _Draft] = {}
         self._scopes = [_Scope(file, len(syntax.source) + 1)]
-        self._calls: list[tuple[_Draft, Node, str, str]] = []
-        self._uses: dict[tuple[int, str, str], tuple[_Draft, Node]] = {}
+        self._calls: list[tuple[_Draft, Node, str, str, At]] = []
+        self._uses: dict[tuple[int, str, str], tuple[_Draft, Node, At]] = {}
         self._end_of_others = 0
         self._imports: list[tuple[_Draft, int, str, str, str]] = []
-        self._bases: list[tuple[_Draft | str, int, str]] = []
+        self._bases: list[tuple[_Draft | str, int, str, At]] = []
+        self._aliases: list[At] = []
         for event in sorted(self._events(), key=_event_order):
             self._leave_scopes(event.start)
             event.read(event.match)
@@ -163,6 +165,7 @@ class _Reading:
             "local": self._local,
             "other": self._other,
             "use": self._use,
+            "renamed": self._renamed,
         }
         for match in self._syntax.matches:
             node = match.node
@@ -255,14 +258,16 @@ class _Reading:
 
     def _call(self, match: Match) -> None:
         name, receiver = self._text(match, "name"), self._text(match, "receiver")
+        place = match.captures.get("name", [match.node])[0]
         for callee in match.captures.get("callee", ()):
-            name = self._field(callee, match.settings["name"])
-            receiver = self._field(callee, match.settings["receiver"])
-        self._calls.append((self._scopes[-1].draft, match.node, name, receiver))
+            name, place = self._field(callee, match.settings["name"])
+            receiver, _ = self._field(callee, match.settings["receiver"])
+        self._calls.append((self._scopes[-1].draft, match.node, name, receiver, _at(place)))
 
-    def _field(self, node: Node, name: str | None) -> str:
+    def _field(self, node: Node, name: str | None) -> tuple[str, Node]:
+        """Return the text and the node of a field, "" and the node itself if it has none."""
         child = node.child_by_field_name(name or "")
-        return self._syntax.text(child) if child else ""
+        return (self._syntax.text(child), child) if child else ("", node)
 
     def _local(self, match: Match) -> None:
         draft = self._scopes[-1].draft
@@ -276,12 +281,15 @@ class _Reading:
         node, settings = match.node, match.settings
         if node.start_byte < self._end_of_others:
             return
-        name, receiver = self._syntax.text(node), ""
+        name, place, receiver = self._syntax.text(node), node, ""
         if "name" in settings:
-            name = self._field(node, settings["name"])
-            receiver = self._field(node, settings["receiver"])
+            name, place = self._field(node, settings["name"])
+            receiver, _ = self._field(node, settings["receiver"])
         draft = self._scopes[-1].draft
-        self._uses.setdefault((id(draft), name, receiver), (draft, node))
+        self._uses.setdefault((id(draft), name, receiver), (draft, node, _at(place)))
+
+    def _renamed(self, match: Match) -> None:
+        self._aliases.append(_at(match.node))
 
     def _import(self, match: Match) -> None:
         self._other(match)
@@ -299,8 +307,10 @@ class _Reading:
         if "derived" in match.captures:
             owner = self._by_node.get(match.captures["derived"][0].id)
         if owner is not None:
-            row = match.node.start_point.row
-            self._bases.append((owner, row, self._text(match, "base")))
+            name = self._text(match, "base")
+            row, end = match.node.end_point
+            at = At(row + 1, end - len(_SEPARATORS.split(name)[-1].encode()))
+            self._bases.append((owner, match.node.start_point.row, name, at))
 
     def file(self, path: str, language: Language) -> SourceFile:
         """Return all that has been read, after giving each declaration its index."""
@@ -321,29 +331,40 @@ class _Reading:
                 for draft, row, module, name, alias in self._imports
             ),
             bases=tuple(self._found_bases(classes)),
+            aliases=tuple(self._aliases),
             error=self._syntax.error(),
         )
 
     def _call_sites(self) -> Iterator[CallSite]:
-        for draft, node, name, receiver in self._calls:
+        for draft, node, name, receiver, at in self._calls:
             row, column = node.start_point
             yield CallSite(
-                name=name, receiver=receiver, line=row + 1, column=column, inside=draft.index
+                name=name,
+                receiver=receiver,
+                line=row + 1,
+                column=column,
+                name_at=at,
+                inside=draft.index,
             )
 
     def _seen_uses(self) -> Iterator[Use]:
-        for (_, name, receiver), (draft, node) in self._uses.items():
+        for (_, name, receiver), (draft, node, at) in self._uses.items():
             if draft.sees(_SEPARATORS.split(receiver or name)[0]):
                 row, column = node.start_point
                 yield Use(
-                    name=name, receiver=receiver, line=row + 1, column=column, inside=draft.index
+                    name=name,
+                    receiver=receiver,
+                    line=row + 1,
+                    column=column,
+                    name_at=at,
+                    inside=draft.index,
                 )
 
     def _found_bases(self, classes: Mapping[str, _Draft]) -> Iterator[Base]:
-        for owner, row, name in self._bases:
+        for owner, row, name, at in self._bases:
             draft = classes.get(owner) if isinstance(owner, str) else owner
             if draft is not None:
-                yield Base(name=name, line=row + 1, inside=draft.index)
+                yield Base(name=name, line=row + 1, name_at=at, inside=draft.index)
 
 
 class _Event(NamedTuple):
@@ -363,6 +384,11 @@ class _Event(NamedTuple):
 def _event_order(event: _Event) -> tuple[int, int, int]:
     """Return the place of an event: what contains another comes first."""
     return event.start, -event.end, event.rank
+
+
+def _at(node: Node) -> At:
+    row, column = node.start_point
+    return At(row + 1, column)
 
 
 def _joined(parent: str, name: str) -> str:

@@ -46,7 +46,7 @@ _Pipes: TypeAlias = tuple[asyncio.StreamWriter, asyncio.StreamReader, asyncio.St
 
 _SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the folder in it has a random name
 _LIBRARIES: Final = (
-    *("tree_sitter", "pathspec", "pyrefly"),
+    *("tree_sitter", "pathspec", "pyrefly", "google.protobuf"),
     *("networkit", "graspologic_native", "networkx", "scipy"),
 )
 
@@ -119,6 +119,7 @@ async def index_folder(
         root=str(folder),
         languages=tuple(options.languages),
         resolve=options.resolve,
+        scip=tuple(options.scip),
         communities=options.communities,
         entity_types=tuple(options.entity_types),
         rel_types=tuple(options.rel_types),
@@ -193,8 +194,15 @@ def check_installed() -> None:
     Raises:
         NotInstalled: One is missing.
     """
-    if not all(map(find_spec, _LIBRARIES)):
+    if not all(map(_is_installed, _LIBRARIES)):
         raise NotInstalled("Source files cannot be read: libraries are missing")
+
+
+def _is_installed(library: str) -> bool:
+    try:
+        return find_spec(library) is not None
+    except ModuleNotFoundError:  # the package around it is missing
+        return False
 
 
 async def differences(

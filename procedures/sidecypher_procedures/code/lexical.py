@@ -1,15 +1,17 @@
 """Calls, uses and bases resolved by names alone: scopes, imports, and names that occur once.
 
-This is how languages are resolved that no type checker was run for.
+This is how languages other than Python are resolved where no SCIP index knows a name.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Final, TypeAlias
+from types import MappingProxyType
+from typing import Final, TypeAlias, TypeVar
 
 from sidecypher_procedures.code.model import (
+    Base,
     CallSite,
     EntityType,
     Import,
@@ -18,6 +20,7 @@ from sidecypher_procedures.code.model import (
     Place,
     Resolution,
     SourceFile,
+    Targets,
     Use,
 )
 
@@ -34,11 +37,24 @@ _SEPARATORS: Final = re.compile(r"::|[./]")
 Imported: TypeAlias = Mapping[str, Sequence[Place]]
 """What the names that a file imports stand for: a package of Go is several files."""
 
+_NOTHING: Final[Targets] = MappingProxyType({})
+
+_Site = TypeVar("_Site", CallSite, Use, Base)
+_Resolve: TypeAlias = Callable[[SourceFile, _Site, Imported], tuple[Place, Resolution] | None]
+
 
 class Names:
-    """What the files of one family of languages declare, by name."""
+    """What the files of one family of languages declare, by name.
 
-    def __init__(self, files: Iterable[SourceFile]) -> None:
+    Args:
+        files: The files.
+        targets: What is known of names by their places.
+    """
+
+    def __init__(
+        self, files: Iterable[SourceFile], targets: Targets = MappingProxyType({})
+    ) -> None:
+        self._targets = targets
         self.files = {file.path: file for file in files}
         self._tops: dict[str, dict[str, Place]] = defaultdict(dict)
         self._members: dict[tuple[str, str], list[Place]] = defaultdict(list)
@@ -78,22 +94,29 @@ class Names:
         for file in self.files.values():
             imported = self._imported(file)
             for call in file.calls:
-                found = self._call(file, call, imported)
-                if found is not None:
-                    target, resolution = found
-                    source = Place(file.path, call.inside)
-                    yield Link(source, target, "calls", resolution, call.line, call.column)
+                source = Place(file.path, call.inside)
+                for target, way in self._found(file, call, self._call, imported):
+                    yield Link(source, target, "calls", way, call.line, call.column)
             for use in file.uses:
-                found = self._used(file, use, imported)
                 source = Place(file.path, use.inside)
-                if found is not None and found[0] != source and found[0].index:
-                    yield Link(source, found[0], "references", found[1], use.line, use.column)
+                for target, way in self._found(file, use, self._used, imported):
+                    if target != source and target.index:
+                        yield Link(source, target, "references", way, use.line, use.column)
             for base in file.bases:
-                name = _SEPARATORS.split(base.name)[-1]
-                found = self._named(file, name, imported, base.inside)
-                if found is not None and found[0] != Place(file.path, base.inside):
-                    source = Place(file.path, base.inside)
-                    yield Link(source, found[0], "inherits", found[1], base.line, 0)
+                source = Place(file.path, base.inside)
+                for target, way in self._found(file, base, self._base, imported):
+                    if target != source:
+                        yield Link(source, target, "inherits", way, base.line, 0)
+
+    def _found(
+        self, file: SourceFile, site: _Site, resolve: _Resolve[_Site], imported: Imported
+    ) -> Iterable[tuple[Place, Resolution]]:
+        """Return what a name is of: what is known of its place, or else what the name says."""
+        known = self._targets.get((file.path, site.name_at))
+        if known is not None:
+            return [(target, "typed") for target in known]
+        found = resolve(file, site, imported)
+        return () if found is None else [found]
 
     def _call(
         self, file: SourceFile, call: CallSite, imported: Imported
@@ -126,6 +149,11 @@ class Names:
                     return own[0], "typed"
             index = declared.parent
         return self._unique(call.name)
+
+    def _base(
+        self, file: SourceFile, base: Base, imported: Imported
+    ) -> tuple[Place, Resolution] | None:
+        return self._named(file, _SEPARATORS.split(base.name)[-1], imported, base.inside)
 
     def _used(
         self, file: SourceFile, use: Use, imported: Imported

@@ -1,9 +1,9 @@
 """The graph of a repository's code: entities, chunks and the relationships between entities."""
 
 import struct
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 Language: TypeAlias = Literal["python", "javascript", "typescript", "go", "java", "rust", "ruby"]
 EntityType: TypeAlias = Literal["function", "class", "module", "variable", "import"]
@@ -15,6 +15,18 @@ LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 ENTITY_TYPES: Final[tuple[EntityType, ...]] = get_args(EntityType)
 RELATIONSHIP_TYPES: Final[tuple[RelationshipType, ...]] = get_args(RelationshipType)
 RESOLUTIONS: Final[tuple[Resolution, ...]] = get_args(Resolution)
+
+
+class At(NamedTuple):
+    """A place in a file.
+
+    Attributes:
+        line: The line, from 1.
+        column: The byte in that line, from 0.
+    """
+
+    line: int
+    column: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +68,7 @@ class CallSite:
         receiver: What stands before it, such as ``a.b``; "" if nothing does.
         line: The line where the call begins, from 1.
         column: The byte in that line, from 0.
+        name_at: Where the name is.
         inside: The index of the declaration that the call is in.
     """
 
@@ -63,6 +76,7 @@ class CallSite:
     receiver: str
     line: int
     column: int
+    name_at: At
     inside: int
 
 
@@ -75,6 +89,7 @@ class Use:
         receiver: What stands before it, such as ``prices``; "" if nothing does.
         line: The line where it begins, from 1.
         column: The byte in that line, from 0.
+        name_at: Where the name is.
         inside: The index of the declaration that it is in.
     """
 
@@ -82,6 +97,7 @@ class Use:
     receiver: str
     line: int
     column: int
+    name_at: At
     inside: int
 
 
@@ -110,11 +126,13 @@ class Base:
 
     Attributes:
         name: The name as it is written, such as ``shop.Cart``.
+        name_at: Where the last part of the name is.
         inside: The index of the class.
     """
 
     name: str
     line: int
+    name_at: At
     inside: int
 
 
@@ -126,6 +144,7 @@ class SourceFile:
         path: The path below the root, with ``/``.
         declarations: The file itself, and after it all that it defines, parents first.
         uses: The first use of each name in each declaration; none for Python, see `python`.
+        aliases: Where something gets another name, as in imports.
         error: Where its syntax is wrong; "" if it is right. What could be read is there anyway.
     """
 
@@ -136,6 +155,7 @@ class SourceFile:
     uses: tuple[Use, ...] = ()
     imports: tuple[Import, ...] = ()
     bases: tuple[Base, ...] = ()
+    aliases: tuple[At, ...] = ()
     error: str = ""
 
 
@@ -215,6 +235,10 @@ class Place:
     index: int
 
 
+Targets: TypeAlias = Mapping[tuple[str, At], Sequence[Place]]
+"""The declarations that names are of, by the files and the places of the names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """A relationship that a resolver found between two declarations."""
@@ -277,7 +301,8 @@ class Request:
 
     Attributes:
         root: The folder.
-        resolve: Whether a type checker resolves calls, too.
+        resolve: Whether type checkers resolve calls, too.
+        scip: The SCIP indexes that say what calls reach, by their paths from the root.
         communities: The algorithm that finds communities.
         entity_types: The types of entities that are kept.
         rel_types: The types of relationships that are kept.
@@ -288,6 +313,7 @@ class Request:
     root: str
     languages: tuple[Language, ...]
     resolve: bool = True
+    scip: tuple[str, ...] = ()
     communities: Algorithm = "louvain"
     entity_types: tuple[EntityType, ...] = ENTITY_TYPES
     rel_types: tuple[RelationshipType, ...] = RELATIONSHIP_TYPES

@@ -20,6 +20,9 @@ from sidecypher_procedures.fusion import Method, Normalization
 SURE: tuple[Resolution, ...] = ("exact", "typed", "flow")
 """The ways of resolution that are nearly always right."""
 
+MOST_INDEXES = 100
+"""The most SCIP indexes of a repository."""
+
 Tiers: TypeAlias = Annotated[
     list[Resolution], Description("the ways of resolution that count"), Field(min_length=1)
 ]
@@ -34,6 +37,11 @@ class IndexOptions(Options):
     resolve: Annotated[
         bool, Description("whether the type checker pyrefly resolves calls of Python, too")
     ] = True
+    scip: Annotated[
+        list[str],
+        Description("SCIP indexes that say what calls reach, by their paths from the root"),
+        Field(max_length=MOST_INDEXES),
+    ] = []
     communities: Annotated[
         Algorithm, Description("how communities are found, or that they are not")
     ] = "louvain"

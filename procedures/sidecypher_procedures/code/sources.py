@@ -3,20 +3,22 @@
 import os
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 import pathspec
 
-from sidecypher_procedures.code.errors import TooManyFiles
+from sidecypher_procedures.code.errors import BadIndex, TooManyFiles
 from sidecypher_procedures.code.languages.grammars import language_of
 from sidecypher_procedures.code.model import Language
 
 MOST_FILES: Final = 100_000
 LARGEST_FILE: Final = 1024 * 1024
 """The largest file that is read, in bytes: larger ones are data or generated."""
+LARGEST_INDEX: Final = 256 * 1024 * 1024
+"""The largest SCIP index that is read, in bytes: about that of two million lines."""
 
 _GIT_SECONDS: Final = 60
 
@@ -27,28 +29,38 @@ class Sources:
 
     Attributes:
         files: Bytes and language by path below the root, ordered by path.
+        indexes: SCIP indexes, by path.
         skipped: Why a file was left out, by path.
     """
 
     files: dict[str, tuple[Language, bytes]] = field(default_factory=dict)
+    indexes: dict[str, bytes] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
 
 
-def read_sources(root: Path, languages: tuple[Language, ...]) -> Sources:
+def read_sources(
+    root: Path, languages: tuple[Language, ...], indexes: Iterable[str] = ()
+) -> Sources:
     """Read the files of some languages.
 
+    Args:
+        root: The folder.
+        languages: The languages.
+        indexes: SCIP indexes, by their paths from the root.
+
     Raises:
+        BadIndex: An index is not a file below the root, or is too large.
         TooManyFiles: There are more than `MOST_FILES`.
     """
-    sources = Sources()
     root = root.resolve()
+    sources = Sources(indexes=dict(_read_index(root, name) for name in indexes))
     for path in sorted(_paths(root)):
         language = language_of(path)
         if language is None or language not in languages:
             continue
         if len(sources.files) == MOST_FILES:
             raise TooManyFiles(f"The folder has more than {MOST_FILES} source files")
-        content = _read(root, path)
+        content = read_file(root / path, LARGEST_FILE)
         if isinstance(content, str):
             sources.skipped[path] = content
         else:
@@ -56,21 +68,45 @@ def read_sources(root: Path, languages: tuple[Language, ...]) -> Sources:
     return sources
 
 
-def _read(root: Path, path: str) -> bytes | str:
-    """Return the content of a file, or why it is left out."""
+def _read_index(root: Path, name: str) -> tuple[str, bytes]:
+    """Return the path of an index below the root, and its content."""
+    label, path = PurePosixPath(name).name, root / name
+    if "\0" in name or not _is_below(path, root):
+        raise BadIndex(f"The SCIP index `{label}` is not below the root of the repository")
+    content = read_file(path, LARGEST_INDEX)
+    if isinstance(content, str):
+        raise BadIndex(f"The SCIP index `{label}` cannot be read: {content}")
+    return path.relative_to(root).as_posix(), content
+
+
+def _is_below(path: Path, root: Path) -> bool:
+    """Return whether a path is in a folder without `..` and links on the way."""
+    return path.resolve().is_relative_to(root) and path.parent.resolve() == path.parent
+
+
+def read_file(path: Path, largest: int) -> bytes | str:
+    """Return the content of a file, or why it cannot be read.
+
+    Args:
+        path: The file. A link is not followed: a repository may name any file of the machine by it.
+        largest: The most bytes that it may have.
+
+    Example:
+        >>> read_file(Path("/"), 10)
+        'not a file'
+    """
     try:
-        # A repository may name any file of the machine by a link.
-        descriptor = os.open(root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        return "symbolic link" if (root / path).is_symlink() else type(error).__name__
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
+        return "symbolic link" if path.is_symlink() else type(error).__name__
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return "not a file"
-        if status.st_size > LARGEST_FILE:
-            return "too large"
-        content = file.read(LARGEST_FILE + 1)
-    return "too large" if len(content) > LARGEST_FILE else content
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = file.read(largest + 1)
+    finally:
+        os.close(descriptor)
+    return "too large" if len(content) > largest else content
 
 
 def _paths(root: Path) -> Iterator[str]:

@@ -89,6 +89,10 @@
     arguments: (arguments . (string (string_fragment) @module)))
   (#eq? @_require "require")) @import
 
+(import_clause (identifier) @renamed)
+(import_specifier alias: (_) @renamed)
+(export_specifier alias: (_) @renamed)
+
 [(identifier) (shorthand_property_identifier)] @use
 ((member_expression) @use
   (#set! receiver "object") (#set! name "property"))

@@ -21,6 +21,7 @@ Each language has a file with a query. What a match means follows from its captu
 ``@use``       A name that is read. Settings ``name`` and ``receiver`` are fields of it.
 ``@local``     The name of a parameter or of a local variable.
 ``@other``     Names in it are no uses.
+``@renamed``   Another name that something gets, as in an import.
 ``@import``    An import of ``@imported`` from ``@module`` as ``@alias``. Settings: ``imported``
                is the name if it is not written, ``before`` comes before the module.
 ``@base``      A base class of ``@derived``; without that, of the class it is in.

@@ -28,6 +28,7 @@
 (import_from_statement module_name: (_) @module
   name: (aliased_import name: (_) @imported alias: (_) @alias)) @import
 (import_from_statement module_name: (_) @module (wildcard_import) @imported) @import
+(aliased_import alias: (_) @renamed)
 (future_import_statement name: (dotted_name) @imported (#set! before "__future__")) @import
 (future_import_statement name: (aliased_import name: (_) @imported alias: (_) @alias)
   (#set! before "__future__")) @import

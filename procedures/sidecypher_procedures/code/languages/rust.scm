@@ -47,6 +47,7 @@
 (use_list (use_as_clause path: (identifier) @imported alias: (_) @alias) @import)
 (use_as_clause path: (scoped_identifier path: (_)? @module name: (_) @imported) alias: (_) @alias) @import
 (use_as_clause path: (self) alias: (_) @alias) @import
+(use_as_clause alias: (_) @renamed)
 (scoped_use_list path: (_) @label) @scope
 (use_list (identifier) @imported @import)
 (use_list (self) @import)

@@ -99,7 +99,7 @@ _NAMES: Final[Mapping[str, Sequence[str]]] = {
 _MERGED: Final = ("call", *TYPES)
 _KINDS: Final = (
     *(*_MERGED, "import", "base", "docstring", "scope", "outer", "comment", "decorator"),
-    *("local", "other", "use"),
+    *("local", "other", "use", "renamed"),
 )
 # What a match names or calls, which is no use of it.
 _NO_USES: Final = ("name", "callee", "base", "local")
