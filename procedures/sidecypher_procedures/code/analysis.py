@@ -10,6 +10,7 @@ import gc
 import hashlib
 import os
 import resource
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -27,7 +28,7 @@ from sidecypher import SidecypherError
 from sidecypher_procedures.code.assembly import Assembly
 from sidecypher_procedures.code.communities import partition
 from sidecypher_procedures.code.delta import Delta, Stored
-from sidecypher_procedures.code.errors import AnalysisFailed
+from sidecypher_procedures.code.errors import AnalysisFailed, CodeError
 from sidecypher_procedures.code.extraction import extract
 from sidecypher_procedures.code.lexical import Names, families
 from sidecypher_procedures.code.model import (
@@ -47,6 +48,7 @@ from sidecypher_procedures.code.python import pyrefly
 from sidecypher_procedures.code.python.modules import Modules, absolute_name, package_of
 from sidecypher_procedures.code.python.resolution import Resolver
 from sidecypher_procedures.code.scip import resolution as scip
+from sidecypher_procedures.code.scip import typescript
 from sidecypher_procedures.code.scip.format import Index
 from sidecypher_procedures.code.sources import Sources, read_sources
 
@@ -66,7 +68,8 @@ def digest_of(request: Request, sources: Sources) -> str:
     """Return a digest of all that the graph depends on: files, options and this program."""
     files = sorted(Path(__file__).parent.rglob("*"))
     own = [file.read_bytes() for file in files if file.suffix in {".py", ".scm"}]
-    program = (own, requires("sidecypher"), sys.version)
+    indexer = shutil.which(typescript.NAME)
+    program = (own, requires("sidecypher"), sys.version, indexer)
     parts = (replace(request, digest=""), sources, program)
     return hashlib.blake2b(msgspec.msgpack.encode(parts), digest_size=16).hexdigest()
 
@@ -87,16 +90,19 @@ def analyse(request: Request, sources: Sources) -> CodeGraph:
     python = {path: content for path, content in python.items() if not modules.is_stub(path)}
     assembly = Assembly(request.repo_id)
     assembly.graph.failed |= sources.skipped
-    # Three things at once: pyrefly, the extraction, and the flow of values here. The process is
-    # forked before there is a thread.
-    with ProcessPoolExecutor(1, get_context("fork")) as process, ThreadPoolExecutor(1) as thread:
+    # Four things at once: pyrefly, scip-typescript, the extraction, and the flow of values here.
+    # The process is forked before there is a thread.
+    with ProcessPoolExecutor(1, get_context("fork")) as process, ThreadPoolExecutor(2) as threads:
         extracted = _extracting(process, sources)
         report("resolve")
         is_typed = request.resolve and bool(python)
-        typed = thread.submit(pyrefly.resolve, python, package) if is_typed else None
+        typed = threads.submit(pyrefly.resolve, python, package) if is_typed else None
+        compiled = threads.submit(_compiled, sources, indexes) if request.resolve else None
         resolver = Resolver(python, modules)
         if typed is not None:
             resolver.add_types(typed.result())
+        if compiled is not None:
+            indexes += _result(compiled, assembly.graph.failed)
         files = [file for batch in extracted for file in _FILES.decode(batch.result())]
     for file in files:
         assembly.add_file(file, sources.files[file.path][1])
@@ -118,6 +124,26 @@ def analyse(request: Request, sources: Sources) -> CodeGraph:
     return graph
 
 
+def _compiled(sources: Sources, indexes: Sequence[Index]) -> list[Index]:
+    """Return an index of JavaScript and TypeScript, if there are files that none of others has."""
+    known = {path for index in indexes for path in index.paths(sources.files)}
+    program = {
+        path: content
+        for path, (language, content) in sources.files.items()
+        if language in {"javascript", "typescript"}
+    }
+    return [typescript.index(program, sources.settings)] if program.keys() - known else []
+
+
+def _result(compiled: Future[list[Index]], failed: dict[str, str]) -> list[Index]:
+    """Return the index, or note why there is none: then names have to do."""
+    try:
+        return compiled.result()
+    except CodeError as error:
+        failed[typescript.NAME] = error.message
+        return []
+
+
 def _look_up(
     indexes: Sequence[Index],
     files: Sequence[SourceFile],
@@ -127,7 +153,7 @@ def _look_up(
     """Find what SCIP indexes know of names, and note for which files they know nothing."""
     contents = {path: content for path, (_, content) in sources.files.items()}
     for index in indexes:
-        if unknown := index.unknown(contents):
+        if unknown := sum(path not in contents for path in index.paths(contents)):
             failed[index.name] = f"{unknown} documents are of other files than those indexed"
     resolved = scip.resolve(indexes, files, contents)
     for path, misfits in resolved.misfits.items():

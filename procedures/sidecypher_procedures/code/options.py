@@ -35,7 +35,11 @@ class IndexOptions(Options):
         list[Language], Description("the languages to read"), Field(min_length=1)
     ] = list(LANGUAGES)
     resolve: Annotated[
-        bool, Description("whether the type checker pyrefly resolves calls of Python, too")
+        bool,
+        Description(
+            "whether pyrefly resolves calls of Python, and scip-typescript those of JavaScript "
+            "and TypeScript"
+        ),
     ] = True
     scip: Annotated[
         list[str],

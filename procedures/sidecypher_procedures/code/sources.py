@@ -1,6 +1,7 @@
 """The files of a repository: those that git knows, or else those that `.gitignore` leaves."""
 
 import os
+import re
 import stat
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -21,6 +22,7 @@ LARGEST_INDEX: Final = 256 * 1024 * 1024
 """The largest SCIP index that is read, in bytes: about that of two million lines."""
 
 _GIT_SECONDS: Final = 60
+_SETTINGS: Final = re.compile(r"[jt]sconfig[^/]*\.json|package\.json")
 
 
 @dataclass(slots=True)
@@ -30,11 +32,13 @@ class Sources:
     Attributes:
         files: Bytes and language by path below the root, ordered by path.
         indexes: SCIP indexes, by path.
+        settings: Configurations of TypeScript and of packages, which tell what imports name.
         skipped: Why a file was left out, by path.
     """
 
     files: dict[str, tuple[Language, bytes]] = field(default_factory=dict)
     indexes: dict[str, bytes] = field(default_factory=dict)
+    settings: dict[str, bytes] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
 
 
@@ -56,6 +60,10 @@ def read_sources(
     sources = Sources(indexes=dict(_read_index(root, name) for name in indexes))
     for path in sorted(_paths(root)):
         language = language_of(path)
+        if _SETTINGS.fullmatch(PurePosixPath(path).name):
+            content = read_file(root / path, LARGEST_FILE)
+            if isinstance(content, bytes):
+                sources.settings[path] = content
         if language is None or language not in languages:
             continue
         if len(sources.files) == MOST_FILES:
@@ -99,14 +107,15 @@ def read_file(path: Path, largest: int) -> bytes | str:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         return "symbolic link" if path.is_symlink() else type(error).__name__
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             return "not a file"
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            content = file.read(largest + 1)
-    finally:
-        os.close(descriptor)
-    return "too large" if len(content) > largest else content
+        if status.st_size > largest:
+            return "too large"
+        # No more: what is left of a larger buffer would be a memory mapping of its own for each
+        # file, and Linux lets a process have 65 530.
+        return file.read(status.st_size)
 
 
 def _paths(root: Path) -> Iterator[str]:

@@ -72,7 +72,7 @@ def test_a_file_that_is_no_index_changes_nothing(repository):
     shop.index(scip=["index.scip"])
     (shop.folder / "index.scip").write_bytes(index(go_document())[:-1])
 
-    with pytest.raises(ClientError, match=r"SC-987.*`index\.scip`"):
+    with pytest.raises(ClientError, match=r"SC-984.*`index\.scip`"):
         shop.index(scip=["index.scip"])
 
     assert shop.callers("Cart.Add") == CALLERS

@@ -202,6 +202,29 @@ def test_an_object_of_two_types_has_two_targets(program):
     }
 
 
+def test_a_function_is_called_not_the_interface_of_its_name(program):
+    """If a name is that of a type, too, calls reach the function only."""
+    text = "interface make { x: 1 }\nfunction make() {}\nfunction g() { make(); }\n"
+    call = at(text, "{ |make|(")
+    known = document(
+        "a.ts",
+        occurrence(at(text, "interface |make|"), "x . . . a/make#", DEFINITION),
+        occurrence(at(text, "function |make|"), "x . . . a/make().", DEFINITION),
+        occurrence(call, "x . . . a/make#"),
+        occurrence(call, "x . . . a/make()."),
+    )
+
+    graph = program({"a.ts": text}, index(known))
+
+    [line] = [
+        each.start_line
+        for each in graph.entities
+        for call in graph.relationships
+        if call.type == "calls" and call.target == each.id
+    ]
+    assert line == 2
+
+
 def test_another_name_is_followed(program):
     """A function that an export or an import renames is found by its own symbol."""
     files = {

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -92,3 +93,18 @@ def test_no_program_of_the_repository_is_run(tmp_path):
 
     assert list(read_sources(tmp_path, LANGUAGES).files) == ["a.py"]
     assert not (tmp_path / "ran").exists()
+
+
+def test_many_files_need_few_memory_mappings(tmp_path):
+    """A hundred thousand files fit into one process, which may have 65 530 mappings."""
+    for number in range(2000):
+        (tmp_path / f"f{number}.py").write_text(f"x = {number}\n" * 30)
+
+    def mappings():
+        return len(Path("/proc/self/maps").read_text().splitlines())
+
+    before = mappings()
+    found = read_sources(tmp_path, LANGUAGES)
+
+    assert len(found.files) == 2000
+    assert mappings() - before < 200

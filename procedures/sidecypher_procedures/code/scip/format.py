@@ -162,10 +162,14 @@ class Index:
                     [*filter(None, map(_occurrence, document.occurrences))],
                 )
 
-    def unknown(self, paths: Mapping[str, object]) -> int:
-        """Return how many documents are of none of some files."""
+    def paths(self, paths: Mapping[str, object]) -> list[str]:
+        """Return the paths of all documents, from the root of the repository if they are in it.
+
+        Args:
+            paths: The files, below the root of the repository.
+        """
         base = self._base(paths)
-        return sum(str(PurePosixPath(base, path)) not in paths for path, _ in self._documents)
+        return [str(PurePosixPath(base, path)) for path, _ in self._documents]
 
     def _base(self, paths: Mapping[str, object]) -> str:
         """Return the folder that the paths of documents begin at.

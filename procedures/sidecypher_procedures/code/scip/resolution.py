@@ -66,6 +66,7 @@ class _Syntax:
     def __init__(self, files: Iterable[SourceFile]) -> None:
         self._declared: dict[Spot, Place] = {}
         self._named: dict[tuple[str, int, str], Place] = {}
+        self.calls: set[Spot] = set()
         self.names: set[Spot] = set()
         self.aliases: set[Spot] = set()
         self._imported: dict[str, set[str]] = {}
@@ -76,6 +77,7 @@ class _Syntax:
                 place = Place(path, index)
                 self._declared[path, At(declared.line, declared.column)] = place
                 self._named[path, declared.line, declared.name] = place
+            self.calls.update((path, each.name_at) for each in file.calls)
             for sites in (file.calls, file.uses, file.bases):
                 self.names.update((path, each.name_at) for each in sites)
             self.aliases.update((path, at) for at in file.aliases)
@@ -159,21 +161,27 @@ class _Reading:
             is_taken = (each.text, is_type(each.symbol)) in names
             if is_taken and not self._is_name(each.text, each.symbol):
                 self._misfits[each.source] += 1
-        answers: dict[Spot, tuple[int, dict[Place, None]]] = {}
+        # Whether all symbols are types by which a place is known to name a declaration.
+        answers: dict[Spot, tuple[int, dict[Place, bool]]] = {}
         for each in self._asked:
             found = self._targets(each)
             if found is not None:
                 number, _ = each.source
                 first, targets = answers.setdefault(each.spot, (number, {}))
                 if first == number:
-                    targets |= dict.fromkeys(found)
+                    for target in found:
+                        targets[target] = is_type(each.symbol) and targets.get(target, True)
         return Resolved(
-            {
-                spot: tuple(targets) if len(targets) <= MOST_TARGETS else ()
-                for spot, (_, targets) in answers.items()
-            },
+            {spot: self._chosen(spot, targets) for spot, (_, targets) in answers.items()},
             {path: misfits for (_, path), misfits in sorted(self._misfits.items())},
         )
+
+    def _chosen(self, spot: Spot, targets: Mapping[Place, bool]) -> Sequence[Place]:
+        """Choose what a name is of: a function is called, not the interface of its name."""
+        chosen = [*targets]
+        if spot in self._syntax.calls:
+            chosen = [target for target, is_only_type in targets.items() if not is_only_type]
+        return tuple(chosen or targets) if len(targets) <= MOST_TARGETS else ()
 
     def _is_name(self, text: str, symbol: str) -> bool:
         """Return whether a text names a symbol: by its own name, its class's, or an alias."""
