@@ -107,7 +107,7 @@ def read_file(path: Path, largest: int) -> bytes | str:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         return "symbolic link" if path.is_symlink() else type(error).__name__
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             return "not a file"
@@ -115,7 +115,10 @@ def read_file(path: Path, largest: int) -> bytes | str:
             return "too large"
         # No more: what is left of a larger buffer would be a memory mapping of its own for each
         # file, and Linux lets a process have 65 530.
-        return file.read(status.st_size)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(status.st_size)
+    finally:
+        os.close(descriptor)
 
 
 def _paths(root: Path) -> Iterator[str]:
