@@ -10,6 +10,7 @@ from docs.pages import ROOT
 from sidecypher_procedures.code.analysis import analyse
 from sidecypher_procedures.code.model import Request
 from sidecypher_procedures.code.scip import typescript
+from sidecypher_procedures.code.sources import read_sources
 
 SHOP = {
     "package.json": '{"name": "shop"}',
@@ -117,7 +118,8 @@ def write(root, files):
 
 def graph_of(root, **options):
     languages = ("javascript", "typescript")
-    return analyse(Request(repo_id="shop", root=str(root), languages=languages, **options))
+    request = Request(repo_id="shop", root=str(root), languages=languages, **options)
+    return analyse(request, read_sources(root, languages))
 
 
 def calls(graph):
@@ -235,7 +237,9 @@ def test_a_repository_without_its_languages_needs_no_indexer(tmp_path, missing):
     """A program in other languages is not told to install it."""
     root = write(tmp_path / "shop", {"a.py": "def f(): pass\n"})
 
-    graph = analyse(Request(repo_id="shop", root=str(root), languages=("python", "typescript")))
+    languages = ("python", "typescript")
+    request = Request(repo_id="shop", root=str(root), languages=languages)
+    graph = analyse(request, read_sources(root, languages))
 
     assert graph.failed == {}
 
