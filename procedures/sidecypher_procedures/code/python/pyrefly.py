@@ -121,7 +121,10 @@ def _run(folder: Path, report: Path) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ResolverFailed(f"pyrefly did not run: {type(error).__name__}") from None
     if not (report / "pyrefly.pysa.json").is_file():
-        raise ResolverFailed(f"pyrefly wrote no report and ended with {done.returncode}")
+        raise ResolverFailed(
+            f"pyrefly wrote no report and ended with {done.returncode}; "
+            "the option `resolve: false` leaves it out"
+        )
 
 
 class _Reader:
