@@ -88,8 +88,8 @@ def test_the_list_of_commands_says_what_their_own_help_says(name):
 
 
 VERBS = {
-    *("Adopt", "Apply", "Build", "Call", "Check", "Draw", "Index", "Keep", "List"),
-    *("Load", "Print"),
+    *("Adopt", "Apply", "Build", "Call", "Check", "Count", "Draw", "Index", "Keep", "List"),
+    *("Load", "Print", "Search"),
     *("Answer", "Remove", "Run", "Show", "Start", "Stop", "Write"),
 }
 OPTION_VERBS = {

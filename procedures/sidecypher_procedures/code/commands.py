@@ -157,11 +157,11 @@ def callers(
 @app.command()
 def search(
     repo: Repository,
-    query: Annotated[str, typer.Argument(help="Find parts of files with names or words of this.")],
+    query: Annotated[str, typer.Argument(help="Show parts of files that have names or words of this.")],
     legs: Annotated[
         list[str] | None,
         typer.Option(
-            "--leg", help="Search by graph, sparse or dense; can be repeated; default: sparse."
+            "--leg", help="Use graph, sparse or dense; repeatable; default: sparse."
         ),
     ] = None,
     limit: Limit = 10,
@@ -195,7 +195,7 @@ def search(
 def stats(
     repo: Repository, home: Home = None, config: Config = None, as_json: AsJson = False
 ) -> None:
-    """Count what the graph of a repository has, and calls that were not resolved.
+    """Count what a repository has, and its unresolved calls.
 
     ```sh
     sidecypher code stats shop
