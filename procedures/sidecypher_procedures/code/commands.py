@@ -157,12 +157,10 @@ def callers(
 @app.command()
 def search(
     repo: Repository,
-    query: Annotated[str, typer.Argument(help="Show parts of files that have names or words of this.")],
+    query: Annotated[str, typer.Argument(help="Show parts of files with names or words of this.")],
     legs: Annotated[
         list[str] | None,
-        typer.Option(
-            "--leg", help="Use graph, sparse or dense; repeatable; default: sparse."
-        ),
+        typer.Option("--leg", help="Use graph, sparse or dense; repeatable; default: sparse."),
     ] = None,
     limit: Limit = 10,
     home: Home = None,
