@@ -1,5 +1,6 @@
 """Interrupting a thread: in an author's code only."""
 
+import subprocess
 import sys
 import threading
 import time
@@ -240,3 +241,44 @@ def test_ten_thousand_interrupts_leave_no_body(body, rounds, monkeypatch):
     assert seen["leaked"] == 0
     assert seen["result"] + seen["interrupted"] == rounds
     assert seen["interrupted"] > 0
+
+
+PROFILED = """
+import sys, threading
+from sidecypher.sdk.interruption import CallInterrupted, InterruptibleSection
+
+section, inside = InterruptibleSection(), threading.Event()
+
+def body():
+    inside.set()
+    try:
+        while True:
+            pass
+    except BaseException:
+        return
+
+def run():
+    try:
+        section.call(body)
+    except CallInterrupted:
+        print("interrupted")
+
+thread = threading.Thread(target=run)
+thread.start()
+inside.wait()
+section.interrupt()
+thread.join()
+sys.setprofile(lambda *_: None)
+(lambda: None)()
+sys.setprofile(None)
+print("profiled")
+"""
+
+
+def test_a_process_can_be_profiled_after_an_interrupt():
+    """No interrupt stays noted: Python 3.11 would begin each profiled function for ever."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROFILED], capture_output=True, text=True, timeout=30, check=True
+    )
+
+    assert done.stdout.split() == ["interrupted", "profiled"]

@@ -3,8 +3,7 @@
 CPython can raise an exception in another thread, at any instruction. Here only an interruptible
 section can be interrupted. A thread that enters its section puts down a token, and takes it back
 when it leaves. To interrupt it, another thread takes the token first. So if the thread gets its
-token back, no exception is raised. If it does not, it waits until the exception is pending, and
-clears it.
+token back, no exception is raised. If it does not, it waits until the exception has come.
 """
 
 import ctypes
@@ -82,14 +81,19 @@ class InterruptibleSection:
         return True
 
     def _await_interrupt(self) -> NoReturn:
-        """Wait until the exception is pending, so that it cannot come later."""
+        """Wait until the exception has come, so that it cannot come later."""
         while not self._is_sent:
             time.sleep(_PAUSE_SECONDS)
-        _raise_in(get_ident(), None)
+        # A pending one comes where a function begins. Clearing it instead would leave Python's note
+        # that a thread has one, and then 3.11 begins the functions of a profiled thread for ever.
+        _begin()
         raise CallInterrupted
 
 
-def _raise_in(thread: int, kind: type[BaseException] | None) -> None:
-    """Make an exception pending in a thread; None clears a pending one."""
-    exception = None if kind is None else ctypes.py_object(kind)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
+def _begin() -> None:
+    pass
+
+
+def _raise_in(thread: int, kind: type[BaseException]) -> None:
+    """Make an exception pending in a thread."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(kind))
