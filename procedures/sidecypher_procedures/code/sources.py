@@ -21,6 +21,7 @@ LARGEST_FILE: Final = 1024 * 1024
 LARGEST_INDEX: Final = 256 * 1024 * 1024
 """The largest SCIP index that is read, in bytes: about that of two million lines."""
 
+_MISSING: Final = "missing"
 _GIT_SECONDS: Final = 60
 _SETTINGS: Final = re.compile(r"[jt]sconfig[^/]*\.json|package\.json")
 
@@ -69,10 +70,10 @@ def read_sources(
         if len(sources.files) == MOST_FILES:
             raise TooManyFiles(f"The folder has more than {MOST_FILES} source files")
         content = read_file(root / path, LARGEST_FILE)
-        if isinstance(content, str):
-            sources.skipped[path] = content
-        else:
+        if isinstance(content, bytes):
             sources.files[path] = (language, content)
+        elif content != _MISSING:  # git names what was deleted, and files go while this reads
+            sources.skipped[path] = content
     return sources
 
 
@@ -105,6 +106,8 @@ def read_file(path: Path, largest: int) -> bytes | str:
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return _MISSING
     except OSError as error:
         return "symbolic link" if path.is_symlink() else type(error).__name__
     try:

@@ -38,6 +38,18 @@ def test_git_says_what_is_read(tmp_path):
     assert list(read_sources(tmp_path, LANGUAGES).files) == ["a.py", "b.py"]
 
 
+def test_a_deleted_file_is_no_part_of_the_repository(tmp_path):
+    """What git still tracks but nobody can read any more is left out, and is no failure."""
+    write(tmp_path, a_py="", b_py="")
+    for arguments in (["init", "--quiet"], ["add", "."]):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True)
+    (tmp_path / "b.py").unlink()
+
+    found = read_sources(tmp_path, LANGUAGES)
+
+    assert (list(found.files), found.skipped) == (["a.py"], {})
+
+
 def test_only_the_languages_asked_for_are_read(tmp_path):
     """Files of other languages are not even counted."""
     write(tmp_path, a_py="")
