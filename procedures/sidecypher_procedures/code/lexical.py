@@ -24,7 +24,8 @@ from sidecypher_procedures.code.model import (
     Use,
 )
 
-_SELF: Final = frozenset({"self", "this", "super", "Self"})
+_SELF: Final = frozenset({"self", "this", "Self"})
+_SUPER: Final = "super"
 _FAMILIES: Final[Mapping[Language, str]] = {"typescript": "javascript"}
 """Languages whose files import each other."""
 
@@ -123,6 +124,8 @@ class Names:
     ) -> tuple[Place, Resolution] | None:
         if not call.name:
             return None
+        if _SUPER in {call.name, call.receiver}:
+            return self._of_base(file, call, imported)
         if not call.receiver:
             return self._named(file, call.name, imported, call.inside)
         owner = _SEPARATORS.split(call.receiver)[-1]
@@ -149,6 +152,43 @@ class Names:
                     return own[0], "typed"
             index = declared.parent
         return self._unique(call.name)
+
+    def _of_base(
+        self, file: SourceFile, call: CallSite, imported: Imported
+    ) -> tuple[Place, Resolution] | None:
+        """Resolve a call of what the class around it inherits: a method, or the constructor."""
+        name, around = call.name, call.inside
+        if name == _SUPER:
+            # Ruby calls the method of the same name.
+            name = file.declarations[around].name if file.language == "ruby" else ""
+        while file.declarations[around].type != "class":
+            parent = file.declarations[around].parent
+            if parent is None:
+                return None
+            around = parent
+        return self._inherited(Place(file.path, around), name, imported, set())
+
+    def _inherited(
+        self, place: Place, name: str, imported: Imported, seen: set[Place]
+    ) -> tuple[Place, Resolution] | None:
+        """Return what a class inherits under a name; a base class itself for its constructor."""
+        file = self.files[place.path]
+        for base in file.bases:
+            found = self._base(file, base, imported) if base.inside == place.index else None
+            if found is None or found[0] in seen:
+                continue
+            if not name:
+                return found[0], "typed"
+            above = found[0]
+            for each in self._declared.get((above.path, name), ()):
+                if self._parent_of(each) == above.index:
+                    return each, "typed"
+            inherited = self._inherited(
+                above, name, self._imported(self.files[above.path]), seen | {above}
+            )
+            if inherited is not None:
+                return inherited
+        return None
 
     def _base(
         self, file: SourceFile, base: Base, imported: Imported
