@@ -32,14 +32,12 @@ from sidecypher_procedures.code.model import LANGUAGES, Request
 from sidecypher_procedures.code.options import IndexOptions, MapOptions
 
 _NAMES: Final = """
-    MATCH (e:Entity {repo_id: 'django', type: 'function'}) WHERE NOT e.external
+    MATCH (e:Entity {repo_id: $repo, type: 'function'}) WHERE NOT e.external
     WITH e ORDER BY e.id LIMIT $limit
     RETURN e.qualified_name AS name
 """
-_CALLERS: Final = "CALL code.callers('django', $name)"
-_SEARCH: Final = (
-    "CALL code.search('django', $name, {legs: ['graph', 'sparse'], hops: 2, limit: 30})"
-)
+_CALLERS: Final = "CALL code.callers($repo, $name)"
+_SEARCH: Final = "CALL code.search($repo, $name, {legs: ['graph', 'sparse'], hops: 2, limit: 30})"
 _CHUNKS: Final = """
     MATCH (c:Chunk {repo_id: $repo})
     RETURN c.file_path AS filePath, c.start_line AS startLine, c.end_line AS endLine,
@@ -96,13 +94,15 @@ class Scale:
     Attributes:
         names: Functions whose callers are listed, and that are searched for.
         histories: Projects whose lists of changes are searched for.
+        large: Projects that are one repository together.
     """
 
     names: int = 200
     histories: tuple[str, ...] = ("click", "flask", "jinja2", "werkzeug")
+    large: tuple[str, ...] = ("django", "sympy")
 
 
-QUICK = Scale(names=5, histories=("click",))
+QUICK = Scale(names=5, histories=("click",), large=("click",))
 
 FIGURES = (
     Figure("resolved", "Django, relationships resolved", "s", lambda s: s["resolved"], Bar(12)),
@@ -122,6 +122,9 @@ FIGURES = (
     ),
     Figure("callers", "`code.callers`, one hop", "ms", lambda s: s["callers"] * 1e3, Bar(5)),
     Figure("search", "`code.search`, 2 hops, p95", "ms", lambda s: s["search"] * 1e3, Bar(100)),
+    Figure("entities", "entities of Django and SymPy", "", lambda s: s["entities"]),
+    Figure("relationships", "their relationships", "", lambda s: s["relationships"]),
+    Figure("large", "`code.search` in them, p95", "ms", lambda s: s["large"] * 1e3, Bar(100)),
     Figure("words", "changes found by words", "%", lambda s: s["words"] * 100),
     Figure("both", "changes found by graph and words", "%", lambda s: s["both"] * 100),
     Figure("grep", "changes found by counting words", "%", lambda s: s["grep"] * 100),
@@ -150,6 +153,7 @@ def main() -> None:
         [django] = Sdist.all_of("django")
         shutil.copytree(django.package(sources), tree / "django")
         samples = _indexing(installation, tree) | _reading(installation, scale)
+        samples |= _searching_much(installation, Path(folder, "large"), sources, scale)
         history = [each for name in scale.histories for each in releases(name, sources)]
         samples |= _localisation(installation, history)
         if arguments.map:
@@ -186,7 +190,7 @@ def _indexing(installation: Installation, tree: Path) -> Samples:
 
 
 def _has_callers(installation: Installation, name: str, places: set[tuple[str, int]]) -> bool:
-    rows = installation.rows(_CALLERS, name=name)
+    rows = installation.rows(_CALLERS, repo="django", name=name)
     return sorted((row["filePath"], row["line"]) for row in rows) == sorted(places)
 
 
@@ -221,16 +225,32 @@ async def _drawn(installation: Installation, tree: Path) -> str:
 
 
 def _reading(installation: Installation, scale: Scale) -> Samples:
-    names = [row["name"] for row in installation.rows(_NAMES, limit=scale.names)]
-    callers = [_seconds(installation, _CALLERS, name) for name in names]
-    searches = [_seconds(installation, _SEARCH, name) for name in names]
+    callers = _seconds(installation, _CALLERS, "django", scale)
+    searches = _seconds(installation, _SEARCH, "django", scale)
     return {"callers": median(callers), "search": quantiles(searches, n=20)[-1]}
 
 
-def _seconds(installation: Installation, statement: str, name: str) -> float:
-    """Return the time of a call, of which the statement has been planned."""
-    [taken] = installation.seconds(statement, 1, name=name)
-    return taken
+def _searching_much(installation: Installation, tree: Path, sources: Path, scale: Scale) -> Samples:
+    for name in scale.large:
+        [*_, latest] = Sdist.all_of(name)
+        shutil.copytree(latest.package(sources), tree / name)
+    made, _ = _index(installation, tree, "large")
+    searches = _seconds(installation, _SEARCH, "large", scale)
+    return {
+        "entities": float(made["entities"]),
+        "relationships": float(made["relationships"]),
+        "large": quantiles(searches, n=20)[-1],
+    }
+
+
+def _seconds(installation: Installation, statement: str, repo: str, scale: Scale) -> list[float]:
+    """Return the times of calls for functions of a repository; the statement has been planned."""
+    found = installation.rows(_NAMES, repo=repo, limit=scale.names)
+    return [
+        taken
+        for row in found
+        for taken in installation.seconds(statement, 1, repo=repo, name=row["name"])
+    ]
 
 
 def _localisation(installation: Installation, history: list[Release]) -> Samples:

@@ -22,6 +22,7 @@ PACKAGES: Final = {
     "django": "django",
     "flask": "src/flask",
     "jinja2": "src/jinja2",
+    "sympy": "sympy",
     "werkzeug": "src/werkzeug",
 }
 """Where a source distribution has its package."""
