@@ -124,12 +124,13 @@ class Names:
     ) -> tuple[Place, Resolution] | None:
         if not call.name:
             return None
-        if _SUPER in {call.name, call.receiver}:
+        # In Rust it is the module around this one.
+        if _SUPER in {call.name, call.receiver} and file.language != "rust":
             return self._of_base(file, call, imported)
         if not call.receiver:
             return self._named(file, call.name, imported, call.inside)
         owner = _SEPARATORS.split(call.receiver)[-1]
-        if owner in _SELF:
+        if owner in _SELF or owner == _SUPER:
             return self._of_class(file, call)
         for module in imported.get(owner, ()):
             found = self._tops[module.path].get(call.name) if module.index == 0 else None
@@ -180,12 +181,11 @@ class Names:
             if not name:
                 return found[0], "typed"
             above = found[0]
+            seen.add(above)
             for each in self._declared.get((above.path, name), ()):
                 if self._parent_of(each) == above.index:
                     return each, "typed"
-            inherited = self._inherited(
-                above, name, self._imported(self.files[above.path]), seen | {above}
-            )
+            inherited = self._inherited(above, name, self._imported(self.files[above.path]), seen)
             if inherited is not None:
                 return inherited
         return None

@@ -102,6 +102,35 @@ def test_an_imported_function_is_exact(sources):
     assert not callee.startswith("Other")
 
 
+INHERITED = {
+    "javascript": {"a_js": "class A { f() {} }\nclass B extends A { f() { super.f(); } }"},
+    "typescript": {"a_ts": "class A { f() {} }\nclass B extends A { f() { super.f(); } }"},
+    "java": {"A_java": "class A { void f() {} }\nclass B extends A { void f() { super.f(); } }"},
+    "ruby": {"a_rb": "class A\n def f\n end\nend\nclass B < A\n def f\n  super()\n end\nend"},
+}
+
+
+@pytest.mark.parametrize("sources", INHERITED.values(), ids=INHERITED)
+def test_super_is_what_the_class_inherits(sources):
+    """A method that calls the one that it overrides does not call itself."""
+    found = links(**sources)
+
+    assert ("B.f", "A.f", "typed") in found
+    assert not [link for link in found if link[:2] == ("B.f", "B.f")]
+
+
+def test_super_of_a_class_of_a_library_is_nothing_here():
+    """A base class that no file defines has no method that could be called."""
+    assert links(a_js="class B extends Away { f() { super.f(); } }") == set()
+
+
+def test_super_in_rust_is_the_module_around():
+    """A function of the parent module is found like any other one."""
+    source = "fn helper() {}\nmod inner { fn f() { super::helper(); } }"
+
+    assert [link[1] for link in links(a_rs=source)] == ["helper"]
+
+
 def test_a_name_that_occurs_once_is_a_guess():
     """A method of an object of unknown class is found if only one function has its name."""
     sources = {"a_js": "class A { rare() {} }\nfunction g(x) { x.rare(); x.common(); }"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sidecypher_procedures.code.extraction import extract
 from sidecypher_procedures.code.lexical import Names, families
-from sidecypher_procedures.code.model import LANGUAGES
+from sidecypher_procedures.code.model import LANGUAGES, Place
 from sidecypher_procedures.code.sources import read_sources
 
 DATA = Path(__file__).parents[2] / "data" / "code" / "others"
@@ -24,13 +24,17 @@ def calls_of(language):
         for file in files
         for call in file.calls
     }
+    lines = {
+        Place(file.path, index): declared.line
+        for file in files
+        for index, declared in enumerate(file.declarations)
+    }
     classes = dict(places for file in files for places in constructors_of(file))
     found = {}
     for group in families(files).values():
         for link in Names(group, {}).links():
             if link.type == "calls":
-                called = next(file for file in files if file.path == link.target.path)
-                target = (called.path, called.declarations[link.target.index].line)
+                target = (link.target.path, lines[link.target])
                 line = names[link.source.path, link.line, link.column]
                 key = (link.source.path, line, *classes.get(target, target))
                 found[key] = link.resolution
