@@ -10,10 +10,19 @@ from shared_cache import cached
 
 import sidecypher_schema
 from sidecypher.runtime.lockfile import load_lock
+from sidecypher.runtime.neo4j import OWN_SETTINGS
 from sidecypher_schema import migrate
 
 PLUGIN = Path("neo4j/plugins/sidecypher.jar")
 _GRAPH = (Path("neo4j/data"), Path("neo4j/lane"), Path("neo4j-password"))
+# Tests fill and empty one graph all the time. With its usual settings, Neo4j plans their statements
+# again for each size of a parameter, after ten runs, and when the counts of nodes have changed,
+# which is most of what it then does.
+_SETTINGS = """
+internal.cypher.use_parameter_size=false
+internal.cypher.expression_engine=INTERPRETED
+dbms.cypher.min_replan_interval=1h
+"""
 _SCHEMA = Path(sidecypher_schema.__file__).parent
 
 
@@ -28,6 +37,9 @@ def fill(home, up, *parts):
     source = cached(f"test-home-{digest}", lambda folder: _make(folder, up))
     for part in parts or (*_GRAPH, PLUGIN):
         _copy(source, home, part)
+    conf = home / "neo4j" / "conf"
+    conf.mkdir(parents=True)
+    (conf / OWN_SETTINGS).write_text(_SETTINGS)
     return source
 
 

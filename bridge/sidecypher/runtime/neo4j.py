@@ -42,6 +42,8 @@ The first flag alone leaves 48 MB for compiled code, which Neo4j fills in a minu
 _PASSED_ON = frozenset(
     {"HOME", "JAVA_TOOL_OPTIONS", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TMPDIR", "TZ", "USER"}
 )
+OWN_SETTINGS = "own.conf"
+"""File next to `neo4j.conf` with settings of the user, which override those of sidecypher."""
 _CLOSED = {
     "server.http.enabled": "false",
     "dbms.security.allow_csv_import_from_file_urls": "false",
@@ -236,6 +238,35 @@ class Neo4jServer:
         jars = [*self.installation.jars("lib"), self.plugin_folder / "*"]
         return os.pathsep.join(map(str, jars)).replace("\\", "\\\\").replace('"', '\\"')
 
+    def _own_settings(self) -> dict[str, str]:
+        """Return the settings that the user has written for this Neo4j.
+
+        Raises:
+            ServerFailed: The file cannot be read, or a line of it is not `name=value`.
+        """
+        file = self._conf_file.with_name(OWN_SETTINGS)
+        try:
+            text = file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return {}
+        except (OSError, UnicodeDecodeError):
+            raise ServerFailed(
+                f"`neo4j/conf/{OWN_SETTINGS}` in the home cannot be read",
+                hint="Make it a text in UTF-8 that you may read, or delete it.",
+            ) from None
+        found = {}
+        for number, line in enumerate(map(str.strip, text.splitlines()), start=1):
+            name, equals, value = line.partition("=")
+            if not line or line.startswith("#"):
+                continue
+            if not (name.strip() and equals):
+                raise ServerFailed(
+                    f"Line {number} of `neo4j/conf/{OWN_SETTINGS}` in the home is no setting",
+                    hint="Write `name=value`, or a comment that begins with `#`.",
+                )
+            found[name.strip()] = value.strip()
+        return found
+
     def _settings(self) -> str:
         bolt, http_address = (f"{LOOPBACK}:{port}" for port in (self.ports.bolt, self.ports.http))
         settings = {
@@ -265,6 +296,7 @@ class Neo4jServer:
             "db.tx_log.preallocate": "false",
             "db.lock.acquisition.timeout": "10s",
             **self.installation.lock.settings,
+            **self._own_settings(),
         }
         lines = [f"{name}={value}\n" for name, value in settings.items()]
         return "# Written again at each start.\n" + "".join(lines)

@@ -70,6 +70,43 @@ def test_a_crash_leaves_no_memory_outside_of_the_home(server):
     assert f"-XX:ErrorFile={server.home}/logs/neo4j-crash.txt" in argv
 
 
+def test_own_settings_override_those_of_sidecypher(server):
+    """Each line of `own.conf` is a setting of Neo4j; comments and empty lines are none."""
+    server = server("lts")
+    server.prepare()
+    own = server.folder / "conf" / "own.conf"
+    own.write_text("# larger\n\nserver.memory.pagecache.size = 1g\ndb.name=a=b\n")
+
+    server.prepare()
+
+    conf = (server.folder / "conf" / "neo4j.conf").read_text().splitlines()
+    assert "server.memory.pagecache.size=1g" in conf
+    assert "server.memory.pagecache.size=64m" not in conf
+    assert "db.name=a=b" in conf
+    assert own.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"# a\nwithout a value\n", "Line 2 of `neo4j/conf/own.conf` in the home is no setting"),
+        (b"=1", "Line 1 of `neo4j/conf/own.conf` in the home is no setting"),
+        (b"\xff=1", "`neo4j/conf/own.conf` in the home cannot be read"),
+    ],
+    ids=["no equals", "no name", "no text"],
+)
+def test_own_settings_that_cannot_be_read_are_an_error(server, content, told):
+    """The error names the file and the line, and nothing of its content."""
+    server = server("lts")
+    server.prepare()
+    (server.folder / "conf" / "own.conf").write_bytes(content)
+
+    with pytest.raises(ServerFailed) as raised:
+        server.prepare()
+
+    assert raised.value.message == told
+
+
 @pytest.mark.parametrize("lane", ["lts", "current"])
 def test_a_lane_adds_its_flags_and_settings(server, lane):
     """The JVM gets the lane's flags, and `neo4j.conf` its settings, beside what all lanes have."""
