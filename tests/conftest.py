@@ -38,6 +38,7 @@ pytest_plugins = [
     "fix_console",
     "fix_containers",
     "fix_hosts",
+    "fix_redis",
 ]
 
 

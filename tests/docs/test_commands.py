@@ -33,6 +33,7 @@ from sidecypher_procedures.rules.client.model import ClientSettings
 from sidecypher_procedures.rules.settings import RulesSettings
 from sidecypher_procedures.runs.settings import RunsSettings
 from sidecypher_procedures.session.settings import SessionSettings
+from sidecypher_procedures.sync.settings import RedisSettings, SyncSettings
 
 APP = typer.main.get_command(app)
 GROUP = all_commands()
@@ -189,6 +190,8 @@ def test_variables_exist(page):
         *(f"rules_{name}" for name in RulesSettings.model_fields),
         *(f"runs_{name}" for name in RunsSettings.model_fields),
         *(f"code_{name}" for name in CodeSettings.model_fields),
+        *(f"redis_{name}" for name in RedisSettings.model_fields),
+        *(f"sync_{name}" for name in SyncSettings.model_fields),
         *(f"session_{name}" for name in SessionSettings.model_fields),
         *(f"graphrag_{name}" for name in ClientSettings.model_fields),
     }

@@ -47,6 +47,7 @@ from sidecypher_procedures.runs.options import EventFields
 from sidecypher_procedures.runs.settings import RunsSettings
 from sidecypher_procedures.session import procedures as session
 from sidecypher_procedures.session.settings import SessionSettings
+from sidecypher_procedures.sync.settings import RedisSettings, SyncSettings
 
 JAVA = ROOT / "plugin-build/core/src/main/java/io/sidecypher/core"
 GITHUB = {found.name: found for found in Registry(procedures_in([github]))}
@@ -212,6 +213,12 @@ def test_every_session_setting_is_documented_with_its_default():
     assert_defaults(settings_table("The `session` procedures"), SessionSettings.model_fields)
 
 
+def test_every_sync_setting_is_documented_with_its_default():
+    """docs/settings.md has each `SIDECYPHER_SYNC_` and `SIDECYPHER_REDIS_` setting."""
+    assert_defaults(settings_table("The `sync` commands"), SyncSettings.model_fields)
+    assert_defaults(settings_table("Redis"), RedisSettings.model_fields)
+
+
 def test_every_setting_of_the_client_is_documented_with_its_default():
     """docs/settings.md has each variable of the memory's client, with its default."""
     fields = {
@@ -247,6 +254,8 @@ def test_every_settings_class_of_procedures_has_a_table():
         RunsSettings,
         SessionSettings,
         ClientSettings,
+        RedisSettings,
+        SyncSettings,
     }
 
 

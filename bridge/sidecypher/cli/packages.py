@@ -10,6 +10,7 @@ Example:
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString
 
@@ -17,19 +18,49 @@ from sidecypher import SidecypherError
 from sidecypher.cli.options import AsJson, Config, Home
 
 if TYPE_CHECKING:
+    from structlog.typing import FilteringBoundLogger
+
     from sidecypher import BoltClient
 
 __all__ = [
     "AsJson",
     "Config",
     "Home",
+    "Service",
     "open_client",
     "run_cypher",
+    "service_log",
     "show_error",
     "show_json",
     "show_phases",
     "show_table",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A command that `sidecypher up` keeps running next to the sidecars.
+
+    A package names it in an entry point of the group `sidecypher.services`. It gets SIGTERM when
+    the installation stops, and is started again when it ends before.
+
+    Attributes:
+        name: Name of the process and of its log file.
+        command: The words after `sidecypher`.
+        variable: Name of an environment variable; while it is not set, nothing is started.
+
+    Example:
+        >>> Service("acme", command=("acme", "listen"), variable="ACME_URL").is_wanted({})
+        False
+    """
+
+    name: str
+    command: tuple[str, ...]
+    variable: str
+
+    def is_wanted(self, environ: Mapping[str, str]) -> bool:
+        """Return whether its variable is set and not empty."""
+        return bool(environ.get(self.variable, "").strip())
 
 
 def run_cypher(
@@ -86,6 +117,28 @@ def open_client(
     from sidecypher.cli.cypher import client_of  # noqa: PLC0415
 
     return client_of(home=home, config=config)
+
+
+def service_log(*, home: Path | None = None, config: Path | None = None) -> "FilteringBoundLogger":
+    """Return the structured log of a command that stays, in the level and format of the settings.
+
+    Args:
+        home: The value of `--home`.
+        config: The value of `--config`.
+
+    Raises:
+        SettingsError: A setting cannot be used.
+
+    Example:
+        >>> def listen(home: Home = None, config: Config = None) -> None:
+        ...     service_log(home=home, config=config).info("acme.started", port=7000)
+    """
+    from sidecypher.host.settings import load_settings  # noqa: PLC0415
+    from sidecypher.telemetry.calls import configure_logging, logger  # noqa: PLC0415
+
+    settings = load_settings({"home": home}, config=config)
+    configure_logging(settings.log_level, settings.log_format)
+    return logger()
 
 
 @contextmanager

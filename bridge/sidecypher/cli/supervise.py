@@ -4,11 +4,13 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from importlib.resources import files
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from sidecypher.cli.packages import Service
 from sidecypher.cli.sidecars import is_live
 from sidecypher.host.rendezvous import Announcement, running_sidecars
 from sidecypher.host.settings import Settings, load_settings
@@ -20,6 +22,9 @@ from sidecypher.runtime.ports import choose_ports
 from sidecypher.runtime.process.spec import ProcessSpec
 from sidecypher.runtime.process.supervisor import Supervisor
 from sidecypher.telemetry.calls import configure_logging
+
+SERVICES_GROUP: Final = "sidecypher.services"
+"""Group of the entry points that name a `Service`."""
 
 
 def supervise(
@@ -49,6 +54,7 @@ def supervise(
             yield _replay(settings, replay_port)
         for number in range(settings.sidecars):
             yield _sidecar(settings, number)
+        yield from _services(settings)
 
     Supervisor(settings.home, plan).run()
 
@@ -82,6 +88,22 @@ def _sidecar(settings: Settings, number: int) -> ProcessSpec:
         hang_seconds=settings.hang_seconds,
         stop_grace=settings.shutdown_seconds + END_SECONDS,
     )
+
+
+def _services(settings: Settings) -> Iterator[ProcessSpec]:
+    """Yield the processes that packages want, in the order of their names."""
+    for point in sorted(entry_points(group=SERVICES_GROUP), key=lambda point: point.name):
+        service: Service = point.load()
+        if service.is_wanted(os.environ):
+            yield ProcessSpec(
+                name=service.name,
+                argv=(sys.executable, "-P", "-m", "sidecypher", *service.command),
+                env=dict(os.environ),
+                log_file=settings.log_dir / f"{service.name}.log",
+                restart=True,
+                # It waits for what it needs, which may come later.
+                ready=lambda _pid: True,
+            )
 
 
 def _replay(settings: Settings, port: int) -> ProcessSpec:

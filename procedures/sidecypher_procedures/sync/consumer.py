@@ -1,0 +1,177 @@
+"""The consumer: one process that takes its share of the partitions and writes their events."""
+
+import asyncio
+import contextlib
+import math
+import os
+import secrets
+import socket
+from typing import Any, Final
+
+from redis import RedisError
+from redis.asyncio.lock import Lock
+from redis.exceptions import LockError
+
+from sidecypher import BoltClient
+from sidecypher_procedures.sync.connection import check_partitions
+from sidecypher_procedures.sync.partition import Counts, Partition
+from sidecypher_procedures.sync.settings import SyncSettings
+from sidecypher_procedures.sync.streams import CONSUMERS, PARTITIONS, events_key, lease_key
+from sidecypher_procedures.sync.writing import LeaseLost, PartitionWriter
+
+_RENEWALS: Final = 3
+"""How often a lease is renewed in the time that it holds."""
+
+_CANCEL_SECONDS: Final = 0.5
+
+
+def consumer_name() -> str:
+    """Return a name of this process that no other one has, and that people can find it by."""
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+class Consumer:
+    """Writes the events of Redis to Neo4j, as long as its `run` goes on.
+
+    Several consumers share the partitions evenly. If one dies, the others take its partitions when
+    its leases have run out.
+
+    Args:
+        redis: An async client of Redis.
+        client: A client of Neo4j.
+        log: Gets events and facts, never data of a user.
+
+    Attributes:
+        name: Its name in Redis and in the graph.
+        counts: What it has done so far.
+    """
+
+    def __init__(self, redis: Any, client: BoltClient, settings: SyncSettings, log: Any) -> None:
+        self.name = consumer_name()
+        self.counts = Counts()
+        self._redis = redis
+        self._client = client
+        self._settings = settings
+        self._log = log.bind(consumer=self.name)
+        self._owned: dict[int, asyncio.Task[None]] = {}
+
+    @property
+    def partitions(self) -> list[int]:
+        """The partitions that it has."""
+        return sorted(self._owned)
+
+    async def run(self) -> None:
+        """Write events until the task is cancelled.
+
+        Raises:
+            SyncSettingsError: Redis has another number of partitions.
+        """
+        pause = self._settings.lease_seconds / _RENEWALS
+        try:
+            while True:
+                try:
+                    await self._check_partitions()
+                    await self._take_share()
+                except (RedisError, OSError) as error:
+                    self._log.warning("sync.redis_away", kind=type(error).__name__)
+                await asyncio.sleep(pause)
+        finally:
+            await self._leave()
+
+    async def _check_partitions(self) -> None:
+        number = self._settings.partitions
+        check_partitions(await self._redis.set(PARTITIONS, number, nx=True, get=True), number)
+
+    async def _take_share(self) -> None:
+        """Take free partitions up to a fair share, and give back what is above it."""
+        for number, task in [*self._owned.items()]:
+            if task.done():
+                del self._owned[number]
+                self._report(number, task)
+        fair = math.ceil(self._settings.partitions / await self._consumers())
+        for number in self.partitions[fair:]:
+            await _end(self._owned.pop(number))
+        # Each consumer begins elsewhere, so that they do not all ask for the same one.
+        start = hash(self.name)
+        for offset in range(self._settings.partitions):
+            number = (start + offset) % self._settings.partitions
+            if len(self._owned) >= fair:
+                return
+            if number not in self._owned:
+                await self._try_to_take(number)
+
+    async def _consumers(self) -> int:
+        """Tell the others of this consumer, and return how many there are."""
+        # The clock of Redis: those of two machines may differ.
+        seconds, _ = await self._redis.time()
+        async with self._redis.pipeline(transaction=True) as pipe:
+            pipe.zadd(CONSUMERS, {self.name: seconds})
+            pipe.zremrangebyscore(CONSUMERS, "-inf", seconds - self._settings.lease_seconds)
+            pipe.zcard(CONSUMERS)
+            return max(1, int((await pipe.execute())[-1]))
+
+    async def _try_to_take(self, number: int) -> None:
+        lease = Lock(
+            self._redis,
+            lease_key(number),
+            timeout=self._settings.lease_seconds,
+            blocking=False,
+            thread_local=False,
+        )
+        if await lease.acquire(token=self.name):
+            self._owned[number] = asyncio.create_task(self._hold(number, lease))
+
+    async def _hold(self, number: int, lease: Lock) -> None:
+        """Work on a partition while its lease can be renewed."""
+        writer = PartitionWriter(self._client, events_key(number), self.name)
+        partition = Partition(
+            number,
+            redis=self._redis,
+            writer=writer,
+            settings=self._settings,
+            counts=self.counts,
+            log=self._log,
+        )
+        tasks = [asyncio.create_task(self._renew(lease)), asyncio.create_task(partition.run())]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await asyncio.gather(*map(_end, tasks))
+            with contextlib.suppress(RedisError, OSError):
+                await lease.release()
+        for task in tasks:
+            if not task.cancelled():
+                task.result()
+
+    async def _renew(self, lease: Lock) -> None:
+        while True:
+            await asyncio.sleep(self._settings.lease_seconds / _RENEWALS)
+            await lease.reacquire()
+
+    def _report(self, number: int, task: "asyncio.Task[None]") -> None:
+        """Log why work on a partition has ended."""
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, LeaseLost | LockError):
+            self._log.info("sync.lease_lost", partition=number)
+        elif isinstance(error, RedisError | OSError):
+            self._log.warning("sync.redis_away", partition=number, kind=type(error).__name__)
+        elif error is not None:
+            self._log.error("sync.partition_failed", partition=number, exc_info=error)
+
+    async def _leave(self) -> None:
+        """Give all partitions back, so that others need not wait for the leases to run out."""
+        owned, self._owned = self._owned, {}
+        await asyncio.gather(*map(_end, owned.values()))
+        with contextlib.suppress(RedisError, OSError):
+            await self._redis.zrem(CONSUMERS, self.name)
+
+
+async def _end(task: "asyncio.Task[None]") -> None:
+    """Cancel a task, and return when it has ended.
+
+    Once is not enough: before Python 3.12, `asyncio.wait_for`, which redis-py uses, may lose a
+    cancellation (bpo-37658).
+    """
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=_CANCEL_SECONDS)

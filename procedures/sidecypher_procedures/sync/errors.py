@@ -1,0 +1,50 @@
+"""Every error of `sync`.
+
+No content of an event is ever in an error: it is data of a user.
+"""
+
+from sidecypher import ProcedureError
+
+
+class SyncError(ProcedureError):
+    """Base of all errors of `sync`.
+
+    Example:
+        >>> raise RedisUnavailable("Redis cannot be reached")
+        Traceback (most recent call last):
+        ...
+        sidecypher_procedures.sync.errors.RedisUnavailable: Redis cannot be reached
+    """
+
+    code = "SC-940"
+
+
+class SyncSettingsError(SyncError):
+    """A setting of `sync` is unknown, missing, or cannot be used."""
+
+    code = "SC-941"
+
+
+class RedisUnavailable(SyncError):
+    """Redis cannot be reached, or refuses a command."""
+
+    code = "SC-942"
+
+
+class RedisUnsuitable(SyncError):
+    """Redis is set up in a way that loses events, or cannot be written to."""
+
+    code = "SC-943"
+
+
+class InvalidEvent(SyncError):
+    """An event that is to be published cannot be appended to a run."""
+
+    code = "SC-944"
+
+
+class NoDeadLetters(SyncError):
+    """A run has no dead letters, or none with this id."""
+
+    code = "SC-945"
+    default_hint = "`sidecypher sync dead` lists the dead letters."

@@ -1,0 +1,370 @@
+"""One partition: its entries are read, written to the graph, and acknowledged, in this order."""
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from sidecypher_procedures.names import shown_id
+from sidecypher_procedures.sync.dead_letters import (
+    BEHIND,
+    dead_letters,
+    foreign_letter,
+    letter_of,
+    parking,
+)
+from sidecypher_procedures.sync.settings import SyncSettings
+from sidecypher_procedures.sync.streams import (
+    GROUP,
+    Entry,
+    dead_key,
+    events_key,
+    in_order,
+    parked_key,
+)
+from sidecypher_procedures.sync.writing import Away, PartitionWriter, Refused
+
+MOST_DELIVERIES: Final = 5
+"""After so many deliveries or tries without success, an entry becomes a dead letter."""
+
+_READ_MILLISECONDS: Final = 1000
+_WAIT_SECONDS: Final = 0.25
+_TRIM_SECONDS: Final = 5.0
+_SHORTEST_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 5.0
+
+# Most bytes of the events of a transaction, unless one alone has more. Neo4j holds all of them.
+_BATCH_BYTES: Final = 4 * 1024 * 1024
+
+# The lease decides who reads a partition, so all consumers have one name in the group. Otherwise
+# each one that ever ran would stay in it.
+_READER: Final = "sidecypher"
+
+_Answer = TypeVar("_Answer")
+
+
+@dataclass
+class Counts:
+    """What a consumer has done since it started.
+
+    Attributes:
+        written: Events that it has written.
+        duplicates: Events that were there before.
+        dead: Events that became dead letters.
+        failures: Tries while Neo4j was away.
+    """
+
+    written: int = 0
+    duplicates: int = 0
+    dead: int = 0
+    failures: int = 0
+
+
+@dataclass
+class _Waiting:
+    """Entries of a run whose first one lacks a parent."""
+
+    entries: list[Entry]
+    since: float
+    next_try: float = field(default_factory=lambda: time.monotonic() + _WAIT_SECONDS)
+
+
+class Partition:
+    """The only reader and writer of a partition, as long as its lease holds.
+
+    Args:
+        number: Number of the partition.
+        redis: An async client of Redis.
+        log: Gets events and facts, never data of a user.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        *,
+        redis: Any,
+        writer: PartitionWriter,
+        settings: SyncSettings,
+        counts: Counts,
+        log: Any,
+    ) -> None:
+        self._redis = redis
+        self._writer = writer
+        self._settings = settings
+        self._counts = counts
+        self._log = log.bind(partition=number)
+        self._number = number
+        self._stream = events_key(number)
+        self._dead = dead_key(number)
+        self._parked = parked_key(number)
+        self._waiting: dict[str, _Waiting] = {}
+        self._trimmed_at = 0.0
+
+    async def run(self) -> None:
+        """Write entries until the task is cancelled.
+
+        Raises:
+            LeaseLost: Another consumer has claimed the partition.
+            RedisError: Redis does not answer.
+        """
+        await self._until_answered(self._writer.claim)
+        await self._create_group()
+        await self._recover()
+        while True:
+            await self._write_requeued()
+            await self._write(await self._read())
+            await self._trim()
+
+    async def _create_group(self) -> None:
+        exists = await self._redis.exists(self._stream)
+        groups = await self._redis.xinfo_groups(self._stream) if exists else []
+        if not any(each["name"] == GROUP for each in groups):
+            # From the first entry: what was published before the first consumer counts, too.
+            await self._redis.xgroup_create(self._stream, GROUP, id="0", mkstream=True)
+
+    async def _recover(self) -> None:
+        """Write what the consumer before had read and not acknowledged, one by one.
+
+        So a delivery counts for the one entry that is being written, and an entry that ends each of
+        its consumers becomes a dead letter alone.
+        """
+        last = "-"
+        while page := await self._redis.xpending_range(
+            self._stream, GROUP, min=last, max="+", count=self._settings.batch
+        ):
+            for each in page:
+                await self._recover_one(each["message_id"], each["times_delivered"])
+            last = f"({page[-1]['message_id']}"
+
+    async def _recover_one(self, position: str, deliveries: int) -> None:
+        claimed = await self._redis.xclaim(self._stream, GROUP, _READER, 0, [position])
+        entries = await self._understood(claimed)
+        if entries and deliveries >= MOST_DELIVERIES:
+            reason = f"It was delivered {deliveries} times, and each consumer has ended"
+            await self._park(entries[0].run_id, entries, Refused(BEHIND, reason))
+        else:
+            await self._write(entries)
+
+    async def _read(self) -> list[Entry]:
+        """Return new entries, as many as a batch has room for."""
+        room = self._settings.batch - sum(len(each.entries) for each in self._waiting.values())
+        if room <= 0:
+            await asyncio.sleep(_WAIT_SECONDS)
+            return []
+        block = int(1000 * _WAIT_SECONDS) if self._waiting else _READ_MILLISECONDS
+        answer = await self._redis.xreadgroup(
+            GROUP, _READER, {self._stream: ">"}, count=room, block=block
+        )
+        return await self._understood(answer[0][1]) if answer else []
+
+    async def _understood(self, found: Iterable[tuple[str, Mapping[str, str]]]) -> list[Entry]:
+        """Return the entries that publishers have written; others become dead letters."""
+        entries = []
+        for position, fields in found:
+            try:
+                entries.append(Entry.read(position, fields))
+            except ValueError as problem:
+                async with self._redis.pipeline(transaction=True) as pipe:
+                    pipe.xadd(self._dead, foreign_letter(position, fields, str(problem)))
+                    pipe.xack(self._stream, GROUP, position)
+                    await pipe.execute()
+                self._counts.dead += 1
+                self._log.error("sync.foreign", position=position)
+        return entries
+
+    async def _write(self, entries: Iterable[Entry]) -> None:
+        """Write entries, and those that wait, as far as they can be."""
+        runs: dict[str, list[Entry]] = {}
+        for entry in entries:
+            runs.setdefault(entry.run_id, []).append(entry)
+        for run_id, waiting in self._waiting.items():
+            if run_id in runs or waiting.next_try <= time.monotonic():
+                runs[run_id] = [*waiting.entries, *runs.get(run_id, [])]
+        if not runs:
+            return
+        for run_id in await self._redis.hkeys(self._parked):
+            if run_id in runs and await self._bury(run_id, runs[run_id]):
+                del runs[run_id]
+        for part in _parts({run_id: in_order(each) for run_id, each in runs.items()}):
+            await self._write_runs(part)
+
+    async def _write_runs(self, runs: dict[str, list[Entry]]) -> None:
+        """Write runs in one transaction; if that is refused, each half of them in one."""
+        try:
+            await self._append(runs)
+        except Refused as refused:
+            names = [*runs]
+            if len(names) == 1:
+                await self._write_front(names[0], runs[names[0]], refused)
+                return
+            half = len(names) // 2
+            for some in (names[:half], names[half:]):
+                await self._write_runs({name: runs[name] for name in some})
+
+    async def _write_front(self, run_id: str, entries: list[Entry], refused: Refused) -> None:
+        """Write the entries of a run before the one that is refused; the others are held.
+
+        `refused` says why they cannot be written all at once.
+        """
+        start, end = 0, len(entries)
+        while end - start > 1:
+            middle = (start + end) // 2
+            try:
+                await self._append({run_id: entries[start:middle]})
+            except Refused as error:
+                refused, end = error, middle
+            else:
+                start = middle
+        await self._hold(run_id, entries[start:], refused)
+
+    async def _hold(self, run_id: str, entries: list[Entry], refused: Refused) -> None:
+        """Let entries wait for a parent of the first one, or park their run."""
+        now = time.monotonic()
+        known = self._waiting.pop(run_id, None)
+        is_same = known is not None and known.entries[0].position == entries[0].position
+        since = known.since if known is not None and is_same else now
+        may_wait = refused.is_early and not entries[0].is_dead
+        if may_wait and now - since < self._settings.parent_seconds:
+            self._waiting[run_id] = _Waiting(entries, since)
+        else:
+            await self._park(run_id, entries, refused)
+
+    async def _append(self, runs: Mapping[str, Sequence[Entry]]) -> None:
+        """Write entries in one transaction and acknowledge them; wait while Neo4j is away.
+
+        Raises:
+            Refused: They cannot be written, or were not after some tries for an unknown reason.
+            LeaseLost: Another consumer has claimed the partition.
+        """
+        written = await self._until_answered(lambda: self._writer.append(runs))
+        every = [entry for entries in runs.values() for entry in entries]
+        async with self._redis.pipeline(transaction=True) as pipe:
+            self._acknowledge(pipe, every)
+            await pipe.execute()
+        for run_id in runs:
+            self._waiting.pop(run_id, None)
+        self._counts.written += written
+        self._counts.duplicates += len(every) - written
+
+    async def _until_answered(self, attempt: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        """Try again with growing pauses while Neo4j is away, or fails for an unknown reason."""
+        pause, tries = _SHORTEST_PAUSE, 0
+        while True:
+            try:
+                return await attempt()
+            except Away as away:
+                self._counts.failures += 1
+                self._log.warning("sync.away", why=str(away), pause=pause)
+            except Refused as refused:
+                tries += 1
+                if refused.is_final or tries >= MOST_DELIVERIES:
+                    raise
+                self._log.warning("sync.failed", code=refused.code, pause=pause)
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _acknowledge(self, pipe: Any, entries: Iterable[Entry]) -> None:
+        """Remove entries from what is left to do: as read, or as dead letters."""
+        for entry in entries:
+            if entry.is_dead:
+                pipe.xdel(self._dead, entry.position)
+            else:
+                pipe.xack(self._stream, GROUP, entry.position)
+
+    async def _park(self, run_id: str, entries: Sequence[Entry], refused: Refused) -> None:
+        """Park a run: its entries become dead letters, and so does what follows them."""
+        self._waiting.pop(run_id, None)
+        first = entries[0].event_id
+        live = [entry for entry in entries if not entry.is_dead]
+        async with self._redis.pipeline(transaction=True) as pipe:
+            pipe.hset(self._parked, run_id, parking(first, refused.code, refused.reason))
+            for entry in live:
+                if entry is entries[0]:
+                    pipe.xadd(self._dead, letter_of(entry, refused.code, refused.reason))
+                else:
+                    pipe.xadd(self._dead, letter_of(entry, BEHIND, _behind(first)))
+            self._acknowledge(pipe, live)
+            await pipe.execute()
+        self._counts.dead += len(live)
+        self._log.error(
+            "sync.parked", run=shown_id(run_id), code=refused.code, entries=len(entries)
+        )
+
+    async def _bury(self, run_id: str, entries: Sequence[Entry]) -> bool:
+        """Make entries of a parked run dead letters; do nothing if it is not parked any more."""
+
+        async def move(pipe: Any) -> bool:
+            parked = await pipe.hget(self._parked, run_id)
+            pipe.multi()
+            if parked is None:
+                return False
+            reason = _behind(json.loads(parked)["event"])
+            for entry in entries:
+                pipe.xadd(self._dead, letter_of(entry, BEHIND, reason))
+            self._acknowledge(pipe, entries)
+            return True
+
+        if not await self._redis.transaction(move, self._parked, value_from_callable=True):
+            return False
+        self._waiting.pop(run_id, None)
+        self._counts.dead += len(entries)
+        return True
+
+    async def _write_requeued(self) -> None:
+        """Write the dead letters of runs that somebody has requeued, in order."""
+        for run_id, parked in (await self._redis.hgetall(self._parked)).items():
+            if json.loads(parked).get("requeued"):
+                await self._write_letters(run_id)
+
+    async def _write_letters(self, run_id: str) -> None:
+        letters = [
+            Entry.read(position, fields, is_dead=True)
+            async for position, fields in dead_letters(self._redis, self._number, run_id)
+        ]
+        for start in range(0, len(letters), self._settings.batch):
+            await self._write_runs({run_id: letters[start : start + self._settings.batch]})
+            parked = await self._redis.hget(self._parked, run_id)
+            if parked is None or not json.loads(parked).get("requeued"):
+                # One of them was refused again, and has parked the run anew.
+                return
+        # Nobody else adds dead letters to this partition, so there are no others now.
+        await self._redis.hdel(self._parked, run_id)
+
+    async def _trim(self) -> None:
+        """Remove the entries that every group has acknowledged."""
+        if time.monotonic() - self._trimmed_at < _TRIM_SECONDS:
+            return
+        self._trimmed_at = time.monotonic()
+        needed = []
+        for group in await self._redis.xinfo_groups(self._stream):
+            pending = await self._redis.xpending(self._stream, group["name"])
+            needed.append(pending["min"] or group["last-delivered-id"])
+        oldest = min(needed, key=_place)
+        await self._redis.xtrim(self._stream, minid=oldest, approximate=False)
+
+
+def _behind(event_id: str) -> str:
+    return f"It came behind the event `{shown_id(event_id)}`, which is a dead letter"
+
+
+def _parts(runs: dict[str, list[Entry]]) -> Iterable[dict[str, list[Entry]]]:
+    """Yield runs in parts that a transaction can hold; a run stays whole, to keep its order."""
+    part: dict[str, list[Entry]] = {}
+    size = 0
+    for run_id, entries in runs.items():
+        added = sum(entry.size for entry in entries)
+        if part and size + added > _BATCH_BYTES:
+            yield part
+            part, size = {}, 0
+        part[run_id] = entries
+        size += added
+    if part:
+        yield part
+
+
+def _place(position: str) -> tuple[int, int]:
+    milliseconds, number = position.split("-")
+    return int(milliseconds), int(number)

@@ -1,0 +1,60 @@
+"""The process that `sidecypher sync run` is."""
+
+import asyncio
+import signal
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, Final
+
+from sidecypher import BoltClient, SidecypherError
+from sidecypher.cli.packages import open_client, service_log
+from sidecypher_procedures.sync.connection import check_server, open_async_redis
+from sidecypher_procedures.sync.consumer import Consumer
+from sidecypher_procedures.sync.settings import SyncSettings, redis_url
+
+_NOT_RUNNING: Final = "SC-310"
+
+
+def serve(*, home: Path | None, config: Path | None) -> None:
+    """Consume until SIGTERM or SIGINT.
+
+    Raises:
+        SyncSettingsError: A setting is missing or cannot be used.
+        RedisUnavailable: Redis cannot be reached.
+        RedisUnsuitable: Redis would lose events.
+    """
+    asyncio.run(_serve(home, config))
+
+
+async def _serve(home: Path | None, config: Path | None) -> None:
+    settings = SyncSettings.load()
+    log = service_log(home=home, config=config)
+    async with AsyncExitStack() as stack:
+        redis = await stack.enter_async_context(open_async_redis(redis_url()))
+        for warning in await check_server(redis):
+            log.warning("sync.redis", found=warning)
+        client = await _connected(stack, log, home, config)
+        consumer = Consumer(redis, client, settings, log)
+        log.info("sync.started", consumer=consumer.name, partitions=settings.partitions)
+        consuming = asyncio.create_task(consumer.run())
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, consuming.cancel)
+        await asyncio.wait([consuming])
+        log.info("sync.stopped", written=consumer.counts.written)
+        if not consuming.cancelled():
+            consuming.result()
+
+
+async def _connected(
+    stack: AsyncExitStack, log: Any, home: Path | None, config: Path | None
+) -> BoltClient:
+    """Return a client of Neo4j; wait while the embedded one does not run yet."""
+    while True:
+        try:
+            return await stack.enter_async_context(open_client(home=home, config=config))
+        except SidecypherError as error:
+            if error.code != _NOT_RUNNING:
+                raise
+            log.info("sync.waits", why=error.message)
+        await asyncio.sleep(1)
