@@ -61,13 +61,15 @@ test: $(VENV)/ready $(CORE)
 		wait $$junit || { echo "error: a JUnit test has failed, see above" >&2; exit 1; }; exit $$tests
 
 # What `make test` leaves out since shorter tests cover it for the most part, and what it does with less
-# of: broken messages, calls, seconds of faults, rounds of writers and relations of a concept.
+# of: broken messages, calls, seconds of faults, rounds of writers, relations of a concept, and kills of
+# processes that carry events.
 test-deep: export SIDECYPHER_TEST_SLOWER ?= 5
 test-deep: export SIDECYPHER_TEST_FUZZ ?= 10000
 test-deep: export SIDECYPHER_TEST_CALLS ?= 10000
 test-deep: export SIDECYPHER_TEST_SOAK ?= 30
 test-deep: export SIDECYPHER_TEST_ROUNDS ?= 30
 test-deep: export SIDECYPHER_TEST_RELATIONS ?= 100000
+test-deep: export SIDECYPHER_TEST_KILLS ?= 20
 test-deep: $(VENV)/ready $(CORE)
 	$(PYTEST) -m "deep or effort" --ignore tests/integration/docker
 

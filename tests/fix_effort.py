@@ -4,7 +4,14 @@ import os
 
 import pytest
 
-_FIXTURES = {"fuzz_count", "call_count", "soak_seconds", "round_count", "relation_count"}
+_FIXTURES = {
+    "fuzz_count",
+    "call_count",
+    "soak_seconds",
+    "round_count",
+    "relation_count",
+    "kill_count",
+}
 
 
 def pytest_itemcollected(item):
@@ -45,3 +52,9 @@ def round_count():
 def relation_count():
     """How many relations a concept has that everything else leads to."""
     return _count("RELATIONS", 20_000)
+
+
+@pytest.fixture(scope="session")
+def kill_count():
+    """How many of the processes die that carry events, and how many events each outlives."""
+    return _count("KILLS", 1)

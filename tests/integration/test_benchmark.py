@@ -9,7 +9,7 @@ from contextlib import nullcontext
 
 import pytest
 from benchmarks import __main__ as benchmark
-from benchmarks import console, github, installation, runs, sessions
+from benchmarks import console, github, installation, runs, sessions, sync
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +73,16 @@ def test_a_quick_benchmark_of_sessions_measures_every_figure(measurement, run, c
     told = capsys.readouterr().out
     assert [figure.name for figure in sessions.FIGURES if f"| {figure.title} " not in told] == []
     assert told.count("| 0 outputs ") == 2
+
+
+@pytest.mark.deep
+@pytest.mark.usefixtures("redis_server")
+def test_a_quick_benchmark_of_sync_measures_every_figure(measurement, run, capsys):
+    """A small run prints a line for each figure."""
+    run(sync, "installed", measurement._installation)
+
+    told = capsys.readouterr().out
+    assert [figure.name for figure in sync.FIGURES if f"| {figure.title} " not in told] == []
 
 
 @pytest.mark.deep

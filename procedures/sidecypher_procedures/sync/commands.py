@@ -39,9 +39,12 @@ def run(home: Home = None, config: Config = None) -> None:
     sidecypher sync run
     ```
     """
+    from sidecypher_procedures.sync.settings import redis_url  # noqa: PLC0415
+
+    url = redis_url()
     from sidecypher_procedures.sync.service import serve  # noqa: PLC0415
 
-    serve(home=home, config=config)
+    serve(url, home=home, config=config)
 
 
 @app.command()
@@ -156,11 +159,13 @@ def _in_redis(work: Callable[[Any, SyncSettings], Awaitable[_Answer]]) -> _Answe
     """Run a function with a client of Redis and the settings."""
     import asyncio  # noqa: PLC0415
 
-    from sidecypher_procedures.sync.connection import open_async_redis, translating  # noqa: PLC0415
     from sidecypher_procedures.sync.settings import SyncSettings, redis_url  # noqa: PLC0415
 
+    url = redis_url()
+    from sidecypher_procedures.sync.connection import open_async_redis, translating  # noqa: PLC0415
+
     async def opened() -> _Answer:
-        async with open_async_redis(redis_url()) as redis:
+        async with open_async_redis(url) as redis:
             with translating():
                 return await work(redis, SyncSettings.load())
 

@@ -10,32 +10,39 @@ from sidecypher import BoltClient, SidecypherError
 from sidecypher.cli.packages import open_client, service_log
 from sidecypher_procedures.sync.connection import check_server, open_async_redis
 from sidecypher_procedures.sync.consumer import Consumer
-from sidecypher_procedures.sync.settings import SyncSettings, redis_url
+from sidecypher_procedures.sync.errors import SyncSettingsError
+from sidecypher_procedures.sync.metrics import ConsumerMetrics, serve_metrics
+from sidecypher_procedures.sync.settings import SyncSettings
 
 _NOT_RUNNING: Final = "SC-310"
 
 
-def serve(*, home: Path | None, config: Path | None) -> None:
+def serve(url: str, *, home: Path | None, config: Path | None) -> None:
     """Consume until SIGTERM or SIGINT.
 
     Raises:
-        SyncSettingsError: A setting is missing or cannot be used.
+        SyncSettingsError: A setting or the address of Redis cannot be used.
         RedisUnavailable: Redis cannot be reached.
         RedisUnsuitable: Redis would lose events.
     """
-    asyncio.run(_serve(home, config))
+    asyncio.run(_serve(url, home, config))
 
 
-async def _serve(home: Path | None, config: Path | None) -> None:
+async def _serve(url: str, home: Path | None, config: Path | None) -> None:
     settings = SyncSettings.load()
     log = service_log(home=home, config=config)
     async with AsyncExitStack() as stack:
-        redis = await stack.enter_async_context(open_async_redis(redis_url()))
+        redis = await stack.enter_async_context(open_async_redis(url))
         for warning in await check_server(redis):
             log.warning("sync.redis", found=warning)
         client = await _connected(stack, log, home, config)
         consumer = Consumer(redis, client, settings, log)
         log.info("sync.started", consumer=consumer.name, partitions=settings.partitions)
+        if settings.metrics_port is not None:
+            metrics = ConsumerMetrics(consumer)
+            log.info("sync.metrics", port=_served(metrics, settings.metrics_port))
+            reading = asyncio.create_task(metrics.keep_reading(redis, settings.partitions))
+            stack.callback(reading.cancel)
         consuming = asyncio.create_task(consumer.run())
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -44,6 +51,16 @@ async def _serve(home: Path | None, config: Path | None) -> None:
         log.info("sync.stopped", written=consumer.counts.written)
         if not consuming.cancelled():
             consuming.result()
+
+
+def _served(metrics: ConsumerMetrics, port: int) -> int:
+    try:
+        return serve_metrics(metrics, port)
+    except OSError as error:
+        raise SyncSettingsError(
+            f"Port {port} for metrics cannot be used: {error.strerror}",
+            hint="Set SIDECYPHER_SYNC_METRICS_PORT to another one, or to 0.",
+        ) from None
 
 
 async def _connected(

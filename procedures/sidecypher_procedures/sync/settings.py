@@ -1,5 +1,6 @@
 """Settings of `sync`, from environment variables."""
 
+from importlib.util import find_spec
 from typing import Annotated, Final
 
 from pydantic import Field, SecretStr, field_validator
@@ -45,6 +46,8 @@ class SyncSettings(EnvironmentSettings, env_prefix=PREFIX):
         batch: Most events of a transaction.
         parent_seconds: How long an event waits for a parent that has not come.
         lease_seconds: How long a partition stays with a consumer that has died.
+        metrics_port: Port of `/metrics` on this machine; 0 picks a free one, and none is served
+            without it.
 
     Example:
         >>> SyncSettings(batch=50).batch
@@ -57,14 +60,19 @@ class SyncSettings(EnvironmentSettings, env_prefix=PREFIX):
     batch: Annotated[int, Field(ge=1, le=1000)] = 100
     parent_seconds: Annotated[float, Field(ge=0, le=86_400)] = 30.0
     lease_seconds: Annotated[float, Field(ge=0.5, le=60)] = 3.0
+    metrics_port: Annotated[int, Field(ge=0, le=65535)] | None = None
 
 
 def redis_url() -> str:
     """Return the address of Redis.
 
     Raises:
-        SyncSettingsError: It is not set.
+        SyncSettingsError: It is not set, or the extra `sync` is not installed.
     """
+    if find_spec("redis") is None:
+        raise SyncSettingsError(
+            "The library for Redis is missing", hint="Run `pip install 'sidecypher[sync]'`."
+        )
     url = RedisSettings.load().url
     if url is None:
         raise SyncSettingsError(

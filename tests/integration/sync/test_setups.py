@@ -97,7 +97,7 @@ def test_a_server_without_tls_is_an_error(own_redis):
         port = found.getsockname()[1]
     own_redis("--port", str(port))
     with pytest.raises(RedisUnavailable, match=r"in time|be reached"):
-        publish(f"rediss://127.0.0.1:{port}")
+        publish(f"rediss://127.0.0.1:{port}?socket_timeout=1&socket_connect_timeout=1")
 
 
 def test_async_publishers_publish_the_same(redis_server):

@@ -1,0 +1,229 @@
+"""`python -m benchmarks.sync`: how fast events of Redis reach the graph."""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import neo4j
+import psutil
+import redis
+
+from benchmarks.figures import Bar, Figure, summarise
+from benchmarks.installation import Installation, installed
+from benchmarks.measures import Samples
+from benchmarks.report import table
+from sidecypher_procedures.sync.publisher import RunPublisher
+from sidecypher_procedures.sync.streams import events_key, lease_key
+
+_CREATE = "CALL runs.create('benchmark', {id: $id}) YIELD id RETURN id"
+_MANY = "CALL runs.appendMany($run, $events) YIELD seq RETURN count(*) AS events"
+_LAST = "MATCH (r:WorkflowRun {id: $run}) RETURN r.lastSeq AS seq"
+_BATCH = 100
+_EVENT = {"type": "userMessage", "content": "some words of a message"}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Size of the measurement.
+
+    Attributes:
+        batches: Batches of 100 events.
+        latencies: Events that are published one by one.
+        backlog: Events that wait when a consumer starts.
+        runs: Repetitions of the whole measurement.
+    """
+
+    batches: int = 50
+    latencies: int = 100
+    backlog: int = 100_000
+    runs: int = 3
+
+
+QUICK = Scale(batches=2, latencies=3, backlog=500, runs=1)
+
+FIGURES = (
+    Figure(
+        "redis_to_many",
+        "Redis to graph / `runs.appendMany`",
+        "x",
+        lambda s: s["many"] / s["redis"],
+        Bar(0.8, at_least=True),
+    ),
+    Figure("redis_rate", "Redis to graph", "events/s", lambda s: 1 / s["redis"]),
+    Figure("many_rate", "`runs.appendMany` of 100", "events/s", lambda s: 1 / s["many"]),
+    Figure(
+        "latency", "published to visible, idle, p50", "ms", lambda s: s["latency"] * 1e3, Bar(50)
+    ),
+    Figure("take_over", "kill to the next write", "s", lambda s: s["take_over"], Bar(5)),
+    Figure("growth", "memory more than idle, backlog", "MB", lambda s: s["growth"] / 1e6, Bar(50)),
+    Figure("backlog_rate", "backlog", "events/s", lambda s: s["backlog_rate"]),
+)
+
+
+class Bench:
+    """A Redis, an installation, and consumers of one partition between them."""
+
+    def __init__(self, installation: Installation, folder: Path, session: neo4j.Session) -> None:
+        self.url = f"unix://{folder / 'redis.sock'}"
+        self.redis = redis.Redis.from_url(self.url, decode_responses=True)
+        self.publisher = RunPublisher.connect(self.url, partitions=1)
+        self.session = session
+        self._installation = installation
+        self._log = folder / "sync.log"
+
+    def consume(self) -> psutil.Popen:
+        """Start a consumer."""
+        variables = {"SIDECYPHER_REDIS_URL": self.url, "SIDECYPHER_SYNC_PARTITIONS": "1"}
+        with self._log.open("ab") as output:
+            return psutil.Popen(
+                [sys.executable, "-m", "sidecypher", "sync", "run"],
+                env=self._installation.environ | variables,
+                stdout=output,
+                stderr=output,
+            )
+
+    def new_run(self) -> str:
+        """Create a run; return its id."""
+        name = f"sync-{time.time_ns()}"
+        self.session.run(_CREATE, id=name).consume()
+        return name
+
+    def await_event(self, run: str, seq: int) -> None:
+        """Wait until a run has its event of this number."""
+        while (self.session.run(_LAST, run=run).single(strict=True)["seq"] or 0) < seq:
+            time.sleep(0.001)
+
+
+def main() -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.sync", description=main.__doc__)
+    parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
+    scale = QUICK if parser.parse_args().quick else Scale()
+    if shutil.which("redis-server") is None:
+        sys.exit("not measured: redis-server is not installed")
+    with installed() as installation, _redis() as folder, installation.driver.session() as session:
+        installation.command("migrate")
+        bench = Bench(installation, folder, session)
+        if scale is not QUICK:
+            _take(bench, QUICK)
+        print(table(summarise([_take(bench, scale) for _ in range(scale.runs)], FIGURES)))
+
+
+@contextmanager
+def _redis() -> Iterator[Path]:
+    """Start a Redis that keeps what it confirms; yield its folder."""
+    with TemporaryDirectory(prefix="sidecypher-bench-") as name:
+        folder = Path(name)
+        options = ("--port", "0", "--unixsocket", str(folder / "redis.sock"), "--dir", name)
+        kept = ("--appendonly", "yes", "--save", "")
+        with subprocess.Popen(
+            ["redis-server", *options, *kept], stdout=subprocess.DEVNULL
+        ) as process:
+            _wait((folder / "redis.sock").exists)
+            try:
+                yield folder
+            finally:
+                process.terminate()
+
+
+def _take(bench: Bench, scale: Scale) -> Samples:
+    samples = {"many": _many(bench, scale)}
+    run, count = bench.new_run(), scale.batches * _BATCH
+    for _ in range(count):
+        bench.publisher.publish(run, _EVENT)
+    consumer = bench.consume()
+    try:
+        samples |= {"redis": _through(bench, run, count), "latency": _latency(bench, scale)}
+        samples["take_over"] = _take_over(bench, consumer)
+    finally:
+        consumer.kill()
+        consumer.wait()
+    return samples | _backlog(bench, scale)
+
+
+def _many(bench: Bench, scale: Scale) -> float:
+    """Return the seconds of an event that is appended in a batch."""
+    run, events = bench.new_run(), [_EVENT] * _BATCH
+    begun = time.perf_counter()
+    for _ in range(scale.batches):
+        bench.session.run(_MANY, run=run, events=events).consume()
+    return (time.perf_counter() - begun) / (scale.batches * _BATCH)
+
+
+def _through(bench: Bench, run: str, count: int) -> float:
+    """Return the seconds of an event that was published before the consumer has begun."""
+    bench.await_event(run, 1)
+    seen = bench.session.run(_LAST, run=run).single(strict=True)["seq"]
+    begun = time.perf_counter()
+    bench.await_event(run, count)
+    return (time.perf_counter() - begun) / max(1, count - seen)
+
+
+def _latency(bench: Bench, scale: Scale) -> float:
+    """Return the median of the seconds until a published event is in the graph."""
+    run, taken = bench.new_run(), []
+    for number in range(1, scale.latencies + 1):
+        begun = time.perf_counter()
+        bench.publisher.publish(run, _EVENT)
+        bench.await_event(run, number)
+        taken.append(time.perf_counter() - begun)
+    return median(taken)
+
+
+def _take_over(bench: Bench, consumer: psutil.Popen) -> float:
+    """Return the seconds from the kill of a consumer until another one has written an event."""
+    other = bench.consume()
+    try:
+        _wait(lambda: bench.redis.zcard("wf:consumers") == 2)
+        run = bench.new_run()
+        consumer.kill()
+        begun = time.perf_counter()
+        bench.publisher.publish(run, _EVENT)
+        bench.await_event(run, 1)
+        return time.perf_counter() - begun
+    finally:
+        other.kill()
+        other.wait()
+
+
+def _backlog(bench: Bench, scale: Scale) -> Samples:
+    """Return the rate of a consumer that catches up, and its memory above that of an idle one."""
+    _wait(lambda: not bench.redis.exists(lease_key(0)))
+    idle = bench.consume()
+    try:
+        _wait(lambda: bench.redis.exists(lease_key(0)))
+        time.sleep(2)
+        base = idle.memory_info().rss
+        idle.suspend()
+        runs = [bench.new_run() for _ in range(20)]
+        for number in range(scale.backlog):
+            bench.publisher.publish(runs[number % 20], _EVENT)
+        idle.resume()
+        begun, most = time.perf_counter(), base
+        while bench.redis.xinfo_groups(events_key(0))[0]["lag"]:
+            most = max(most, idle.memory_info().rss)
+            time.sleep(0.2)
+        for run in runs:
+            bench.await_event(run, scale.backlog // 20)
+        seconds = time.perf_counter() - begun
+        return {"growth": float(most - base), "backlog_rate": scale.backlog / seconds}
+    finally:
+        idle.terminate()
+        idle.wait()
+
+
+def _wait(condition: Callable[[], object]) -> None:
+    while not condition():
+        time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    main()

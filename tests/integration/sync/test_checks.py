@@ -1,0 +1,70 @@
+"""What `sidecypher doctor` says about Redis."""
+
+import pytest
+
+from sidecypher import CannotCheck
+from sidecypher_procedures.sync.checks import CHECKS
+from sidecypher_procedures.sync.streams import dead_key
+
+
+def look(name):
+    [check] = [each for each in CHECKS if each.name == name]
+    return check.look(None)
+
+
+@pytest.fixture
+def named(redis_server, monkeypatch):
+    """The address of Redis is set, as an operator does it."""
+    monkeypatch.setenv("SIDECYPHER_REDIS_URL", redis_server.url)
+    return redis_server.client
+
+
+@pytest.mark.parametrize("name", [each.name for each in CHECKS])
+def test_without_an_address_there_is_nothing_to_check(monkeypatch, name):
+    """Who uses no Redis gets no warning."""
+    monkeypatch.delenv("SIDECYPHER_REDIS_URL", raising=False)
+    assert look(name).state == "OK"
+
+
+@pytest.mark.usefixtures("named")
+def test_an_empty_redis_that_keeps_all_is_fine():
+    """It answers, nothing is dead, and it has the clock of this machine."""
+    states = {name: look(name).state for name in ("connection", "dead letters", "clock")}
+    assert set(states.values()) == {"OK"}, states
+
+
+def test_what_waits_without_a_consumer_is_told(named):
+    """Events that nobody reads are a warning, with the command to run."""
+    named.xadd("wf:events:0", {"run": "r", "event": "{}"})
+    found = look("lag")
+    assert found.state == "WARN"
+    assert found.found.startswith("1 events wait")
+    assert "sidecypher sync run" in found.fix
+
+
+def test_lag_is_told_although_a_consumer_runs(named):
+    """An event that is older than a minute is a warning; newer ones are not."""
+    named.set("wf:lease:0", "somebody")
+    named.xadd("wf:events:0", {"run": "r", "event": "{}"})
+    assert look("lag").state == "OK"
+    named.delete("wf:events:0")
+    named.xadd("wf:events:0", {"run": "r", "event": "{}"}, id="1-0")
+    assert look("lag").state == "WARN"
+
+
+def test_dead_letters_are_told(named):
+    """Each dead letter is counted, and so are the parked runs."""
+    named.xadd(dead_key(1), {"run": "r"})
+    named.hset("wf:parked:1", "r", "{}")
+    found = look("dead letters")
+    assert (found.state, found.found) == ("WARN", "1 events, 1 runs are parked")
+
+
+def test_a_redis_that_is_away_is_an_error(monkeypatch):
+    """The first check fails with its code, and the others cannot be made."""
+    monkeypatch.setenv("SIDECYPHER_REDIS_URL", "unix:///nowhere/redis.sock")
+    found = look("connection")
+    assert found.state == "ERROR"
+    assert "[SC-942]" in found.found
+    with pytest.raises(CannotCheck):
+        look("lag")
