@@ -48,6 +48,8 @@ async def block(request):
 
 @webhook("/webhooks/hold")
 async def hold(request):
+    with open(request.body + b".begun", "a") as begun:
+        begun.write(".")
     while not os.path.exists(request.body):  # until the test makes the file
         await asyncio.sleep(0.01)
     return WebhookAnswer(200)
@@ -195,15 +197,16 @@ def test_a_webhook_that_blocks_does_not_block_health(http, tmp_path, sidecar):
 @pytest.fixture
 def full(sidecar, http, monkeypatch, tmp_path):
     """Take all places, until the test makes the file that is given."""
-    monkeypatch.setattr(webhooks, "PLACE_SECONDS", 0.05)
-    end = tmp_path / "end"
+    end, begun = tmp_path / "end", tmp_path / "end.begun"
     peers = [
         threading.Thread(target=http.post, args=("/webhooks/hold",), kwargs={"content": str(end)})
         for _ in range(MOST_WEBHOOKS)
     ]
     for peer in peers:
         peer.start()
-    wait_until(lambda: _refused(http))
+    # A request of this test that asked for a place meanwhile might keep one of them out.
+    wait_until(lambda: begun.exists() and begun.stat().st_size == MOST_WEBHOOKS)
+    monkeypatch.setattr(webhooks, "PLACE_SECONDS", 0.05)
     yield end
     end.touch()
     for peer in peers:
