@@ -106,8 +106,12 @@ class Sync:
         for process in self._started:
             if process.poll() is None:
                 process.terminate()
-        for process in self._started:
-            process.wait(20)
+        _, left = psutil.wait_procs(self._started, 20)
+        for process in left:
+            # Left running, it would take the events of all tests that follow.
+            process.kill()
+            process.wait()
+        assert not left, "a consumer did not end"
 
 
 @pytest.fixture
