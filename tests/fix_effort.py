@@ -56,5 +56,5 @@ def relation_count():
 
 @pytest.fixture(scope="session")
 def kill_count():
-    """How many of the processes die that carry events, and how many events each outlives."""
+    """How often each process that carries events dies."""
     return _count("KILLS", 1)

@@ -1,6 +1,5 @@
 """Checks of `sidecypher doctor`: Redis, what waits in it, and its clock."""
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -96,15 +95,11 @@ def _asked(work: Callable[[Any], Awaitable[_Answer]]) -> _Answer:
 
 
 def _in_redis(work: Callable[[Any], Awaitable[_Answer]]) -> _Answer:
+    # Before the import that needs the library, since its error says what to install.
     url = redis_url()
-    from sidecypher_procedures.sync.connection import open_async_redis, translating  # noqa: PLC0415
+    from sidecypher_procedures.sync.connection import ask_redis  # noqa: PLC0415
 
-    async def opened() -> _Answer:
-        async with open_async_redis(url) as redis:
-            with translating():
-                return await work(redis)
-
-    return asyncio.run(opened())
+    return ask_redis(url, work)
 
 
 CHECKS: Final = (

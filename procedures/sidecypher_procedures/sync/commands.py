@@ -157,19 +157,14 @@ def drop(
 
 def _in_redis(work: Callable[[Any, SyncSettings], Awaitable[_Answer]]) -> _Answer:
     """Run a function with a client of Redis and the settings."""
-    import asyncio  # noqa: PLC0415
-
     from sidecypher_procedures.sync.settings import SyncSettings, redis_url  # noqa: PLC0415
 
+    # Before the import that needs the library, since its error says what to install.
     url = redis_url()
-    from sidecypher_procedures.sync.connection import open_async_redis, translating  # noqa: PLC0415
+    from sidecypher_procedures.sync.connection import ask_redis  # noqa: PLC0415
 
-    async def opened() -> _Answer:
-        async with open_async_redis(url) as redis:
-            with translating():
-                return await work(redis, SyncSettings.load())
-
-    return asyncio.run(opened())
+    settings = SyncSettings.load()
+    return ask_redis(url, lambda redis: work(redis, settings))
 
 
 def _show_count(count: int, what: str, *, as_json: bool) -> None:

@@ -1,8 +1,9 @@
 """The connection to Redis: opened, checked, and with errors that say what to do."""
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from redis import Redis, RedisError
 from redis import asyncio as redis_asyncio
@@ -15,6 +16,8 @@ from sidecypher_procedures.sync.errors import (
     SyncSettingsError,
 )
 from sidecypher_procedures.sync.streams import PARTITIONS
+
+Answer = TypeVar("Answer")
 
 OLDEST_MAJOR: Final = 7
 """The oldest major version of Redis that is tested."""
@@ -52,6 +55,23 @@ def open_async_redis(url: str) -> Any:
     """
     with _checked_address():
         return redis_asyncio.Redis.from_url(url, **_OPTIONS)
+
+
+def ask_redis(url: str, work: Callable[[Any], Awaitable[Answer]]) -> Answer:
+    """Run an async function with a client of Redis, and return what it returns.
+
+    Raises:
+        SyncSettingsError: The address cannot be used.
+        RedisUnavailable: Redis cannot be reached, or refuses a command.
+        RedisUnsuitable: Redis cannot be written to.
+    """
+
+    async def opened() -> Answer:
+        async with open_async_redis(url) as redis:
+            with translating():
+                return await work(redis)
+
+    return asyncio.run(opened())
 
 
 @contextmanager
@@ -93,10 +113,7 @@ def _translated(error: RedisError) -> SyncError:
                 retryable=True,
             )
         case redis_errors.ReadOnlyError():
-            return RedisUnsuitable(
-                "Redis is a replica, which cannot be written to",
-                hint="Name the primary in SIDECYPHER_REDIS_URL.",
-            )
+            return _replica()
         case redis_errors.AuthenticationError() | redis_errors.NoPermissionError():
             return RedisUnavailable(
                 "Redis refuses the user or the password",
@@ -124,6 +141,13 @@ def _translated(error: RedisError) -> SyncError:
                 f"Redis has refused a command ({type(error).__name__})",
                 hint="Look into the log of Redis, and at the rights of the user.",
             )
+
+
+def _replica() -> RedisUnsuitable:
+    return RedisUnsuitable(
+        "Redis is a replica, which cannot be written to",
+        hint="Name the primary in SIDECYPHER_REDIS_URL.",
+    )
 
 
 def check_partitions(found: str | None, partitions: int) -> None:
@@ -158,10 +182,7 @@ async def check_server(redis: Any) -> list[str]:
 def _warnings(info: Mapping[str, Any]) -> Iterator[str]:
     version = str(info.get("redis_version", "?"))
     if info.get("role") != "master":
-        raise RedisUnsuitable(
-            "Redis is a replica, which cannot be written to",
-            hint="Name the primary in SIDECYPHER_REDIS_URL.",
-        )
+        raise _replica()
     policy = info.get("maxmemory_policy", "noeviction")
     if policy.startswith("allkeys-"):
         raise RedisUnsuitable(

@@ -6,6 +6,7 @@ import math
 import os
 import secrets
 import socket
+from dataclasses import dataclass
 from typing import Any, Final
 
 from redis import RedisError
@@ -30,8 +31,21 @@ def consumer_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
+@dataclass
+class _Tenure:
+    """The work on a partition, and what tells it to give the partition back."""
+
+    task: "asyncio.Task[None]"
+    leave: asyncio.Event
+
+    async def end(self) -> None:
+        """Give the partition back."""
+        self.leave.set()
+        await asyncio.wait([self.task])
+
+
 class Consumer:
-    """Writes the events of Redis to Neo4j, as long as its `run` goes on.
+    """Writes the events of Redis to Neo4j, until it is told to stop.
 
     Several consumers share the partitions evenly. If one dies, the others take its partitions when
     its leases have run out.
@@ -53,28 +67,38 @@ class Consumer:
         self._client = client
         self._settings = settings
         self._log = log.bind(consumer=self.name)
-        self._owned: dict[int, asyncio.Task[None]] = {}
+        self._owned: dict[int, _Tenure] = {}
+        self._stop = asyncio.Event()
 
     @property
     def partitions(self) -> list[int]:
         """The partitions that it has."""
         return sorted(self._owned)
 
+    def stop(self) -> None:
+        """Let `run` give back all partitions and return.
+
+        A cancellation could be lost; see `_end`.
+        """
+        self._stop.set()
+
     async def run(self) -> None:
-        """Write events until the task is cancelled.
+        """Write events until `stop` is called.
 
         Raises:
             SyncSettingsError: Redis has another number of partitions.
         """
         pause = self._settings.lease_seconds / _RENEWALS
         try:
-            while True:
+            while not self._stop.is_set():
                 try:
                     await self._check_partitions()
                     await self._take_share()
                 except (RedisError, OSError) as error:
                     self._log.warning("sync.redis_away", kind=type(error).__name__)
-                await asyncio.sleep(pause)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(pause):
+                        await self._stop.wait()
         finally:
             await self._leave()
 
@@ -84,13 +108,13 @@ class Consumer:
 
     async def _take_share(self) -> None:
         """Take free partitions up to a fair share, and give back what is above it."""
-        for number, task in [*self._owned.items()]:
-            if task.done():
+        for number, tenure in [*self._owned.items()]:
+            if tenure.task.done():
                 del self._owned[number]
-                self._report(number, task)
+                self._report(number, tenure.task)
         fair = math.ceil(self._settings.partitions / await self._consumers())
         for number in self.partitions[fair:]:
-            await _end(self._owned.pop(number))
+            await self._owned.pop(number).end()
         # Each consumer begins elsewhere, so that they do not all ask for the same one.
         start = hash(self.name)
         for offset in range(self._settings.partitions):
@@ -119,10 +143,12 @@ class Consumer:
             thread_local=False,
         )
         if await lease.acquire(token=self.name):
-            self._owned[number] = asyncio.create_task(self._hold(number, lease))
+            leave = asyncio.Event()
+            task = asyncio.create_task(self._hold(number, lease, leave))
+            self._owned[number] = _Tenure(task, leave)
 
-    async def _hold(self, number: int, lease: Lock) -> None:
-        """Work on a partition while its lease can be renewed."""
+    async def _hold(self, number: int, lease: Lock, leave: asyncio.Event) -> None:
+        """Work on a partition while its lease can be renewed, until it is to be given back."""
         writer = PartitionWriter(self._client, events_key(number), self.name)
         partition = Partition(
             number,
@@ -132,16 +158,15 @@ class Consumer:
             counts=self.counts,
             log=self._log,
         )
-        tasks = [asyncio.create_task(self._renew(lease)), asyncio.create_task(partition.run())]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            await asyncio.gather(*map(_end, tasks))
-            with contextlib.suppress(RedisError, OSError):
-                await lease.release()
-        for task in tasks:
-            if not task.cancelled():
-                task.result()
+        coroutines = (self._renew(lease), partition.run(), leave.wait())
+        tasks = [asyncio.create_task(each) for each in coroutines]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.gather(*map(_end, tasks))
+        with contextlib.suppress(RedisError, OSError):
+            await lease.release()
+        errors = [task.exception() for task in tasks if not task.cancelled()]
+        for error in filter(None, errors):
+            raise error
 
     async def _renew(self, lease: Lock) -> None:
         while True:
@@ -161,12 +186,12 @@ class Consumer:
     async def _leave(self) -> None:
         """Give all partitions back, so that others need not wait for the leases to run out."""
         owned, self._owned = self._owned, {}
-        await asyncio.gather(*map(_end, owned.values()))
+        await asyncio.gather(*(tenure.end() for tenure in owned.values()))
         with contextlib.suppress(RedisError, OSError):
             await self._redis.zrem(CONSUMERS, self.name)
 
 
-async def _end(task: "asyncio.Task[None]") -> None:
+async def _end(task: "asyncio.Task[Any]") -> None:
     """Cancel a task, and return when it has ended.
 
     Once is not enough: before Python 3.12, `asyncio.wait_for`, which redis-py uses, may lose a

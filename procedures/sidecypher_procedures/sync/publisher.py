@@ -1,8 +1,6 @@
 """Publishers: they add events to Redis, and need no Neo4j."""
 
-import json
 from collections.abc import Mapping
-from datetime import datetime
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
@@ -20,6 +18,7 @@ from sidecypher_procedures.sync.settings import SyncSettings
 from sidecypher_procedures.sync.streams import (
     PARTITIONS,
     events_key,
+    fields_of,
     new_event_id,
     partition_of,
     time_of,
@@ -199,13 +198,11 @@ def _prepare(run_id: str, event: Mapping[str, Any], partitions: int) -> _Added:
         whole["createdAt"] = moment
     _check(whole)
     try:
-        text = json.dumps(whole, default=_text_of, ensure_ascii=False, allow_nan=False)
-        text.encode()
-    except (TypeError, ValueError, RecursionError):
+        fields = fields_of(run_id, whole)
+    except (TypeError, ValueError):
         raise InvalidEvent(
             "The event holds a value that JSON does not have", hint="Give texts, numbers and so on."
         ) from None
-    fields = {"run": run_id, "event": text}
     stream = events_key(partition_of(run_id, partitions))
     return _Added(whole["id"], stream, viewer_key(run_id), fields)
 
@@ -215,12 +212,6 @@ def _check(event: Mapping[str, Any]) -> None:
         EventInput.from_map(event, "event")
     except SidecypherError as error:
         raise InvalidEvent(error.message, hint=error.hint) from None
-
-
-def _text_of(value: object) -> str:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    raise TypeError
 
 
 def _queue(pipe: Any, added: _Added) -> None:

@@ -43,14 +43,10 @@ async def _serve(url: str, home: Path | None, config: Path | None) -> None:
             log.info("sync.metrics", port=_served(metrics, settings.metrics_port))
             reading = asyncio.create_task(metrics.keep_reading(redis, settings.partitions))
             stack.callback(reading.cancel)
-        consuming = asyncio.create_task(consumer.run())
-        loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, consuming.cancel)
-        await asyncio.wait([consuming])
+            asyncio.get_running_loop().add_signal_handler(number, consumer.stop)
+        await consumer.run()
         log.info("sync.stopped", written=consumer.counts.written)
-        if not consuming.cancelled():
-            consuming.result()
 
 
 def _served(metrics: ConsumerMetrics, port: int) -> int:

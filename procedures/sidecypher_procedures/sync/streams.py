@@ -127,7 +127,7 @@ class Entry:
     @property
     def fields(self) -> dict[str, str]:
         """Its fields in the stream."""
-        return {"run": self.run_id, "event": json.dumps(self.event, default=_text_of)}
+        return fields_of(self.run_id, self.event)
 
     @property
     def event_id(self) -> str:
@@ -139,6 +139,21 @@ class Entry:
         """Ids of the parents that its event names."""
         given = self.event.get("parentIds")
         return given if isinstance(given, list) else []
+
+
+def fields_of(run_id: str, event: Mapping[str, Any]) -> dict[str, str]:
+    """Return the fields of the entry of an event.
+
+    Raises:
+        ValueError: It holds a value that JSON or UTF-8 does not have, or is nested too deep.
+        TypeError: It holds a value that JSON does not have.
+    """
+    try:
+        text = json.dumps(event, default=_text_of, ensure_ascii=False, allow_nan=False)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    text.encode()
+    return {"run": run_id, "event": text}
 
 
 def _text_of(value: object) -> str:

@@ -189,7 +189,6 @@ def test_another_consumer_takes_the_partitions_of_a_dead_one(sync):
     sync.await_contents(run, texts(0, 1, 2, 3), seconds=promised(5))
 
 
-@pytest.mark.deep
 def test_a_paused_consumer_writes_nothing_after_its_lease(sync):
     """Whoever goes on after its lease has run out is refused by the epoch in the graph."""
     run = sync.new_run()
