@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 import neo4j
 import psutil
@@ -20,6 +21,7 @@ from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import Installation, installed
 from benchmarks.measures import Samples
 from benchmarks.report import table
+from sidecypher_procedures.sync.outbox.watching import NAME
 from sidecypher_procedures.sync.publisher import RunPublisher
 from sidecypher_procedures.sync.streams import events_key, lease_key
 
@@ -27,6 +29,7 @@ _CREATE = "CALL runs.create('benchmark', {id: $id}) YIELD id RETURN id"
 _MANY = "CALL runs.appendMany($run, $events) YIELD seq RETURN count(*) AS events"
 _LAST = "MATCH (r:WorkflowRun {id: $run}) RETURN r.lastSeq AS seq"
 _BATCH = 100
+_TURN = 20
 _EVENT = {"type": "userMessage", "content": "some words of a message"}
 
 
@@ -37,17 +40,19 @@ class Scale:
     Attributes:
         batches: Batches of 100 events.
         latencies: Events that are published one by one.
+        commits: Commits that change nothing watched, with the trigger of the outbox and without.
         backlog: Events that wait when a consumer starts.
         runs: Repetitions of the whole measurement.
     """
 
     batches: int = 50
     latencies: int = 100
+    commits: int = 1000
     backlog: int = 100_000
     runs: int = 3
 
 
-QUICK = Scale(batches=2, latencies=3, backlog=500, runs=1)
+QUICK = Scale(batches=2, latencies=3, commits=20, backlog=500, runs=1)
 
 FIGURES = (
     Figure(
@@ -65,6 +70,14 @@ FIGURES = (
     Figure("take_over", "kill to the next write", "s", lambda s: s["take_over"], Bar(5)),
     Figure("growth", "memory more than idle, backlog", "MB", lambda s: s["growth"] / 1e6, Bar(50)),
     Figure("backlog_rate", "backlog", "events/s", lambda s: s["backlog_rate"]),
+    Figure(
+        "trigger",
+        "trigger of the outbox, unconcerned commit",
+        "ms",
+        lambda s: (s["watched_commit"] - s["free_commit"]) * 1e3,
+        Bar(0.3),
+    ),
+    Figure("free_commit", "commit without that trigger", "ms", lambda s: s["free_commit"] * 1e3),
 )
 
 
@@ -96,6 +109,15 @@ class Bench:
         self.session.run(_CREATE, id=name).consume()
         return name
 
+    def order(self, what: Literal["stop", "start"]) -> None:
+        """Stop or start the trigger of the outbox, and wait until Neo4j has done it."""
+        order = f"CALL apoc.trigger.{what}('neo4j', $name)"
+        with self._installation.driver.session(database="system") as system:
+            system.run(order, name=NAME).consume()
+        listed = "CALL apoc.trigger.list() YIELD name, paused WHERE name = $name RETURN paused"
+        is_stopped = what == "stop"
+        _wait(lambda: self.session.run(listed, name=NAME).single()["paused"] == is_stopped)
+
     def await_event(self, run: str, seq: int) -> None:
         """Wait until a run has its event of this number."""
         while (self.session.run(_LAST, run=run).single(strict=True)["seq"] or 0) < seq:
@@ -111,6 +133,7 @@ def main() -> None:
         sys.exit("not measured: redis-server is not installed")
     with installed() as installation, _redis() as folder, installation.driver.session() as session:
         installation.command("migrate")
+        installation.command("sync", "watch")
         bench = Bench(installation, folder, session)
         if scale is not QUICK:
             _take(bench, QUICK)
@@ -146,7 +169,7 @@ def _take(bench: Bench, scale: Scale) -> Samples:
     finally:
         consumer.kill()
         consumer.wait()
-    return samples | _backlog(bench, scale)
+    return samples | _backlog(bench, scale) | _commits(bench, scale)
 
 
 def _many(bench: Bench, scale: Scale) -> float:
@@ -218,6 +241,26 @@ def _backlog(bench: Bench, scale: Scale) -> Samples:
     finally:
         idle.terminate()
         idle.wait()
+
+
+def _commits(bench: Bench, scale: Scale) -> Samples:
+    """Commit changes that nobody watches, in turns with the trigger and without it."""
+    taken: dict[str, list[float]] = {"watched_commit": [], "free_commit": []}
+    for _ in range(scale.commits // _TURN):
+        taken["watched_commit"] += _run_commits(bench, _TURN)
+        bench.order("stop")
+        taken["free_commit"] += _run_commits(bench, _TURN)
+        bench.order("start")
+    return {name: median(each) for name, each in taken.items()}
+
+
+def _run_commits(bench: Bench, count: int) -> list[float]:
+    taken = []
+    for _ in range(count):
+        begun = time.perf_counter()
+        bench.session.run("CREATE (:Task {type: 'issue'})").consume()
+        taken.append(time.perf_counter() - begun)
+    return taken
 
 
 def _wait(condition: Callable[[], object]) -> None:

@@ -16,6 +16,7 @@ from sidecypher_procedures.github import procedures as github
 from sidecypher_procedures.rules import procedures as rules
 from sidecypher_procedures.runs import procedures as runs
 from sidecypher_procedures.session import procedures as session
+from sidecypher_procedures.sync.outbox import procedures as outbox
 
 # Their blocks are run by tests of their own.
 RUN = "".join(
@@ -28,7 +29,7 @@ RUN = "".join(
         page_named("docs/tutorial.md"),
     ]
 )
-SHIPPED = (code, github, introspection, migrations, rules, runs, session)
+SHIPPED = (code, github, introspection, migrations, outbox, rules, runs, session)
 KINDS = {"python", "python neo4j", "cypher", "sh", "json", "toml", "text"}
 _YIELD = re.compile(r"\)\s*YIELD\s+(?P<columns>\w+(?:\s*,\s*\w+)*)")
 _OPEN, _CLOSE = "([{", ")]}"

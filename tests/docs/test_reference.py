@@ -47,6 +47,7 @@ from sidecypher_procedures.runs.options import EventFields
 from sidecypher_procedures.runs.settings import RunsSettings
 from sidecypher_procedures.session import procedures as session
 from sidecypher_procedures.session.settings import SessionSettings
+from sidecypher_procedures.sync.outbox import procedures as outbox
 from sidecypher_procedures.sync.settings import RedisSettings, SyncSettings
 
 JAVA = ROOT / "plugin-build/core/src/main/java/io/sidecypher/core"
@@ -55,7 +56,7 @@ RULES = {found.name: found for found in Registry(procedures_in([rules]))}
 RUNS = {found.name: found for found in Registry(procedures_in([runs]))}
 CODE = {found.name: found for found in Registry(procedures_in([code]))}
 SESSION = {found.name: found for found in Registry(procedures_in([session]))}
-OWN = {found.name: found for found in Registry(procedures_in([introspection, migrations]))}
+OWN = {found.name: found for found in Registry(procedures_in([introspection, migrations, outbox]))}
 
 
 class Value(Row):

@@ -59,6 +59,7 @@ def test_help_imports_nothing_of_what_commands_do():
         *("sidecypher_procedures.code", "sidecypher_procedures.code.commands"),
         *("sidecypher_procedures.runs", "sidecypher_procedures.session"),
         *("sidecypher_procedures.sync", "sidecypher_procedures.sync.commands"),
+        *("sidecypher_procedures.sync.outbox", "sidecypher_procedures.sync.outbox.commands"),
         *(f"sidecypher_procedures.runs.{name}" for name in ("commands", "drawing", "errors")),
         *(f"sidecypher_procedures.session.{name}" for name in SESSION_COMMANDS),
     }
@@ -91,11 +92,24 @@ def test_the_list_of_commands_says_what_their_own_help_says(name):
 VERBS = {
     *("Adopt", "Apply", "Build", "Call", "Check", "Count", "Draw", "Index", "Keep", "List"),
     *("Load", "Print", "Search"),
-    *("Answer", "Remove", "Run", "Show", "Start", "Stop", "Write"),
+    *("Answer", "Remove", "Run", "Show", "Start", "Stop", "Watch", "Write"),
 }
 OPTION_VERBS = {
     *("Apply", "Call", "Choose", "Draw", "Leave", "List", "Listen", "Load", "Log", "Name", "Pass"),
-    *("Print", "Read", "Run", "Serve", "Set", "Show", "Skip", "Try", "Use", "Wait", "Write"),
+    *(
+        "Print",
+        "Read",
+        "Run",
+        "Serve",
+        "Set",
+        "Show",
+        "Skip",
+        "Try",
+        "Use",
+        "Wait",
+        "Watch",
+        "Write",
+    ),
 }
 
 

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,21 +76,29 @@ def cypher(
 
 
 def rows_of(
-    query: str, parameters: Mapping[str, Any], *, home: Path | None, config: Path | None
+    query: str,
+    parameters: Mapping[str, Any],
+    *,
+    database: str | None = None,
+    home: Path | None,
+    config: Path | None,
 ) -> list[dict[str, Any]]:
     """Run a statement in the Neo4j that commands use; see `run_cypher` of `packages`."""
 
     async def run() -> list[dict[str, Any]]:
-        async with client_of(home=home, config=config) as client:
+        async with client_of(database=database, home=home, config=config) as client:
             return await client.run(query, **parameters)
 
     return asyncio.run(run())
 
 
 @asynccontextmanager
-async def client_of(*, home: Path | None, config: Path | None) -> AsyncIterator[BoltClient]:
+async def client_of(
+    *, database: str | None = None, home: Path | None, config: Path | None
+) -> AsyncIterator[BoltClient]:
     """Open a client of the Neo4j that commands use; see `open_client` of `packages`."""
-    address = server_address(load_settings({"home": home}, config=config))
+    found = server_address(load_settings({"home": home}, config=config))
+    address = found if database is None else replace(found, database=database)
     client = BoltClient(lambda: address)
     try:
         yield client

@@ -67,6 +67,7 @@ def run_cypher(
     cypher: LiteralString,
     parameters: Mapping[str, Any] | None = None,
     *,
+    database: str | None = None,
     home: Path | None = None,
     config: Path | None = None,
 ) -> list[dict[str, Any]]:
@@ -75,6 +76,7 @@ def run_cypher(
     Args:
         cypher: The statement; never build it from values.
         parameters: Its parameters by name.
+        database: The database that it runs in; the default one if it is None.
         home: The value of `--home`.
         config: The value of `--config`.
 
@@ -93,7 +95,7 @@ def run_cypher(
     """
     from sidecypher.cli.cypher import rows_of  # noqa: PLC0415
 
-    return rows_of(cypher, parameters or {}, home=home, config=config)
+    return rows_of(cypher, parameters or {}, database=database, home=home, config=config)
 
 
 def open_client(

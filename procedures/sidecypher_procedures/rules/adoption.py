@@ -48,6 +48,21 @@ _ADOPT: Final = """
     SET p.recordedAt = coalesce(p.recordedAt, $recordedAt),
         p.confirmed = coalesce(p.confirmed, false), p.strict = coalesce(p.strict, r.strict)
 """
+# The trigger that writes the outbox does not see what another trigger creates.
+_TELL: Final = """
+    UNWIND $checked AS rule
+    MATCH (:StyleRule {ruleId: rule.id})-[c:CONTRADICTS {createdAt: rule.recordedAt}]-()
+    MATCH (counter:OutboxCounter {id: 'changes'}) WHERE 'CONTRADICTS' IN counter.types
+    SET counter.lock = true
+    WITH counter, coalesce(counter.seq, 0) AS last, collect(DISTINCT c.key) AS keys
+    SET counter.seq = last + size(keys)
+    WITH last, keys
+    UNWIND range(1, size(keys)) AS number
+    CREATE (:Outbox {
+        seq: last + number, kind: 'created', label: 'CONTRADICTS', id: keys[number - 1],
+        at: datetime.realtime()
+    })
+"""
 # Properties of a StyleRule whose argument of `rules.add` has another name.
 _RENAMED: Final = {"user": "userId", "ruleId": "id"}
 _RULE_KEYS: Final = (
@@ -94,11 +109,11 @@ class _UncheckedRule:
     strict: bool
 
 
-def record_nodes(ctx: Context, nodes: Iterable[Node], strategy: Strategy) -> Iterator[Recorded]:
+def record_nodes(ctx: Context, nodes: Iterable[Node], strategy: Strategy) -> list[Recorded]:
     """Check rules that were written by plain Cypher, and complete their properties.
 
     Each rule gets its canonical parts, a new id if it has none, and the time of its record. Its
-    contradictions are recorded as in `rules.add`.
+    contradictions are recorded as in `rules.add`, and are written to the outbox if it is watched.
 
     Raises:
         InvalidRule: A property is missing or has an invalid value.
@@ -106,9 +121,18 @@ def record_nodes(ctx: Context, nodes: Iterable[Node], strategy: Strategy) -> Ite
     """
     rules = [_read(*each) for each in _found(ctx, nodes)]
     held = lock_all(ctx, [pending.scope for pending in rules])
+    recorded = []
     for pending in rules:
         contradicts = _adopt(ctx, pending, held[pending.scope], strategy)
-        yield Recorded(id=pending.rule_id, contradicts=contradicts)
+        recorded.append(Recorded(id=pending.rule_id, contradicts=contradicts))
+    checked = [
+        {"id": pending.rule_id, "recordedAt": held[pending.scope].recorded_at}
+        for pending, row in zip(rules, recorded, strict=True)
+        if row.contradicts
+    ]
+    if checked:
+        ctx.run(_TELL, checked=checked)
+    return recorded
 
 
 def recheck(ctx: Context, limit: int, strategy: Strategy) -> list[Rechecked]:

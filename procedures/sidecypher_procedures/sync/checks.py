@@ -17,6 +17,9 @@ _OLD_SECONDS: Final = 60.0
 _CLOCK_SECONDS: Final = 60.0
 """The largest accepted clock offset: ids of events hold the time of their publishers."""
 
+_CHANGE_SECONDS: Final = 600.0
+"""With an older change, nobody publishes or removes those in the outbox."""
+
 _NONE: Final = Finding.ok("none is named")
 
 _Answer = TypeVar("_Answer")
@@ -75,6 +78,20 @@ def look_at_clock(_ctx: CheckContext) -> Finding:
     return Finding.ok("it agrees with Redis's")
 
 
+def look_at_changes(ctx: CheckContext) -> Finding:
+    """Check that somebody publishes or removes the watched changes."""
+    rows = ctx.call_in_neo4j("sidecypher.changes", 0, {"limit": 1})
+    if not rows:
+        return Finding.ok("no change waits")
+    age = time.time() - rows[0]["at"].timestamp()
+    if age > _CHANGE_SECONDS:
+        return Finding.warn(
+            f"the oldest change waits for {age:.0f} s",
+            "Run `sidecypher sync run`, or remove changes by `sidecypher.dropChanges`.",
+        )
+    return Finding.ok(f"the oldest change waits for {age:.0f} s")
+
+
 async def _warnings(redis: Any) -> list[str]:
     from sidecypher_procedures.sync.connection import check_server  # noqa: PLC0415
 
@@ -107,4 +124,5 @@ CHECKS: Final = (
     Check("Redis", "lag", look_at_lag),
     Check("Redis", "dead letters", look_at_dead_letters),
     Check("Redis", "clock", look_at_clock),
+    Check("Redis", "changes", look_at_changes),
 )

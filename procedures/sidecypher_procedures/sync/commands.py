@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from sidecypher.cli.packages import AsJson, Config, Home, Service, show_json, show_table
+from sidecypher_procedures.sync.outbox.commands import unwatch, watch, watched
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from sidecypher_procedures.sync.settings import SyncSettings
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="markdown")
+for each in (watch, unwatch, watched):
+    app.command()(each)
 
 SERVICE = Service("sync", command=("sync", "run"), variable="SIDECYPHER_REDIS_URL")
 

@@ -7,7 +7,7 @@ import os
 import secrets
 import socket
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from redis import RedisError
 from redis.asyncio.lock import Lock
@@ -15,15 +15,11 @@ from redis.exceptions import LockError
 
 from sidecypher import BoltClient
 from sidecypher_procedures.sync.connection import check_partitions
+from sidecypher_procedures.sync.lease import RENEWALS, acquired, work_under
 from sidecypher_procedures.sync.partition import Counts, Partition
 from sidecypher_procedures.sync.settings import SyncSettings
 from sidecypher_procedures.sync.streams import CONSUMERS, PARTITIONS, events_key, lease_key
 from sidecypher_procedures.sync.writing import LeaseLost, PartitionWriter
-
-_RENEWALS: Final = 3
-"""How often a lease is renewed in the time that it holds."""
-
-_CANCEL_SECONDS: Final = 0.5
 
 
 def consumer_name() -> str:
@@ -78,7 +74,7 @@ class Consumer:
     def stop(self) -> None:
         """Let `run` give back all partitions and return.
 
-        A cancellation could be lost; see `_end`.
+        A cancellation could be lost; see `lease`.
         """
         self._stop.set()
 
@@ -88,7 +84,7 @@ class Consumer:
         Raises:
             SyncSettingsError: Redis has another number of partitions.
         """
-        pause = self._settings.lease_seconds / _RENEWALS
+        pause = self._settings.lease_seconds / RENEWALS
         try:
             while not self._stop.is_set():
                 try:
@@ -135,43 +131,24 @@ class Consumer:
             return max(1, int((await pipe.execute())[-1]))
 
     async def _try_to_take(self, number: int) -> None:
-        lease = Lock(
-            self._redis,
-            lease_key(number),
-            timeout=self._settings.lease_seconds,
-            blocking=False,
-            thread_local=False,
-        )
-        if await lease.acquire(token=self.name):
+        seconds = self._settings.lease_seconds
+        lease = await acquired(self._redis, lease_key(number), self.name, seconds)
+        if lease is not None:
             leave = asyncio.Event()
             task = asyncio.create_task(self._hold(number, lease, leave))
             self._owned[number] = _Tenure(task, leave)
 
     async def _hold(self, number: int, lease: Lock, leave: asyncio.Event) -> None:
         """Work on a partition while its lease can be renewed, until it is to be given back."""
-        writer = PartitionWriter(self._client, events_key(number), self.name)
         partition = Partition(
             number,
             redis=self._redis,
-            writer=writer,
+            writer=PartitionWriter(self._client, events_key(number), self.name),
             settings=self._settings,
             counts=self.counts,
             log=self._log,
         )
-        coroutines = (self._renew(lease), partition.run(), leave.wait())
-        tasks = [asyncio.create_task(each) for each in coroutines]
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.gather(*map(_end, tasks))
-        with contextlib.suppress(RedisError, OSError):
-            await lease.release()
-        errors = [task.exception() for task in tasks if not task.cancelled()]
-        for error in filter(None, errors):
-            raise error
-
-    async def _renew(self, lease: Lock) -> None:
-        while True:
-            await asyncio.sleep(self._settings.lease_seconds / _RENEWALS)
-            await lease.reacquire()
+        await work_under(lease, self._settings.lease_seconds, partition.run(), leave)
 
     def _report(self, number: int, task: "asyncio.Task[None]") -> None:
         """Log why work on a partition has ended."""
@@ -189,14 +166,3 @@ class Consumer:
         await asyncio.gather(*(tenure.end() for tenure in owned.values()))
         with contextlib.suppress(RedisError, OSError):
             await self._redis.zrem(CONSUMERS, self.name)
-
-
-async def _end(task: "asyncio.Task[Any]") -> None:
-    """Cancel a task, and return when it has ended.
-
-    Once is not enough: before Python 3.12, `asyncio.wait_for`, which redis-py uses, may lose a
-    cancellation (bpo-37658).
-    """
-    while not task.done():
-        task.cancel()
-        await asyncio.wait([task], timeout=_CANCEL_SECONDS)

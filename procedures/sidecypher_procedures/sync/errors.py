@@ -48,3 +48,9 @@ class NoDeadLetters(SyncError):
 
     code = "SC-945"
     default_hint = "`sidecypher sync dead` lists the dead letters."
+
+
+class OutboxUnavailable(SyncError):
+    """The trigger that writes the outbox cannot be installed, or was stopped."""
+
+    code = "SC-946"

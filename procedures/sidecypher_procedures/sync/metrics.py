@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 
 from sidecypher_procedures.sync.consumer import Consumer
 from sidecypher_procedures.sync.errors import SyncError
+from sidecypher_procedures.sync.outbox.publisher import ChangePublisher
 from sidecypher_procedures.sync.status import PartitionStatus, read_status
 
 _READ_SECONDS: Final = 5.0
@@ -31,10 +32,11 @@ _GAUGES: Final = {
 
 
 class ConsumerMetrics(Collector):
-    """What a consumer has done, and what waits in all partitions."""
+    """What this process has done, and what waits in all partitions and in the outbox."""
 
-    def __init__(self, consumer: Consumer) -> None:
+    def __init__(self, consumer: Consumer, changes: ChangePublisher) -> None:
         self._consumer = consumer
+        self._changes = changes
         self._found: list[PartitionStatus] = []
 
     def collect(self) -> Iterator[Metric]:
@@ -46,6 +48,16 @@ class ConsumerMetrics(Collector):
             "sidecypher_sync_partitions",
             "Partitions that this consumer has.",
             value=len(self._consumer.partitions),
+        )
+        yield CounterMetricFamily(
+            "sidecypher_sync_changes",
+            "Changes that this process has published.",
+            value=self._changes.published,
+        )
+        yield GaugeMetricFamily(
+            "sidecypher_sync_changes_waiting",
+            "Changes that wait in the outbox; 0 while another process publishes.",
+            value=self._changes.waiting,
         )
         for name, meaning in _GAUGES.items():
             family = GaugeMetricFamily(

@@ -25,6 +25,7 @@ from sidecypher_procedures.sync.streams import (
     in_order,
     parked_key,
 )
+from sidecypher_procedures.sync.trimming import trim_acknowledged
 from sidecypher_procedures.sync.writing import Away, PartitionWriter, Refused
 
 MOST_DELIVERIES: Final = 5
@@ -338,12 +339,7 @@ class Partition:
         if time.monotonic() - self._trimmed_at < _TRIM_SECONDS:
             return
         self._trimmed_at = time.monotonic()
-        needed = []
-        for group in await self._redis.xinfo_groups(self._stream):
-            pending = await self._redis.xpending(self._stream, group["name"])
-            needed.append(pending["min"] or group["last-delivered-id"])
-        oldest = min(needed, key=_place)
-        await self._redis.xtrim(self._stream, minid=oldest, approximate=False)
+        await trim_acknowledged(self._redis, self._stream)
 
 
 def _behind(event_id: str) -> str:
@@ -363,8 +359,3 @@ def _parts(runs: dict[str, list[Entry]]) -> Iterable[dict[str, list[Entry]]]:
         size += added
     if part:
         yield part
-
-
-def _place(position: str) -> tuple[int, int]:
-    milliseconds, number = position.split("-")
-    return int(milliseconds), int(number)

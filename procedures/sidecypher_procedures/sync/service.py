@@ -12,6 +12,7 @@ from sidecypher_procedures.sync.connection import check_server, open_async_redis
 from sidecypher_procedures.sync.consumer import Consumer
 from sidecypher_procedures.sync.errors import SyncSettingsError
 from sidecypher_procedures.sync.metrics import ConsumerMetrics, serve_metrics
+from sidecypher_procedures.sync.outbox.publisher import ChangePublisher
 from sidecypher_procedures.sync.settings import SyncSettings
 
 _NOT_RUNNING: Final = "SC-310"
@@ -37,16 +38,30 @@ async def _serve(url: str, home: Path | None, config: Path | None) -> None:
             log.warning("sync.redis", found=warning)
         client = await _connected(stack, log, home, config)
         consumer = Consumer(redis, client, settings, log)
+        changes = ChangePublisher(redis, client, settings, consumer.name, log)
         log.info("sync.started", consumer=consumer.name, partitions=settings.partitions)
         if settings.metrics_port is not None:
-            metrics = ConsumerMetrics(consumer)
+            metrics = ConsumerMetrics(consumer, changes)
             log.info("sync.metrics", port=_served(metrics, settings.metrics_port))
             reading = asyncio.create_task(metrics.keep_reading(redis, settings.partitions))
             stack.callback(reading.cancel)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, consumer.stop)
-        await consumer.run()
-        log.info("sync.stopped", written=consumer.counts.written)
+        await _until_stopped(consumer, changes)
+        log.info("sync.stopped", written=consumer.counts.written, published=changes.published)
+
+
+async def _until_stopped(*workers: Consumer | ChangePublisher) -> None:
+    """Run all until SIGTERM or SIGINT, or until one has failed."""
+
+    def stop() -> None:
+        for worker in workers:
+            worker.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+    running = [asyncio.create_task(worker.run()) for worker in workers]
+    await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+    stop()
+    await asyncio.gather(*running)
 
 
 def _served(metrics: ConsumerMetrics, port: int) -> int:

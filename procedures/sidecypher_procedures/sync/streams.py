@@ -19,6 +19,12 @@ PARTITIONS: Final = "wf:partitions"
 CONSUMERS: Final = "wf:consumers"
 """Key of a sorted set: each consumer, and when it was last seen in seconds since 1970."""
 
+CHANGES: Final = "wf:changes"
+"""Key of the stream with the changes of the graph."""
+
+CHANGES_LEASE: Final = "wf:lease:changes"
+"""Key that names the process that publishes the changes while it has the lease."""
+
 
 def events_key(partition: int) -> str:
     """Return the key of the stream with the events of a partition."""

@@ -1,5 +1,7 @@
 """What `sidecypher doctor` says about Redis."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from sidecypher import CannotCheck
@@ -7,9 +9,20 @@ from sidecypher_procedures.sync.checks import CHECKS
 from sidecypher_procedures.sync.streams import dead_key
 
 
-def look(name):
+class Graph:
+    """A graph with these changes in its outbox."""
+
+    def __init__(self, *moments):
+        self._rows = [{"at": each} for each in moments]
+
+    def call_in_neo4j(self, name, *arguments):
+        assert (name, arguments) == ("sidecypher.changes", (0, {"limit": 1}))
+        return self._rows
+
+
+def look(name, graph=Graph()):
     [check] = [each for each in CHECKS if each.name == name]
-    return check.look(None)
+    return check.look(graph)
 
 
 @pytest.fixture
@@ -68,3 +81,14 @@ def test_a_redis_that_is_away_is_an_error(monkeypatch):
     assert "[SC-942]" in found.found
     with pytest.raises(CannotCheck):
         look("lag")
+
+
+def test_a_change_that_waits_for_long_is_told():
+    """Nobody publishes or removes the changes: a warning, with the ways to go on."""
+    now = datetime.now(UTC)
+    assert look("changes").state == "OK"
+    assert look("changes", Graph(now)).state == "OK"
+    found = look("changes", Graph(now - timedelta(hours=1)))
+    assert found.state == "WARN"
+    assert found.found == "the oldest change waits for 3600 s"
+    assert "sidecypher.dropChanges" in found.fix

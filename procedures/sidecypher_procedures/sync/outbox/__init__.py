@@ -1,0 +1,1 @@
+"""The outbox: changes of the graph, written by a trigger and published to Redis."""
