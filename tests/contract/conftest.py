@@ -157,16 +157,16 @@ class Stand:
 
 def pytest_collection_modifyitems(config, items):
     """Leave out what HTTP is not made for: each such test says why in its mark `not_over_http`."""
-    left_out = [
+    left_out = {
         item
         for item in items
         if item.get_closest_marker("not_over_http")
         and getattr(item, "callspec", None)
         and "http" in item.callspec.params.values()
-    ]
+    }
     if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(autouse=True)

@@ -127,25 +127,21 @@ def held(value):
 
 def uses(tree, name):
     """Tell by which methods a module uses a pattern; all of them where that is not plain."""
-    called = {
-        FOUND_LIKE.get(node.attr, node.attr)
-        for node in ast.walk(tree)
+    nodes = [*ast.walk(tree)]
+    attributes = [
+        node.attr
+        for node in nodes
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         if node.value.id == name
-    }
+    ]
     loads = sum(
         isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-        for node in ast.walk(tree)
+        for node in nodes
     )
-    attributes = sum(
-        isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == name
-        for node in ast.walk(tree)
-    )
+    called = {FOUND_LIKE.get(attribute, attribute) for attribute in attributes}
     return (
         sorted(called)
-        if called and called <= METHODS.keys() and loads == attributes
+        if called and called <= METHODS.keys() and loads == len(attributes)
         else [*METHODS]
     )
 
@@ -153,18 +149,15 @@ def uses(tree, name):
 def patterns():
     found = {}
     for module in modules():
-        tree = ast.parse(inspect.getsource(module))
-        for name, value in vars(module).items():
-            for place, pattern in enumerate(held(value)):
-                key = pattern
-                methods = set(uses(tree, name))
-                known = found.get(key)
-                label = (
-                    known[0]
-                    if known
-                    else f"{module.__name__}.{name}" + (f"[{place}]" if place else "")
-                )
-                found[key] = (label, methods | (known[1] if known else set()))
+        holders = {name: kept for name, value in vars(module).items() if (kept := [*held(value)])}
+        # Most modules hold none, and to parse all of them takes seconds of each worker.
+        tree = ast.parse(inspect.getsource(module)) if holders else None
+        for name, kept in holders.items():
+            methods = {*uses(tree, name)}
+            for place, pattern in enumerate(kept):
+                own = f"{module.__name__}.{name}" + (f"[{place}]" if place else "")
+                label, known = found.get(pattern, (own, set()))
+                found[pattern] = (label, methods | known)
     return {label: (pattern, sorted(methods)) for pattern, (label, methods) in found.items()}
 
 
