@@ -8,10 +8,11 @@ _LONGEST = ("integration", "faults", "schema", "runs", "session", "rules")
 
 
 def pytest_itemcollected(item):
-    """Give one worker the tests of a folder that share a server, and else those of a file."""
-    folder, file = item.path.parent.name, item.path.relative_to(item.config.rootpath).as_posix()
+    """Give one worker the tests of a file, and all that share the server few tests need."""
+    file = item.path.relative_to(item.config.rootpath).as_posix()
     server = _server_of(item)
-    item.add_marker(pytest.mark.xdist_group(f"{server} of {folder}" if server else file))
+    # The other server each worker starts anyway.
+    item.add_marker(pytest.mark.xdist_group(server if server == "current_server" else file))
 
 
 def pytest_collection_modifyitems(items):
