@@ -17,6 +17,7 @@ import neo4j
 import psutil
 import pytest
 from fix_external import URI
+from fix_forked import run_command
 from fix_home import PLUGIN, fill, keep_plugin
 from fix_waiting import wait_until
 from fix_webhooks import SECRET
@@ -42,14 +43,7 @@ class Server:
 
     def command(self, *arguments, text_in=None, **environ):
         """Run the command line on this home."""
-        return subprocess.run(
-            [sys.executable, "-m", "sidecypher", *arguments],
-            env=self.environ | environ,
-            input=text_in,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return run_command(self.environ | environ, *arguments, text_in=text_in)
 
     def driver(self, *, port=None, **options):
         """Return a driver; it connects to Neo4j itself, or to a port in front of it."""

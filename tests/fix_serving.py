@@ -3,12 +3,11 @@
 import contextlib
 import json
 import os
-import subprocess
-import sys
 import textwrap
 
 import httpx
 import pytest
+from fix_forked import Forked
 from fix_waiting import wait_until
 from fix_webhooks import SECRET
 
@@ -61,14 +60,8 @@ class Running:
         self.procedures = home.with_name("procedures")
         self.procedures.mkdir(exist_ok=True)
         (self.procedures / "bodies.py").write_text(textwrap.dedent(PROCEDURES))
-        command = [sys.executable, "-m", "sidecypher", "serve"]
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*command, "--home", home, "--procedures", self.procedures, *arguments],
-                env=environment,
-                stdout=log,
-                stderr=log,
-            )
+        options = ("--home", home, "--procedures", self.procedures, *arguments)
+        self.process = Forked(environment, "serve", *options, output=self.log)
 
     def announcement(self):
         """What this process tells of itself, None until it does."""

@@ -5,12 +5,11 @@ import json
 import os
 import shutil
 import socket
-import sys
 import threading
 
 import msgspec
-import psutil
 import pytest
+from fix_forked import Forked
 from fix_proxy import Proxy
 from fix_waiting import wait_until
 from neo4j.exceptions import Neo4jError
@@ -37,13 +36,8 @@ class Another:
 
     def __init__(self, server, log, *arguments, folder=None, **variables):
         self._folder = folder or server.home / "run"
-        with log.open("ab") as output:
-            self.process = psutil.Popen(
-                [sys.executable, "-m", "sidecypher", "serve", *arguments],
-                env=server.environ | {"SIDECYPHER_RUN_DIR": str(self._folder)} | variables,
-                stdout=output,
-                stderr=output,
-            )
+        environ = server.environ | {"SIDECYPHER_RUN_DIR": str(self._folder)} | variables
+        self.process = Forked(environ, "serve", *arguments, output=log)
         try:
             self.announcement = wait_until(self._announced, 60)
         except BaseException:

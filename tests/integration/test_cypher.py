@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 
 import pytest
 from fix_acme import COMMANDS, install_acme
@@ -87,7 +89,13 @@ def test_the_command_of_a_package_shows_rows(server, session, tmp_path):
     session.run("UNWIND ['new', 'new', 'done'] AS state CREATE (:Message {state: state})").consume()
     install_acme(tmp_path, commands=COMMANDS)
 
-    done = server.command("acme", "--json", PYTHONPATH=str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-m", "sidecypher", "acme", "--json"],
+        env=server.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert done.stderr == ""
     assert json.loads(done.stdout) == [
