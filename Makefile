@@ -61,8 +61,8 @@ test: $(VENV)/ready $(CORE)
 		wait $$junit || { echo "error: a JUnit test has failed, see above" >&2; exit 1; }; exit $$tests
 
 # What `make test` leaves out since shorter tests cover it for the most part, and what it does with less
-# of: broken messages, calls, seconds of faults, rounds of writers, relations of a concept, and kills of
-# processes that carry events.
+# of: broken messages, calls, seconds of faults, rounds of writers, relations of a concept, kills of
+# processes that carry events, and invented examples.
 test-deep: export SIDECYPHER_TEST_SLOWER ?= 5
 test-deep: export SIDECYPHER_TEST_FUZZ ?= 10000
 test-deep: export SIDECYPHER_TEST_CALLS ?= 10000
@@ -70,8 +70,9 @@ test-deep: export SIDECYPHER_TEST_SOAK ?= 30
 test-deep: export SIDECYPHER_TEST_ROUNDS ?= 30
 test-deep: export SIDECYPHER_TEST_RELATIONS ?= 100000
 test-deep: export SIDECYPHER_TEST_KILLS ?= 20
+test-deep: export SIDECYPHER_TEST_EXAMPLES ?= 300
 test-deep: $(VENV)/ready $(CORE)
-	$(PYTEST) -m "deep or effort" --ignore tests/integration/docker
+	$(PYTEST) -m "deep or effort or hypothesis" --ignore tests/integration/docker
 
 # By the other Pythons that are promised, each that answers here and in an environment of its own: what
 # needs no Neo4j. `make test-pythons PYTHONS=/path/to/python3.13` names one that is not on the PATH.

@@ -6,9 +6,12 @@ import sys
 
 from hypothesis import HealthCheck, settings
 
-# Time is what other tests leave: none of these is about it.
+# Time is what other tests leave: none of these is about it. Each run invents other examples.
 settings.register_profile(
-    "shared cores", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "shared cores",
+    max_examples=int(os.environ.get("SIDECYPHER_TEST_EXAMPLES", "30")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("shared cores")
 
