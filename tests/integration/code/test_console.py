@@ -130,7 +130,7 @@ def test_a_repository_that_was_dropped_meanwhile_is_told(console, shop):
     expect(button).to_have_count(0)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.deep)])
 def test_axe_finds_nothing(console, shop, scheme):
     """No rule of axe-core is violated with a repository shown, in both schemes."""
     found = console()

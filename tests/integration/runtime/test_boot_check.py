@@ -68,6 +68,7 @@ def checker(installation, java, monkeypatch, tmp_path):
     return check
 
 
+@pytest.mark.deep
 def test_a_good_plugin_passes(check, build):
     """A plugin that Neo4j loads, with all that it should offer, raises nothing."""
     check(build("String"), {"example.echo", "apoc.trigger.install"}, {"example.same"})
@@ -90,6 +91,7 @@ def test_a_procedure_that_neo4j_refuses_is_told_with_the_reason(check, build):
     assert any("UUID" in line for line in refused.value.details["log_tail"])
 
 
+@pytest.mark.deep
 def test_a_jar_that_is_no_jar_is_refused(check, tmp_path):
     """A file that is not a zip archive is refused, with the log lines that name it."""
     broken = tmp_path / "broken.jar"

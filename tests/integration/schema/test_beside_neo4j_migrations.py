@@ -86,6 +86,7 @@ def test_both_go_on_whoever_was_first(driver, session, theirs, first):
     assert chains(session) == counted
 
 
+@pytest.mark.deep
 def test_checksums_are_theirs(session, theirs):
     """The numbers that we compute are those that the tool has recorded."""
     theirs()

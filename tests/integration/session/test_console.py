@@ -263,7 +263,7 @@ def test_markup_of_workflows_is_text(console, sessions, http):
     assert found.told == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.deep)])
 def test_axe_finds_nothing(console, ask, scheme):
     """No rule of axe-core is violated with requests and a session shown, in both schemes."""
     ask("a1")

@@ -91,6 +91,20 @@ def test_a_checksum_is_that_of_the_text():
     assert checksum("") == "0"
 
 
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("// A\nCREATE INDEX theirs IF NOT EXISTS FOR (n:Theirs) ON (n.x);\n", "243873797"),
+        ("CREATE (:Theirs {x: ';'});\n\n  CREATE (:Theirs {x: '\xf6'}) ;\n", "3489217490"),
+        (":use neo4j;\n// said\nMERGE (:Theirs {x: 3});\n// the end\n", "3803241053"),
+        ("MERGE (:Theirs {x: 5})", "3306947164"),
+    ],
+)
+def test_a_checksum_is_that_of_neo4j_migrations(text, number):
+    """neo4j-migrations 2.17.3 records this number for the script."""
+    assert checksum(text) == number
+
+
 PRECONDITIONS = [
     "assume that edition is community",
     "assert that version is ge 5.26",
