@@ -2,7 +2,10 @@
 
 import asyncio
 import json
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import psutil
 import pytest
@@ -42,6 +45,17 @@ class Sync:
     def start(self, **variables):
         """Start a consumer; return its process."""
         return self.launch(sys.executable, "-m", "sidecypher", "sync", "run", **variables)
+
+    def producer(self):
+        """Start a process that publishes the events that it reads; see `publishing`."""
+        process = psutil.Popen(
+            [sys.executable, Path(__file__).with_name("publishing.py")],
+            env=os.environ | self.variables,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        self._started.append(process)
+        return process
 
     def launch(self, *command, **variables):
         """Start a command with the settings of a consumer; return its process."""

@@ -9,6 +9,7 @@ import psutil
 import pytest
 from fix_waiting import wait_until
 from integration.sync.crashing import POINTS
+from neo4j.exceptions import DriverError
 
 from sidecypher_procedures.sync.errors import RedisUnavailable
 from sidecypher_procedures.sync.streams import new_event_id
@@ -35,6 +36,24 @@ class Proof:
             self._published[run].append(event_id)
             wait_until(lambda run=run, event_id=event_id: self._is_published(run, event_id))
 
+    def publish_elsewhere(self, count, confirmed):
+        """Let a process publish, and kill it when so many are confirmed; then publish the rest.
+
+        What it had not told to be confirmed is published again, as a producer does that starts.
+        """
+        planned = [(run, new_event_id()) for run in itertools.islice(self._turns, count)]
+        for run, event_id in planned:
+            self._published[run].append(event_id)
+        lines = "".join(f"{run} {event_id}\n" for run, event_id in planned)
+        with self._sync.producer() as producer:
+            producer.stdin.write(lines.encode())
+            producer.stdin.flush()
+            told = [producer.stdout.readline().decode().strip() for _ in range(confirmed)]
+            producer.kill()
+        assert told == [event_id for _, event_id in planned[:confirmed]]
+        for run, event_id in planned[confirmed:]:
+            wait_until(lambda run=run, event_id=event_id: self._is_published(run, event_id))
+
     def _is_published(self, run, event_id):
         try:
             return self._sync.publish(run, event_id, id=event_id)
@@ -54,6 +73,13 @@ class Proof:
             runs=list(self._published),
         )
         return {row["run"]: row["ids"] for row in rows}
+
+    def answers(self):
+        """Return whether Neo4j can be asked."""
+        try:
+            return self._found()
+        except DriverError:
+            return None
 
     def is_complete(self):
         found = self._found()
@@ -113,6 +139,16 @@ def test_a_consumer_that_is_killed_loses_nothing(sync, proof, kill_count, point)
     proof.check(f"consumer, {point}")
 
 
+def test_a_producer_that_is_killed_loses_nothing(sync, proof, kill_count):
+    """A producer dies while it publishes; its successor publishes again what was not confirmed."""
+    chance = random.Random("producer")
+    sync.start()
+    for _ in range(kill_count):
+        proof.publish_elsewhere(EVENTS, confirmed=chance.randint(1, EVENTS - 1))
+        proof.kills += 1
+    proof.check("producer")
+
+
 def test_a_redis_that_is_killed_loses_nothing(sync, proof, redis_server, kill_count):
     """Redis dies while events are published and consumed, and starts with what it had confirmed."""
     sync.start()
@@ -134,6 +170,19 @@ def test_a_sidecar_that_is_killed_loses_nothing(sync, proof, server, kill_count)
         proof.kills += 1
         server.await_successor(pid)
     proof.check("sidecar")
+
+
+def test_a_neo4j_that_is_killed_loses_nothing(sync, proof, server, kill_count):
+    """Neo4j dies while events are written, and starts with what it had committed."""
+    sync.start()
+    for _ in range(kill_count):
+        proof.publish(EVENTS)
+        neo4j = server.process("neo4j")
+        neo4j.kill()
+        neo4j.wait(30)
+        proof.kills += 1
+        wait_until(proof.answers, 200)
+    proof.check("Neo4j")
 
 
 def test_the_proof_finds_a_naive_dual_write(sync, proof):
