@@ -128,8 +128,9 @@ T = TypeVar("T")
 _NAME_SECONDS: Final = 3600.0
 _MAX_NAMES: Final = 4096
 _MAX_MARKS: Final = 65_536
-# Number of parts in `/repos/OWNER/NAME` and `/repos/OWNER/NAME/pulls`, split at each slash.
-_INVALIDATED_WHOLE: Final = (4, 5)
+# Number of parts in the empty path, `/repos/OWNER/NAME` and `/repos/OWNER/NAME/pulls`, split at
+# each slash.
+_INVALIDATED_WHOLE: Final = (1, 4, 5)
 
 
 @dataclass(frozen=True, slots=True)

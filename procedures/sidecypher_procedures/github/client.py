@@ -2,12 +2,20 @@
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import fields, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 import msgspec
@@ -32,6 +40,10 @@ from sidecypher_procedures.github.rate_limits import TRIES, budgets_in, retrying
 from sidecypher_procedures.github.responses import Reply
 from sidecypher_procedures.github.rows import ROWS, Credentials, RateLimit
 from sidecypher_procedures.github.settings import GithubSettings
+from sidecypher_procedures.github.sharing.claims import Claim, Claims, open_shared
+
+if TYPE_CHECKING:
+    from sidecypher_procedures.github.sharing.shared import SharedCache
 
 # GitHub computes `mergeable` within seconds after the first request for it.
 _PENDING_SECONDS: Final = 3.0
@@ -39,6 +51,9 @@ _PENDING_SECONDS: Final = 3.0
 _MOST_BY_REST: Final = 20
 _KEYS_PER_QUERY: Final = 100
 _QUERIES_AT_A_TIME: Final = 4
+
+# Redis tells ages in milliseconds.
+_ROUNDING_SECONDS: Final = 0.002
 
 _Work = Callable[[], Coroutine[Any, Any, Entry]]
 
@@ -65,10 +80,13 @@ class GithubClient:
     def __init__(self, settings: GithubSettings | None = None, clock: Clock | None = None) -> None:
         self._settings = settings or GithubSettings.load()
         self._clock = clock or Clock()
-        self._connection = Connection(self._settings, self._clock)
+        self._shared = open_shared(self._settings, self._clock)
+        self._follower: asyncio.Task[None] | None = None
+        self._connection = Connection(self._settings, self._clock, self._shared)
         self._cache = EntityCache(MemoryStore(self._settings.cache_bytes), self._clock)
         self._flights: SingleFlight[Entry] = SingleFlight()
         self._queries: SingleFlight[dict[Target, Found]] = SingleFlight()
+        self._looks: SingleFlight[dict[str, Any]] = SingleFlight()
         self._query_gate = asyncio.Semaphore(_QUERIES_AT_A_TIME)
 
     @property
@@ -82,8 +100,13 @@ class GithubClient:
         return self._connection.has_token
 
     async def stop(self) -> None:
-        """Close the connections to GitHub."""
+        """Close the connections to GitHub and Redis."""
         await self._connection.close()
+        if self._shared is not None:
+            await self._shared.stop()
+        if self._follower is not None:
+            self._follower.cancel()
+            await asyncio.wait([self._follower])
 
     async def get(
         self, target: Target, *, max_age: float = 60.0, wait: float = 30.0, api: Api = "auto"
@@ -122,18 +145,42 @@ class GithubClient:
                 hint="Set SIDECYPHER_GITHUB_TOKEN, or give 'auto' or 'rest'.",
             )
         wanted = list(targets)
+        began = self._clock.monotonic()
+        found = self._fresh(wanted, max_age)
+        to_fetch = [target for target, known in found.items() if known is None]
+        if to_fetch and self._shared is not None and not self._shared.is_away:
+            await self._look(self._shared, to_fetch)
+            found |= self._fresh(to_fetch, max_age)
+            to_fetch = [target for target in to_fetch if found[target] is None]
+        fetched = await self._fetch_many(to_fetch, wait, api, began) if to_fetch else {}
+        return [found[target] or fetched[target] for target in wanted]
+
+    def _fresh(
+        self, targets: list[Target], max_age: float
+    ) -> dict[Target, Snapshot | errors.GithubError | None]:
+        """Return what is in memory of targets, None for those that are not fresh."""
         credential_key = self._credential_key
         now = self._clock.monotonic()
-        found: list[Snapshot | errors.GithubError | None] = []
-        for target in wanted:
+        found: dict[Target, Snapshot | errors.GithubError | None] = {}
+        for target in targets:
             entry = self._cache.get(credential_key, target.key)
             fresh = entry is not None and entry.is_fresh(max_age, now)
-            found.append(_result(entry, target) if entry is not None and fresh else None)
-        to_fetch = [target for target, known in zip(wanted, found, strict=True) if known is None]
-        fetched = (
-            await self._fetch_many(list(dict.fromkeys(to_fetch)), wait, api) if to_fetch else {}
-        )
-        return [known or fetched[target] for target, known in zip(wanted, found, strict=True)]
+            found[target] = _result(entry, target) if entry is not None and fresh else None
+        return found
+
+    async def _look(self, shared: "SharedCache", targets: list[Target]) -> None:
+        """Take into memory what Redis has of targets."""
+        if self._follower is None:
+            self._follower = asyncio.create_task(shared.follow(self._forget_here))
+        credential_key, since = self._credential_key, self._cache.generation
+        paths = tuple(dict.fromkeys(self._cache.path(target.key) for target in targets))
+        look = partial(shared.look, credential_key, paths)
+        for path, found in (await self._looks.run((credential_key, since, paths), look)).items():
+            known = self._cache.get(credential_key, path)
+            if found.entry is not None and (
+                known is None or known.checked_at < found.entry.checked_at
+            ):
+                self._cache.put(credential_key, path, found.entry, since)
 
     async def page(self, target: Target, *, wait: float = 30.0) -> tuple[Reply, str | None]:
         """Fetch one page of a list without caching; return it and the path of the next one.
@@ -196,6 +243,12 @@ class GithubClient:
         return sum(self._forget(target.key) for target in numbered)
 
     def _forget(self, key: str, *, below: bool = False) -> int:
+        if self._shared is not None:
+            for path in {key, self._cache.path(key)}:
+                self._shared.invalidate(path, below=below)
+        return self._forget_here(key, below)
+
+    def _forget_here(self, key: str, below: bool) -> int:  # noqa: FBT001
         self._connection.forget_moves(key, below=below)
         return self._cache.invalidate(key, below=below)
 
@@ -205,26 +258,56 @@ class GithubClient:
         return lambda: self._cache.invalidated(target.key) <= since
 
     async def _fetch_many(
-        self, to_fetch: list[Target], wait: float, api: Api
+        self, to_fetch: list[Target], wait: float, api: Api, began: float
     ) -> dict[Target, Snapshot | errors.GithubError]:
         by_query = api == "graphql" or (
             api == "auto" and self.has_token and len(to_fetch) > _MOST_BY_REST
         )
-        works = self._works_by_query(to_fetch, wait) if by_query else {}
+        paths = {target: self._cache.path(target.key) for target in to_fetch}
+        claims = Claims(
+            self._shared,
+            self._credential_key,
+            paths,
+            lambda entry: entry.checked_at >= began - _ROUNDING_SECONDS,
+        )
+        works: dict[Target, _Work] = {
+            target: partial(self._fetch_claimed, target, claims, by_query=by_query, wait=wait)
+            for target in to_fetch
+        }
         refreshed = await asyncio.gather(
-            *(self._refresh(target, works.get(target), wait) for target in to_fetch)
+            *(
+                self._refresh(target, work, wait, by_query=by_query and _has_query(target))
+                for target, work in works.items()
+            )
         )
         return dict(zip(to_fetch, refreshed, strict=True))
 
-    def _works_by_query(self, to_fetch: list[Target], wait: float) -> dict[Target, _Work]:
-        queryable = [target for target in to_fetch if (target.number or 0) <= LARGEST_NUMBER]
+    async def _fetch_claimed(
+        self, target: Target, claims: Claims, *, by_query: bool, wait: float
+    ) -> Entry:
+        """Fetch a target, unless another sidecar has just done so."""
         since = self._cache.generation
-        works: dict[Target, _Work] = {}
-        for start in range(0, len(queryable), _KEYS_PER_QUERY):
-            together = tuple(queryable[start : start + _KEYS_PER_QUERY])
-            for target in together:
-                works[target] = partial(self._fetch_by_query, target, together, since, wait)
-        return works
+        claim = await claims.of(target)
+        if claim.found is not None and claim.found.entry is not None and not claim.together:
+            self._cache.put(claim.credential, claim.path, claim.found.entry, since)
+            return claim.found.entry
+        try:
+            if by_query and _has_query(target):
+                together = _group(target, claim.together)
+                return await self._fetch_by_query(target, together, since, claim, wait)
+            return await self._fetch(target, claim)
+        finally:
+            if self._shared is not None:
+                self._shared.release(claim.credential, claim.path)
+
+    def _put(
+        self, credential_key: str, target: Target, entry: Entry, since: int, claim: Claim
+    ) -> None:
+        """Store an answer in memory and in Redis, unless it was invalidated meanwhile."""
+        self._cache.put(credential_key, target.key, entry, since)
+        found = claim.found
+        if self._shared is not None and found is not None and found.since is not None:
+            self._shared.put(credential_key, entry.path or target.key, entry, found.since)
 
     async def budgets(self, *, wait: float = 30.0) -> list[RateLimit]:
         """Return the rate limits of all resources; empty if GitHub has no limits.
@@ -278,13 +361,12 @@ class GithubClient:
         return budgets
 
     async def _refresh(
-        self, target: Target, query: _Work | None, wait: float
+        self, target: Target, work: _Work, wait: float, *, by_query: bool
     ) -> Snapshot | errors.GithubError:
-        """Fetch a target once for all concurrent callers, with the query or else with REST."""
-        work = query or partial(self._fetch, target)
+        """Fetch a target once for all concurrent callers."""
         # A caller with a fallback does not wait for a limit to end. A query retries by itself, for
         # all of its targets.
-        tries = TRIES if query is None and self._fallback(target) is None else 1
+        tries = TRIES if not by_query and self._fallback(target) is None else 1
         path = self._cache.path(target.key)
         # Callers after an invalidation must not share a request that began before it.
         flight = (self._credential_key, path, self._cache.invalidated(path))
@@ -305,7 +387,7 @@ class GithubClient:
         usable = self._settings.serve_stale and known is not None and known.missing is None
         return known if usable else None
 
-    async def _fetch(self, target: Target) -> Entry:
+    async def _fetch(self, target: Target, claim: Claim) -> Entry:
         since = self._cache.generation
         credential_key = self._credential_key
         known = self._cache.get(credential_key, target.key)
@@ -323,17 +405,22 @@ class GithubClient:
             )
         else:
             entry = self._entry(reply, target)
-        self._cache.put(reply.credential_key, target.key, entry, since)
+        self._put(reply.credential_key, target, entry, since, claim)
         return entry
 
     async def _fetch_by_query(
-        self, target: Target, together: tuple[Target, ...], since: int, wait: float
+        self,
+        target: Target,
+        together: tuple[Target, ...],
+        since: int,
+        claim: Claim,
+        wait: float,
     ) -> Entry:
         work = partial(self._query, together, wait)
         answers = await self._queries.run((self._credential_key, since, together), work)
         found, credential_key = answers[target].thing, answers[target].credential_key
         if found is None:
-            return await self._fetch(target)
+            return await self._fetch(target, claim)
         if isinstance(found, errors.NotFound):
             entry = self._missing_entry(errors.NotFound)
         elif isinstance(found, errors.RateLimited):
@@ -342,7 +429,7 @@ class GithubClient:
             raise found
         else:
             entry = self._found_entry(found, target)
-        self._cache.put(credential_key, target.key, entry, since)
+        self._put(credential_key, target, entry, since, claim)
         return entry
 
     async def _query(self, targets: tuple[Target, ...], wait: float) -> dict[Target, Found]:
@@ -412,6 +499,17 @@ class GithubClient:
             node=node and f"{target.kind.value} {node}",
             identity=read_identity(json),
         )
+
+
+def _has_query(target: Target) -> bool:
+    return (target.number or 0) <= LARGEST_NUMBER
+
+
+def _group(target: Target, targets: Sequence[Target]) -> tuple[Target, ...]:
+    """Return the targets that are queried together with one of them."""
+    queryable = [each for each in targets if _has_query(each)]
+    start = queryable.index(target) // _KEYS_PER_QUERY * _KEYS_PER_QUERY
+    return tuple(queryable[start : start + _KEYS_PER_QUERY])
 
 
 def _read(

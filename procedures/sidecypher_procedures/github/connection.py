@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 import msgspec
@@ -27,9 +27,14 @@ from sidecypher_procedures.github.rate_limits import (
     Budgets,
     Limits,
     budget_in,
+    read_limit,
+    used_up,
 )
 from sidecypher_procedures.github.responses import Reply
 from sidecypher_procedures.github.settings import Credential, GithubSettings, is_loopback
+
+if TYPE_CHECKING:
+    from sidecypher_procedures.github.sharing.shared import SharedCache
 
 _PERMANENT: Final = frozenset({301, 308})
 _TEMPORARY: Final = frozenset({302, 303, 307})
@@ -170,8 +175,11 @@ class _ClientPool:
 class Connection:
     """Connection to the configured origin that sends the token and follows redirects of GETs."""
 
-    def __init__(self, settings: GithubSettings, clock: Clock) -> None:
+    def __init__(
+        self, settings: GithubSettings, clock: Clock, shared: "SharedCache | None" = None
+    ) -> None:
         self._base = settings.base_url
+        self._shared = shared
         self._graphql = httpx.URL(self._base.removesuffix(_ENTERPRISE_REST) + "/graphql")
         self._origin = _origin(httpx.URL(settings.base_url))
         self._rate_limit = httpx.URL(self._base + "/rate_limit")
@@ -373,12 +381,41 @@ class Connection:
     async def _send_as(self, credential: Credential, request: _Request) -> Reply:
         # Bound before the request, since the credential may be replaced before the answer arrives.
         limits, budgets, key = self._limits, self.budgets, self.credential_key
-        reply = await self._exchange(request, {**credential.headers(), **request.condition(key)})
         resource = self._resources.get(request.url, REST)
+        async with self._reserved(request.what, key, resource) as settled:
+            reply = await self._exchange(
+                request, {**credential.headers(), **request.condition(key)}
+            )
+            settled.append(reply)
         until = limits.note(resource, reply.status, reply.headers, reply.content)
         budget = budget_in(reply.headers)
         budgets.note([] if budget is None else [budget])
         return replace(reply, credential_key=key, stops_until=until)
+
+    @asynccontextmanager
+    async def _reserved(self, what: str, key: str, resource: str) -> AsyncIterator[list[Reply]]:
+        """Count a request in what all sidecars have left together; its reply is to be added.
+
+        Raises:
+            RateLimited: Another sidecar has met a limit, or requests under way use the last of it.
+        """
+        replies: list[Reply] = []
+        shared = self._shared
+        if shared is None or shared.is_away:
+            yield replies
+            return
+        id_, ends = await shared.reserve(key, resource)
+        if ends is not None:
+            raise used_up(what, ends)
+        try:
+            yield replies
+        finally:
+            budget = limit = None
+            for reply in replies:
+                budget = budget_in(reply.headers)
+                now = self._clock.now()
+                limit = read_limit(resource, reply.status, reply.headers, reply.content, now)
+            shared.settle(key, resource, id_, budget=budget, limit=limit)
 
     async def _post(self, what: str, url: httpx.URL, headers: Mapping[str, str]) -> Reply:
         self._app_limits.check(REST, what)

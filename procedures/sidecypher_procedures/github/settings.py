@@ -77,6 +77,7 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
         connect_timeout: Seconds for making a connection.
         read_timeout: Seconds for one answer, once connected.
         cache_bytes: Largest size of all cached answers together, in bytes.
+        shared_cache_bytes: Largest size of all answers in Redis together, in bytes; 0 keeps none.
         negative_ttl: Seconds for which *not found* is cached at most.
         serve_stale: Whether to serve an expired answer instead of a transient error.
         webhook_secret: Secret of the webhooks; None turns them off.
@@ -104,6 +105,7 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
     connect_timeout: _Seconds = 5.0
     read_timeout: _Seconds = 12.0
     cache_bytes: Annotated[int, Field(ge=0)] = 32 * 1024 * 1024
+    shared_cache_bytes: Annotated[int, Field(ge=0)] = 64 * 1024 * 1024
     negative_ttl: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] = 30.0
     serve_stale: bool = True
     webhook_secret: SecretStr | None = None

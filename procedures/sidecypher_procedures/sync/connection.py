@@ -45,16 +45,20 @@ def open_redis(url: str) -> Redis:
         return Redis.from_url(url, **_OPTIONS)
 
 
-def open_async_redis(url: str) -> Any:
+def open_async_redis(url: str, **options: Any) -> Any:
     """Return an async client of Redis, which connects at the first command.
 
     Its type is left open, since redis-py annotates the methods of both clients as one.
+
+    Args:
+        url: Address of Redis.
+        options: Options of redis-py that replace those of this module.
 
     Raises:
         SyncSettingsError: The address cannot be used.
     """
     with _checked_address():
-        return redis_asyncio.Redis.from_url(url, **_OPTIONS)
+        return redis_asyncio.Redis.from_url(url, **{**_OPTIONS, **options})
 
 
 def ask_redis(url: str, work: Callable[[Any], Awaitable[Answer]]) -> Answer:

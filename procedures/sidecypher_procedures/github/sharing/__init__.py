@@ -1,0 +1,1 @@
+"""Answers of GitHub, shared by sidecars in Redis."""

@@ -1,0 +1,127 @@
+"""Which sidecar fetches what, so that each target is fetched by one of them."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from sidecypher_procedures.github.cache import Clock, Entry
+from sidecypher_procedures.github.model import Target
+from sidecypher_procedures.github.settings import GithubSettings
+from sidecypher_procedures.sync.settings import RedisSettings
+
+if TYPE_CHECKING:
+    from sidecypher_procedures.github.sharing.shared import Found, SharedCache
+
+_POLL_SECONDS: Final = 0.03
+
+
+def open_shared(settings: GithubSettings, clock: Clock) -> "SharedCache | None":
+    """Return the cache in Redis; None if no Redis is named.
+
+    Raises:
+        SyncSettingsError: The address of Redis cannot be used.
+    """
+    url = RedisSettings.load().url
+    if url is None or not settings.shared_cache_bytes:
+        return None
+    if find_spec("redis") is None:
+        structlog.get_logger().warning(
+            "github.not_shared", reason="run `pip install 'sidecypher[sync]'`"
+        )
+        return None
+    # Imported late: the library is that of an extra.
+    from sidecypher_procedures.github.sharing.shared import SharedCache  # noqa: PLC0415
+
+    return SharedCache(url.get_secret_value(), settings, clock)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The permission to fetch a target.
+
+    Attributes:
+        credential: Key of the credential that asks.
+        path: The path that is locked.
+        found: What was in Redis; None without a Redis.
+        together: The targets of the batch that can be fetched now, this one among them.
+    """
+
+    credential: str
+    path: str
+    found: "Found | None"
+    together: tuple[Target, ...]
+
+
+class Claims:
+    """The targets of a batch, each of which can be fetched once no other sidecar does.
+
+    Args:
+        shared: The cache in Redis; None without one.
+        credential: Key of the credential that asks.
+        paths: The current path of each target.
+        is_new: Returns whether an entry is new enough, and the target need not be fetched.
+    """
+
+    def __init__(
+        self,
+        shared: "SharedCache | None",
+        credential: str,
+        paths: Mapping[Target, str],
+        is_new: Callable[[Entry], bool],
+    ) -> None:
+        self._shared = shared
+        self._credential = credential
+        self._paths = paths
+        self._is_new = is_new
+        self._claims: dict[Target, asyncio.Future[Claim]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def of(self, target: Target) -> Claim:
+        """Return the claim of a target once it can be fetched or another sidecar has done so."""
+        if self._shared is None:
+            together = tuple(self._paths)
+            return Claim(self._credential, self._paths[target], None, together)
+        if self._task is None:
+            loop = asyncio.get_running_loop()
+            self._claims = {each: loop.create_future() for each in self._paths}
+            self._task = asyncio.create_task(self._settle(self._shared))
+        return await self._claims[target]
+
+    async def _settle(self, shared: "SharedCache") -> None:
+        left = list(self._paths)
+        try:
+            while left:
+                left = await self._look(shared, left)
+                if left:
+                    await asyncio.sleep(_POLL_SECONDS)
+        except Exception as error:
+            for target in left:
+                if not self._claims[target].done():
+                    self._claims[target].set_exception(error)
+            raise
+
+    async def _look(self, shared: "SharedCache", left: Iterable[Target]) -> list[Target]:
+        """Settle what can be; return the targets that others fetch and somebody here waits for."""
+        # A cancelled claim has no caller any more.
+        wanted = [target for target in left if not self._claims[target].done()]
+        paths = list(dict.fromkeys(self._paths[target] for target in wanted))
+        looked = await shared.look(self._credential, paths, lock=True)
+        found = {target: looked[self._paths[target]] for target in wanted}
+        new = {
+            target
+            for target, each in found.items()
+            if each.entry is not None and self._is_new(each.entry)
+        }
+        mine = tuple(target for target in wanted if found[target].is_mine and target not in new)
+        for target in [*new, *mine]:
+            path = self._paths[target]
+            if target in new or self._claims[target].done():
+                shared.release(self._credential, path)
+            if not self._claims[target].done():
+                claim = Claim(self._credential, path, found[target], () if target in new else mine)
+                self._claims[target].set_result(claim)
+        return [target for target in wanted if not self._claims[target].done()]
