@@ -43,6 +43,7 @@ from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.github.sharing.claims import Claim, Claims, open_shared
 
 if TYPE_CHECKING:
+    from sidecypher_procedures.github.sharing.shared import Found as SharedFound
     from sidecypher_procedures.github.sharing.shared import SharedCache
 
 # GitHub computes `mergeable` within seconds after the first request for it.
@@ -51,9 +52,6 @@ _PENDING_SECONDS: Final = 3.0
 _MOST_BY_REST: Final = 20
 _KEYS_PER_QUERY: Final = 100
 _QUERIES_AT_A_TIME: Final = 4
-
-# Redis tells ages in milliseconds.
-_ROUNDING_SECONDS: Final = 0.002
 
 _Work = Callable[[], Coroutine[Any, Any, Entry]]
 
@@ -86,7 +84,7 @@ class GithubClient:
         self._cache = EntityCache(MemoryStore(self._settings.cache_bytes), self._clock)
         self._flights: SingleFlight[Entry] = SingleFlight()
         self._queries: SingleFlight[dict[Target, Found]] = SingleFlight()
-        self._looks: SingleFlight[dict[str, Any]] = SingleFlight()
+        self._looks: SingleFlight[dict[str, SharedFound]] = SingleFlight()
         self._query_gate = asyncio.Semaphore(_QUERIES_AT_A_TIME)
 
     @property
@@ -145,14 +143,14 @@ class GithubClient:
                 hint="Set SIDECYPHER_GITHUB_TOKEN, or give 'auto' or 'rest'.",
             )
         wanted = list(targets)
-        began = self._clock.monotonic()
+        looked_at: dict[str, int] = {}
         found = self._fresh(wanted, max_age)
         to_fetch = [target for target, known in found.items() if known is None]
         if to_fetch and self._shared is not None and not self._shared.is_away:
-            await self._look(self._shared, to_fetch)
+            looked_at = await self._look(self._shared, to_fetch)
             found |= self._fresh(to_fetch, max_age)
             to_fetch = [target for target in to_fetch if found[target] is None]
-        fetched = await self._fetch_many(to_fetch, wait, api, began) if to_fetch else {}
+        fetched = await self._fetch_many(to_fetch, wait, api, looked_at) if to_fetch else {}
         return [found[target] or fetched[target] for target in wanted]
 
     def _fresh(
@@ -168,19 +166,21 @@ class GithubClient:
             found[target] = _result(entry, target) if entry is not None and fresh else None
         return found
 
-    async def _look(self, shared: "SharedCache", targets: list[Target]) -> None:
-        """Take into memory what Redis has of targets."""
+    async def _look(self, shared: "SharedCache", targets: list[Target]) -> dict[str, int]:
+        """Take into memory what Redis has of targets; return the time by its clock, by path."""
         if self._follower is None:
             self._follower = asyncio.create_task(shared.follow(self._forget_here))
         credential_key, since = self._credential_key, self._cache.generation
         paths = tuple(dict.fromkeys(self._cache.path(target.key) for target in targets))
         look = partial(shared.look, credential_key, paths)
-        for path, found in (await self._looks.run((credential_key, since, paths), look)).items():
+        looked = await self._looks.run((credential_key, since, paths), look)
+        for path, found in looked.items():
             known = self._cache.get(credential_key, path)
             if found.entry is not None and (
                 known is None or known.checked_at < found.entry.checked_at
             ):
                 self._cache.put(credential_key, path, found.entry, since)
+        return {path: found.now for path, found in looked.items() if found.now is not None}
 
     async def page(self, target: Target, *, wait: float = 30.0) -> tuple[Reply, str | None]:
         """Fetch one page of a list without caching; return it and the path of the next one.
@@ -258,18 +258,13 @@ class GithubClient:
         return lambda: self._cache.invalidated(target.key) <= since
 
     async def _fetch_many(
-        self, to_fetch: list[Target], wait: float, api: Api, began: float
+        self, to_fetch: list[Target], wait: float, api: Api, looked_at: Mapping[str, int]
     ) -> dict[Target, Snapshot | errors.GithubError]:
         by_query = api == "graphql" or (
             api == "auto" and self.has_token and len(to_fetch) > _MOST_BY_REST
         )
         paths = {target: self._cache.path(target.key) for target in to_fetch}
-        claims = Claims(
-            self._shared,
-            self._credential_key,
-            paths,
-            lambda entry: entry.checked_at >= began - _ROUNDING_SECONDS,
-        )
+        claims = Claims(self._shared, self._credential_key, paths, looked_at)
         works: dict[Target, _Work] = {
             target: partial(self._fetch_claimed, target, claims, by_query=by_query, wait=wait)
             for target in to_fetch

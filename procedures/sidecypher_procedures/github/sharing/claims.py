@@ -1,14 +1,14 @@
 """Which sidecar fetches what, so that each target is fetched by one of them."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from sidecypher_procedures.github.cache import Clock, Entry
+from sidecypher_procedures.github.cache import Clock
 from sidecypher_procedures.github.model import Target
 from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.sync.settings import RedisSettings
@@ -63,7 +63,8 @@ class Claims:
         shared: The cache in Redis; None without one.
         credential: Key of the credential that asks.
         paths: The current path of each target.
-        is_new: Returns whether an entry is new enough, and the target need not be fetched.
+        looked_at: When each path was looked for, by the clock of Redis. What was stored later need
+            not be fetched.
     """
 
     def __init__(
@@ -71,12 +72,12 @@ class Claims:
         shared: "SharedCache | None",
         credential: str,
         paths: Mapping[Target, str],
-        is_new: Callable[[Entry], bool],
+        looked_at: Mapping[str, int],
     ) -> None:
         self._shared = shared
         self._credential = credential
         self._paths = paths
-        self._is_new = is_new
+        self._looked_at = looked_at
         self._claims: dict[Target, asyncio.Future[Claim]] = {}
         self._task: asyncio.Task[None] | None = None
 
@@ -111,11 +112,7 @@ class Claims:
         paths = list(dict.fromkeys(self._paths[target] for target in wanted))
         looked = await shared.look(self._credential, paths, lock=True)
         found = {target: looked[self._paths[target]] for target in wanted}
-        new = {
-            target
-            for target, each in found.items()
-            if each.entry is not None and self._is_new(each.entry)
-        }
+        new = {target for target, each in found.items() if self._is_new(target, each)}
         mine = tuple(target for target in wanted if found[target].is_mine and target not in new)
         for target in [*new, *mine]:
             path = self._paths[target]
@@ -125,3 +122,7 @@ class Claims:
                 claim = Claim(self._credential, path, found[target], () if target in new else mine)
                 self._claims[target].set_result(claim)
         return [target for target in wanted if not self._claims[target].done()]
+
+    def _is_new(self, target: Target, found: "Found") -> bool:
+        at = self._looked_at.get(self._paths[target])
+        return found.entry is not None and at is not None and found.at > at

@@ -6,7 +6,8 @@ from typing import Final
 LOOK: Final = """
 local marks, stream, token, lock_ms, most = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
 local last = redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1]
-local found = {last and last[1] or '0-0'}
+local time = redis.call('TIME')
+local found = {last and last[1] or '0-0', time[1] * 1000000 + time[2]}
 for i = 1, (#KEYS - 2) / 2 do
     local entry, lock = KEYS[2 * i + 1], KEYS[2 * i + 2]
     local holder = false
@@ -16,13 +17,11 @@ for i = 1, (#KEYS - 2) / 2 do
     end
     local value = redis.pcall('GETRANGE', entry, 0, most)
     local fields = redis.call('HMGET', marks, unpack(ARGV, 4 * i, 4 * i + 3))
-    found[i + 1] = {
-        type(value) == 'string' and value or '', redis.call('PTTL', entry), holder, fields
-    }
+    found[i + 2] = {type(value) == 'string' and value or '', holder, fields}
 end
 return found
 """
-"""Return entries with their remaining milliseconds, and lock those that no other sidecar has."""
+"""Return entries and the time, and lock the paths that no other sidecar has locked."""
 
 PUT: Final = """
 local entry, index, sizes = KEYS[1], KEYS[2], KEYS[3]
@@ -32,6 +31,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local size = #value + overhead
 local total = tonumber(redis.call('HGET', sizes, '') or 0) + size
 total = total - tonumber(redis.call('HGET', sizes, entry) or 0)
+-- The time goes before the entry, so that its age is that of the clock of Redis.
+value = string.format('%016d', time[1] * 1000000 + time[2]) .. value
 redis.call('SET', entry, value, 'PX', ttl)
 redis.call('HSET', sizes, entry, size)
 redis.call('ZADD', index, now + ttl, entry)
@@ -49,6 +50,12 @@ redis.call('HSET', sizes, '', total)
 
 RELEASE: Final = """
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+"""
+
+RENEW: Final = """
+for _, lock in ipairs(KEYS) do
+    if redis.call('GET', lock) == ARGV[1] then redis.call('PEXPIRE', lock, ARGV[2]) end
+end
 """
 
 INVALIDATE: Final = """

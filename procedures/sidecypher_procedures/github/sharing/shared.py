@@ -40,11 +40,15 @@ KEEP_SECONDS: Final = 3600.0
 """Seconds for which an entry is kept after GitHub has confirmed it."""
 
 LOCK_SECONDS: Final = 5.0
-"""Longest time for which other sidecars wait for one that fetches an entry."""
+"""Seconds for which others wait for a sidecar that has died while it fetches an entry."""
+
+_LONGEST_FETCH_SECONDS: Final = 30.0
+_MOST_RENEWED: Final = 1000
 
 MOST_BYTES: Final = 512 * 1024
 """The largest entry; a longer one is neither stored nor read."""
 
+_TIME_DIGITS: Final = 16
 _OVERHEAD_BYTES: Final = 400
 _MOST_MARKS: Final = 65_536
 _MOST_INVALIDATIONS: Final = 10_000
@@ -63,7 +67,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
 EVERYTHING: Final = ""
 """The path above all others."""
 
-_BLOCK_SECONDS: Final = 1.0
+_BLOCK_SECONDS: Final = 0.5
 _REQUEST_MILLISECONDS: Final = 30_000
 # Limits end within a day.
 _LIMITS_MILLISECONDS: Final = 86_400_000
@@ -80,13 +84,15 @@ class Found:
 
     Attributes:
         entry: The entry, fresh or not.
-        age: Its age in seconds, by the clock of Redis.
+        at: When it was stored, in microseconds by the clock of Redis.
+        now: The time by that clock; None if Redis did not answer.
         is_mine: Whether this sidecar may fetch it: no other one does.
         since: The latest invalidation at that time; None if Redis did not answer.
     """
 
     entry: Entry | None = None
-    age: float = math.inf
+    at: int = 0
+    now: int | None = None
     is_mine: bool = True
     since: Generation | None = None
 
@@ -94,7 +100,6 @@ class Found:
 class _Stored(msgspec.Struct, array_like=True, frozen=True):
     path: str
     columns: int
-    kept: int
     since: Generation
     row: bytes | None
     missing: str | None
@@ -127,6 +132,9 @@ class SharedCache:
         self._most = settings.shared_cache_bytes
         self._clock = clock
         self._token = secrets.token_hex(16)
+        # Locks by the time until which they are renewed.
+        self._locks: dict[str, float] = {}
+        self._renewer: asyncio.Task[None] | None = None
         self._unsent: dict[tuple[str, bool], None] = {}
         self._seen: Generation | None = None
         self._looked = asyncio.Event()
@@ -148,6 +156,8 @@ class SharedCache:
         """Send what waits, and close the connection."""
         self._is_stopped = True
         self._looked.set()
+        if self._renewer is not None:
+            self._renewer.cancel()
         await self._pipe.stop()
 
     async def look(
@@ -177,7 +187,9 @@ class SharedCache:
         milliseconds = int(LOCK_SECONDS * 1000) if lock else 0
         arguments: list[str | bytes | int] = [self._token, milliseconds, MOST_BYTES, *marks]
         try:
-            last, *answers = await self._eval(scripts.LOOK, [_MARKS, _STREAM, *keys], arguments)
+            last, now, *answers = await self._eval(
+                scripts.LOOK, [_MARKS, _STREAM, *keys], arguments
+            )
         except RedisAway:
             return None
         since = _generation(last)
@@ -186,28 +198,51 @@ class SharedCache:
             self._seen = since
             self._looked.set()
         found = {}
-        for path, (value, remaining, holder, invalidated) in zip(paths, answers, strict=True):
+        for path, (value, holder, invalidated) in zip(paths, answers, strict=True):
             is_mine = holder is None or holder.decode("latin-1") == self._token
-            entry, age = self._decode(path, value, remaining, max(map(_generation, invalidated)))
-            found[path] = Found(entry, age, is_mine, since)
+            at, entry = self._decode(path, value, now, max(map(_generation, invalidated)))
+            found[path] = Found(entry, at, now, is_mine, since)
+            if lock and is_mine:
+                self._hold(_lock(scope, path))
         self.hits += sum(each.entry is not None for each in found.values())
         self.misses += sum(each.entry is None for each in found.values())
         return found
 
     def put(self, credential: str, path: str, entry: Entry, since: Generation) -> None:
         """Store an entry, which was asked for after the invalidation `since`."""
-        kept = int(min(KEEP_SECONDS, entry.lifetime if entry.row is None else KEEP_SECONDS) * 1000)
+        # An entry that is not fresh any more still has its ETag; that there is none has not.
+        lifetime = KEEP_SECONDS if entry.row is not None else min(KEEP_SECONDS, entry.lifetime)
+        kept = int(lifetime * 1000)
         if kept <= 0:
             return
-        value = msgspec.msgpack.encode(_stored(path, entry, kept, since))
-        if len(value) > MOST_BYTES:
+        value = msgspec.msgpack.encode(_stored(path, entry, since))
+        if len(value) > MOST_BYTES - _TIME_DIGITS:
             return
         keys = [_entry(self._scope(credential), path), _INDEX, _SIZES]
         self._send(scripts.PUT, keys, [value, kept, self._most, _OVERHEAD_BYTES])
 
     def release(self, credential: str, path: str) -> None:
         """Let other sidecars fetch a path."""
-        self._send(scripts.RELEASE, [_lock(self._scope(credential), path)], [self._token])
+        lock = _lock(self._scope(credential), path)
+        if self._locks.pop(lock, None) is not None:
+            self._send(scripts.RELEASE, [lock], [self._token])
+
+    def _hold(self, lock: str) -> None:
+        loop = asyncio.get_running_loop()
+        self._locks[lock] = loop.time() + _LONGEST_FETCH_SECONDS
+        if self._renewer is None or self._renewer.done():
+            self._renewer = loop.create_task(self._renew())
+
+    async def _renew(self) -> None:
+        """Renew the locks, since a fetch may wait for others before it."""
+        while self._locks and not self._is_stopped:
+            await asyncio.sleep(LOCK_SECONDS / 3)
+            now = asyncio.get_running_loop().time()
+            self._locks = {lock: ends for lock, ends in self._locks.items() if now < ends}
+            locks = list(self._locks)
+            for start in range(0, len(locks), _MOST_RENEWED):
+                part = locks[start : start + _MOST_RENEWED]
+                self._send(scripts.RENEW, part, [self._token, int(LOCK_SECONDS * 1000)])
 
     def invalidate(self, path: str, *, below: bool) -> None:
         """Make the entries of all credentials at a path void, and have all sidecars drop theirs.
@@ -338,29 +373,32 @@ class SharedCache:
         self._pipe.send("EVAL", script, len(keys), *keys, *arguments)
 
     def _decode(
-        self, path: str, value: bytes, remaining: int, invalidated: Generation
-    ) -> tuple[Entry | None, float]:
-        """Return an entry and its age; None if it is void, or is not what this version writes."""
-        if not value or len(value) > MOST_BYTES:
-            return None, math.inf
+        self, path: str, value: bytes, now: int, invalidated: Generation
+    ) -> tuple[int, Entry | None]:
+        """Return when an entry was stored, and the entry.
+
+        It is None if it is void, or not what this version of sidecypher writes.
+        """
+        if not _TIME_DIGITS < len(value) <= MOST_BYTES:
+            return 0, None
         try:
-            stored = msgspec.msgpack.decode(value, type=_Stored)
+            at = int(value[:_TIME_DIGITS])
+            stored = msgspec.msgpack.decode(value[_TIME_DIGITS:], type=_Stored)
             if stored.path != path or stored.since < invalidated:
-                return None, math.inf
-            age = max(0.0, (stored.kept - remaining) / 1000)
-            return _entry_of(stored, self._clock.monotonic() - age), age
+                return 0, None
+            age = max(0, now - at) / 1_000_000
+            return at, _entry_of(stored, self._clock.monotonic() - age)
         # Anybody may write to Redis, and a row may have any content.
         except Exception:  # noqa: BLE001
-            return None, math.inf
+            return 0, None
 
 
-def _stored(path: str, entry: Entry, kept: int, since: Generation) -> _Stored:
+def _stored(path: str, entry: Entry, since: Generation) -> _Stored:
     identity = entry.identity
     missing = [name for name, error in _MISSING.items() if error is entry.missing]
     return _Stored(
         path=path,
         columns=_columns(path),
-        kept=kept,
         since=since,
         row=None if entry.row is None else entry.row.json,
         missing=missing[0] if missing else None,
