@@ -123,6 +123,7 @@ class Sidecar:
         self._telemetry = Telemetry(self._spans.tracer if self._spans else None)
         self._loop = EventLoop()
         self._resources = Resources()
+        self._telemetry.metrics.register(self._resources)
         client = BoltClient(partial(bolt_address, settings))
         self._resources.provide(client)
         self.loaded: Final[Loaded] = load(settings.procedures)

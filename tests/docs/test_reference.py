@@ -33,8 +33,10 @@ from sidecypher_procedures.code import procedures as code
 from sidecypher_procedures.code.settings import CodeSettings
 from sidecypher_procedures.environment import EnvironmentSettings
 from sidecypher_procedures.github import procedures as github
+from sidecypher_procedures.github.cache import Clock
 from sidecypher_procedures.github.entities import _SETTINGS
 from sidecypher_procedures.github.settings import GithubSettings
+from sidecypher_procedures.github.sharing.shared import SharedCache
 from sidecypher_procedures.rules import procedures as rules
 from sidecypher_procedures.rules.client.model import ClientSettings
 from sidecypher_procedures.rules.model import SNIPPET_CHARACTERS
@@ -446,7 +448,8 @@ def test_every_metric_is_documented():
         object(), "jvm", [envelope.Failures("kg.score", "SC-210", "error", 1)]
     )
     observed.page(1, 0.1, 10, 10, last=True)
-    for metric in telemetry.metrics.collect():
+    shared = SharedCache("redis://localhost", GithubSettings(), Clock())
+    for metric in [*telemetry.metrics.collect(), *shared.metrics()]:
         name = metric.name + ("_total" if metric.type == "counter" else "")
         labels = {label for sample in metric.samples for label in sample.labels} - {"le"}
         metrics[name] = (metric.type, labels)

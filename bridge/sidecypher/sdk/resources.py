@@ -4,10 +4,13 @@ import asyncio
 import contextlib
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future
 from types import ModuleType
 from typing import Any, Final, TypeVar
+
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 from sidecypher.host.threads import in_thread
 from sidecypher.telemetry.calls import logger
@@ -33,7 +36,7 @@ class _Creation:
         self.done: Future[None] = Future()
 
 
-class Resources:
+class Resources(Collector):
     """One object per class, made at its first use and stopped with the sidecar.
 
     Example:
@@ -112,6 +115,19 @@ class Resources:
             else:
                 found[kind.__qualname__] = None
         return found
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics of each object that has a method `collect`."""
+        for kind, made in list(self._made.items()):
+            collect = getattr(made, "collect", None)
+            if collect is None:
+                continue
+            try:
+                yield from list(collect())
+            except Exception as error:  # noqa: BLE001 - an author's `collect` may raise anything
+                logger().error(
+                    "resource not measured", resource=kind.__name__, type=type(error).__name__
+                )
 
     def of_modules(self, modules: Iterable[ModuleType]) -> list[type]:
         """Return the classes of these modules that have an object."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 import msgspec
+from prometheus_client.metrics_core import Metric
 
 from sidecypher import EncodedRow, SidecypherError
 from sidecypher_procedures.github import errors, responses
@@ -105,6 +106,11 @@ class GithubClient:
         if self._follower is not None:
             self._follower.cancel()
             await asyncio.wait([self._follower])
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics of the cache in Redis, if there is one."""
+        if self._shared is not None:
+            yield from self._shared.metrics()
 
     async def get(
         self, target: Target, *, max_age: float = 60.0, wait: float = 30.0, api: Api = "auto"

@@ -324,12 +324,24 @@ async def test_without_redis_each_sidecar_works_alone(
         assert [each["event"] for each in logged] == ["github.redis_away"] * 2
         assert redis.url.partition("//")[2] not in str(logged)
         assert len(github.requests) == 6
-        assert one._shared.failures > 0
+        assert measured(one)["sidecypher_github_shared_away"] == 1
+        assert measured(one)["sidecypher_github_shared_failures_total"] > 0
 
         await asyncio.to_thread(redis.start)
         async with asyncio.timeout(30):
             while not await is_shared(one, other, github):
                 pass
+        assert measured(other)["sidecypher_github_shared_away"] == 0
+        assert measured(other)["sidecypher_github_shared_looks_total"] > 0
+
+
+def measured(client):
+    """Return the metrics of a client by name; of several samples, the first."""
+    return {
+        sample.name: sample.value
+        for metric in client.collect()
+        for sample in reversed(metric.samples)
+    }
 
 
 async def is_shared(one, other, github):

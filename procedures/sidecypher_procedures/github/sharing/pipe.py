@@ -12,6 +12,7 @@ ANSWER_SECONDS: Final = 0.5
 """Longest time for Redis to answer; nothing is sent after it for `PAUSE_SECONDS`."""
 
 PAUSE_SECONDS: Final = 5.0
+_GRACE_SECONDS: Final = 0.05
 _MOST_TOGETHER: Final = 64
 _MOST_WAITING: Final = 10_000
 
@@ -29,6 +30,7 @@ class RedisPipe:
     event loop.
 
     Attributes:
+        was_away: Whether Redis did not answer the last time.
         failures: Number of times that Redis did not answer.
     """
 
@@ -38,7 +40,7 @@ class RedisPipe:
         self._wake = asyncio.Event()
         self._sender: asyncio.Task[None] | None = None
         self._away_until = 0.0
-        self._was_away = False
+        self.was_away = False
         self._stopped = False
         self.failures = 0
 
@@ -97,26 +99,34 @@ class RedisPipe:
                 await self._leave(error)
                 self._fail(answer for _, answer in together)
                 continue
-            self._was_away = self._log_return()
+            self.was_away = self._log_return()
             for (_, waiter), found in zip(together, answers, strict=True):
                 if waiter is not None and not waiter.done():
                     waiter.set_result(found)
 
     async def _exchange(self, commands: Iterable[Command]) -> list[Any]:
-        async with asyncio.timeout(ANSWER_SECONDS):
-            pipeline = self._redis.pipeline(transaction=False)
-            for command in commands:
-                pipeline.execute_command(*command)
-            found: list[Any] = await pipeline.execute()
+        pipeline = self._redis.pipeline(transaction=False)
+        for command in commands:
+            pipeline.execute_command(*command)
+        exchange = asyncio.ensure_future(pipeline.execute())
+        try:
+            await asyncio.wait([exchange], timeout=ANSWER_SECONDS)
+            # If this loop was busy for so long, an answer that has come is read now.
+            await asyncio.wait([exchange], timeout=_GRACE_SECONDS)
+            if not exchange.done():
+                raise TimeoutError
+            found: list[Any] = exchange.result()
             return found
+        finally:
+            exchange.cancel()
 
     async def _leave(self, error: Exception) -> None:
         self.failures += 1
         self._away_until = asyncio.get_running_loop().time() + PAUSE_SECONDS
-        if not self._was_away:
+        if not self.was_away:
             # Its text may hold data or the address.
             _log().warning("github.redis_away", reason=type(error).__name__)
-        self._was_away = True
+        self.was_away = True
         waiting, self._waiting = self._waiting, deque()
         self._fail(answer for _, answer in waiting)
         with contextlib.suppress(Exception):
@@ -124,7 +134,7 @@ class RedisPipe:
             await self._redis.connection_pool.disconnect()
 
     def _log_return(self) -> bool:
-        if self._was_away:
+        if self.was_away:
             _log().info("github.redis_back")
         return False
 

@@ -5,13 +5,15 @@ import hmac
 import math
 import secrets
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
 import msgspec
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
 from redis import RedisError
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -127,7 +129,7 @@ class SharedCache:
             retry=Retry(NoBackoff(), 0),
             socket_connect_timeout=ANSWER_SECONDS,
         )
-        self._pipe = RedisPipe(self._open(socket_timeout=ANSWER_SECONDS))
+        self._pipe = RedisPipe(self._open(socket_timeout=None))
         self._base_url = settings.base_url
         self._most = settings.shared_cache_bytes
         self._clock = clock
@@ -151,6 +153,27 @@ class SharedCache:
     def failures(self) -> int:
         """Number of times that Redis did not answer."""
         return self._pipe.failures
+
+    def metrics(self) -> Iterator[Metric]:
+        """Yield its metrics; a thread other than that of the event loop may call this."""
+        looked = CounterMetricFamily(
+            "sidecypher_github_shared_looks",
+            "Paths that were looked for in Redis",
+            labels=["result"],
+        )
+        looked.add_metric(["hit"], self.hits)
+        looked.add_metric(["miss"], self.misses)
+        yield looked
+        yield CounterMetricFamily(
+            "sidecypher_github_shared_failures",
+            "Times that Redis did not answer",
+            value=self.failures,
+        )
+        yield GaugeMetricFamily(
+            "sidecypher_github_shared_away",
+            "1 since Redis has not answered",
+            value=self._pipe.was_away,
+        )
 
     async def stop(self) -> None:
         """Send what waits, and close the connection."""
