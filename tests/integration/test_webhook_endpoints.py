@@ -1,5 +1,6 @@
 """Webhooks of an author's own on the sidecar's HTTP side: bounds, failures, reloading."""
 
+import asyncio
 import contextlib
 import os
 import socket
@@ -59,6 +60,13 @@ def check(headers):
 
 @webhook("/webhooks/checked", check=check)
 async def checked(request):
+    return WebhookAnswer(200)
+
+def verify(request):
+    return None if request.body == b"signed" else WebhookAnswer(401)
+
+@webhook("/webhooks/verified", verify=verify)
+async def verified(request):
     return WebhookAnswer(200)
 
 @webhook("/webhooks/fail")
@@ -233,6 +241,42 @@ def test_one_more_waits_for_a_place(full, http, monkeypatch):
     late.join()
 
     assert [each.status_code for each in answers] == [200]
+
+
+def test_what_is_not_signed_takes_no_place(full, http, monkeypatch):
+    """A request that `verify` refuses does not wait for a place; one that it accepts does."""
+    monkeypatch.setattr(webhooks, "PLACE_SECONDS", 60.0)
+    answers = []
+
+    def post():
+        answers.append(http.post("/webhooks/verified", content=b"signed").status_code)
+
+    late = threading.Thread(target=post)
+    late.start()
+    refused = [http.post("/webhooks/verified", content=b"x").status_code for _ in range(20)]
+    assert (refused, answers) == (20 * [401], [])
+
+    full.touch()
+    late.join()
+
+    assert answers == [200]
+
+
+def test_large_bodies_of_strangers_do_not_hold_up_small_ones(sidecar, http, monkeypatch):
+    """While large bodies wait for the verification of their signature, small ones are answered."""
+    monkeypatch.setattr(webhooks, "SMALL_BYTES", 10)
+    monkeypatch.setattr(sidecar._webhooks, "_large", asyncio.Semaphore(0))
+    large = threading.Thread(
+        target=http.post, args=("/webhooks/verified",), kwargs={"content": 11 * b"x"}
+    )
+    large.start()
+    try:
+        assert http.post("/webhooks/verified", content=b"signed").status_code == 200
+        assert large.is_alive()
+    finally:
+        sidecar._webhooks._large.release()
+        http.get("/livez")  # wakes the loop of the server
+        large.join()
 
 
 def _refused(http):

@@ -48,6 +48,7 @@ class WebhookAnswer:
 
 WebhookFunction = Callable[[WebhookRequest], Awaitable[WebhookAnswer]]
 WebhookCheck = Callable[[Mapping[str, str]], WebhookAnswer | None]
+WebhookVerify = Callable[[WebhookRequest], WebhookAnswer | None]
 _Function = TypeVar("_Function", bound=WebhookFunction)
 
 
@@ -58,12 +59,14 @@ class Webhook:
     Attributes:
         name: The path.
         check: Refuses a request by its headers.
+        verify: Refuses a request by its signature.
         background: Runs for as long as the webhook is in service.
     """
 
     name: str
     function: WebhookFunction
     check: WebhookCheck | None = None
+    verify: WebhookVerify | None = None
     background: Background | None = None
     kind: Literal["webhook"] = "webhook"
 
@@ -72,6 +75,7 @@ def webhook(
     path: str,
     *,
     check: WebhookCheck | None = None,
+    verify: WebhookVerify | None = None,
     background: BackgroundFunction | None = None,
 ) -> Callable[[_Function], _Function]:
     """Make an async function the receiver of POST requests to a path of the sidecar.
@@ -84,6 +88,9 @@ def webhook(
         path: A path such as `/webhooks/github`; choose the part after `/webhooks/`.
         check: Plain function of the headers, called before the body is read. It returns the answer
             to a refused request, else None. It must not block.
+        verify: Plain function of the request, called in a thread when the body is there. It returns
+            the answer to a request with a wrong signature, else None. Only requests that it does
+            not refuse take one of the places of the function, so strangers keep no one out.
         background: Async function that runs on the event loop from the sidecar's start to its end,
             or until a reload replaces the webhook, as one of `@background` does. It can process
             requests that were stored.
@@ -112,7 +119,7 @@ def webhook(
             function, f"webhook `{path}`", "receive(request: WebhookRequest) -> WebhookAnswer"
         )
         behind = None if background is None else Background(path, background)
-        declare(Webhook(path, function, check, behind))
+        declare(Webhook(path, function, check, verify, behind))
         return function
 
     return decorate

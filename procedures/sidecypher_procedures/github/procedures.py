@@ -34,7 +34,12 @@ from sidecypher_procedures.github.options import (
     PullRequestListOptions,
 )
 from sidecypher_procedures.github.webhook_inbox import write_all
-from sidecypher_procedures.github.webhooks import check_headers, receive_delivery, write_delivery
+from sidecypher_procedures.github.webhooks import (
+    check_headers,
+    check_signature,
+    receive_delivery,
+    write_delivery,
+)
 
 R = TypeVar("R", rows.Issue, rows.PullRequest, rows.Repository)
 
@@ -231,7 +236,7 @@ async def receive_webhook(
     return await write_delivery(ctx, delivery, event, payload, received_at)
 
 
-@webhook("/webhooks/github", check=check_headers, background=write_all)
+@webhook("/webhooks/github", check=check_headers, verify=check_signature, background=write_all)
 async def receive(request: WebhookRequest) -> WebhookAnswer:
     """Receive a delivery from GitHub."""
     return await receive_delivery(request)

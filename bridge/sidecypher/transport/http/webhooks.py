@@ -5,6 +5,7 @@ import contextlib
 import contextvars
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Future
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +16,7 @@ from starlette.routing import Route
 
 from sidecypher.calls.executors.loop import EventLoop, Job
 from sidecypher.errors import DeadlineExceeded, ProcedureFailed, RowError, SidecarStopping
+from sidecypher.host.threads import in_thread
 from sidecypher.sdk.resources import Resources
 from sidecypher.sdk.webhooks import (
     PREFIX,
@@ -37,6 +39,10 @@ BODIES_BYTES: Final = 200_000_000
 
 MOST_WEBHOOKS: Final = 8
 """Most requests to webhooks that are answered at a time."""
+
+SMALL_BYTES: Final = 1_000_000
+MOST_LARGE: Final = 2
+"""Most signatures of larger bodies that are verified at a time."""
 
 PLACE_SECONDS: Final = 8.0
 """Longest wait of a further request for its turn; senders give up after 10 s."""
@@ -69,6 +75,7 @@ class WebhookApi:
         self._home = home
         # One event loop serves all requests, so there is nothing to lock.
         self._places = asyncio.Semaphore(MOST_WEBHOOKS)
+        self._large = asyncio.Semaphore(MOST_LARGE)
         self._body_memory = BodyMemory(BODIES_BYTES)
 
     def routes(self) -> list[Route]:
@@ -87,9 +94,12 @@ class WebhookApi:
         # Before the semaphore: an unfinished body does not occupy a place.
         if answer is None:
             try:
-                async with self._body_memory.read(request, WEBHOOK_BYTES) as body, self._place():
+                async with self._body_memory.read(request, WEBHOOK_BYTES) as body:
                     posted = WebhookRequest(self._home, self._resources, request.headers, body)
-                    answer = await self._run(webhook, posted)
+                    answer = await self._verify(webhook, posted)
+                    if answer is None:
+                        async with self._place():
+                            answer = await self._run(webhook, posted)
             except HttpBusy:
                 self._telemetry.rejected("request refused", "busy")
                 raise
@@ -98,6 +108,17 @@ class WebhookApi:
                 "request refused", "webhook", path=webhook.name, status=str(answer.status)
             )
         return PlainTextResponse(answer.text and answer.text + "\n", answer.status)
+
+    async def _verify(self, webhook: Webhook, request: WebhookRequest) -> WebhookAnswer | None:
+        """Return the refusal of a request that its sender has not signed."""
+        if webhook.verify is None:
+            return None
+        # Small bodies never wait for the signatures of large ones.
+        is_large = len(request.body) > SMALL_BYTES
+        async with self._large if is_large else contextlib.nullcontext():
+            return await asyncio.wrap_future(
+                in_thread(partial(webhook.verify, request), "sidecypher-webhook")
+            )
 
     @contextlib.asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:
