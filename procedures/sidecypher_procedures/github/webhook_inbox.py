@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import fcntl
+import json
 import os
 import re
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -27,9 +28,11 @@ LOCK_SECONDS: Final = 5.0
 """Seconds to wait for another sidecar that writes to the file. GitHub gives up after 10."""
 
 _PAGE_BYTES: Final = 4096
-_VERSION: Final = 1
+_VERSION: Final = 2
 
-_TABLE: Final = """
+# Deliveries of a version 1 have no repository, and are written in their order.
+_UPGRADES: Final = (
+    """
     CREATE TABLE delivery (
         place INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
@@ -40,12 +43,16 @@ _TABLE: Final = """
         failed_at REAL,
         due REAL NOT NULL DEFAULT 0
     ) STRICT
-"""
+    """,
+    "ALTER TABLE delivery ADD COLUMN repository TEXT NOT NULL DEFAULT ''",
+)
 
 # `BETWEEN` ignores due times that are too far ahead, as after the clock was set back.
 _FIRST: Final = """
-    SELECT id, event, payload, received_at, failures, failed_at FROM delivery
-    WHERE due NOT BETWEEN :now AND :now + :longest ORDER BY place LIMIT 1
+    SELECT id, event, payload, received_at, failures, failed_at, repository FROM delivery
+    WHERE due NOT BETWEEN :now AND :now + :longest
+        AND repository NOT IN (SELECT value FROM json_each(:busy))
+    ORDER BY place LIMIT 1
 """
 _PUT_OFF: Final = """
     UPDATE delivery
@@ -64,6 +71,7 @@ class Delivery:
         payload: JSON of the fields that are kept for the graph.
         failures: Number of failures although Neo4j answered.
         failed_at: Time of the first of them, in seconds since 1970.
+        repository: Id of its repository, whose deliveries are written in order; empty without one.
     """
 
     id: str
@@ -72,6 +80,7 @@ class Delivery:
     received_at: datetime
     failures: int = 0
     failed_at: float | None = None
+    repository: str = ""
 
 
 class Spool:
@@ -93,26 +102,28 @@ class Spool:
             delivery.event,
             delivery.payload,
             delivery.received_at.isoformat(),
+            delivery.repository,
         )
         with self._transaction() as file:
             file.execute(
-                "INSERT INTO delivery (id, event, payload, received_at) VALUES (?, ?, ?, ?) "
-                "ON CONFLICT (id) DO NOTHING",
+                "INSERT INTO delivery (id, event, payload, received_at, repository) "
+                "VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
                 values,
             )
 
-    def first(self, longest: float) -> Delivery | None:
-        """Return the first delivery that is due, None if there is none.
+    def first(self, longest: float, busy: Iterable[str] = ()) -> Delivery | None:
+        """Return the first delivery that is due and not of a `busy` repository, None without one.
 
         No delivery is postponed for more than `longest` seconds.
         """
         with self._transaction() as file:
-            row = file.execute(_FIRST, {"now": time.time(), "longest": longest}).fetchone()
+            given = {"now": time.time(), "longest": longest, "busy": json.dumps([*busy])}
+            row = file.execute(_FIRST, given).fetchone()
         if row is None:
             return None
-        id_, event, payload, received_at, failures, failed_at = row
+        id_, event, payload, received_at, failures, failed_at, repository = row
         at = datetime.fromisoformat(received_at)
-        return Delivery(id_, event, payload, at, failures, failed_at)
+        return Delivery(id_, event, payload, at, failures, failed_at, repository)
 
     def remove(self, delivery: Delivery) -> None:
         """Remove a delivery that was written or given up."""
@@ -169,8 +180,9 @@ def _prepare(file: sqlite3.Connection) -> None:
     [version] = file.execute("PRAGMA user_version").fetchone()
     if version > _VERSION:
         raise _unstored("a newer version of sidecypher has written it")
-    if version == 0:
-        file.execute(_TABLE)
+    for upgrade in _UPGRADES[version:]:
+        file.execute(upgrade)
+    if version < _VERSION:
         file.execute(f"PRAGMA user_version = {_VERSION}")
 
 
@@ -186,6 +198,9 @@ MOST_FAILURES: Final = 3
 
 POLL_SECONDS: Final = 0.5
 """Interval of polling the file for deliveries of other sidecars, and of trying the lock."""
+
+MOST_AT_A_TIME: Final = 8
+"""Most deliveries that are written at a time, each of another repository."""
 
 LONGEST_PAUSE: Final = 30.0
 _SHORTEST_PAUSE: Final = 0.5
@@ -269,35 +284,56 @@ def _lock(home: Path) -> Iterator[None]:
 
 
 async def _write_deliveries(context: SidecarContext) -> None:
+    """Write deliveries, those of each repository in order, of several repositories at a time."""
     inbox = context.resource(Inbox)
     spool = inbox.spool(context.home)
-    pause = 0.0
-    while True:
-        inbox.arrived.clear()
-        delivery = await asyncio.to_thread(spool.first, LONGEST_PAUSE)
-        if delivery is None:
-            await _wait(inbox.arrived, POLL_SECONDS)
-            continue
-        error = await _write(delivery, context.resource(BoltClient))
-        if error is None:
-            await asyncio.to_thread(spool.remove, delivery)
-            pause = 0.0
-            continue
-        if not _is_transient(error) or (_has_answered(error) and _is_old(delivery)):
-            context.log.error("webhook given up", **_facts(delivery, error))
-            await asyncio.to_thread(spool.remove, delivery)
-            continue
-        context.log.warning("webhook waits", **_facts(delivery, error))
-        pause = min(2 * pause or _SHORTEST_PAUSE, LONGEST_PAUSE)
-        if not _has_answered(error):
-            await asyncio.sleep(pause)
-        elif delivery.failures + 1 < MOST_FAILURES:
-            await asyncio.to_thread(spool.put_off, delivery, 0.0)
-            await asyncio.sleep(pause)
-        else:
-            late = min(_SHORTEST_PAUSE * 2.0**delivery.failures, LONGEST_PAUSE)
-            await asyncio.to_thread(spool.put_off, delivery, late)
-            pause = 0.0
+    pauses: dict[str, float] = {}
+    writing: dict[str, asyncio.Task[None]] = {}
+    try:
+        while True:
+            inbox.arrived.clear()
+            for repository in [each for each, task in writing.items() if task.done()]:
+                writing.pop(repository).result()
+            delivery = None
+            if len(writing) < MOST_AT_A_TIME:
+                delivery = await asyncio.to_thread(spool.first, LONGEST_PAUSE, list(writing))
+            if delivery is None:
+                await _wait(inbox.arrived, POLL_SECONDS)
+                continue
+            task = asyncio.create_task(_handle(context, spool, delivery, pauses))
+            task.add_done_callback(lambda _: inbox.arrived.set())
+            writing[delivery.repository] = task
+    finally:
+        for task in writing.values():
+            task.cancel()
+        await asyncio.gather(*writing.values(), return_exceptions=True)
+
+
+async def _handle(
+    context: SidecarContext, spool: Spool, delivery: Delivery, pauses: dict[str, float]
+) -> None:
+    """Try to write a delivery; after a failure, wait for a pause of its repository."""
+    error = await _write(delivery, context.resource(BoltClient))
+    if error is None:
+        await asyncio.to_thread(spool.remove, delivery)
+        pauses.pop(delivery.repository, None)
+        return
+    if not _is_transient(error) or (_has_answered(error) and _is_old(delivery)):
+        context.log.error("webhook given up", **_facts(delivery, error))
+        await asyncio.to_thread(spool.remove, delivery)
+        return
+    context.log.warning("webhook waits", **_facts(delivery, error))
+    pause = min(2 * pauses.get(delivery.repository, 0.0) or _SHORTEST_PAUSE, LONGEST_PAUSE)
+    pauses[delivery.repository] = pause
+    if not _has_answered(error):
+        await asyncio.sleep(pause)
+    elif delivery.failures + 1 < MOST_FAILURES:
+        await asyncio.to_thread(spool.put_off, delivery, 0.0)
+        await asyncio.sleep(pause)
+    else:
+        late = min(_SHORTEST_PAUSE * 2.0**delivery.failures, LONGEST_PAUSE)
+        await asyncio.to_thread(spool.put_off, delivery, late)
+        pauses.pop(delivery.repository)
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

@@ -184,7 +184,9 @@ async def receive_delivery(request: WebhookRequest) -> WebhookAnswer:
 
 async def _store(request: WebhookRequest, event: str, payload: Payload) -> None:
     id_ = request.headers["x-github-delivery"]
-    delivery = Delivery(id_, event, excerpt(payload), datetime.now(UTC))
+    repository = _identifier(nested(payload, "repository", "id")) or ""
+    now = datetime.now(UTC)
+    delivery = Delivery(id_, event, excerpt(payload), now, repository=repository)
     try:
         await request.resource(Inbox).put(delivery, request.home)
     except WebhooksUnstored as error:

@@ -120,7 +120,7 @@ def test_a_newer_file_is_an_error(open_spool, path):
     """What a later version has stored is left to that version."""
     open_spool().put(delivery())
     with contextlib.closing(sqlite3.connect(path)) as file:
-        file.execute("PRAGMA user_version = 2")
+        file.execute("PRAGMA user_version = 3")
 
     with pytest.raises(WebhooksUnstored, match="a newer version of sidecypher has written it"):
         open_spool().put(delivery("b"))

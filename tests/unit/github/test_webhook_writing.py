@@ -38,12 +38,14 @@ TOO_LATE = CypherError(
 class Graph:
     """Stands in for Neo4j: fails with `errors` in turn, and otherwise keeps what it is told.
 
-    What is in `blocked` fails with its error for as long as it is there.
+    What is in `blocked` fails with its error for as long as it is there, and what is `hanging` is
+    never answered.
     """
 
     def __init__(self, *errors):
         self.errors = list(errors)
         self.blocked = {}
+        self.hanging = set()
         self.asked = []
         self.written = []
         self.open = asyncio.Event()
@@ -53,6 +55,8 @@ class Graph:
         await self.open.wait()
         await asyncio.sleep(0)  # as what answers over a network
         self.asked.append(params["id"])
+        if params["id"] in self.hanging:
+            await asyncio.Event().wait()
         if self.errors:
             raise self.errors.pop(0)
         if params["id"] in self.blocked:
@@ -79,9 +83,9 @@ class Context:
 
     warning = error
 
-    async def put(self, names):
+    async def put(self, names, repository=""):
         for name in names:
-            await self.inbox.put(delivery(name), self.home)
+            await self.inbox.put(delivery(name, repository=repository), self.home)
 
     def stored(self):
         """Return the ids in the file, in its order."""
@@ -104,8 +108,9 @@ class Context:
             await until(lambda: not self.stored())
 
 
-def delivery(name, size=2):
-    return Delivery(name, "issues", b"x" * size, datetime(2026, 1, 2, tzinfo=UTC))
+def delivery(name, size=2, repository=""):
+    at = datetime(2026, 1, 2, tzinfo=UTC)
+    return Delivery(name, "issues", b"x" * size, at, repository=repository)
 
 
 @pytest.fixture(autouse=True)
@@ -319,3 +324,65 @@ async def test_a_file_that_cannot_be_used_is_told(tmp_path, monkeypatch):
     assert event == "webhooks not written"
     assert "file is not a database" in facts["reason"]
     assert str(tmp_path) not in facts["reason"]
+
+
+# Repositories
+
+
+@pytest.mark.parametrize("error", [None, AWAY, AGAIN, NO_SIDECAR])
+@awaited
+async def test_a_repository_whose_write_is_blocked_holds_up_no_other(tmp_path, error):
+    """While one waits for a lock, or fails, those of other repositories are written in order."""
+    graph = Graph()
+    if error is None:
+        graph.hanging = {"a1"}
+    else:
+        graph.blocked = {"a1": error}
+    context = Context(tmp_path, graph)
+    await context.put(["a1", "a2"], "1")
+    await context.put(["b1", "b2"], "2")
+    await context.put(["c1"])
+
+    async with context.writing():
+        await until(lambda: not {"b1", "b2", "c1"} & set(context.stored()))
+
+        assert [each for each in graph.written if each[0] == "b"] == ["b1", "b2"]
+        assert "c1" in graph.written
+        assert "a1" in context.stored()
+
+
+@awaited
+async def test_deliveries_of_a_repository_are_written_in_order(tmp_path):
+    """However many repositories there are, each one's come in the order of the file."""
+    graph = Graph()
+    context = Context(tmp_path, graph)
+    for number in range(20):
+        for repository in "abcdefghijkl":
+            await context.put([f"{repository}{number:02}"], repository)
+
+    await context.written()
+
+    for repository in "abcdefghijkl":
+        of_it = [each for each in graph.written if each[0] == repository]
+        assert of_it == sorted(of_it)
+        assert len(of_it) == 20
+
+
+@awaited
+async def test_a_file_of_the_version_before_is_taken_over(tmp_path):
+    """What an older sidecypher has stored is written."""
+    with contextlib.closing(sqlite3.connect(tmp_path / "webhooks.sqlite")) as file:
+        file.execute(module._UPGRADES[0])
+        file.execute("PRAGMA user_version = 1")
+        file.execute(
+            "INSERT INTO delivery (id, event, payload, received_at) "
+            "VALUES ('old', 'issues', CAST('{}' AS BLOB), '2026-01-02T00:00:00+00:00')"
+        )
+        file.commit()
+    graph = Graph()
+    context = Context(tmp_path, graph)
+    await context.put(["new"], "1")
+
+    await context.written()
+
+    assert sorted(graph.written) == ["new", "old"]
