@@ -39,6 +39,7 @@ pytest_plugins = [
     "fix_containers",
     "fix_hosts",
     "fix_redis",
+    "fix_postgres",
 ]
 
 

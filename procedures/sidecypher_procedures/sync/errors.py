@@ -48,3 +48,15 @@ class NoDeadLetters(SyncError):
 
     code = "SC-945"
     default_hint = "`sidecypher sync dead` lists the dead letters."
+
+
+class PostgresUnavailable(SyncError):
+    """PostgreSQL cannot be reached, or refuses a user or a statement."""
+
+    code = "SC-946"
+
+
+class PostgresUnsuitable(SyncError):
+    """The schema in PostgreSQL is missing or of another version, or the role lacks rights."""
+
+    code = "SC-947"
