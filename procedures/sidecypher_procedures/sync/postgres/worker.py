@@ -15,6 +15,7 @@ from sidecypher_procedures.sync.postgres.connection import Connection, connect, 
 from sidecypher_procedures.sync.postgres.queue import Queue
 from sidecypher_procedures.sync.postgres.schema import check_schema
 from sidecypher_procedures.sync.postgres.settings import PostgresSettings
+from sidecypher_procedures.sync.postgres.status import WORKER
 from sidecypher_procedures.sync.settings import SyncSettings
 from sidecypher_procedures.sync.writing import Away
 
@@ -71,6 +72,7 @@ class Worker:
 
     async def _listen(self, conn: Connection) -> None:
         # A transaction waits for Neo4j, for at most a minute.
+        await conn.execute(sql.SQL("SET application_name = {}").format(WORKER))
         await conn.execute("SET idle_in_transaction_session_timeout = 0")
         channel = sql.Identifier(f"{self._settings.namespace}.outbox")
         await conn.execute(sql.SQL("LISTEN {}").format(channel))
@@ -98,9 +100,24 @@ class Worker:
                 continue
             pause = _SHORTEST_PAUSE
             if not has_done:
-                # The notification may be lost, with the connection or in a pooler.
-                async for _ in conn.notifies(timeout=self._settings.poll_seconds, stop_after=1):
-                    pass
+                await self._wait(conn)
+
+    async def _wait(self, conn: Connection) -> None:
+        """Wait for a notification, for the time of the next poll, or for `stop`."""
+
+        async def notified() -> None:
+            # A notification may be lost, with the connection or in a pooler.
+            async for _ in conn.notifies(timeout=self._settings.poll_seconds, stop_after=1):
+                pass
+
+        tasks = [asyncio.create_task(each) for each in (notified(), self._stop.wait())]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        if not tasks[0].cancelled():
+            # Raises what ended the connection.
+            await tasks[0]
 
     async def _rest(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):

@@ -81,6 +81,20 @@ class Outbox:
         query = "SELECT * FROM sidecypher.outbox WHERE run_id = coalesce(%s, run_id) ORDER BY id"
         return self.postgres.run(query.replace("*", "id, event_id, attempts, code, reason"), run)
 
+    def status(self):
+        """Return the state of the outbox."""
+        return self.command("status")
+
+    def dead(self):
+        """Return the dead letters as they are listed."""
+        return self.command("dead")
+
+    def await_dead(self, count):
+        """Wait until there are so many dead letters; return them as they are listed."""
+        query = "SELECT count(*) AS dead FROM sidecypher.outbox WHERE dead_at IS NOT NULL"
+        wait_until(lambda: self.postgres.run(query)[0]["dead"] == count)
+        return self.dead()
+
     def contents(self, run):
         """Return the texts of a run's events in order."""
         rows = self.runs.call("events", run, {"types": ["userMessage"]})
