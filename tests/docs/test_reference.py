@@ -47,6 +47,7 @@ from sidecypher_procedures.runs.options import EventFields
 from sidecypher_procedures.runs.settings import RunsSettings
 from sidecypher_procedures.session import procedures as session
 from sidecypher_procedures.session.settings import SessionSettings
+from sidecypher_procedures.sync.postgres import procedures as postgres
 from sidecypher_procedures.sync.postgres.settings import PREFIX as POSTGRES
 from sidecypher_procedures.sync.postgres.settings import PostgresSettings
 from sidecypher_procedures.sync.settings import RedisSettings, SyncSettings
@@ -54,7 +55,7 @@ from sidecypher_procedures.sync.settings import RedisSettings, SyncSettings
 JAVA = ROOT / "plugin-build/core/src/main/java/io/sidecypher/core"
 GITHUB = {found.name: found for found in Registry(procedures_in([github]))}
 RULES = {found.name: found for found in Registry(procedures_in([rules]))}
-RUNS = {found.name: found for found in Registry(procedures_in([runs]))}
+RUNS = {found.name: found for found in Registry(procedures_in([runs, postgres]))}
 CODE = {found.name: found for found in Registry(procedures_in([code]))}
 SESSION = {found.name: found for found in Registry(procedures_in([session]))}
 OWN = {found.name: found for found in Registry(procedures_in([introspection, migrations]))}

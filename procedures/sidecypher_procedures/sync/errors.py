@@ -60,3 +60,17 @@ class PostgresUnsuitable(SyncError):
     """The schema in PostgreSQL is missing or of another version, or the role lacks rights."""
 
     code = "SC-947"
+
+
+class UnknownDraft(SyncError):
+    """No draft has this id."""
+
+    code = "SC-948"
+    default_hint = "`Drafts.list` lists the drafts of a run."
+
+
+class DraftClosed(SyncError):
+    """A draft was published or discarded."""
+
+    code = "SC-949"
+    default_hint = "Create another draft."

@@ -55,14 +55,7 @@ async def connect(url: str) -> Connection:
         SyncSettingsError: The address cannot be used.
         PostgresUnavailable: PostgreSQL cannot be reached, or refuses the user.
     """
-    try:
-        conninfo = make_conninfo(**{**_DEFAULTS, **conninfo_to_dict(url)})
-    except psycopg.ProgrammingError:
-        # Its text may hold the password.
-        raise SyncSettingsError(
-            "The address of PostgreSQL cannot be used",
-            hint="Give postgresql://USER:PASSWORD@HOST:5432/DATABASE.",
-        ) from None
+    conninfo = conninfo_of(url)
     try:
         conn = await AsyncConnection.connect(conninfo, autocommit=True, row_factory=dict_row)
     except psycopg.Error as error:
@@ -70,6 +63,22 @@ async def connect(url: str) -> Connection:
     # Each statement has to see what others have committed, whatever the server's default is.
     await conn.set_isolation_level(IsolationLevel.READ_COMMITTED)
     return conn
+
+
+def conninfo_of(url: str) -> str:
+    """Return the parameters of a connection, as libpq takes them.
+
+    Raises:
+        SyncSettingsError: The address cannot be used.
+    """
+    try:
+        return make_conninfo(**{**_DEFAULTS, **conninfo_to_dict(url)})
+    except psycopg.ProgrammingError:
+        # Its text may hold the password.
+        raise SyncSettingsError(
+            "The address of PostgreSQL cannot be used",
+            hint="Give postgresql://USER:PASSWORD@HOST:5432/DATABASE.",
+        ) from None
 
 
 def ask_postgres(url: str, work: Callable[[Connection], Awaitable[Answer]]) -> Answer:

@@ -40,7 +40,7 @@ class PostgresOutbox:
     """
 
     def __init__(self, schema: str | None = None) -> None:
-        self._schema = sql.Identifier(schema or PostgresSettings.load().namespace)
+        self._schema = schema or PostgresSettings.load().namespace
 
     @in_transaction
     def add(self, run_id: str, event: Mapping[str, Any]) -> Steps[str]:
@@ -62,21 +62,26 @@ class PostgresOutbox:
             PostgresUnsuitable: The tables are missing, or the role lacks rights.
             psycopg.Error: Anything else is wrong with the transaction or the connection.
         """
-        event_id, fields = checked_event(run_id, event)
-        if "\0" in run_id + event_id:
-            raise InvalidEvent("An id holds a zero character", hint="PostgreSQL cannot store it.")
-        params = {"run": run_id, "event": event_id, "body": fields["event"]}
-        while not (yield Statement(_INSERT.format(self._schema), params)):
-            found = yield Statement(_FOUND.format(self._schema), params)
-            # Not found, if it has been written to the graph in between: then it is added again.
-            for row in found:
-                if row["run_id"] == run_id and _is_equal(row["body"], fields["event"]):
-                    return event_id
-                raise InvalidEvent(
-                    f"The id `{shown_id(event_id)}` belongs to another event in the outbox",
-                    hint="Give another `id`, or leave it out.",
-                )
-        return event_id
+        return (yield from add_event(self._schema, run_id, event))
+
+
+def add_event(schema: str, run_id: str, event: Mapping[str, Any]) -> Steps[str]:
+    """Add an event; see `PostgresOutbox.add`."""
+    event_id, fields = checked_event(run_id, event)
+    if "\0" in run_id + event_id:
+        raise InvalidEvent("An id holds a zero character", hint="PostgreSQL cannot store it.")
+    params = {"run": run_id, "event": event_id, "body": fields["event"]}
+    while not (yield Statement(_INSERT.format(sql.Identifier(schema)), params)):
+        found = yield Statement(_FOUND.format(sql.Identifier(schema)), params)
+        # Not found, if it has been written to the graph in between: then it is added again.
+        for row in found:
+            if row["run_id"] == run_id and _is_equal(row["body"], fields["event"]):
+                return event_id
+            raise InvalidEvent(
+                f"The id `{shown_id(event_id)}` belongs to another event in the outbox",
+                hint="Give another `id`, or leave it out.",
+            )
+    return event_id
 
 
 def _is_equal(one: str, other: str) -> bool:
