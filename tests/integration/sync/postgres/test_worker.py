@@ -234,6 +234,20 @@ def test_a_row_that_is_no_event_becomes_a_dead_letter(outbox, body, reason):
     outbox.await_contents(run, texts(0, 1))
 
 
+def test_a_dead_letter_stays_dead_when_an_earlier_event_waits(outbox):
+    """An event that was added before it, and is committed later, waits without waking it."""
+    run = outbox.new_run()
+    outbox.start()
+    with psycopg.connect(outbox.postgres.url) as conn:
+        PostgresOutbox().add(conn, run, {**EVENT, "parentIds": ["missing"]})
+        insert(outbox, run, "[]")
+        outbox.await_dead(1)
+    waiting = "SELECT id FROM sidecypher.outbox WHERE waiting_since IS NOT NULL"
+    wait_until(lambda: outbox.postgres.run(waiting))
+    woken = "SELECT id FROM sidecypher.outbox WHERE dead_at IS NOT NULL AND next_at < 'infinity'"
+    assert not outbox.postgres.run(woken)
+
+
 def test_a_program_without_python_adds_rows(outbox):
     """A row without `id` in its body gets that of its column."""
     run = outbox.new_run()
