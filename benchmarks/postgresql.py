@@ -35,11 +35,16 @@ class Postgresql:
 
     Args:
         connection: Connection to it; each statement is its own transaction.
+
+    Attributes:
+        url: Its address.
     """
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
         connection.execute(_SCHEMA)
+        found = connection.info
+        self.url = f"postgresql://{found.user}@/{found.dbname}?host={found.host}"
 
     def append(self, content: str) -> None:
         """Append an event to the run, and wait until it is on the disk."""

@@ -21,7 +21,7 @@ from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import Installation, installed
 from benchmarks.measures import Samples
 from benchmarks.report import table
-from sidecypher_procedures.sync.outbox.watching import NAME
+from sidecypher_procedures.sync.changes.watching import NAME
 from sidecypher_procedures.sync.publisher import RunPublisher
 from sidecypher_procedures.sync.streams import events_key, lease_key
 

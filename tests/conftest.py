@@ -42,6 +42,7 @@ pytest_plugins = [
     "fix_containers",
     "fix_hosts",
     "fix_redis",
+    "fix_postgres",
 ]
 
 

@@ -1,7 +1,7 @@
 """Write docs/cli.md from the help of the commands: `make reference`."""
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,17 +25,17 @@ file. Every command takes `--help` or `-h`. With `NO_COLOR` in the environment n
 
 def reference() -> str:
     """Return the page: each command with its help, arguments and options."""
-    return "\n".join([_HEAD, *(_section(name, command) for name, command in _commands())])
+    commands = every_command(all_commands())
+    return "\n".join([_HEAD, *(_section(name, command) for name, command in commands)])
 
 
-def _commands() -> Iterator[tuple[str, Any]]:
+def every_command(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield commands by full name; a group only if it does something itself."""
-    for name, command in all_commands().items():
+    for name, command in given.items():
         verbs = getattr(command, "commands", None)
         if verbs is None or command.invoke_without_command:
             yield name, command
-        for verb, each in (verbs or {}).items():
-            yield f"{name} {verb}", each
+        yield from every_command({f"{name} {verb}": each for verb, each in (verbs or {}).items()})
 
 
 def _section(name: str, command: Any) -> str:

@@ -22,7 +22,7 @@ from docs.pages import (
 )
 from typer.testing import CliRunner
 
-from command_reference import reference
+from command_reference import every_command, reference
 from sidecypher.cli.commands import all_commands
 from sidecypher.cli.main import app
 from sidecypher.cli.status import read_status
@@ -33,6 +33,7 @@ from sidecypher_procedures.rules.client.model import ClientSettings
 from sidecypher_procedures.rules.settings import RulesSettings
 from sidecypher_procedures.runs.settings import RunsSettings
 from sidecypher_procedures.session.settings import SessionSettings
+from sidecypher_procedures.sync.postgres.settings import PostgresSettings
 from sidecypher_procedures.sync.settings import RedisSettings, SyncSettings
 
 APP = typer.main.get_command(app)
@@ -44,11 +45,7 @@ _VARIABLE = re.compile(r"[A-Z_]+=")
 
 def commands():
     """Return the commands that people call, by full name."""
-    found = dict(GROUP)
-    for name in [name for name, command in found.items() if hasattr(command, "commands")]:
-        group = found[name] if found[name].invoke_without_command else found.pop(name)
-        found.update({f"{name} {each}": command for each, command in group.commands.items()})
-    return found
+    return dict(every_command(GROUP))
 
 
 def resolve(words):
@@ -190,6 +187,8 @@ def test_variables_exist(page):
         *(f"rules_{name}" for name in RulesSettings.model_fields),
         *(f"runs_{name}" for name in RunsSettings.model_fields),
         *(f"code_{name}" for name in CodeSettings.model_fields),
+        *(f"postgres_{name}" for name in PostgresSettings.model_fields),
+        "postgres_schema",  # its field has another name
         *(f"redis_{name}" for name in RedisSettings.model_fields),
         *(f"sync_{name}" for name in SyncSettings.model_fields),
         *(f"session_{name}" for name in SessionSettings.model_fields),

@@ -16,7 +16,7 @@ from sidecypher_procedures.github import procedures as github
 from sidecypher_procedures.rules import procedures as rules
 from sidecypher_procedures.runs import procedures as runs
 from sidecypher_procedures.session import procedures as session
-from sidecypher_procedures.sync.outbox import procedures as outbox
+from sidecypher_procedures.sync.changes import procedures as outbox
 
 # Their blocks are run by tests of their own.
 RUN = "".join(

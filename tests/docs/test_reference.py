@@ -49,13 +49,16 @@ from sidecypher_procedures.runs.options import EventFields
 from sidecypher_procedures.runs.settings import RunsSettings
 from sidecypher_procedures.session import procedures as session
 from sidecypher_procedures.session.settings import SessionSettings
-from sidecypher_procedures.sync.outbox import procedures as outbox
+from sidecypher_procedures.sync.changes import procedures as outbox
+from sidecypher_procedures.sync.postgres import procedures as postgres
+from sidecypher_procedures.sync.postgres.settings import PREFIX as POSTGRES
+from sidecypher_procedures.sync.postgres.settings import PostgresSettings
 from sidecypher_procedures.sync.settings import RedisSettings, SyncSettings
 
 JAVA = ROOT / "plugin-build/core/src/main/java/io/sidecypher/core"
 GITHUB = {found.name: found for found in Registry(procedures_in([github]))}
 RULES = {found.name: found for found in Registry(procedures_in([rules]))}
-RUNS = {found.name: found for found in Registry(procedures_in([runs]))}
+RUNS = {found.name: found for found in Registry(procedures_in([runs, postgres]))}
 CODE = {found.name: found for found in Registry(procedures_in([code]))}
 SESSION = {found.name: found for found in Registry(procedures_in([session]))}
 OWN = {found.name: found for found in Registry(procedures_in([introspection, migrations, outbox]))}
@@ -222,6 +225,16 @@ def test_every_sync_setting_is_documented_with_its_default():
     assert_defaults(settings_table("Redis"), RedisSettings.model_fields)
 
 
+def test_every_postgres_setting_is_documented_with_its_default():
+    """docs/settings.md has each `SIDECYPHER_POSTGRES_` setting, with its default."""
+    fields = {
+        (field.validation_alias or name).removeprefix(POSTGRES).lower(): field
+        for name, field in PostgresSettings.model_fields.items()
+    }
+
+    assert_defaults(settings_table("PostgreSQL"), fields)
+
+
 def test_every_setting_of_the_client_is_documented_with_its_default():
     """docs/settings.md has each variable of the memory's client, with its default."""
     fields = {
@@ -257,6 +270,7 @@ def test_every_settings_class_of_procedures_has_a_table():
         RunsSettings,
         SessionSettings,
         ClientSettings,
+        PostgresSettings,
         RedisSettings,
         SyncSettings,
     }

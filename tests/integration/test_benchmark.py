@@ -9,7 +9,7 @@ from contextlib import nullcontext
 
 import pytest
 from benchmarks import __main__ as benchmark
-from benchmarks import console, github, installation, runs, sessions, sync
+from benchmarks import console, github, installation, postgres, runs, sessions, sync
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +83,16 @@ def test_a_quick_benchmark_of_sync_measures_every_figure(measurement, run, capsy
 
     told = capsys.readouterr().out
     assert [figure.name for figure in sync.FIGURES if f"| {figure.title} " not in told] == []
+
+
+@pytest.mark.deep
+@pytest.mark.usefixtures("postgres_server")
+def test_a_quick_benchmark_of_the_outbox_measures_every_figure(measurement, run, capsys):
+    """A small run prints a line for each figure."""
+    run(postgres, "installed", measurement._installation)
+
+    told = capsys.readouterr().out
+    assert [each.name for each in postgres.FIGURES if f"| {each.title} " not in told] == []
 
 
 @pytest.mark.deep

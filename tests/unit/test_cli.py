@@ -59,7 +59,9 @@ def test_help_imports_nothing_of_what_commands_do():
         *("sidecypher_procedures.code", "sidecypher_procedures.code.commands"),
         *("sidecypher_procedures.runs", "sidecypher_procedures.session"),
         *("sidecypher_procedures.sync", "sidecypher_procedures.sync.commands"),
-        *("sidecypher_procedures.sync.outbox", "sidecypher_procedures.sync.outbox.commands"),
+        *("sidecypher_procedures.sync.changes", "sidecypher_procedures.sync.changes.commands"),
+        "sidecypher_procedures.sync.postgres",
+        "sidecypher_procedures.sync.postgres.commands",
         *(f"sidecypher_procedures.runs.{name}" for name in ("commands", "drawing", "errors")),
         *(f"sidecypher_procedures.session.{name}" for name in SESSION_COMMANDS),
     }

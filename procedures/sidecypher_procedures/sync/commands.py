@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from sidecypher.cli.packages import AsJson, Config, Home, Service, show_json, show_table
-from sidecypher_procedures.sync.outbox.commands import unwatch, watch, watched
+from sidecypher_procedures.sync.changes.commands import unwatch, watch, watched
+from sidecypher_procedures.sync.postgres import commands as postgres
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="markdown")
 for each in (watch, unwatch, watched):
     app.command()(each)
+app.add_typer(postgres.app, name="postgres")
 
 SERVICE = Service("sync", command=("sync", "run"), variable="SIDECYPHER_REDIS_URL")
 
@@ -26,7 +28,7 @@ _Answer = TypeVar("_Answer")
 
 @app.callback()
 def _sync() -> None:
-    """Write events from Redis to the graph."""
+    """Write events from Redis or PostgreSQL to the graph."""
 
 
 @app.command()

@@ -15,8 +15,9 @@ from redis.exceptions import LockError
 
 from sidecypher import BoltClient
 from sidecypher_procedures.sync.connection import check_partitions
+from sidecypher_procedures.sync.counts import Counts
 from sidecypher_procedures.sync.lease import RENEWALS, acquired, work_under
-from sidecypher_procedures.sync.partition import Counts, Partition
+from sidecypher_procedures.sync.partition import Partition
 from sidecypher_procedures.sync.settings import SyncSettings
 from sidecypher_procedures.sync.streams import CONSUMERS, PARTITIONS, events_key, lease_key
 from sidecypher_procedures.sync.writing import LeaseLost, PartitionWriter

@@ -50,7 +50,33 @@ class NoDeadLetters(SyncError):
     default_hint = "`sidecypher sync dead` lists the dead letters."
 
 
-class OutboxUnavailable(SyncError):
-    """The trigger that writes the outbox cannot be installed, or was stopped."""
+class PostgresUnavailable(SyncError):
+    """PostgreSQL cannot be reached, or refuses a user or a statement."""
 
     code = "SC-946"
+
+
+class PostgresUnsuitable(SyncError):
+    """The schema in PostgreSQL is missing or of another version, or the role lacks rights."""
+
+    code = "SC-947"
+
+
+class UnknownDraft(SyncError):
+    """No draft has this id."""
+
+    code = "SC-948"
+    default_hint = "`Drafts.list` lists the drafts of a run."
+
+
+class DraftClosed(SyncError):
+    """A draft was published or discarded."""
+
+    code = "SC-949"
+    default_hint = "Create another draft."
+
+
+class ChangesUnavailable(SyncError):
+    """The trigger that writes the outbox cannot be installed, or was stopped."""
+
+    code = "SC-939"

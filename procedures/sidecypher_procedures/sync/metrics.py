@@ -9,9 +9,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from sidecypher_procedures.sync.changes.publisher import ChangePublisher
 from sidecypher_procedures.sync.consumer import Consumer
 from sidecypher_procedures.sync.errors import SyncError
-from sidecypher_procedures.sync.outbox.publisher import ChangePublisher
 from sidecypher_procedures.sync.status import PartitionStatus, read_status
 
 _READ_SECONDS: Final = 5.0

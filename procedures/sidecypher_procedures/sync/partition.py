@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from sidecypher_procedures.names import shown_id
+from sidecypher_procedures.sync.bisection import parts_of, write_runs
+from sidecypher_procedures.sync.counts import Counts
 from sidecypher_procedures.sync.dead_letters import (
     BEHIND,
     dead_letters,
@@ -37,31 +39,11 @@ _TRIM_SECONDS: Final = 5.0
 _SHORTEST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 5.0
 
-# Most bytes of the events of a transaction, unless one alone has more. Neo4j holds all of them.
-_BATCH_BYTES: Final = 4 * 1024 * 1024
-
 # The lease decides who reads a partition, so all consumers have one name in the group. Otherwise
 # each one that ever ran would stay in it.
 _READER: Final = "sidecypher"
 
 _Answer = TypeVar("_Answer")
-
-
-@dataclass
-class Counts:
-    """What a consumer has done since it started.
-
-    Attributes:
-        written: Events that it has written.
-        duplicates: Events that were there before.
-        dead: Events that became dead letters.
-        failures: Tries while Neo4j was away.
-    """
-
-    written: int = 0
-    duplicates: int = 0
-    dead: int = 0
-    failures: int = 0
 
 
 @dataclass
@@ -189,37 +171,8 @@ class Partition:
         for run_id in await self._redis.hkeys(self._parked):
             if run_id in runs and await self._bury(run_id, runs[run_id]):
                 del runs[run_id]
-        for part in _parts({run_id: in_order(each) for run_id, each in runs.items()}):
-            await self._write_runs(part)
-
-    async def _write_runs(self, runs: dict[str, list[Entry]]) -> None:
-        """Write runs in one transaction; if that is refused, each half of them in one."""
-        try:
-            await self._append(runs)
-        except Refused as refused:
-            names = [*runs]
-            if len(names) == 1:
-                await self._write_front(names[0], runs[names[0]], refused)
-                return
-            half = len(names) // 2
-            for some in (names[:half], names[half:]):
-                await self._write_runs({name: runs[name] for name in some})
-
-    async def _write_front(self, run_id: str, entries: list[Entry], refused: Refused) -> None:
-        """Write the entries of a run before the one that is refused; the others are held.
-
-        `refused` says why they cannot be written all at once.
-        """
-        start, end = 0, len(entries)
-        while end - start > 1:
-            middle = (start + end) // 2
-            try:
-                await self._append({run_id: entries[start:middle]})
-            except Refused as error:
-                refused, end = error, middle
-            else:
-                start = middle
-        await self._hold(run_id, entries[start:], refused)
+        for part in parts_of({run_id: in_order(each) for run_id, each in runs.items()}):
+            await write_runs(part, self._append, self._hold)
 
     async def _hold(self, run_id: str, entries: list[Entry], refused: Refused) -> None:
         """Let entries wait for a parent of the first one, or park their run."""
@@ -326,7 +279,8 @@ class Partition:
             async for position, fields in dead_letters(self._redis, self._number, run_id)
         ]
         for start in range(0, len(letters), self._settings.batch):
-            await self._write_runs({run_id: letters[start : start + self._settings.batch]})
+            part = letters[start : start + self._settings.batch]
+            await write_runs({run_id: part}, self._append, self._hold)
             parked = await self._redis.hget(self._parked, run_id)
             if parked is None or not json.loads(parked).get("requeued"):
                 # One of them was refused again, and has parked the run anew.
@@ -344,18 +298,3 @@ class Partition:
 
 def _behind(event_id: str) -> str:
     return f"It came behind the event `{shown_id(event_id)}`, which is a dead letter"
-
-
-def _parts(runs: dict[str, list[Entry]]) -> Iterable[dict[str, list[Entry]]]:
-    """Yield runs in parts that a transaction can hold; a run stays whole, to keep its order."""
-    part: dict[str, list[Entry]] = {}
-    size = 0
-    for run_id, entries in runs.items():
-        added = sum(entry.size for entry in entries)
-        if part and size + added > _BATCH_BYTES:
-            yield part
-            part, size = {}, 0
-        part[run_id] = entries
-        size += added
-    if part:
-        yield part

@@ -4,24 +4,19 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
-from sidecypher import SidecypherError
-from sidecypher_procedures.names import LONGEST_NAME, is_id
-from sidecypher_procedures.runs.options import EventInput
 from sidecypher_procedures.sync.connection import (
     check_partitions,
     open_async_redis,
     open_redis,
     translating,
 )
-from sidecypher_procedures.sync.errors import InvalidEvent, RedisUnavailable
+from sidecypher_procedures.sync.errors import RedisUnavailable
+from sidecypher_procedures.sync.events import checked_event
 from sidecypher_procedures.sync.settings import SyncSettings
 from sidecypher_procedures.sync.streams import (
     PARTITIONS,
     events_key,
-    fields_of,
-    new_event_id,
     partition_of,
-    time_of,
     viewer_key,
 )
 
@@ -188,30 +183,9 @@ def _prepare(run_id: str, event: Mapping[str, Any], partitions: int) -> _Added:
     Raises:
         InvalidEvent: The graph would not accept it.
     """
-    if not is_id(run_id):
-        raise InvalidEvent(
-            f"The id of the run has {len(run_id)} characters",
-            hint=f"Give 1 to {LONGEST_NAME}, not only space.",
-        )
-    whole = {**event, "id": event.get("id") or new_event_id()}
-    if whole.get("createdAt") is None and (moment := time_of(str(whole["id"]))) is not None:
-        whole["createdAt"] = moment
-    _check(whole)
-    try:
-        fields = fields_of(run_id, whole)
-    except (TypeError, ValueError):
-        raise InvalidEvent(
-            "The event holds a value that JSON does not have", hint="Give texts, numbers and so on."
-        ) from None
+    event_id, fields = checked_event(run_id, event)
     stream = events_key(partition_of(run_id, partitions))
-    return _Added(whole["id"], stream, viewer_key(run_id), fields)
-
-
-def _check(event: Mapping[str, Any]) -> None:
-    try:
-        EventInput.from_map(event, "event")
-    except SidecypherError as error:
-        raise InvalidEvent(error.message, hint=error.hint) from None
+    return _Added(event_id, stream, viewer_key(run_id), fields)
 
 
 def _queue(pipe: Any, added: _Added) -> None:

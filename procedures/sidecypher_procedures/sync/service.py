@@ -4,18 +4,15 @@ import asyncio
 import signal
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, Final
 
-from sidecypher import BoltClient, SidecypherError
-from sidecypher.cli.packages import open_client, service_log
+from sidecypher.cli.packages import service_log
+from sidecypher_procedures.sync.changes.publisher import ChangePublisher
 from sidecypher_procedures.sync.connection import check_server, open_async_redis
 from sidecypher_procedures.sync.consumer import Consumer
 from sidecypher_procedures.sync.errors import SyncSettingsError
+from sidecypher_procedures.sync.graph import open_graph
 from sidecypher_procedures.sync.metrics import ConsumerMetrics, serve_metrics
-from sidecypher_procedures.sync.outbox.publisher import ChangePublisher
 from sidecypher_procedures.sync.settings import SyncSettings
-
-_NOT_RUNNING: Final = "SC-310"
 
 
 def serve(url: str, *, home: Path | None, config: Path | None) -> None:
@@ -36,7 +33,7 @@ async def _serve(url: str, home: Path | None, config: Path | None) -> None:
         redis = await stack.enter_async_context(open_async_redis(url))
         for warning in await check_server(redis):
             log.warning("sync.redis", found=warning)
-        client = await _connected(stack, log, home, config)
+        client = await open_graph(stack, log, home, config)
         consumer = Consumer(redis, client, settings, log)
         changes = ChangePublisher(redis, client, settings, consumer.name, log)
         log.info("sync.started", consumer=consumer.name, partitions=settings.partitions)
@@ -72,17 +69,3 @@ def _served(metrics: ConsumerMetrics, port: int) -> int:
             f"Port {port} for metrics cannot be used: {error.strerror}",
             hint="Set SIDECYPHER_SYNC_METRICS_PORT to another one, or to 0.",
         ) from None
-
-
-async def _connected(
-    stack: AsyncExitStack, log: Any, home: Path | None, config: Path | None
-) -> BoltClient:
-    """Return a client of Neo4j; wait while the embedded one does not run yet."""
-    while True:
-        try:
-            return await stack.enter_async_context(open_client(home=home, config=config))
-        except SidecypherError as error:
-            if error.code != _NOT_RUNNING:
-                raise
-            log.info("sync.waits", why=error.message)
-        await asyncio.sleep(1)

@@ -117,17 +117,9 @@ class Entry:
         run_id, text = fields.get("run"), fields.get("event")
         if run_id is None or text is None:
             raise ValueError("it lacks the field `run` or `event`")
-        try:
-            event = json.loads(text)
-        except (ValueError, RecursionError):
-            raise ValueError("its event is not JSON") from None
-        if not isinstance(event, dict) or not isinstance(event.get("id"), str):
+        event = parsed_event(text)
+        if not isinstance(event.get("id"), str):
             raise ValueError("its event is not a JSON object with an `id`")  # noqa: TRY004 - one kind
-        if isinstance(moment := event.get("createdAt"), str):
-            try:
-                event["createdAt"] = datetime.fromisoformat(moment)
-            except ValueError:
-                raise ValueError("its `createdAt` is not a time") from None
         return cls(position, run_id, event, len(text), is_dead)
 
     @property
@@ -145,6 +137,26 @@ class Entry:
         """Ids of the parents that its event names."""
         given = self.event.get("parentIds")
         return given if isinstance(given, list) else []
+
+
+def parsed_event(text: str) -> dict[str, Any]:
+    """Return the event in a text of JSON, as `runs.append` takes it.
+
+    Raises:
+        ValueError: The text is not one of `fields_of`.
+    """
+    try:
+        event = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ValueError("its event is not JSON") from None
+    if not isinstance(event, dict):
+        raise ValueError("its event is not a JSON object with an `id`")  # noqa: TRY004 - one kind
+    if isinstance(moment := event.get("createdAt"), str):
+        try:
+            event["createdAt"] = datetime.fromisoformat(moment)
+        except ValueError:
+            raise ValueError("its `createdAt` is not a time") from None
+    return event
 
 
 def fields_of(run_id: str, event: Mapping[str, Any]) -> dict[str, str]:

@@ -1,8 +1,8 @@
-"""Writing entries to the graph, as long as this process is the one that may."""
+"""Writing entries to the graph, and what it means when that fails."""
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final, LiteralString
 
 from sidecypher import BoltClient, CypherError, Neo4jUnavailable, SidecypherError
 from sidecypher_procedures.sync.streams import Entry
@@ -110,22 +110,40 @@ class PartitionWriter:
             Away: Neo4j is away; it may have written them.
             Refused: An event cannot be written.
         """
-        # In a fixed order, so that two partitions that share a payload cannot deadlock for long.
-        given = [
-            {"id": run_id, "events": [dict(each.event) for each in runs[run_id]]}
-            for run_id in sorted(runs)
-        ]
-        try:
-            [row] = await self._client.run(_APPEND, id=self._name, epoch=self._epoch, runs=given)
-        except Neo4jUnavailable as error:
-            raise Away(error.message) from None
-        except CypherError as error:
-            raise _problem(error) from None
-        except SidecypherError as error:
-            raise Refused(error.code, error.message) from None
+        [row] = await write(
+            self._client, _APPEND, id=self._name, epoch=self._epoch, runs=arguments_of(runs)
+        )
         if not row["written"]:
             raise LeaseLost(self._name)
         return int(row["written"] - row["duplicates"])
+
+
+def arguments_of(runs: Mapping[str, Sequence[Entry]]) -> list[dict[str, Any]]:
+    """Return the entries as statements take them: a map with `id` and `events` for each run."""
+    # In a fixed order, so that two writers that share a payload cannot deadlock for long.
+    return [
+        {"id": run_id, "events": [dict(each.event) for each in runs[run_id]]}
+        for run_id in sorted(runs)
+    ]
+
+
+async def write(
+    client: BoltClient, statement: LiteralString, **params: Any
+) -> list[dict[str, Any]]:
+    """Run a statement that writes, and return its records.
+
+    Raises:
+        Away: Neo4j is away; it may have written.
+        Refused: The statement cannot be run as it is; nothing was written.
+    """
+    try:
+        return await client.run(statement, **params)
+    except Neo4jUnavailable as error:
+        raise Away(error.message) from None
+    except CypherError as error:
+        raise _problem(error) from None
+    except SidecypherError as error:
+        raise Refused(error.code, error.message) from None
 
 
 def _problem(error: CypherError) -> Away | Refused:

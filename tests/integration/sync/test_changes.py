@@ -230,7 +230,7 @@ def test_a_trigger_that_somebody_has_stopped_is_told(graph, command, server, dri
     try:
         refused = server.command("sync", "watched")
         assert refused.returncode == 1
-        assert "The trigger `outbox-writer` is stopped [SC-946]" in refused.stderr
+        assert "The trigger `outbox-writer` is stopped [SC-939]" in refused.stderr
     finally:
         command("watch", *WATCHED, *RELATED)
 

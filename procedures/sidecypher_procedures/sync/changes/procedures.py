@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from sidecypher import Context, Description, Options, Row, procedure
-from sidecypher_procedures.sync.outbox.store import READ
+from sidecypher_procedures.sync.changes.store import READ
 
 __all__ = ["changes", "drop_changes"]
 

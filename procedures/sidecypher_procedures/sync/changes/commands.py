@@ -36,7 +36,7 @@ def watch(
     sidecypher sync watch --node Customer --node Plan.status --relationship CONTRADICTS
     ```
     """
-    from sidecypher_procedures.sync.outbox.watching import OutboxTrigger, Watched  # noqa: PLC0415
+    from sidecypher_procedures.sync.changes.watching import OutboxTrigger, Watched  # noqa: PLC0415
 
     chosen = Watched(tuple(node or ()), tuple(relationship or ()))
     OutboxTrigger(home, config).install(chosen if node or relationship else Watched())
@@ -52,7 +52,7 @@ def unwatch(as_json: AsJson = False, home: Home = None, config: Config = None) -
     sidecypher sync unwatch
     ```
     """
-    from sidecypher_procedures.sync.outbox.watching import OutboxTrigger  # noqa: PLC0415
+    from sidecypher_procedures.sync.changes.watching import OutboxTrigger  # noqa: PLC0415
 
     OutboxTrigger(home, config).drop()
     _show_state(home, config, as_json=as_json)
@@ -71,8 +71,8 @@ def watched(as_json: AsJson = False, home: Home = None, config: Config = None) -
 def _show_state(home: Path | None, config: Path | None, *, as_json: bool) -> None:
     from dataclasses import asdict  # noqa: PLC0415
 
-    from sidecypher_procedures.sync.outbox.store import COUNT  # noqa: PLC0415
-    from sidecypher_procedures.sync.outbox.watching import OutboxTrigger, Watched  # noqa: PLC0415
+    from sidecypher_procedures.sync.changes.store import COUNT  # noqa: PLC0415
+    from sidecypher_procedures.sync.changes.watching import OutboxTrigger, Watched  # noqa: PLC0415
 
     found = OutboxTrigger(home, config).watched() or Watched((), ())
     [row] = run_cypher(COUNT, home=home, config=config)

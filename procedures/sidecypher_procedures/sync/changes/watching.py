@@ -9,7 +9,7 @@ from typing import Any, Final, LiteralString, Self
 
 from sidecypher import CypherError
 from sidecypher.cli.packages import run_cypher
-from sidecypher_procedures.sync.errors import OutboxUnavailable, SyncSettingsError
+from sidecypher_procedures.sync.errors import ChangesUnavailable, SyncSettingsError
 
 NAME: Final = "outbox-writer"
 
@@ -103,13 +103,13 @@ class OutboxTrigger:
         """Return what is watched; None if nothing is.
 
         Raises:
-            OutboxUnavailable: The database has no triggers, or somebody has stopped this one.
+            ChangesUnavailable: The database has no triggers, or somebody has stopped this one.
         """
         found = self._find()
         if found is None:
             return None
         if found["paused"]:
-            raise OutboxUnavailable(
+            raise ChangesUnavailable(
                 f"The trigger `{NAME}` is stopped",
                 hint="Start it by `apoc.trigger.start`, or run `sidecypher sync watch`.",
             )
@@ -120,12 +120,12 @@ class OutboxTrigger:
 
         Raises:
             SyncSettingsError: Something cannot be watched.
-            OutboxUnavailable: The database has no triggers, or `sidecypher migrate` has not run.
+            ChangesUnavailable: The database has no triggers, or `sidecypher migrate` has not run.
         """
         params = watched.params
         self._find()
         if len(self._run(_CONSTRAINTS)) < 2:  # noqa: PLR2004 - both of V007
-            raise OutboxUnavailable(
+            raise ChangesUnavailable(
                 "The schema of the outbox is missing", hint="Run `sidecypher migrate`."
             )
         text = files(__package__).joinpath("trigger.cypher").read_text(encoding="utf-8")
@@ -138,7 +138,7 @@ class OutboxTrigger:
         """Watch nothing any more; return when the trigger is out of service.
 
         Raises:
-            OutboxUnavailable: The database has no triggers.
+            ChangesUnavailable: The database has no triggers.
         """
         if self._find() is not None:
             self._order(_DROP)
@@ -151,11 +151,11 @@ class OutboxTrigger:
             rows = self._run(_LIST, name=NAME)
         except CypherError as error:
             if error.neo4j_code.endswith(".ProcedureNotFound"):
-                raise OutboxUnavailable(
+                raise ChangesUnavailable(
                     "Neo4j has no APOC", hint="Install APOC, which the trigger needs."
                 ) from None
             if "apoc.trigger.enabled" in error.message:
-                raise OutboxUnavailable(
+                raise ChangesUnavailable(
                     "APOC has its triggers switched off", hint="Set `apoc.trigger.enabled=true`."
                 ) from None
             raise
@@ -178,7 +178,7 @@ class OutboxTrigger:
         deadline = time.monotonic() + _WAIT_SECONDS
         while not is_done():
             if time.monotonic() > deadline:
-                raise OutboxUnavailable(
+                raise ChangesUnavailable(
                     f"Neo4j does not show within {_WAIT_SECONDS:g} s what was done to `{NAME}`",
                     hint="Look at `apoc.trigger.list()`, then run the command again.",
                 )

@@ -10,13 +10,13 @@ from redis import RedisError
 from redis.exceptions import LockError
 
 from sidecypher import BoltClient, SidecypherError
-from sidecypher_procedures.sync.lease import RENEWALS, acquired, work_under
-from sidecypher_procedures.sync.outbox.store import (
+from sidecypher_procedures.sync.changes.store import (
     count_changes,
     delete_changes,
     fields_of,
     oldest_changes,
 )
+from sidecypher_procedures.sync.lease import RENEWALS, acquired, work_under
 from sidecypher_procedures.sync.settings import SyncSettings
 from sidecypher_procedures.sync.streams import CHANGES, CHANGES_LEASE
 from sidecypher_procedures.sync.trimming import trim_acknowledged
