@@ -151,9 +151,9 @@ docs: $(VENV)/ready
 lock: $(VENV)/ready
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --upgrade --quiet -o requirements.lock
-	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
-		--generate-hashes --no-emit-index-url --no-header --constraint requirements.lock --quiet \
-		-o docker/requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra sync --extra postgres --universal \
+		--python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--constraint requirements.lock --quiet -o docker/requirements.lock
 
 clean:
 	rm -rf $(VENV) $(VENV)-* .demo dist site plugin-build/core/target $(CORE)

@@ -28,7 +28,7 @@ from sidecypher_procedures.sync.streams import events_key, lease_key
 _CREATE = "CALL runs.create('benchmark', {id: $id}) YIELD id RETURN id"
 _MANY = "CALL runs.appendMany($run, $events) YIELD seq RETURN count(*) AS events"
 _LAST = "MATCH (r:WorkflowRun {id: $run}) RETURN r.lastSeq AS seq"
-_BATCH = 100
+BATCH = 100
 _TURN = 20
 _EVENT = {"type": "userMessage", "content": "some words of a message"}
 
@@ -82,19 +82,25 @@ FIGURES = (
 
 
 class Bench:
-    """A Redis, an installation, and consumers of one partition between them."""
+    """A Redis, an installation, and consumers between them."""
 
-    def __init__(self, installation: Installation, folder: Path, session: neo4j.Session) -> None:
+    def __init__(
+        self, installation: Installation, folder: Path, session: neo4j.Session, partitions: int = 1
+    ) -> None:
         self.url = f"unix://{folder / 'redis.sock'}"
         self.redis = redis.Redis.from_url(self.url, decode_responses=True)
-        self.publisher = RunPublisher.connect(self.url, partitions=1)
+        self.publisher = RunPublisher.connect(self.url, partitions=partitions)
         self.session = session
         self._installation = installation
+        self._partitions = partitions
         self._log = folder / "sync.log"
 
     def consume(self) -> psutil.Popen:
         """Start a consumer."""
-        variables = {"SIDECYPHER_REDIS_URL": self.url, "SIDECYPHER_SYNC_PARTITIONS": "1"}
+        variables = {
+            "SIDECYPHER_REDIS_URL": self.url,
+            "SIDECYPHER_SYNC_PARTITIONS": str(self._partitions),
+        }
         with self._log.open("ab") as output:
             return psutil.Popen(
                 [sys.executable, "-m", "sidecypher", "sync", "run"],
@@ -103,11 +109,11 @@ class Bench:
                 stderr=output,
             )
 
-    def new_run(self) -> str:
-        """Create a run; return its id."""
-        name = f"sync-{time.time_ns()}"
-        self.session.run(_CREATE, id=name).consume()
-        return name
+    def new_run(self, name: str | None = None) -> str:
+        """Create a run, with this id if one is given; return its id."""
+        run = name or f"sync-{time.time_ns()}"
+        self.session.run(_CREATE, id=run).consume()
+        return run
 
     def order(self, what: Literal["stop", "start"]) -> None:
         """Stop or start the trigger of the outbox, and wait until Neo4j has done it."""
@@ -131,7 +137,11 @@ def main() -> None:
     scale = QUICK if parser.parse_args().quick else Scale()
     if shutil.which("redis-server") is None:
         sys.exit("not measured: redis-server is not installed")
-    with installed() as installation, _redis() as folder, installation.driver.session() as session:
+    with (
+        installed() as installation,
+        running_redis() as folder,
+        installation.driver.session() as session,
+    ):
         installation.command("migrate")
         installation.command("sync", "watch")
         bench = Bench(installation, folder, session)
@@ -141,7 +151,7 @@ def main() -> None:
 
 
 @contextmanager
-def _redis() -> Iterator[Path]:
+def running_redis() -> Iterator[Path]:
     """Start a Redis that keeps what it confirms; yield its folder."""
     with TemporaryDirectory(prefix="sidecypher-bench-") as name:
         folder = Path(name)
@@ -159,7 +169,7 @@ def _redis() -> Iterator[Path]:
 
 def _take(bench: Bench, scale: Scale) -> Samples:
     samples = {"many": _many(bench, scale)}
-    run, count = bench.new_run(), scale.batches * _BATCH
+    run, count = bench.new_run(), scale.batches * BATCH
     for _ in range(count):
         bench.publisher.publish(run, _EVENT)
     consumer = bench.consume()
@@ -174,11 +184,11 @@ def _take(bench: Bench, scale: Scale) -> Samples:
 
 def _many(bench: Bench, scale: Scale) -> float:
     """Return the seconds of an event that is appended in a batch."""
-    run, events = bench.new_run(), [_EVENT] * _BATCH
+    run, events = bench.new_run(), [_EVENT] * BATCH
     begun = time.perf_counter()
     for _ in range(scale.batches):
         bench.session.run(_MANY, run=run, events=events).consume()
-    return (time.perf_counter() - begun) / (scale.batches * _BATCH)
+    return (time.perf_counter() - begun) / (scale.batches * BATCH)
 
 
 def _through(bench: Bench, run: str, count: int) -> float:

@@ -13,10 +13,18 @@ from containers.commands import done
 DEBIAN = "localhost/sidecypher-test/debian"
 PYTHON = "localhost/sidecypher-test/python"
 NEO4J = "localhost/sidecypher-test/neo4j"
+REDIS = "localhost/sidecypher-test/redis"
+POSTGRES = "localhost/sidecypher-test/postgres"
 
 _HERE = Path(__file__).parent
 _SUITE = "bookworm"
-_PACKAGES = "passwd,python3,python3-venv,tini"
+_PACKAGES = "passwd,python3,python3-venv,tini,redis-server,postgresql"
+
+# Debian's PostgreSQL begins with a database otherwise.
+_NO_CLUSTER = (
+    'mkdir --parents "$1/etc/postgresql-common/createcluster.d" && '
+    'echo "create_main_cluster = false" > "$1/etc/postgresql-common/createcluster.d/none.conf"'
+)
 
 
 def make_bases(podman, installation, folder):
@@ -32,15 +40,23 @@ def make_bases(podman, installation, folder):
     for image, context in (
         (PYTHON, _python(folder / "python")),
         (NEO4J, _neo4j(folder / "neo4j", installation)),
+        (REDIS, _HERE / "redis"),
+        (POSTGRES, _HERE / "postgres"),
     ):
         podman("build", "--format", "docker", "--tag", image, context)
     shutil.rmtree(folder)
-    return {"PYTHON_IMAGE": PYTHON, "NEO4J_IMAGE": NEO4J}
+    return {
+        "PYTHON_IMAGE": PYTHON,
+        "NEO4J_IMAGE": NEO4J,
+        "REDIS_IMAGE": REDIS,
+        "POSTGRES_IMAGE": POSTGRES,
+    }
 
 
 def _debian(archive):
     options = ("--quiet", "--mode=root", "--variant=essential", "--dpkgopt=force-unsafe-io")
-    done(["mmdebstrap", *options, f"--include={_PACKAGES}", _SUITE, archive, *_mirrors()])
+    hook = f"--essential-hook={_NO_CLUSTER}"
+    done(["mmdebstrap", *options, hook, f"--include={_PACKAGES}", _SUITE, archive, *_mirrors()])
     return archive
 
 

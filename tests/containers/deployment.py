@@ -16,7 +16,8 @@ from fix_waiting import is_served, wait_until
 from testcontainers.compose import DockerCompose
 
 ROOT = Path(__file__).parents[2]
-SERVICES = ("loopback", "neo4j", "sidecar")
+SERVICES = ("loopback", "neo4j", "sidecar", "redis", "sync", "postgres", "sync-postgres")
+_CHECKED = ("neo4j", "sidecar", "redis", "postgres")
 USER = "7474"
 GITHUB_TOKEN = "ghp_" + 36 * "t"
 
@@ -37,7 +38,17 @@ services:
     image: {project}-sidecar
     environment:
       SIDECYPHER_LOG_LEVEL: DEBUG
+  sync:
+    image: {project}-sidecar
+  sync-postgres:
+    image: {project}-sidecar
 """
+
+_VARIABLES = {
+    "COMPOSE_PROFILES": "redis,postgres",
+    "SIDECYPHER_REDIS_URL": "redis://127.0.0.1:6379",
+    "SIDECYPHER_POSTGRES_URL": "postgresql://postgres@127.0.0.1/postgres",
+}
 
 
 class _Compose(DockerCompose):
@@ -103,7 +114,7 @@ class Deployment:
     def down(self):
         """Remove containers, volumes, network and images."""
         # Podman removes no container while others share its network.
-        self.command("rm", "--stop", "--force", "neo4j", "sidecar")
+        self.command("rm", "--stop", "--force", *SERVICES[1:])
         self._compose.stop()
         for image in self._images():
             self._client.images.remove(image, force=True)
@@ -139,7 +150,7 @@ class Deployment:
         return {"label": labels + ([f"com.docker.compose.service={service}"] if service else [])}
 
     def await_healthy(self, *services):
-        for service in services or ("neo4j", "sidecar"):
+        for service in services or _CHECKED:
             try:
                 wait_until(lambda each=service: self._is_healthy(each), 180)
             except AssertionError as error:
@@ -182,7 +193,9 @@ def _prepare(folder, engine, variables):
     """Fill a folder as a user would: wheel, procedures, secrets and variables."""
     shutil.copytree(ROOT / "docker", folder, ignore=shutil.ignore_patterns("secrets", "*.whl"))
     shutil.copytree(ROOT / "tests" / "procedures", folder / "procedures", dirs_exist_ok=True)
-    lines = [f"{name}={value}\n" for name, value in (variables | engine.images).items()]
+    lines = [
+        f"{name}={value}\n" for name, value in (_VARIABLES | variables | engine.images).items()
+    ]
     (folder / ".env").write_text("".join(lines))
     if not engine.names_projects:
         compose = (folder / "compose.yml").read_text()

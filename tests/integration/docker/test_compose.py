@@ -38,6 +38,22 @@ def more(value: int) -> Answer:
 """
 
 
+PUBLISH = """
+import os
+from sidecypher_procedures.sync.publisher import RunPublisher
+with RunPublisher.connect(os.environ["SIDECYPHER_REDIS_URL"]) as publisher:
+    publisher.publish("carried", {"type": "userMessage", "content": "by Redis"})
+"""
+
+ADD = """
+import psycopg
+from sidecypher_procedures.sync.postgres.outbox import PostgresOutbox
+from sidecypher_procedures.sync.postgres.settings import postgres_url
+with psycopg.connect(postgres_url()) as conn:
+    PostgresOutbox.add(conn, "carried", {"type": "userMessage", "content": "by PostgreSQL"})
+"""
+
+
 def generations(deployment):
     """Tell which starts of the sidecar Neo4j finds: one, or none for a moment."""
     found = deployment.run("neo4j", "cat", f"{RUN_FOLDER}/sidecar.json")
@@ -59,13 +75,11 @@ def test_a_call_goes_from_neo4j_to_the_sidecar(deployment):
 
 
 def test_nothing_but_what_compose_names_is_there(deployment):
-    """The project has three containers, their volumes and one network; `down` leaves none."""
+    """The project has its containers, their volumes and one network; `down` leaves none."""
     names = [each.removeprefix(deployment.project)[1:] for each in deployment.parts()]
     parts = [re.sub(r"[_-]1$", "", each) for each in names]
 
-    assert sorted(set(parts) - {"postgres", "redis"}) == sorted(
-        [*SERVICES, "data", "default", "home", "logs", "run"]
-    )
+    assert set(parts) == {*SERVICES, "data", "default", "home", "logs", "run"}
 
 
 def test_a_trigger_of_apoc_asks_python(deployment):
@@ -76,6 +90,23 @@ def test_a_trigger_of_apoc_asks_python(deployment):
     with deployment.driver() as driver, pytest.raises(neo4j.exceptions.ClientError) as caught:
         driver.execute_query(UNFIT_RULE)
     assert "has no PREFERS" in caught.value.message
+
+
+def test_redis_and_postgresql_carry_events_and_changes(deployment):
+    """With both profiles, what is published or added is in the graph, and its changes in Redis."""
+    for command in ("migrate", "sync postgres init", "sync watch"):
+        done = deployment.run("sidecar", "sidecypher", *command.split())
+        assert done.returncode == 0, done.stderr
+    deployment.value_of("CALL runs.create('test', {id: 'carried'}) YIELD id")
+
+    for service, program in (("sync", PUBLISH), ("sync-postgres", ADD)):
+        done = deployment.run(service, "python", "-c", program)
+        assert done.returncode == 0, done.stderr
+
+    sent = "MATCH (e:Event {runId: 'carried', type: 'userMessage'}) RETURN count(e)"
+    wait_until(lambda: deployment.value_of(sent) == 2, 60)
+    changes = ("redis-cli", "xlen", "wf:changes")
+    wait_until(lambda: int(deployment.run("redis", *changes).stdout) > 0, 60)
 
 
 def test_a_killed_sidecar_comes_back(deployment):
@@ -104,7 +135,9 @@ def test_changed_procedures_come_with_new_images(deployment):
 
     assert deployment.value_of("CALL demo.more(41) YIELD value") == 43
     after = {service: deployment.container(service).id for service in SERVICES}
-    assert {service for service in SERVICES if before[service] != after[service]} == {"sidecar"}
+    assert {service for service in SERVICES if before[service] != after[service]} == {
+        *("sidecar", "sync", "sync-postgres")
+    }
 
 
 def test_a_module_that_cannot_be_loaded_ends_the_build(deployment):
@@ -128,7 +161,8 @@ def test_no_container_may_do_more_than_it_must(deployment, service):
     facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     host = deployment.container(service).attrs["HostConfig"]
 
-    assert set(facts["Uid"].split()) == {USER}
+    users = set(facts["Uid"].split())
+    assert users == {USER} or (service in {"redis", "postgres"} and "0" not in users)
     assert int(facts["CapEff"], 16) == int(facts["CapBnd"], 16) == 0
     assert facts["NoNewPrivs"] == "1"
     assert not host["Privileged"]
@@ -136,7 +170,7 @@ def test_no_container_may_do_more_than_it_must(deployment, service):
         assert host[limit] > 0, limit
 
 
-@pytest.mark.parametrize("service", ["loopback", "sidecar"])
+@pytest.mark.parametrize("service", ["loopback", "sidecar", "sync", "sync-postgres"])
 def test_the_root_file_system_is_read_only(deployment, service):
     """Nothing can be written beside the run folder and /tmp."""
     for folder in ("/", "/opt", "/var/lib", "/usr/local/bin"):
