@@ -40,7 +40,10 @@ _DELETE: Final = "DELETE FROM {}.outbox WHERE id = ANY(%(ids)s)"
 # Others may hold rows of the run for a moment. These are found, and marked, when they are due.
 _MARK: Final = """
     UPDATE {}.outbox SET next_at = {}
-    WHERE id IN (SELECT id FROM {}.outbox WHERE run_id = %(run)s FOR UPDATE SKIP LOCKED)
+    WHERE id IN (
+        SELECT id FROM {}.outbox WHERE run_id = %(run)s AND dead_at IS NULL
+        FOR UPDATE SKIP LOCKED
+    )
 """
 _BURY: Final = """
     UPDATE {}.outbox

@@ -22,13 +22,6 @@ def conn(outbox):
         yield conn
 
 
-@pytest.fixture
-def named_sidecar(outbox, another_sidecar, server):
-    """The only sidecar that serves knows the address of PostgreSQL."""
-    with server.sidecar_down():
-        yield another_sidecar(**outbox.variables)
-
-
 def test_a_draft_is_edited_approved_and_published(conn, drafts):
     """Each step is recorded with its user, and the draft says how it stands."""
     draft = drafts.create(conn, "r", content="one", user_id="ann", metadata={"tags": ["a"]})
@@ -110,7 +103,7 @@ def test_actions_of_users_become_events_of_the_run(outbox, drafts):
     assert [each["metadata"]["userId"] for each in events] == ["ann", "bob", "bob"]
 
 
-def test_the_graph_lists_drafts_and_broken_references(outbox, drafts, named_sidecar):
+def test_the_graph_lists_drafts_and_broken_references(outbox, drafts, server, another_sidecar):
     """`runs.drafts` lists the drafts of a run; `runs.checkReferences` what lacks its other side."""
     run = outbox.new_run()
     outbox.start()
@@ -120,13 +113,15 @@ def test_the_graph_lists_drafts_and_broken_references(outbox, drafts, named_side
         lost = drafts.create(conn, "nowhere", content="three", user_id="ann")
     wait_until(lambda: len(outbox.runs.call("events", run, {})) == 2)
     outbox.postgres.run("DELETE FROM sidecypher.drafts WHERE id = %s", deleted.id)
-    [row] = outbox.runs.call("drafts", run)
-    assert (row["id"], row["content"], row["metadata"]) == (kept.id, "one", {"tags": ["a"]})
-    found = {each["draftId"]: each for each in outbox.runs.call("checkReferences")}
-    assert found == {
-        lost.id: {"draftId": lost.id, "runId": "nowhere", "missing": "run"},
-        deleted.id: {"draftId": deleted.id, "runId": run, "missing": "draft"},
-    }
+    with server.sidecar_down():
+        another_sidecar(**outbox.variables)
+        [row] = outbox.runs.call("drafts", run)
+        assert (row["id"], row["content"], row["metadata"]) == (kept.id, "one", {"tags": ["a"]})
+        found = {each["draftId"]: each for each in outbox.runs.call("checkReferences")}
+        assert found == {
+            lost.id: {"draftId": lost.id, "runId": "nowhere", "missing": "run"},
+            deleted.id: {"draftId": deleted.id, "runId": run, "missing": "draft"},
+        }
 
 
 def test_without_a_postgres_the_procedures_say_what_to_set(outbox):
