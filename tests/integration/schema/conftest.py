@@ -5,8 +5,24 @@ import pytest
 from sidecypher_schema import clean, own_scripts
 
 
+def schema(driver):
+    """Return kind and name of each constraint and index."""
+    constraints, _, _ = driver.execute_query("SHOW CONSTRAINTS YIELD name")
+    indexes, _, _ = driver.execute_query(
+        "SHOW INDEXES YIELD name, owningConstraint AS owner WHERE owner IS NULL"
+    )
+    found = [("CONSTRAINT", constraints), ("INDEX", indexes)]
+    return {(kind, row["name"]) for kind, rows in found for row in rows}
+
+
+@pytest.fixture(scope="module")
+def before(driver):
+    """The schema without that of any test."""
+    return schema(driver)
+
+
 @pytest.fixture
-def own(tmp_path, driver, session):
+def own(tmp_path, driver, session, before):
     """Write scripts into a folder of the user's; what they make is removed afterwards."""
     written = []
 
@@ -21,8 +37,11 @@ def own(tmp_path, driver, session):
 
     write.folder = tmp_path
     yield write
-    for scripts in reversed(written):
+    # It takes a dozen statements, which Neo4j plans again after each change of the schema.
+    for scripts in [each for each in reversed(written) if each.triggers]:
         clean(driver, scripts)
+    for kind, name in schema(driver) - before:
+        driver.execute_query(f"DROP {kind} `{name}`")
 
 
 @pytest.fixture
