@@ -36,7 +36,9 @@ class Another:
 
     def __init__(self, server, log, *arguments, folder=None, **variables):
         self._folder = folder or server.home / "run"
-        environ = server.environ | {"SIDECYPHER_RUN_DIR": str(self._folder)} | variables
+        # A worker process takes most of a second to start.
+        given = {"SIDECYPHER_RUN_DIR": str(self._folder), "SIDECYPHER_WORKER_PROCESSES": "1"}
+        environ = server.environ | given | variables
         self.process = Forked(environ, "serve", *arguments, output=log)
         try:
             self.announcement = wait_until(self._announced, 60)
