@@ -39,7 +39,7 @@ WHY = {
 
 @pytest.fixture
 def hanging(start_sidecar, tmp_path):
-    """Start a sidecar in which a call of this procedure hangs beyond its 0.3 s."""
+    """Start a sidecar in which a call of this procedure hangs beyond its timeout."""
     folder = tmp_path / "procedures"
     folder.mkdir()
     (folder / "hanging.py").write_text(BODIES)
@@ -54,7 +54,7 @@ def hanging(start_sidecar, tmp_path):
         )
         started.append(sidecar)
         token = (sidecar.run_dir / "http-token").read_bytes().strip()
-        client = HttpClient(sidecar.announcement().http, token, timeout=0.3)
+        client = HttpClient(sidecar.announcement().http, token, timeout=promised(0.3))
         clients.callback(client.close)
         begun = tmp_path / "begun"
         callers.submit(lambda: list(client.rows(procedure, str(begun))))
