@@ -12,6 +12,8 @@ import tempfile
 from importlib.metadata import entry_points
 from pathlib import Path
 
+import psutil
+
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload([
     *("sidecypher.cli.main", "sidecypher.cli.output", "sidecypher.app", "sidecypher_schema"),
@@ -22,7 +24,7 @@ _PROCESSES.set_forkserver_preload([
 
 
 class Forked:
-    """A command that runs; it has the methods of `subprocess.Popen`.
+    """A command that runs; it has the methods of `psutil.Popen`.
 
     Attributes:
         pid: The id of its process.
@@ -47,8 +49,8 @@ class Forked:
             raise subprocess.TimeoutExpired("sidecypher", timeout)
         return self.poll()
 
-    def send_signal(self, number):
-        os.kill(self.pid, number)
+    def __getattr__(self, name):
+        return getattr(psutil.Process(self.pid), name)
 
 
 def run_command(environ, *arguments, text_in=None):
