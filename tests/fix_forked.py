@@ -70,6 +70,9 @@ def _run(environ, arguments, streams):
         opened = os.open(stream, flags, 0o600)
         os.dup2(opened, number)
         os.close(opened)
+    # A new interpreter reads this.
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding=environ.get("PYTHONIOENCODING"))
     # Where `multiprocessing` starts a process, it reads nothing.
     sys.stdin = os.fdopen(0)
     sys.argv = ["sidecypher", *arguments]

@@ -88,6 +88,8 @@ def test_procedures_that_reach_others_are_for_administrators(session):
         "sidecypher.graphSize": True,
         "sidecypher.health": False,
         "sidecypher.info": False,
+        "sidecypher.changes": False,
+        "sidecypher.dropChanges": False,
         "sidecypher.migrations": False,
         "sidecypher.procedures": False,
         "sidecypher.reload": True,

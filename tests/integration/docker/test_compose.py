@@ -50,7 +50,7 @@ import psycopg
 from sidecypher_procedures.sync.postgres.outbox import PostgresOutbox
 from sidecypher_procedures.sync.postgres.settings import postgres_url
 with psycopg.connect(postgres_url()) as conn:
-    PostgresOutbox.add(conn, "carried", {"type": "userMessage", "content": "by PostgreSQL"})
+    PostgresOutbox().add(conn, "carried", {"type": "userMessage", "content": "by PostgreSQL"})
 """
 
 
@@ -99,8 +99,8 @@ def test_redis_and_postgresql_carry_events_and_changes(deployment):
         assert done.returncode == 0, done.stderr
     deployment.value_of("CALL runs.create('test', {id: 'carried'}) YIELD id")
 
-    for service, program in (("sync", PUBLISH), ("sync-postgres", ADD)):
-        done = deployment.run(service, "python", "-c", program)
+    for program in (PUBLISH, ADD):
+        done = deployment.run("sidecar", "python", "-c", program)
         assert done.returncode == 0, done.stderr
 
     sent = "MATCH (e:Event {runId: 'carried', type: 'userMessage'}) RETURN count(e)"

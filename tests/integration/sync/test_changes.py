@@ -186,7 +186,8 @@ def test_numbers_are_the_order_of_commits(graph, driver):
 
 def test_a_poller_chooses_and_drops(graph):
     """`since`, `labels` and `limit` choose; `dropChanges` removes up to a number."""
-    graph.run("UNWIND range(1, 5) AS n CREATE (:Customer {id: n})").consume()
+    for number in range(1, 6):
+        graph.run("CREATE (:Customer {id: $n})", n=number).consume()
     graph.run("CREATE (:Plan {id: 'p', status: 'draft'})").consume()
     first = changes(graph)[0]["seq"]
     assert [row["id"] for row in changes(graph, first, limit=2)] == ["2", "3"]
@@ -254,11 +255,12 @@ class Subscriber:
 
     def values(self, run):
         """Return the values of a run's state in order, each change once."""
-        found = {int(each["seq"]): each for each in self.entries() if each.get("runId") == run}
-        order = [int(each["seq"]) for each in self.entries() if each.get("runId") == run]
-        first_seen = list(dict.fromkeys(order))
-        assert first_seen == sorted(first_seen)
-        return [json.loads(found[seq]["value"]) for seq in first_seen]
+        seen = {}
+        for each in self.entries():
+            if each.get("runId") == run:
+                seen.setdefault(int(each["seq"]), json.loads(each["value"]))
+        assert [*seen] == sorted(seen)
+        return [*seen.values()]
 
 
 @pytest.fixture
