@@ -3,6 +3,6 @@
 set -euo pipefail
 data=/var/lib/postgresql/data
 bin=$(echo /usr/lib/postgresql/*/bin)
-[ -s "$data/PG_VERSION" ] || "$bin/initdb" --pgdata="$data" --username=postgres \
-    --pwfile="$POSTGRES_PASSWORD_FILE" --auth-local=trust --auth-host=scram-sha-256
+[ -s "$data/PG_VERSION" ] || "$bin/initdb" --pgdata="$data" --username=postgres --encoding=UTF8 \
+    --locale=C.UTF-8 --pwfile="$POSTGRES_PASSWORD_FILE" --auth-local=trust --auth-host=scram-sha-256
 exec "$bin/postgres" -D "$data"

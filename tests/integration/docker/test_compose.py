@@ -54,6 +54,12 @@ with psycopg.connect(postgres_url()) as conn:
 """
 
 
+def is_worker_there(deployment):
+    """Tell whether a worker listens to PostgreSQL."""
+    done = deployment.run("sidecar", "sidecypher", "sync", "postgres", "status", "--json")
+    return done.returncode == 0 and json.loads(done.stdout)["workers"] == 1
+
+
 def generations(deployment):
     """Tell which starts of the sidecar Neo4j finds: one, or none for a moment."""
     found = deployment.run("neo4j", "cat", f"{RUN_FOLDER}/sidecar.json")
@@ -98,6 +104,8 @@ def test_redis_and_postgresql_carry_events_and_changes(deployment):
         done = deployment.run("sidecar", "sidecypher", *command.split())
         assert done.returncode == 0, done.stderr
     deployment.value_of("CALL runs.create('test', {id: 'carried'}) YIELD id")
+    # It ended while there were no tables, and is started again.
+    wait_until(lambda: is_worker_there(deployment), 180)
 
     for program in (PUBLISH, ADD):
         done = deployment.run("sidecar", "python", "-c", program)

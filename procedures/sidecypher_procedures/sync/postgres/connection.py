@@ -23,6 +23,8 @@ Connection = AsyncConnection[DictRow]
 # The address may say otherwise. A dead connection is found even while no answer is awaited.
 _DEFAULTS: Final[Mapping[str, Any]] = {
     "application_name": "sidecypher",
+    # Text of a database with the encoding SQL_ASCII would be bytes.
+    "client_encoding": "UTF8",
     "connect_timeout": 5,
     "keepalives_idle": 10,
     "keepalives_interval": 5,

@@ -261,3 +261,20 @@ def test_an_async_program_gets_the_same_errors(postgres_server):
 
     with pytest.raises(PostgresUnsuitable):
         asyncio.run(added())
+
+
+def test_text_is_text_whatever_the_encoding_of_the_database(postgres_server):
+    """In a database of the encoding SQL_ASCII, text would come as bytes."""
+    with psycopg.connect(postgres_server.url, autocommit=True) as conn:
+        conn.execute("CREATE DATABASE plain ENCODING 'SQL_ASCII' TEMPLATE template0")
+    try:
+        url = postgres_server.url.replace("/postgres?", "/plain?")
+        assert ask_postgres(url, read_text) == "run"
+    finally:
+        with psycopg.connect(postgres_server.url, autocommit=True) as conn:
+            conn.execute("DROP DATABASE plain WITH (FORCE)")
+
+
+async def read_text(conn):
+    cursor = await conn.execute("SELECT 'run'::text AS found")
+    return (await cursor.fetchone())["found"]
