@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from benchmarks import code, figures, first_rows, github, rules, runs, sessions
+from benchmarks import code, figures, first_rows, github, rules, runs, sessions, sync
 from benchmarks.report import number
 from docs.pages import ROOT, blocks, page_named, rows, section
 
@@ -16,6 +16,7 @@ TABLES = {
     "Runs of workflows": (".venv/bin/python -m benchmarks.runs", runs.FIGURES),
     "Sessions of workflows": (".venv/bin/python -m benchmarks.sessions", sessions.FIGURES),
     "The graph of code": (".venv/bin/python -m benchmarks.code", code.FIGURES),
+    "Redis": (".venv/bin/python -m benchmarks.sync", sync.FIGURES),
     "First rows": (".venv/bin/python -m benchmarks.first_rows", first_rows.FIGURES),
 }
 
