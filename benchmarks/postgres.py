@@ -11,9 +11,9 @@ from pathlib import Path
 from statistics import median
 
 import neo4j
-import psutil
 import psycopg
 
+from benchmarks.appending import BATCH, EVENT, Runs
 from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import Installation, installed
 from benchmarks.measures import Samples
@@ -22,12 +22,6 @@ from benchmarks.report import table
 from sidecypher_procedures.sync.postgres.connection import ask_postgres
 from sidecypher_procedures.sync.postgres.outbox import PostgresOutbox
 from sidecypher_procedures.sync.postgres.schema import init
-
-_CREATE = "CALL runs.create('benchmark', {id: $id}) YIELD id RETURN id"
-_MANY = "CALL runs.appendMany($run, $events) YIELD seq RETURN count(*) AS events"
-_LAST = "MATCH (r:WorkflowRun {id: $run}) RETURN r.lastSeq AS seq"
-_BATCH = 100
-_EVENT = {"type": "userMessage", "content": "some words of a message"}
 
 
 @dataclass(frozen=True)
@@ -62,42 +56,24 @@ FIGURES = (
 )
 
 
-class Bench:
+class Bench(Runs):
     """A PostgreSQL, an installation, and a worker between them."""
 
     def __init__(self, installation: Installation, url: str, session: neo4j.Session) -> None:
+        super().__init__(installation, session)
         self.url = url
-        self.session = session
         self.outbox = PostgresOutbox("sidecypher")
-        self._installation = installation
 
     @contextmanager
     def working(self, log: Path) -> Iterator[None]:
         """Let a worker run."""
-        variables = {"SIDECYPHER_POSTGRES_URL": self.url}
-        with log.open("ab") as output:
-            worker = psutil.Popen(
-                [sys.executable, "-m", "sidecypher", "sync", "postgres", "run"],
-                env=self._installation.environ | variables,
-                stdout=output,
-                stderr=output,
-            )
+        command = ("sync", "postgres", "run")
+        worker = self.launch(*command, log=log, SIDECYPHER_POSTGRES_URL=self.url)
         try:
             yield
         finally:
             worker.terminate()
             worker.wait()
-
-    def new_run(self) -> str:
-        """Create a run; return its id."""
-        name = f"outbox-{time.time_ns()}"
-        self.session.run(_CREATE, id=name).consume()
-        return name
-
-    def await_event(self, run: str, seq: int) -> None:
-        """Wait until a run has its event of this number."""
-        while (self.session.run(_LAST, run=run).single(strict=True)["seq"] or 0) < seq:
-            time.sleep(0.001)
 
 
 def main() -> None:
@@ -118,32 +94,14 @@ def main() -> None:
 
 
 def _take(bench: Bench, scale: Scale) -> Samples:
-    samples = {"many": _many(bench, scale)}
-    run, count = bench.new_run(), scale.batches * _BATCH
+    samples = {"many": bench.append_many(scale.batches)}
+    run, count = bench.new_run(), scale.batches * BATCH
     with psycopg.connect(bench.url) as conn:
         for _ in range(count):
-            bench.outbox.add(conn, run, _EVENT)
+            bench.outbox.add(conn, run, EVENT)
     with tempfile.TemporaryDirectory() as folder, bench.working(Path(folder) / "worker.log"):
-        samples["outbox"] = _through(bench, run, count)
+        samples["outbox"] = bench.await_carried(run, count)
         return samples | _latency(bench, scale)
-
-
-def _many(bench: Bench, scale: Scale) -> float:
-    """Return the seconds of an event that is appended in a batch."""
-    run, events = bench.new_run(), [_EVENT] * _BATCH
-    begun = time.perf_counter()
-    for _ in range(scale.batches):
-        bench.session.run(_MANY, run=run, events=events).consume()
-    return (time.perf_counter() - begun) / (scale.batches * _BATCH)
-
-
-def _through(bench: Bench, run: str, count: int) -> float:
-    """Return the seconds of an event that was added before the worker has begun."""
-    bench.await_event(run, 1)
-    seen = bench.session.run(_LAST, run=run).single(strict=True)["seq"]
-    begun = time.perf_counter()
-    bench.await_event(run, count)
-    return (time.perf_counter() - begun) / max(1, count - seen)
 
 
 def _latency(bench: Bench, scale: Scale) -> Samples:
@@ -152,7 +110,7 @@ def _latency(bench: Bench, scale: Scale) -> Samples:
     with psycopg.connect(bench.url) as conn:
         for number in range(1, scale.latencies + 1):
             begun = time.perf_counter()
-            bench.outbox.add(conn, run, _EVENT)
+            bench.outbox.add(conn, run, EVENT)
             conn.commit()
             added.append(time.perf_counter() - begun)
             committed = time.perf_counter()

@@ -17,6 +17,7 @@ import neo4j
 import psutil
 import redis
 
+from benchmarks.appending import BATCH, EVENT, Runs
 from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import Installation, installed
 from benchmarks.measures import Samples
@@ -25,12 +26,7 @@ from sidecypher_procedures.sync.changes.watching import NAME
 from sidecypher_procedures.sync.publisher import RunPublisher
 from sidecypher_procedures.sync.streams import events_key, lease_key
 
-_CREATE = "CALL runs.create('benchmark', {id: $id}) YIELD id RETURN id"
-_MANY = "CALL runs.appendMany($run, $events) YIELD seq RETURN count(*) AS events"
-_LAST = "MATCH (r:WorkflowRun {id: $run}) RETURN r.lastSeq AS seq"
-BATCH = 100
 _TURN = 20
-_EVENT = {"type": "userMessage", "content": "some words of a message"}
 
 
 @dataclass(frozen=True)
@@ -81,53 +77,34 @@ FIGURES = (
 )
 
 
-class Bench:
-    """A Redis, an installation, and consumers between them."""
+class Bench(Runs):
+    """A Redis, an installation, and consumers of one partition between them."""
 
-    def __init__(
-        self, installation: Installation, folder: Path, session: neo4j.Session, partitions: int = 1
-    ) -> None:
+    def __init__(self, installation: Installation, folder: Path, session: neo4j.Session) -> None:
+        super().__init__(installation, session)
         self.url = f"unix://{folder / 'redis.sock'}"
         self.redis = redis.Redis.from_url(self.url, decode_responses=True)
-        self.publisher = RunPublisher.connect(self.url, partitions=partitions)
-        self.session = session
-        self._installation = installation
-        self._partitions = partitions
+        self.publisher = RunPublisher.connect(self.url, partitions=1)
         self._log = folder / "sync.log"
 
     def consume(self) -> psutil.Popen:
         """Start a consumer."""
-        variables = {
-            "SIDECYPHER_REDIS_URL": self.url,
-            "SIDECYPHER_SYNC_PARTITIONS": str(self._partitions),
-        }
-        with self._log.open("ab") as output:
-            return psutil.Popen(
-                [sys.executable, "-m", "sidecypher", "sync", "run"],
-                env=self._installation.environ | variables,
-                stdout=output,
-                stderr=output,
-            )
-
-    def new_run(self, name: str | None = None) -> str:
-        """Create a run, with this id if one is given; return its id."""
-        run = name or f"sync-{time.time_ns()}"
-        self.session.run(_CREATE, id=run).consume()
-        return run
+        return self.launch(
+            "sync",
+            "run",
+            log=self._log,
+            SIDECYPHER_REDIS_URL=self.url,
+            SIDECYPHER_SYNC_PARTITIONS="1",
+        )
 
     def order(self, what: Literal["stop", "start"]) -> None:
         """Stop or start the trigger of the outbox, and wait until Neo4j has done it."""
         order = f"CALL apoc.trigger.{what}('neo4j', $name)"
-        with self._installation.driver.session(database="system") as system:
+        with self.installation.driver.session(database="system") as system:
             system.run(order, name=NAME).consume()
         listed = "CALL apoc.trigger.list() YIELD name, paused WHERE name = $name RETURN paused"
         is_stopped = what == "stop"
         _wait(lambda: self.session.run(listed, name=NAME).single()["paused"] == is_stopped)
-
-    def await_event(self, run: str, seq: int) -> None:
-        """Wait until a run has its event of this number."""
-        while (self.session.run(_LAST, run=run).single(strict=True)["seq"] or 0) < seq:
-            time.sleep(0.001)
 
 
 def main() -> None:
@@ -139,7 +116,7 @@ def main() -> None:
         sys.exit("not measured: redis-server is not installed")
     with (
         installed() as installation,
-        running_redis() as folder,
+        _redis() as folder,
         installation.driver.session() as session,
     ):
         installation.command("migrate")
@@ -151,7 +128,7 @@ def main() -> None:
 
 
 @contextmanager
-def running_redis() -> Iterator[Path]:
+def _redis() -> Iterator[Path]:
     """Start a Redis that keeps what it confirms; yield its folder."""
     with TemporaryDirectory(prefix="sidecypher-bench-") as name:
         folder = Path(name)
@@ -168,13 +145,13 @@ def running_redis() -> Iterator[Path]:
 
 
 def _take(bench: Bench, scale: Scale) -> Samples:
-    samples = {"many": _many(bench, scale)}
+    samples = {"many": bench.append_many(scale.batches)}
     run, count = bench.new_run(), scale.batches * BATCH
     for _ in range(count):
-        bench.publisher.publish(run, _EVENT)
+        bench.publisher.publish(run, EVENT)
     consumer = bench.consume()
     try:
-        samples |= {"redis": _through(bench, run, count), "latency": _latency(bench, scale)}
+        samples |= {"redis": bench.await_carried(run, count), "latency": _latency(bench, scale)}
         samples["take_over"] = _take_over(bench, consumer)
     finally:
         consumer.kill()
@@ -182,30 +159,12 @@ def _take(bench: Bench, scale: Scale) -> Samples:
     return samples | _backlog(bench, scale) | _commits(bench, scale)
 
 
-def _many(bench: Bench, scale: Scale) -> float:
-    """Return the seconds of an event that is appended in a batch."""
-    run, events = bench.new_run(), [_EVENT] * BATCH
-    begun = time.perf_counter()
-    for _ in range(scale.batches):
-        bench.session.run(_MANY, run=run, events=events).consume()
-    return (time.perf_counter() - begun) / (scale.batches * BATCH)
-
-
-def _through(bench: Bench, run: str, count: int) -> float:
-    """Return the seconds of an event that was published before the consumer has begun."""
-    bench.await_event(run, 1)
-    seen = bench.session.run(_LAST, run=run).single(strict=True)["seq"]
-    begun = time.perf_counter()
-    bench.await_event(run, count)
-    return (time.perf_counter() - begun) / max(1, count - seen)
-
-
 def _latency(bench: Bench, scale: Scale) -> float:
     """Return the median of the seconds until a published event is in the graph."""
     run, taken = bench.new_run(), []
     for number in range(1, scale.latencies + 1):
         begun = time.perf_counter()
-        bench.publisher.publish(run, _EVENT)
+        bench.publisher.publish(run, EVENT)
         bench.await_event(run, number)
         taken.append(time.perf_counter() - begun)
     return median(taken)
@@ -219,7 +178,7 @@ def _take_over(bench: Bench, consumer: psutil.Popen) -> float:
         run = bench.new_run()
         consumer.kill()
         begun = time.perf_counter()
-        bench.publisher.publish(run, _EVENT)
+        bench.publisher.publish(run, EVENT)
         bench.await_event(run, 1)
         return time.perf_counter() - begun
     finally:
@@ -238,7 +197,7 @@ def _backlog(bench: Bench, scale: Scale) -> Samples:
         idle.suspend()
         runs = [bench.new_run() for _ in range(20)]
         for number in range(scale.backlog):
-            bench.publisher.publish(runs[number % 20], _EVENT)
+            bench.publisher.publish(runs[number % 20], EVENT)
         idle.resume()
         begun, most = time.perf_counter(), base
         while bench.redis.xinfo_groups(events_key(0))[0]["lag"]:

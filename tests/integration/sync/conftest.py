@@ -9,8 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from fix_calls import Calls
-from fix_waiting import wait_until
+from integration.sync.carrying import Carrying
 
 from sidecypher_procedures.sync.connection import open_async_redis
 from sidecypher_procedures.sync.dead_letters import list_dead
@@ -20,27 +19,23 @@ from sidecypher_procedures.sync.status import read_status
 PARTITIONS = 4
 
 
-class Sync:
+class Sync(Carrying):
     """Publishers and consumers of one Redis and the shared server.
 
     Attributes:
         redis: A client of Redis.
         url: The address of Redis.
-        runs: The `runs` procedures.
     """
 
     def __init__(self, server, redis_server, session, folder):
-        self._server = server
-        self.runs = Calls(session, "runs")
-        self._log = folder / "sync.log"
-        self.redis = redis_server.client
-        self.url = redis_server.url
-        self.variables = {
+        variables = {
             "SIDECYPHER_REDIS_URL": redis_server.url,
             "SIDECYPHER_SYNC_PARTITIONS": str(PARTITIONS),
         }
+        super().__init__(server, session, folder / "sync.log", variables)
+        self.redis = redis_server.client
+        self.url = redis_server.url
         self.publisher = RunPublisher.connect(redis_server.url, partitions=PARTITIONS)
-        self._started = []
 
     def start(self, **variables):
         """Start a consumer; return its process."""
@@ -54,19 +49,7 @@ class Sync:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
-        self._started.append(process)
-        return process
-
-    def launch(self, *command, **variables):
-        """Start a command with the settings of a consumer; return its process."""
-        with self._log.open("ab") as output:
-            process = psutil.Popen(
-                command,
-                env=self._server.environ | self.variables | variables,
-                stdout=output,
-                stderr=output,
-            )
-        self._started.append(process)
+        self.started.append(process)
         return process
 
     def command(self, *arguments):
@@ -90,42 +73,12 @@ class Sync:
 
         return asyncio.run(opened())
 
-    @property
-    def log(self):
-        """What the consumers have logged."""
-        return self._log.read_text()
-
-    def new_run(self):
-        """Create a run; return its id."""
-        return self.runs.one("create", "test", {})["id"]
-
     def publish(self, run, content, **more):
         return self.publisher.publish(run, {"type": "userMessage", "content": content, **more})
 
-    def contents(self, run):
-        """Return the texts of a run's events in order, without that of its beginning."""
-        rows = self.runs.call("events", run, {"types": ["userMessage"]})
-        return [row["event"]["content"] for row in rows]
-
-    def await_contents(self, run, contents, seconds=30):
-        """Wait until a run has messages of these texts, in this order."""
-        try:
-            wait_until(lambda: self.contents(run) == contents, seconds)
-        except AssertionError:
-            found = f"{self.contents(run)}\n{self.log}"
-            raise AssertionError(found) from None
-
     def stop(self):
         self.publisher.close()
-        for process in self._started:
-            if process.poll() is None:
-                process.terminate()
-        _, left = psutil.wait_procs(self._started, 20)
-        for process in left:
-            # Left running, it would take the events of all tests that follow.
-            process.kill()
-            process.wait()
-        assert not left, "a consumer did not end"
+        super().stop()
 
 
 @pytest.fixture

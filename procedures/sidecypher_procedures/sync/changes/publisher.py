@@ -25,7 +25,7 @@ KEPT: Final = 100_000
 """How many changes stay in a stream that no group reads."""
 
 _POLL_SECONDS: Final = 0.25
-_TRIM_SECONDS: Final = 5.0
+_LOOK_SECONDS: Final = 5.0
 _LONGEST_PAUSE: Final = 5.0
 
 
@@ -43,7 +43,7 @@ class ChangePublisher:
 
     Attributes:
         published: How many changes it has published.
-        waiting: How many waited when it looked last; 0 while another process publishes.
+        waiting: How many waited some seconds ago; 0 while another process publishes.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class ChangePublisher:
         self._name = name
         self._log = log
         self._stop = asyncio.Event()
-        self._trimmed_at = 0.0
+        self._looked_at = 0.0
 
     def stop(self) -> None:
         """Let `run` return."""
@@ -82,25 +82,24 @@ class ChangePublisher:
         pause = _POLL_SECONDS
         while True:
             try:
-                is_behind = await self._publish_some()
+                may_be_more = await self._publish_some()
+                await self._look_after()
             except SidecypherError as error:
                 self._log.warning("sync.away", why=f"[{error.code}] {error.message}", pause=pause)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
             else:
                 pause = _POLL_SECONDS
-                await self._trim()
-                await asyncio.sleep(0 if is_behind else _POLL_SECONDS)
+                await asyncio.sleep(0 if may_be_more else _POLL_SECONDS)
 
     async def _publish_some(self) -> bool:
-        """Publish the oldest changes; return whether there are more."""
+        """Publish the oldest changes; return whether there may be more."""
         changes = await oldest_changes(self._client, self._settings.batch)
         if changes:
             await self._add(changes)
             await delete_changes(self._client, changes)
             self.published += len(changes)
-        self.waiting = await count_changes(self._client)
-        return self.waiting > 0
+        return len(changes) == self._settings.batch
 
     async def _add(self, changes: Sequence[Mapping[str, Any]]) -> None:
         """Add changes to the stream, unless another process has the lease by now.
@@ -119,10 +118,12 @@ class ChangePublisher:
 
         await self._redis.transaction(queue, CHANGES_LEASE)
 
-    async def _trim(self) -> None:
-        if time.monotonic() - self._trimmed_at < _TRIM_SECONDS:
+    async def _look_after(self) -> None:
+        """Every few seconds, count what waits and trim the stream."""
+        if time.monotonic() - self._looked_at < _LOOK_SECONDS:
             return
-        self._trimmed_at = time.monotonic()
+        self._looked_at = time.monotonic()
+        self.waiting = await count_changes(self._client)
         if await self._redis.exists(CHANGES) and not await trim_acknowledged(self._redis, CHANGES):
             await self._redis.xtrim(CHANGES, maxlen=KEPT, approximate=True)
 
