@@ -45,7 +45,7 @@ class SyncSettings(EnvironmentSettings, env_prefix=PREFIX):
             and consumers of a Redis.
         batch: Most events of a transaction.
         parent_seconds: How long an event waits for a parent that has not come.
-        lease_seconds: How long a partition stays with a consumer that has died.
+        lease_seconds: How long others wait for a consumer or worker that has died or is paused.
         metrics_port: Port of `/metrics` on this machine; 0 picks a free one, and none is served
             without it.
 

@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 import random
+from collections.abc import AsyncIterator
 from typing import Any, Final
 
+import psycopg
 from psycopg import sql
 
 from sidecypher import BoltClient
@@ -71,9 +73,13 @@ class Worker:
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _listen(self, conn: Connection) -> None:
-        # A transaction waits for Neo4j, for at most a minute.
         await conn.execute(sql.SQL("SET application_name = {}").format(WORKER))
-        await conn.execute("SET idle_in_transaction_session_timeout = 0")
+        # A worker that is paused keeps its connection, and would keep its locks.
+        await conn.execute(
+            sql.SQL("SET idle_in_transaction_session_timeout = {}").format(
+                int(1000 * self._limits.lease_seconds)
+            )
+        )
         channel = sql.Identifier(f"{self._settings.namespace}.outbox")
         await conn.execute(sql.SQL("LISTEN {}").format(channel))
 
@@ -82,7 +88,7 @@ class Worker:
         pause = _SHORTEST_PAUSE
         while not self._stop.is_set():
             try:
-                async with conn.transaction():
+                async with conn.transaction(), self._beating(conn):
                     batch = Batch(
                         Queue(conn, self._settings.namespace),
                         client=self._client,
@@ -102,6 +108,26 @@ class Worker:
             if not has_done:
                 await self._wait(conn)
 
+    @contextlib.asynccontextmanager
+    async def _beating(self, conn: Connection) -> AsyncIterator[None]:
+        """Show PostgreSQL that this worker runs, while its transaction waits for Neo4j."""
+        done = asyncio.Event()
+
+        async def beat() -> None:
+            # What has ended the transaction is raised by its own next statement.
+            with contextlib.suppress(psycopg.Error):
+                while not done.is_set():
+                    await conn.execute("SELECT 1")
+                    await _within(self._limits.lease_seconds / 3, done)
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(beat())
+            try:
+                yield
+            finally:
+                # A task that is cancelled within a statement would end the transaction.
+                done.set()
+
     async def _wait(self, conn: Connection) -> None:
         """Wait for a notification, for the time of the next poll, or for `stop`."""
 
@@ -120,6 +146,11 @@ class Worker:
             await tasks[0]
 
     async def _rest(self, seconds: float) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds * random.uniform(0.5, 1.0)):  # noqa: S311 - no secret
-                await self._stop.wait()
+        await _within(seconds * random.uniform(0.5, 1.0), self._stop)  # noqa: S311 - no secret
+
+
+async def _within(seconds: float, event: asyncio.Event) -> None:
+    """Wait for an event, for at most so many seconds."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()

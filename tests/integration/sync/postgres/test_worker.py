@@ -286,13 +286,20 @@ def test_a_row_that_another_program_holds_keeps_its_place(outbox):
     outbox.await_contents(run, texts(0, 1, 2))
 
 
-def test_events_go_on_after_a_worker_was_paused(outbox):
-    """What a paused worker has locked is free when PostgreSQL ends its connection."""
+def test_events_go_on_after_a_worker_was_paused_while_it_wrote(outbox, driver):
+    """PostgreSQL frees what a paused worker has locked, and keeps it for one that waits."""
     run = outbox.new_run()
-    first = outbox.start()
-    outbox.add(run, "message 0")
-    outbox.await_contents(run, texts(0))
-    first.send_signal(signal.SIGSTOP)
+    waiting = """
+        SELECT count(*) AS workers FROM pg_stat_activity
+        WHERE application_name = 'sidecypher worker' AND state = 'idle in transaction'
+            AND clock_timestamp() - xact_start > '2 s'
+    """
+    first = outbox.start(SIDECYPHER_SYNC_LEASE_SECONDS="1")
+    with driver.session() as holder, holder.begin_transaction() as writing:
+        writing.run("MATCH (r:WorkflowRun {id: $run}) SET r.held = true", run=run).consume()
+        outbox.add(run, "message 0")
+        wait_until(lambda: outbox.postgres.run(waiting)[0]["workers"])
+        first.send_signal(signal.SIGSTOP)
     outbox.start()
     outbox.add(run, "message 1")
     outbox.await_contents(run, texts(0, 1))
