@@ -162,6 +162,7 @@ def embedded_server(tmp_path_factory, github, outside_server, code_root):
         "SIDECYPHER_GITHUB_WEBHOOK_NODES": "true",
         # The second is not a type that a run can have.
         "SIDECYPHER_GITHUB_WEBHOOK_RUNS": f"issues.labeled=triage,test_event={201 * 'x'}",
+        "SIDECYPHER_GITHUB_WEBHOOK_APPENDS": "test_said=triage",
         # No event that GitHub sends, so that other tests define no workflow.
         "SIDECYPHER_GITHUB_WEBHOOK_SESSIONS": "test_opened=triage",
         "SIDECYPHER_GITHUB_WEBHOOK_ANSWERS": "test_commented=triage",

@@ -6,7 +6,7 @@ import resource
 import pytest
 from fix_webhooks import SECRET, Sender
 
-from sidecypher_procedures.github.webhook_inbox import FILE
+from sidecypher_procedures.github.webhooks.spool import FILE
 
 ISSUE = {"action": "opened", "repository": {"id": 1}, "issue": {"number": 7, "body": 9000 * "x"}}
 

@@ -6,6 +6,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from fix_calls import Calls
 from fix_waiting import wait_until
 from fix_webhooks import SECRET_PART, Sender, examples
 from neo4j.exceptions import ClientError
@@ -293,3 +294,34 @@ def test_the_secret_is_told_nowhere(server, sender, deliver, recorded):
     assert sender.post(b"{}", x_hub_signature_256="sha256=" + 64 * "0").status_code == 401
 
     assert SECRET_PART not in server.logs()
+
+
+def test_a_later_event_goes_into_the_run_that_an_earlier_one_has_begun(session, recorded):
+    """The text of a comment is a message of the newest run of that issue that has not ended."""
+    receive = "CALL github.receiveWebhook($id, $event, $payload) YIELD created, runId RETURN *"
+    issue = one(recorded, "issues", "labeled")
+
+    def told(number, event, **more):
+        payload = json.dumps(issue | more)
+        return session.run(receive, id=f"d{number}", event=event, payload=payload).single()["runId"]
+
+    def comment(text, **more):
+        return {"action": "created", "comment": {"body": text}, **more}
+
+    other = issue["issue"] | {"number": 4711}
+    assert told(1, "test_said", **comment("Too early")) is None
+    run = told(2, "issues")
+    assert told(3, "test_said", **comment("Elsewhere", issue=other)) is None
+    assert told(4, "test_said", **comment("It fails")) == run
+    assert told(4, "test_said", **comment("It fails")) is None
+    [event] = Calls(session, "runs").call("events", run, {"types": ["userMessage"]})
+    assert event["event"]["content"] == "It fails"
+    assert event["event"]["id"] == "d4"
+    assert event["event"]["metadata"] == {
+        "event": "test_said",
+        "action": "created",
+        "sender": issue["sender"]["login"],
+    }
+
+    session.run("CALL runs.append($run, {type: 'workflowCompleted'})", run=run).consume()
+    assert told(5, "test_said", **comment("Too late")) is None

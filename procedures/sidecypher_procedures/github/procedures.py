@@ -33,13 +33,13 @@ from sidecypher_procedures.github.options import (
     MergeIssueOptions,
     PullRequestListOptions,
 )
-from sidecypher_procedures.github.webhook_inbox import write_all
-from sidecypher_procedures.github.webhooks import (
+from sidecypher_procedures.github.webhooks.effects import write_delivery
+from sidecypher_procedures.github.webhooks.receiving import (
     check_headers,
     check_signature,
     receive_delivery,
-    write_delivery,
 )
+from sidecypher_procedures.github.webhooks.writing import write_all
 
 R = TypeVar("R", rows.Issue, rows.PullRequest, rows.Repository)
 

@@ -212,7 +212,7 @@ class Received(Row):
     """A delivery in the graph."""
 
     created: Annotated[bool, Description("false when it was there already")]
-    run_id: Annotated[str | None, Description("the run that it began, if it began one")]
+    run_id: Annotated[str | None, Description("the run that it began or was appended to, if any")]
     session_id: Annotated[
         str | None, Description("the session that it started or answered, if it did")
     ]

@@ -84,6 +84,7 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
         webhook_secret_file: File with that secret, instead of `webhook_secret`.
         webhook_nodes: Whether to create nodes for the subjects of webhooks.
         webhook_runs: Type of the run that an event begins, by event or ``event.action``.
+        webhook_appends: Type of the run under way that an event is appended to, in the same way.
         webhook_sessions: Workflow whose session an event starts, by event or ``event.action``.
         webhook_answers: Workflow whose open request an event answers, in the same way.
         ambient_token: ``GITHUB_TOKEN`` itself, used only when the host is api.github.com.
@@ -113,6 +114,7 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
     webhook_nodes: bool = False
     # Not JSON: `issues.opened=triage,push=build`.
     webhook_runs: Annotated[Mapping[str, str], NoDecode] = Field(default_factory=dict)
+    webhook_appends: Annotated[Mapping[str, str], NoDecode] = Field(default_factory=dict)
     webhook_sessions: Annotated[Mapping[str, str], NoDecode] = Field(default_factory=dict)
     webhook_answers: Annotated[Mapping[str, str], NoDecode] = Field(default_factory=dict)
     ambient_token: SecretStr | None = Field(default=None, validation_alias="GITHUB_TOKEN")
@@ -138,7 +140,9 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
     def _check_token(cls, value: SecretStr | None) -> SecretStr | None:
         return None if value is None else _clean_token(value.get_secret_value())
 
-    @field_validator("webhook_runs", "webhook_sessions", "webhook_answers", mode="before")
+    @field_validator(
+        "webhook_runs", "webhook_appends", "webhook_sessions", "webhook_answers", mode="before"
+    )
     @classmethod
     def _read_events(cls, value: object) -> object:
         if not isinstance(value, str):
@@ -283,6 +287,7 @@ class WebhookSettings:
         self.key: Final = given.webhook_key()
         self.makes_nodes: Final = given.webhook_nodes
         self._runs: Final[Mapping[str, str]] = given.webhook_runs
+        self._appends: Final[Mapping[str, str]] = given.webhook_appends
         self._sessions: Final[Mapping[str, str]] = given.webhook_sessions
         self._answers: Final[Mapping[str, str]] = given.webhook_answers
 
@@ -298,6 +303,10 @@ class WebhookSettings:
             ('triage', 'talk')
         """
         return _of_event(self._runs, name)
+
+    def appended(self, name: str) -> str | None:
+        """Return the type of the run that an event is appended to, as `run_type` does."""
+        return _of_event(self._appends, name)
 
     def started(self, name: str) -> str | None:
         """Return the workflow whose session an event starts, as `run_type` does."""

@@ -1,10 +1,9 @@
-"""Metrics of a consumer for Prometheus, over HTTP on this machine."""
+"""Metrics of a consumer."""
 
 import asyncio
 from collections.abc import Iterator
 from typing import Any, Final
 
-from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
@@ -12,16 +11,11 @@ from prometheus_client.registry import Collector
 from sidecypher_procedures.sync.changes.publisher import ChangePublisher
 from sidecypher_procedures.sync.consumer import Consumer
 from sidecypher_procedures.sync.errors import SyncError
+from sidecypher_procedures.sync.exposition import count_metrics
 from sidecypher_procedures.sync.status import PartitionStatus, read_status
 
 _READ_SECONDS: Final = 5.0
 
-_COUNTERS: Final = {
-    "written": "Events that this consumer has written.",
-    "duplicates": "Events that were in the graph before.",
-    "dead": "Events that became dead letters.",
-    "failures": "Tries while Neo4j or the sidecar was away.",
-}
 _GAUGES: Final = {
     "lag": "Entries that no consumer has read.",
     "pending": "Entries that were read and are not in the graph yet.",
@@ -41,9 +35,7 @@ class ConsumerMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics, those of partitions as they were read last."""
-        for name, meaning in _COUNTERS.items():
-            value = getattr(self._consumer.counts, name)
-            yield CounterMetricFamily(f"sidecypher_sync_{name}", meaning, value=value)
+        yield from count_metrics("sidecypher_sync", self._consumer.counts)
         yield GaugeMetricFamily(
             "sidecypher_sync_partitions",
             "Partitions that this consumer has.",
@@ -76,15 +68,3 @@ class ConsumerMetrics(Collector):
                 # The consumer logs that Redis is away; old numbers would look like new ones.
                 self._found = []
             await asyncio.sleep(_READ_SECONDS)
-
-
-def serve_metrics(metrics: ConsumerMetrics, port: int) -> int:
-    """Serve metrics at `/metrics` of the loopback interface; return the port.
-
-    Raises:
-        OSError: The port cannot be used.
-    """
-    registry = CollectorRegistry()
-    registry.register(metrics)
-    server, _ = start_http_server(port, addr="127.0.0.1", registry=registry)
-    return int(server.server_port)

@@ -9,10 +9,10 @@ from sidecypher.cli.packages import service_log
 from sidecypher_procedures.sync.changes.publisher import ChangePublisher
 from sidecypher_procedures.sync.connection import check_server, open_async_redis
 from sidecypher_procedures.sync.consumer import Consumer
-from sidecypher_procedures.sync.errors import SyncSettingsError
+from sidecypher_procedures.sync.exposition import serve_metrics
 from sidecypher_procedures.sync.graph import open_graph
-from sidecypher_procedures.sync.metrics import ConsumerMetrics, serve_metrics
-from sidecypher_procedures.sync.settings import SyncSettings
+from sidecypher_procedures.sync.metrics import ConsumerMetrics
+from sidecypher_procedures.sync.settings import PREFIX, SyncSettings
 
 
 def serve(url: str, *, home: Path | None, config: Path | None) -> None:
@@ -39,7 +39,9 @@ async def _serve(url: str, home: Path | None, config: Path | None) -> None:
         log.info("sync.started", consumer=consumer.name, partitions=settings.partitions)
         if settings.metrics_port is not None:
             metrics = ConsumerMetrics(consumer, changes)
-            log.info("sync.metrics", port=_served(metrics, settings.metrics_port))
+            variable = f"{PREFIX}METRICS_PORT"
+            port = serve_metrics(metrics, settings.metrics_port, variable=variable)
+            log.info("sync.metrics", port=port)
             reading = asyncio.create_task(metrics.keep_reading(redis, settings.partitions))
             stack.callback(reading.cancel)
         await _until_stopped(consumer, changes)
@@ -59,13 +61,3 @@ async def _until_stopped(*workers: Consumer | ChangePublisher) -> None:
     await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
     stop()
     await asyncio.gather(*running)
-
-
-def _served(metrics: ConsumerMetrics, port: int) -> int:
-    try:
-        return serve_metrics(metrics, port)
-    except OSError as error:
-        raise SyncSettingsError(
-            f"Port {port} for metrics cannot be used: {error.strerror}",
-            hint="Set SIDECYPHER_SYNC_METRICS_PORT to another one, or to 0.",
-        ) from None

@@ -8,7 +8,7 @@ import pytest
 from fix_webhooks import examples
 
 from sidecypher_procedures.github.model import Kind, Target
-from sidecypher_procedures.github.webhooks import forget
+from sidecypher_procedures.github.webhooks.receiving import forget
 
 PAGE = Path(__file__).parents[3] / "docs" / "github.md"
 

@@ -1,5 +1,8 @@
 """Processes that carry events to the shared server, and the events that have arrived."""
 
+import json
+
+import httpx
 import psutil
 from fix_calls import Calls
 from fix_waiting import wait_until
@@ -38,6 +41,13 @@ class Carrying:
     def log(self):
         """What the processes have logged."""
         return self._log.read_text()
+
+    def metrics(self):
+        """Return the values at `/metrics` of the only process, whose log is JSON, by name."""
+        [line] = [line for line in self.log.splitlines() if "sync.metrics" in line]
+        answer = httpx.get(f"http://127.0.0.1:{json.loads(line)['port']}/metrics")
+        samples = [line.split(" ") for line in answer.text.splitlines() if not line.startswith("#")]
+        return {name: float(value) for name, value in samples}
 
     def new_run(self):
         """Create a run; return its id."""

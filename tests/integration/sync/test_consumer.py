@@ -3,7 +3,6 @@
 import json
 import signal
 
-import httpx
 import pytest
 from docs.pages import code_in, rows, section
 from fix_waiting import promised, wait_until
@@ -264,14 +263,8 @@ def test_metrics_tell_what_was_written(sync):
     sync.publish(run, "message 0", id="e1")
     sync.start(SIDECYPHER_SYNC_METRICS_PORT="0", SIDECYPHER_LOG_FORMAT="json")
     sync.await_contents(run, texts(0))
-    [line] = [line for line in sync.log.splitlines() if "sync.metrics" in line]
-    url = f"http://127.0.0.1:{json.loads(line)['port']}/metrics"
-    wait_until(lambda: "sidecypher_sync_partition_lag{" in httpx.get(url).text)
-    found = {}
-    for sample in httpx.get(url).text.splitlines():
-        if not sample.startswith("#"):
-            name, _, value = sample.partition(" ")
-            found[name] = float(value)
+    wait_until(lambda: "sidecypher_sync_partition_lag{" in "".join(sync.metrics()))
+    found = sync.metrics()
     table = rows(section("docs/sync.md", "Lag"), "metric")
     assert {name.partition("{")[0] for name in found} == {code_in(row[0])[0] for row in table}
     assert found["sidecypher_sync_written_total"] == 1

@@ -8,9 +8,10 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from sidecypher_procedures.github import webhook_inbox as module
 from sidecypher_procedures.github.errors import WebhooksUnstored
-from sidecypher_procedures.github.webhook_inbox import Delivery, Spool
+from sidecypher_procedures.github.webhooks import spool as module
+from sidecypher_procedures.github.webhooks.queue import Delivery
+from sidecypher_procedures.github.webhooks.spool import Spool
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=timezone(timedelta(hours=1)))
 

@@ -1,17 +1,16 @@
 """Writing what is stored, with a stand-in for Neo4j that does what a test wants."""
 
-import asyncio
 import contextlib
 import sqlite3
-from datetime import UTC, datetime
 
 import pytest
-from fix_waiting import awaited, wait_until
+from fix_deliveries import Context, Graph, until
+from fix_waiting import awaited
 
-from sidecypher import BoltClient, CypherError, Neo4jUnavailable
-from sidecypher_procedures.github import webhook_inbox as module
-from sidecypher_procedures.github.settings import GithubSettings, WebhookSettings
-from sidecypher_procedures.github.webhook_inbox import Delivery, Inbox, write_all
+from sidecypher import CypherError, Neo4jUnavailable
+from sidecypher_procedures.github.webhooks import spool
+from sidecypher_procedures.github.webhooks import writing as module
+from sidecypher_procedures.github.webhooks.writing import write_all
 
 AWAY = Neo4jUnavailable("Neo4j cannot be reached", retryable=True)
 AGAIN = Neo4jUnavailable(
@@ -35,93 +34,10 @@ TOO_LATE = CypherError(
 )
 
 
-class Graph:
-    """Stands in for Neo4j: fails with `errors` in turn, and otherwise keeps what it is told.
-
-    What is in `blocked` fails with its error for as long as it is there, and what is `hanging` is
-    never answered.
-    """
-
-    def __init__(self, *errors):
-        self.errors = list(errors)
-        self.blocked = {}
-        self.hanging = set()
-        self.asked = []
-        self.written = []
-        self.open = asyncio.Event()
-        self.open.set()
-
-    async def run(self, _cypher, **params):
-        await self.open.wait()
-        await asyncio.sleep(0)  # as what answers over a network
-        self.asked.append(params["id"])
-        if params["id"] in self.hanging:
-            await asyncio.Event().wait()
-        if self.errors:
-            raise self.errors.pop(0)
-        if params["id"] in self.blocked:
-            raise self.blocked[params["id"]]
-        self.written.append(params["id"])
-
-
-class Context:
-    """What a sidecar with this graph offers, with a log that is kept."""
-
-    def __init__(self, home, graph, secret="a secret"):
-        self.home = home
-        self.log = self
-        self.lines = []
-        self.inbox = Inbox()
-        settings = WebhookSettings(GithubSettings(webhook_secret=secret))
-        self._made = {BoltClient: graph, Inbox: self.inbox, WebhookSettings: settings}
-
-    def resource(self, kind):
-        return self._made[kind]
-
-    def error(self, event, **facts):
-        self.lines.append((event, facts))
-
-    warning = error
-
-    async def put(self, names, repository=""):
-        for name in names:
-            await self.inbox.put(delivery(name, repository=repository), self.home)
-
-    def stored(self):
-        """Return the ids in the file, in its order."""
-        with contextlib.closing(sqlite3.connect(self.home / "webhooks.sqlite")) as file:
-            return [id_ for (id_,) in file.execute("SELECT id FROM delivery ORDER BY place")]
-
-    @contextlib.asynccontextmanager
-    async def writing(self):
-        task = asyncio.create_task(write_all(self))
-        try:
-            yield
-        finally:
-            task.cancel()
-            await asyncio.wait({task})
-            self.inbox.stop()
-
-    async def written(self):
-        """Write all that is stored."""
-        async with self.writing():
-            await until(lambda: not self.stored())
-
-
-def delivery(name, size=2, repository=""):
-    at = datetime(2026, 1, 2, tzinfo=UTC)
-    return Delivery(name, "issues", b"x" * size, at, repository=repository)
-
-
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch):
     for name in ("_SHORTEST_PAUSE", "POLL_SECONDS"):
         monkeypatch.setattr(module, name, 0.001)
-
-
-async def until(condition):
-    """Wait for what the writing does."""
-    await asyncio.to_thread(wait_until, condition)
 
 
 @awaited
@@ -191,7 +107,7 @@ async def test_one_sidecar_of_a_home_writes(tmp_path):
         await contexts[0].put("c")
         await until(lambda: second.written == ["c"])
 
-    contexts[0].inbox.stop()
+    await contexts[0].inbox.stop()
 
 
 @awaited
@@ -261,8 +177,9 @@ async def test_one_that_fails_again_and_again_lets_the_others_go_first(tmp_path,
 @awaited
 async def test_what_comes_does_not_wait_for_one_that_is_not_due(tmp_path, monkeypatch):
     """A delivery that went behind the others waits alone, however long its pause is."""
-    for name in ("_SHORTEST_PAUSE", "LONGEST_PAUSE"):
-        monkeypatch.setattr(module, name, 1000.0)
+    monkeypatch.setattr(module, "_SHORTEST_PAUSE", 1000.0)
+    for each in (module, spool):
+        monkeypatch.setattr(each, "LONGEST_PAUSE", 1000.0)
     monkeypatch.setattr(module, "MOST_FAILURES", 1)
     graph = Graph(AGAIN)
     context = Context(tmp_path, graph)
@@ -372,7 +289,7 @@ async def test_deliveries_of_a_repository_are_written_in_order(tmp_path):
 async def test_a_file_of_the_version_before_is_taken_over(tmp_path):
     """What an older sidecypher has stored is written."""
     with contextlib.closing(sqlite3.connect(tmp_path / "webhooks.sqlite")) as file:
-        file.execute(module._UPGRADES[0])
+        file.execute(spool._UPGRADES[0])
         file.execute("PRAGMA user_version = 1")
         file.execute(
             "INSERT INTO delivery (id, event, payload, received_at) "

@@ -3,15 +3,12 @@
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
-
-import structlog
 
 from sidecypher_procedures.github.cache import Clock
 from sidecypher_procedures.github.model import Target
 from sidecypher_procedures.github.settings import GithubSettings
-from sidecypher_procedures.sync.settings import RedisSettings
+from sidecypher_procedures.github.sharing.opening import find_redis
 
 if TYPE_CHECKING:
     from sidecypher_procedures.github.sharing.shared import Found, SharedCache
@@ -25,18 +22,13 @@ def open_shared(settings: GithubSettings, clock: Clock) -> "SharedCache | None":
     Raises:
         SyncSettingsError: The address of Redis cannot be used.
     """
-    url = RedisSettings.load().url
-    if url is None or not settings.shared_cache_bytes:
-        return None
-    if find_spec("redis") is None:
-        structlog.get_logger().warning(
-            "github.not_shared", reason="run `pip install 'sidecypher[sync]'`"
-        )
+    url = find_redis() if settings.shared_cache_bytes else None
+    if url is None:
         return None
     # Imported late: the library is that of an extra.
     from sidecypher_procedures.github.sharing.shared import SharedCache  # noqa: PLC0415
 
-    return SharedCache(url.get_secret_value(), settings, clock)
+    return SharedCache(url, settings, clock)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,6 @@ import msgspec
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from redis import RedisError
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 
 from sidecypher import EncodedRow
 from sidecypher_procedures.github.cache import Clock, Entry
@@ -27,13 +25,8 @@ from sidecypher_procedures.github.rate_limits import Limit
 from sidecypher_procedures.github.rows import ROWS, RateLimit
 from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.github.sharing import scripts
-from sidecypher_procedures.github.sharing.pipe import (
-    ANSWER_SECONDS,
-    PAUSE_SECONDS,
-    RedisAway,
-    RedisPipe,
-)
-from sidecypher_procedures.sync.connection import open_async_redis
+from sidecypher_procedures.github.sharing.opening import open_client, open_pipe
+from sidecypher_procedures.github.sharing.pipe import PAUSE_SECONDS, RedisAway
 
 PREFIX: Final = "github:1:"
 """Prefix of all keys, with the version of their form."""
@@ -120,16 +113,8 @@ class SharedCache:
     """
 
     def __init__(self, url: str, settings: GithubSettings, clock: Clock) -> None:
-        # Entries are bytes. A command is not repeated: the caller goes on without Redis.
-        self._open = partial(
-            open_async_redis,
-            url,
-            decode_responses=False,
-            protocol=2,
-            retry=Retry(NoBackoff(), 0),
-            socket_connect_timeout=ANSWER_SECONDS,
-        )
-        self._pipe = RedisPipe(self._open(socket_timeout=None))
+        self._open = partial(open_client, url)
+        self._pipe = open_pipe(url)
         self._base_url = settings.base_url
         self._most = settings.shared_cache_bytes
         self._clock = clock

@@ -7,6 +7,7 @@ from sidecypher import BoltClient
 from sidecypher_procedures.names import shown_id
 from sidecypher_procedures.sync.bisection import parts_of, write_runs
 from sidecypher_procedures.sync.counts import Counts
+from sidecypher_procedures.sync.postgres.decisions import DECIDE, decisions_in
 from sidecypher_procedures.sync.postgres.queue import Claim, Queue
 from sidecypher_procedures.sync.settings import SyncSettings
 from sidecypher_procedures.sync.streams import Entry, in_order, parsed_event
@@ -22,8 +23,9 @@ _UNREADABLE: Final = "SC-940"
 _APPEND: Final = """
     UNWIND $runs AS run
     CALL runs.appendMany(run.id, run.events) YIELD duplicate
-    RETURN count(*) AS written, count(CASE WHEN duplicate THEN 1 END) AS duplicates
+    WITH count(*) AS written, count(CASE WHEN duplicate THEN 1 END) AS duplicates
 """
+_COUNTS: Final = "RETURN written, duplicates"
 
 
 class Batch:
@@ -104,7 +106,9 @@ class Batch:
         for entry in entries:
             if entry.position in self._unreadable:
                 raise Refused(_UNREADABLE, self._unreadable[entry.position])
-        [row] = await write(self._client, _APPEND, runs=arguments_of(runs))
+        decisions = decisions_in(entries)
+        statement = f"{_APPEND}{DECIDE if decisions else ''}{_COUNTS}"
+        [row] = await write(self._client, statement, runs=arguments_of(runs), decisions=decisions)
         await self._queue.delete([int(entry.position) for entry in entries])
         self._has_done = True
         self._counts.written += row["written"] - row["duplicates"]

@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 
 from sidecypher_procedures.names import LONGEST_NAME, is_id, shown_id
 from sidecypher_procedures.sync.errors import DraftClosed, InvalidEvent, UnknownDraft
+from sidecypher_procedures.sync.postgres.decisions import PLAN
 from sidecypher_procedures.sync.postgres.outbox import add_event
 from sidecypher_procedures.sync.postgres.settings import PostgresSettings
 from sidecypher_procedures.sync.postgres.statements import Rows, Statement, Steps, in_transaction
@@ -141,6 +142,8 @@ class Drafts:
     ) -> Steps[Draft]:
         """Create a draft that belongs to a run, which has to exist when its event is written.
 
+        If its metadata has the id of a plan as `planId`, `approve` and `discard` decide about it.
+
         Raises:
             InvalidEvent: An id is empty or too long.
         """
@@ -195,6 +198,8 @@ class Drafts:
     def approve(self, draft_id: str, *, user_id: str, message: str = "") -> Steps[Draft]:
         """Record that a user approves a draft: a `reviewComment` in its run.
 
+        If the draft is about a plan, that is approved by `runs.plan.approve`.
+
         Raises:
             UnknownDraft: No draft has this id.
             DraftClosed: It was published or discarded.
@@ -214,6 +219,8 @@ class Drafts:
     @in_transaction
     def discard(self, draft_id: str, *, user_id: str, message: str = "") -> Steps[Draft]:
         """Discard a draft, which stays and cannot be changed any more.
+
+        If the draft is about a plan, that is rejected by `runs.plan.reject`.
 
         Raises:
             UnknownDraft: No draft has this id.
@@ -239,6 +246,7 @@ class Drafts:
         """Record an action of a user, and add the event about it."""
         if not is_id(user_id):
             raise _invalid("user", user_id)
+        about = {PLAN: draft.metadata[PLAN]} if PLAN in draft.metadata else {}
         event = {
             "id": f"{EVENT_PREFIX}{draft.id}/{new_event_id()}",
             "type": "reviewComment" if action == "approve" else "status",
@@ -250,6 +258,7 @@ class Drafts:
                 "action": action,
                 "status": draft.status,
                 "version": draft.version,
+                **about,
             },
         }
         event_id = yield from add_event(self._name, draft.workflow_run_id, event)

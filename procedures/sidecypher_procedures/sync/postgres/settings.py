@@ -23,6 +23,8 @@ class PostgresSettings(EnvironmentSettings, env_prefix=PREFIX):
         password_file: File with the password, instead of one in `url`.
         namespace: Name of the schema with the tables, the variable ``SIDECYPHER_POSTGRES_SCHEMA``.
         poll_seconds: How often the worker looks for events that no notification has announced.
+        metrics_port: Port of `/metrics` of the worker on this machine; 0 picks a free one, and none
+            is served without it.
 
     Example:
         >>> PostgresSettings(url="postgresql://localhost/app").url
@@ -39,6 +41,7 @@ class PostgresSettings(EnvironmentSettings, env_prefix=PREFIX):
         Field(pattern=r"^[a-z_][a-z0-9_]{0,49}$", validation_alias="SIDECYPHER_POSTGRES_SCHEMA"),
     ] = "sidecypher"
     poll_seconds: Annotated[float, Field(ge=0.1, le=60)] = 1.0
+    metrics_port: Annotated[int, Field(ge=0, le=65535)] | None = None
 
     @field_validator("url")
     @classmethod

@@ -120,13 +120,13 @@ class Worker:
                     await conn.execute("SELECT 1")
                     await _within(self._limits.lease_seconds / 3, done)
 
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(beat())
-            try:
-                yield
-            finally:
-                # A task that is cancelled within a statement would end the transaction.
-                done.set()
+        beating = asyncio.create_task(beat())
+        try:
+            yield
+        finally:
+            # Not cancelled: within a statement, that would end the transaction.
+            done.set()
+            await beating
 
     async def _wait(self, conn: Connection) -> None:
         """Wait for a notification, for the time of the next poll, or for `stop`."""

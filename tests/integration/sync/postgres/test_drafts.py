@@ -103,6 +103,42 @@ def test_actions_of_users_become_events_of_the_run(outbox, drafts):
     assert [each["metadata"]["userId"] for each in events] == ["ann", "bob", "bob"]
 
 
+def test_users_decide_about_a_plan_by_its_draft(outbox, drafts):
+    """`approve` approves the plan, and `discard` rejects it, each with the user's words."""
+    run = outbox.new_run()
+    plans = [outbox.runs.one("plan.create", run, {"content": each})["id"] for each in "ab"]
+    for plan in plans:
+        outbox.runs.one("plan.review", plan, "ann")
+    with psycopg.connect(outbox.postgres.url) as conn:
+        one, other = (
+            drafts.create(conn, run, content="?", user_id="ann", metadata={"planId": plan})
+            for plan in plans
+        )
+        drafts.approve(conn, one.id, user_id="bob", message="go")
+        drafts.approve(conn, one.id, user_id="bob", message="go")
+        drafts.discard(conn, other.id, user_id="bob", message="too large")
+    outbox.start()
+    wait_until(lambda: outbox.status()["waiting"] == 0)
+    decided = [outbox.runs.call("plan.history", plan)[-1] for plan in plans]
+    assert [(each["action"], each["userId"], each["message"]) for each in decided] == [
+        ("APPROVES", "bob", "go"),
+        ("REJECTS", "bob", "too large"),
+    ]
+    assert not outbox.dead()
+
+
+def test_a_decision_that_cannot_be_made_is_a_dead_letter(outbox, drafts):
+    """A plan that is not there, or that nobody reviews, parks the run of the draft."""
+    run = outbox.new_run()
+    with psycopg.connect(outbox.postgres.url) as conn:
+        draft = drafts.create(conn, run, content="?", user_id="ann", metadata={"planId": "missing"})
+        drafts.approve(conn, draft.id, user_id="bob")
+    outbox.start()
+    [letter] = outbox.await_dead(1)
+    assert letter["code"].startswith("SC-9")
+    assert "missing" in letter["reason"]
+
+
 def test_the_graph_lists_drafts_and_broken_references(outbox, drafts, server, another_sidecar):
     """`runs.drafts` lists the drafts of a run; `runs.checkReferences` what lacks its other side."""
     run = outbox.new_run()

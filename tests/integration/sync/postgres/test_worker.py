@@ -7,6 +7,7 @@ import signal
 
 import psycopg
 import pytest
+from docs.pages import code_in, rows, section
 from fix_waiting import promised, wait_until
 
 from sidecypher_procedures.sync.errors import InvalidEvent
@@ -335,6 +336,24 @@ def test_the_status_tells_what_waits(outbox):
     wait_until(lambda: outbox.status()["waiting"] == 0)
     after = outbox.status()
     assert (after["oldest_seconds"], after["workers"]) == (0, 1)
+
+
+def test_metrics_tell_what_was_written_and_what_waits(outbox):
+    """`/metrics` has every metric of the page, with the numbers of this worker and the outbox."""
+    run = outbox.new_run()
+    outbox.add(run, "message 0")
+    outbox.add("missing", "message 1")
+    outbox.start(SIDECYPHER_POSTGRES_METRICS_PORT="0", SIDECYPHER_LOG_FORMAT="json")
+    outbox.await_dead(1)
+    outbox.await_contents(run, texts(0))
+    wait_until(lambda: outbox.metrics().get("sidecypher_postgres_outbox_dead"))
+    found = outbox.metrics()
+    table = rows(section("docs/postgres.md", "Lag"), "metric")
+    assert found.keys() == {code_in(row[0])[0] for row in table}
+    assert found["sidecypher_postgres_written_total"] == 1
+    assert found["sidecypher_postgres_dead_total"] == 1
+    assert found["sidecypher_postgres_outbox_waiting"] == 0
+    assert found["sidecypher_postgres_outbox_workers"] == 1
 
 
 def test_a_worker_ends_in_order(outbox):

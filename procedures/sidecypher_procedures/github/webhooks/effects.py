@@ -1,15 +1,10 @@
-"""Webhook deliveries from GitHub: checked and stored on arrival, then written into the graph."""
+"""What a webhook delivery does in the graph, in one transaction."""
 
-import asyncio
-import contextlib
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from http import HTTPStatus
 from typing import Any, Final
 
-from sidecypher import Context, WebhookAnswer, WebhookRequest
-from sidecypher_procedures.github.client import GithubClient
+from sidecypher import Context
 from sidecypher_procedures.github.entities import (
     ShapeError,
     User,
@@ -19,41 +14,21 @@ from sidecypher_procedures.github.entities import (
     read_pull_request,
     read_repository,
 )
-from sidecypher_procedures.github.errors import InvalidName, InvalidWebhook, WebhooksUnstored
+from sidecypher_procedures.github.errors import InvalidWebhook
 from sidecypher_procedures.github.rows import Received
-from sidecypher_procedures.github.settings import PREFIX, WebhookSettings
+from sidecypher_procedures.github.settings import WebhookSettings
 from sidecypher_procedures.github.store import (
     Reported,
     merge_issue,
     merge_pull_request,
     merge_repository,
 )
-from sidecypher_procedures.github.webhook_inbox import Delivery, Inbox
-from sidecypher_procedures.github.webhook_payload import (
-    FORM,
-    JSON,
-    SIGNATURE_HEADER,
+from sidecypher_procedures.github.webhooks.payload import (
     Payload,
-    addresses,
-    excerpt,
-    is_signed,
-    media_type,
+    identifier,
     name_of,
-    read_body,
     read_payload,
 )
-
-
-def forget(client: GithubClient, event: str, payload: Payload) -> None:
-    """Drop the cache entries of all subjects of a delivery, by their current and former names.
-
-    Repeating it, or another order than GitHub's, is harmless: the data is fetched again.
-    """
-    for owner, repo, number, extent in addresses(event, payload):
-        # An invalid name cannot be a key of the cache.
-        with contextlib.suppress(InvalidName):
-            client.invalidate(owner, repo, number, extent=extent)
-
 
 Fields = dict[str, Any]
 
@@ -120,81 +95,6 @@ def _with_times(repository: Any) -> Any:
     return repository | seconds
 
 
-_EVENT: Final = re.compile(r"[a-z0-9_]{1,100}")
-_DELIVERY: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
-
-
-_SIGNATURE: Final = re.compile(r"sha256=[0-9a-f]{64}")
-
-
-def check_headers(headers: Mapping[str, str]) -> WebhookAnswer | None:
-    """Return the refusal of a request that GitHub did not send, before its body is read."""
-    given = headers.get(SIGNATURE_HEADER)
-    if given is None:
-        return WebhookAnswer(
-            HTTPStatus.UNAUTHORIZED, "there is no X-Hub-Signature-256: give the webhook a secret"
-        )
-    if not _SIGNATURE.fullmatch(given):
-        return WebhookAnswer(HTTPStatus.UNAUTHORIZED, "X-Hub-Signature-256 is not a signature")
-    event, delivery = headers.get("x-github-event", ""), headers.get("x-github-delivery", "")
-    if not _EVENT.fullmatch(event) or not _DELIVERY.fullmatch(delivery):
-        return WebhookAnswer(
-            HTTPStatus.BAD_REQUEST, "X-GitHub-Event or X-GitHub-Delivery is missing or malformed"
-        )
-    if media_type(headers.get("content-type", "")) not in {JSON, FORM}:
-        return WebhookAnswer(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the content type is neither {JSON} nor {FORM}"
-        )
-    return None
-
-
-def check_signature(request: WebhookRequest) -> WebhookAnswer | None:
-    """Return the refusal of a request that was not signed with the secret."""
-    key = request.resource(WebhookSettings).key
-    if key is None:
-        return WebhookAnswer(
-            HTTPStatus.NOT_FOUND, f"webhooks are off: set {PREFIX}WEBHOOK_SECRET at the sidecar"
-        )
-    if not is_signed(key, request.body, request.headers[SIGNATURE_HEADER]):
-        return WebhookAnswer(
-            HTTPStatus.UNAUTHORIZED, "X-Hub-Signature-256 is not made with the sidecar's secret"
-        )
-    return None
-
-
-async def receive_delivery(request: WebhookRequest) -> WebhookAnswer:
-    """Receive a delivery whose signature is valid."""
-    event = request.headers["x-github-event"]
-    content_type = request.headers["content-type"]
-    try:
-        payload = await asyncio.to_thread(read_body, request.body, content_type)
-    except InvalidWebhook as error:
-        return WebhookAnswer(HTTPStatus.BAD_REQUEST, error.message)
-    if event == "ping":
-        return WebhookAnswer(HTTPStatus.OK, "pong")
-    has_effect = request.resource(WebhookSettings).concerns_graph(name_of(event, payload))
-    concerns_graph = nested(payload, "repository", "id") is not None or has_effect
-    if concerns_graph:
-        await _store(request, event, payload)
-    # Before the answer, so that later reads get current data.
-    forget(request.resource(GithubClient), event, payload)
-    content = "queued" if concerns_graph else "ignored: it is not about a repository"
-    return WebhookAnswer(HTTPStatus.ACCEPTED, content)
-
-
-async def _store(request: WebhookRequest, event: str, payload: Payload) -> None:
-    id_ = request.headers["x-github-delivery"]
-    repository = _identifier(nested(payload, "repository", "id")) or ""
-    now = datetime.now(UTC)
-    delivery = Delivery(id_, event, excerpt(payload), now, repository=repository)
-    try:
-        await request.resource(Inbox).put(delivery, request.home)
-    except WebhooksUnstored as error:
-        facts = {"delivery": id_, "webhook": event, "reason": error.message}
-        request.log.error("webhook not stored", **facts)  # noqa: TRY400 - the reason says it all
-        raise
-
-
 # The constraint makes a concurrent delivery with the same id wait.
 _RECORD: Final = """
     MERGE (w:GithubWebhookEvent {id: $id})
@@ -209,6 +109,16 @@ _BEGIN_RUN: Final = (
     "CALL runs.create($type, {triggeredBy: $id, basedOn: $basedOn}) YIELD id RETURN id"
 )
 
+# The run that an earlier delivery about the same thing has begun.
+_APPEND: Final = """
+    MATCH (:GithubWebhookEvent {repositoryId: $repositoryId, number: $number})
+        <-[:TRIGGERED_BY]-(r:WorkflowRun {type: $type})
+    WHERE NOT coalesce(r.state, 'pending') IN ['completed', 'error', 'failed']
+    WITH r ORDER BY r.createdAt DESC, r.id LIMIT 1
+    CALL runs.append(r.id, {type: 'userMessage', id: $id, content: $text, metadata: $metadata})
+    YIELD seq
+    RETURN r.id AS id
+"""
 
 # An id of the thing, so that a later event finds the session that an earlier one has started.
 _START_SESSION: Final = """
@@ -240,13 +150,32 @@ async def write_delivery(
     settings = ctx.resource(WebhookSettings)
     name = name_of(event, content)
     based_on = await merge_nodes(ctx, event, content) if settings.makes_nodes else {}
-    run_id = None
-    run_type = settings.run_type(name)
-    if run_type is not None:
+    run_id = await _append(ctx, settings, delivery, event, content)
+    if run_id is None and (run_type := settings.run_type(name)) is not None:
         [run] = await ctx.run(_BEGIN_RUN, type=run_type, id=delivery, basedOn=based_on)
         run_id = run["id"]
     session_id = await _advance_session(ctx, settings, delivery, event, content)
     return Received(created=True, run_id=run_id, session_id=session_id)
+
+
+async def _append(
+    ctx: Context, settings: WebhookSettings, delivery: str, event: str, payload: Payload
+) -> str | None:
+    """Append the text of an event to the run under way that is set for it; return its id."""
+    run_type = settings.appended(name_of(event, payload))
+    facts = _told(delivery, event, payload)
+    if run_type is None or facts["text"] is None or facts["number"] is None:
+        return None
+    appended = await ctx.run(
+        _APPEND,
+        type=run_type,
+        repositoryId=identifier(nested(payload, "repository", "id")),
+        number=facts["number"],
+        id=delivery,
+        text=facts["text"],
+        metadata={name: facts[name] for name in ("event", "action", "sender") if facts[name]},
+    )
+    return next((record["id"] for record in appended), None)
 
 
 async def _advance_session(
@@ -254,7 +183,7 @@ async def _advance_session(
 ) -> str | None:
     """Start or answer the session that is set for an event; return its id, or None."""
     name = name_of(event, payload)
-    facts = _session_input(delivery, event, payload)
+    facts = _told(delivery, event, payload)
     thing = facts["thing"] or delivery
     records: list[Any] = []
     if (workflow := settings.answered(name)) is not None and facts["text"] is not None:
@@ -266,8 +195,8 @@ async def _advance_session(
     return records[0]["id"] if records else None
 
 
-def _session_input(delivery: str, event: str, payload: Payload) -> Fields:
-    """Return what a session that a delivery starts gets to know."""
+def _told(delivery: str, event: str, payload: Payload) -> Fields:
+    """Return what a run or a session that a delivery concerns gets to know."""
     facts = _facts(event, payload)
     owner = nested(payload, "repository", "owner", "login")
     repo = nested(payload, "repository", "name")
@@ -297,11 +226,7 @@ def _facts(event: str, payload: Payload) -> dict[str, Any]:
         "event": event,
         "action": payload.get("action"),
         "senderLogin": nested(payload, "sender", "login"),
-        "senderId": _identifier(nested(payload, "sender", "id")),
-        "repositoryId": _identifier(nested(payload, "repository", "id")),
+        "senderId": identifier(nested(payload, "sender", "id")),
+        "repositoryId": identifier(nested(payload, "repository", "id")),
         "number": number,
     }
-
-
-def _identifier(number: object) -> str | None:
-    return None if number is None else str(number)

@@ -173,3 +173,13 @@ def _transferred(payload: Payload) -> Iterator[Address]:
             owner, _, repo = full_name.partition("/")
             yield Address(owner, repo)
             yield Address(owner, repo, number)
+
+
+def identifier(number: object) -> str | None:
+    """Return an id of GitHub as the graph has it.
+
+    Example:
+        >>> identifier(1296269), identifier(None)
+        ('1296269', None)
+    """
+    return None if number is None else str(number)
