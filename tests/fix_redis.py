@@ -8,6 +8,7 @@ import subprocess
 import psutil
 import pytest
 import redis
+from docs.pages import blocks
 from fix_waiting import wait_until
 
 
@@ -92,3 +93,16 @@ def own_redis(tmp_path_factory):
     yield start
     for each in started:
         each.stop()
+
+
+@pytest.fixture
+def redis_users(redis_server):
+    """The address for each user of the page about Redis, who has the rights that it names."""
+    [block] = [each for each in blocks("text") if each.text.startswith("ACL ")]
+    commands = [line.split(" ") for line in block.text.splitlines()]
+    for command in commands:
+        redis_server.client.execute_command(*command)
+    names = [command[2] for command in commands]
+    address = redis_server.url.removeprefix("unix://")
+    yield {name: f"unix://{name}@{address}?password=PASSWORD" for name in names}
+    redis_server.client.acl_deluser(*names)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from fix_calls import Calls
 from fix_waiting import wait_until
-from fix_webhooks import SECRET_PART, Sender, examples
+from fix_webhooks import SECRET, SECRET_PART, Sender, examples
 from neo4j.exceptions import ClientError
 
 EVENT = "MATCH (w:GithubWebhookEvent {id: $id}) RETURN w"
@@ -325,3 +325,20 @@ def test_a_later_event_goes_into_the_run_that_an_earlier_one_has_begun(session, 
 
     session.run("CALL runs.append($run, {type: 'workflowCompleted'})", run=run).consume()
     assert told(5, "test_said", **comment("Too late")) is None
+
+
+def test_a_delivery_to_one_sidecar_reaches_the_graph_by_another(
+    redis_server, session, recorded, start_sidecar, another_sidecar
+):
+    """The one that GitHub posts to need not reach Neo4j."""
+    variables = {
+        "SIDECYPHER_REDIS_URL": redis_server.url,
+        "SIDECYPHER_GITHUB_WEBHOOK_SECRET": SECRET,
+    }
+    receiving = start_sidecar(**variables, SIDECYPHER_NEO4J_URI="bolt://127.0.0.1:1")
+    another_sidecar(**variables)
+    issue = one(recorded, "issues", "opened")
+    with contextlib.closing(Sender(receiving.announcement().http)) as sender:
+        assert sender.deliver("issues", issue, "shared").status_code == 202
+    query = "MATCH (w:GithubWebhookEvent {id: 'shared'}) RETURN w.number AS number"
+    assert wait_until(lambda: session.run(query).single())["number"] == issue["issue"]["number"]

@@ -4,6 +4,7 @@ import asyncio
 import socket
 
 import pytest
+from fix_waiting import wait_until
 
 from sidecypher_procedures.sync.connection import check_server, open_async_redis
 from sidecypher_procedures.sync.errors import RedisUnavailable, RedisUnsuitable, SyncSettingsError
@@ -124,3 +125,18 @@ def test_a_lost_connection_is_opened_again(own_redis):
         server.start()
         publisher.publish("r", EVENT)
     assert server.client.xlen("wf:events:0") == 2
+
+
+def test_the_users_of_the_page_can_publish_and_consume(redis_users, sync):
+    """The rights that the page names are enough for a publisher, a consumer and its commands."""
+    sync.variables["SIDECYPHER_REDIS_URL"] = redis_users["sync"]
+    run = sync.new_run()
+    sync.start(SIDECYPHER_SYNC_METRICS_PORT="0")
+    with RunPublisher.connect(redis_users["publisher"], partitions=4) as publisher:
+        publisher.publish(run, {"type": "userMessage", "content": "message 0"})
+        publisher.publish("missing", {"type": "userMessage", "content": "message 1"})
+    sync.await_contents(run, ["message 0"])
+    wait_until(lambda: len(sync.dead()) == 1)
+    assert sync.command("drop", "missing") == {"dropped": 1}
+    assert sum(each["pending"] for each in sync.command("status")) == 0
+    assert "redis_away" not in sync.log, sync.log

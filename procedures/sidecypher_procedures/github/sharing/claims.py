@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from sidecypher_procedures.github.cache import Clock
 from sidecypher_procedures.github.model import Target
 from sidecypher_procedures.github.settings import GithubSettings
-from sidecypher_procedures.github.sharing.opening import find_redis
+from sidecypher_procedures.github.sharing.pipe import find_redis
 
 if TYPE_CHECKING:
     from sidecypher_procedures.github.sharing.shared import Found, SharedCache

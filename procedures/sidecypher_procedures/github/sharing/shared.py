@@ -25,8 +25,12 @@ from sidecypher_procedures.github.rate_limits import Limit
 from sidecypher_procedures.github.rows import ROWS, RateLimit
 from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.github.sharing import scripts
-from sidecypher_procedures.github.sharing.opening import open_client, open_pipe
-from sidecypher_procedures.github.sharing.pipe import PAUSE_SECONDS, RedisAway
+from sidecypher_procedures.github.sharing.pipe import (
+    PAUSE_SECONDS,
+    RedisAway,
+    open_client,
+    open_pipe,
+)
 
 PREFIX: Final = "github:1:"
 """Prefix of all keys, with the version of their form."""

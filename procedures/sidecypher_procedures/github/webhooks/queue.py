@@ -59,6 +59,9 @@ class Queue(Protocol):
     async def put_off(self, delivery: Delivery, pause: float) -> None:
         """Count a failure; with a `pause` in seconds, also postpone the delivery behind others."""
 
+    async def rest(self, delivery: Delivery, pause: float) -> None:
+        """Wait for a pause in seconds; another sidecar may take a delivery of its repository."""
+
     async def release(self, delivery: Delivery) -> None:
         """Let the next one of its repository be taken."""
 

@@ -215,6 +215,10 @@ class HomeQueue:
         """Count a failure; with a `pause`, also postpone the delivery behind others."""
         await asyncio.to_thread(self._spool.put_off, delivery, pause)
 
+    async def rest(self, delivery: Delivery, pause: float) -> None:  # noqa: ARG002 - no other may
+        """Wait for a pause in seconds."""
+        await asyncio.sleep(pause)
+
     async def release(self, delivery: Delivery) -> None:
         """Let the next one of its repository be taken."""
         self._busy.discard(delivery.repository)

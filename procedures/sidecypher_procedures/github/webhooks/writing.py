@@ -155,7 +155,8 @@ async def _postpone(
     pause = min(2 * pauses.get(delivery.repository, 0.0) or _SHORTEST_PAUSE, LONGEST_PAUSE)
     pauses[delivery.repository] = pause
     if not counts:
-        await asyncio.sleep(pause)
+        # This sidecar cannot write; another one may.
+        await queue.rest(delivery, pause)
     elif delivery.failures + 1 < MOST_FAILURES:
         await queue.put_off(delivery, 0.0)
         await asyncio.sleep(pause)
