@@ -78,14 +78,20 @@ FIGURES = (
 
 
 class Bench(Runs):
-    """A Redis, an installation, and consumers of one partition between them."""
+    """A Redis, an installation, and consumers between them."""
 
     def __init__(self, installation: Installation, folder: Path, session: neo4j.Session) -> None:
         super().__init__(installation, session)
         self.url = f"unix://{folder / 'redis.sock'}"
         self.redis = redis.Redis.from_url(self.url, decode_responses=True)
-        self.publisher = RunPublisher.connect(self.url, partitions=1)
+        self.use_partitions(1)
         self._log = folder / "sync.log"
+
+    def use_partitions(self, count: int) -> None:
+        """Begin anew, with so many partitions."""
+        self.redis.flushall()
+        self.publisher = RunPublisher.connect(self.url, partitions=count)
+        self._partitions = count
 
     def consume(self) -> psutil.Popen:
         """Start a consumer."""
@@ -94,7 +100,7 @@ class Bench(Runs):
             "run",
             log=self._log,
             SIDECYPHER_REDIS_URL=self.url,
-            SIDECYPHER_SYNC_PARTITIONS="1",
+            SIDECYPHER_SYNC_PARTITIONS=str(self._partitions),
         )
 
     def order(self, what: Literal["stop", "start"]) -> None:
@@ -116,7 +122,7 @@ def main() -> None:
         sys.exit("not measured: redis-server is not installed")
     with (
         installed() as installation,
-        _redis() as folder,
+        running_redis() as folder,
         installation.driver.session() as session,
     ):
         installation.command("migrate")
@@ -128,7 +134,7 @@ def main() -> None:
 
 
 @contextmanager
-def _redis() -> Iterator[Path]:
+def running_redis() -> Iterator[Path]:
     """Start a Redis that keeps what it confirms; yield its folder."""
     with TemporaryDirectory(prefix="sidecypher-bench-") as name:
         folder = Path(name)
@@ -204,7 +210,7 @@ def _backlog(bench: Bench, scale: Scale) -> Samples:
             most = max(most, idle.memory_info().rss)
             time.sleep(0.2)
         for run in runs:
-            bench.await_event(run, scale.backlog // 20)
+            bench.await_event(run, scale.backlog // 20, pause=0.05)
         seconds = time.perf_counter() - begun
         return {"growth": float(most - base), "backlog_rate": scale.backlog / seconds}
     finally:

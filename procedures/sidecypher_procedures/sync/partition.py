@@ -222,11 +222,13 @@ class Partition:
 
     def _acknowledge(self, pipe: Any, entries: Iterable[Entry]) -> None:
         """Remove entries from what is left to do: as read, or as dead letters."""
+        dead, live = [], []
         for entry in entries:
-            if entry.is_dead:
-                pipe.xdel(self._dead, entry.position)
-            else:
-                pipe.xack(self._stream, GROUP, entry.position)
+            (dead if entry.is_dead else live).append(entry.position)
+        if dead:
+            pipe.xdel(self._dead, *dead)
+        if live:
+            pipe.xack(self._stream, GROUP, *live)
 
     async def _park(self, run_id: str, entries: Sequence[Entry], refused: Refused) -> None:
         """Park a run: its entries become dead letters, and so does what follows them."""

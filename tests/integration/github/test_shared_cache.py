@@ -108,17 +108,19 @@ async def test_a_thousand_cold_rows_of_two_sidecars_are_one_call(github, answeri
 @awaited
 async def test_the_user_of_the_page_may_share_answers(github, answering, sidecars_of, redis_users):
     """The rights that the page names for a sidecar are enough, also to forget an answer."""
-    github.answer = lambda _: answering.of(issue(), ETag='"1"')
+    titles = iter(["old", "new"])
+    github.answer = lambda _: answering.of(issue(title=next(titles)))
 
     async with sidecars_of(redis=SimpleNamespace(url=redis_users["sidecar"])) as (one, other):
         await one.get(ISSUE)
         await other.get(ISSUE)
-        assert len(github.requests) == 1
         one.invalidate(ISSUE.owner, ISSUE.repo, ISSUE.number)
-        while len(github.requests) == 1:
-            await other.get(ISSUE)
+        assert (await one.get(ISSUE)).fields["title"] == "new"
+        await becomes(other, "new")
         assert not one._shared.failures
         assert not other._shared.failures
+
+    assert len(github.requests) == 2
 
 
 # Single flight
