@@ -7,24 +7,27 @@ can be wrong.
 import argparse
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
 from benchmarks.appending import BATCH, EVENT
 from benchmarks.installation import installed
 from benchmarks.report import aligned, number
-from benchmarks.sync import Bench, running_redis
+from benchmarks.sync import Bench, running_redis, wait
 from sidecypher.runtime.process.state import read_state
-from sidecypher_procedures.sync.streams import partition_of
+from sidecypher_procedures.sync.streams import lease_key, partition_of
 
 MOST_WRONG = 0.3
 """How far a prediction may be off."""
 
 _RUNS = 5
-_STEADY = 0.1
-_MOST_ROUNDS = 12
+_WARM_UPS = 5
+_COMPILERS = ("C1 Compiler", "C2 Compiler")
+"""Threads of a JVM that compile, which they have done in the end."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +35,16 @@ class Costs:
     """What one batch costs, in seconds.
 
     Attributes:
-        neo4j: CPU time of Neo4j, on any core.
+        neo4j: CPU time of Neo4j, on any core, without that of its compilers.
         sidecar: CPU time of the sidecar, which runs on one core at a time.
+        redis: CPU time of Redis.
         consumer: CPU time of the consumer, which runs on one core at a time.
         waiting: The rest of the time that a batch takes when it is alone.
     """
 
     neo4j: float
     sidecar: float
+    redis: float
     consumer: float
     waiting: float
 
@@ -79,10 +84,10 @@ def predicted_rate(costs: Costs, layout: Layout) -> float:
     (Seidmann, Schweitzer and Shalev-Oren, 1987).
 
     Example:
-        >>> round(predicted_rate(Costs(0.1, 0, 0, 0), Layout(1, 1, cores=1)))
+        >>> round(predicted_rate(Costs(0.1, 0, 0, 0, 0), Layout(1, 1, cores=1)))
         1000
     """
-    computing = costs.neo4j + costs.sidecar + costs.consumer
+    computing = costs.neo4j + costs.sidecar + costs.redis + costs.consumer
     stations = (
         (computing, layout.cores),
         (costs.sidecar, layout.sidecars),
@@ -111,10 +116,11 @@ def main() -> None:
         installation.command("migrate")
         with running_redis() as folder:
             bench = Bench(installation, folder, session)
-            found = [_measure(bench, 1, 1, 2)] if is_quick else _until_steady(bench)
-            costs = found[-1][1]
-            rates = [found[-1][0]]
-            rates += [_measure(bench, *each, 2 if is_quick else 50)[0] for each in MEASURED[1:]]
+            batches = 2 if is_quick else 50
+            for _ in range(0 if is_quick else _WARM_UPS):
+                _measure(bench, 4, 1, batches)
+            found = [_measure(bench, *each, batches) for each in MEASURED]
+    rates, costs = [rate for rate, _ in found], found[0][1]
     guesses = [predicted_rate(costs, Layout(*each, cores)) for each in MEASURED]
     parts = {name: f"{seconds * 1e3:.1f} ms" for name, seconds in vars(costs).items()}
     print("a batch of 100:", ", ".join(f"{name} {part}" for name, part in parts.items()))
@@ -139,25 +145,21 @@ def _beyond(costs: Costs) -> list[Sequence[str]]:
     ]
 
 
-def _until_steady(bench: Bench) -> list[tuple[float, Costs]]:
-    """Measure one partition until Neo4j has compiled what it runs, and costs do not fall."""
-    found = [_measure(bench, 1, 1, 50)]
-    for _ in range(_MOST_ROUNDS):
-        found.append(_measure(bench, 1, 1, 50))
-        if found[-1][1].neo4j > (1 - _STEADY) * found[-2][1].neo4j:
-            break
-    return found
-
-
 def _measure(bench: Bench, partitions: int, consumers: int, batches: int) -> tuple[float, Costs]:
     """Publish batches of each partition, let consumers write them; return rate and costs."""
     bench.use_partitions(partitions)
     runs = _runs_by_turns(bench, partitions)
     events = batches * BATCH * partitions
-    for place in range(events):
-        bench.publisher.publish(runs[place % len(runs)], EVENT)
-    processes = [bench.consume() for _ in range(consumers)]
+    # Stopped while events are published, they keep their partitions.
+    processes = [bench.consume(SIDECYPHER_SYNC_LEASE_SECONDS="60") for _ in range(consumers)]
     try:
+        wait(lambda: _shares(bench, partitions) == [partitions // consumers] * consumers)
+        for process in processes:
+            process.suspend()
+        for place in range(events):
+            bench.publisher.publish(runs[place % len(runs)], EVENT)
+        for process in processes:
+            process.resume()
         bench.await_event(runs[0], 1)
         written = sum(map(bench.last_event, runs))
         before, begun = _cpu_seconds(bench, processes), time.perf_counter()
@@ -174,6 +176,12 @@ def _measure(bench: Bench, partitions: int, consumers: int, batches: int) -> tup
     return done * BATCH / elapsed, Costs(*used, waiting=max(0.0, elapsed / done - sum(used)))
 
 
+def _shares(bench: Bench, partitions: int) -> list[int]:
+    """Return the number of partitions of each consumer."""
+    leases = bench.redis.mget([lease_key(partition) for partition in range(partitions)])
+    return [*Counter(filter(None, leases)).values()]
+
+
 def _runs_by_turns(bench: Bench, partitions: int) -> list[str]:
     """Create runs, as many in each partition, one of each in turns."""
     found: dict[int, list[str]] = {partition: [] for partition in range(partitions)}
@@ -184,15 +192,25 @@ def _runs_by_turns(bench: Bench, partitions: int) -> list[str]:
     return [run for turn in turns for run in turn]
 
 
-def _cpu_seconds(bench: Bench, consumers: Sequence[psutil.Process]) -> tuple[float, float, float]:
-    """Return the CPU seconds so far of Neo4j, of the sidecar and of the consumers."""
+def _cpu_seconds(bench: Bench, consumers: Sequence[psutil.Process]) -> tuple[float, ...]:
+    """Return the CPU seconds so far of Neo4j, of the sidecar, of Redis and of the consumers."""
     state = read_state(bench.installation.home)
     named = {each.name: psutil.Process(each.pid) for each in state.processes}
     return (
-        _seconds_of(named["neo4j"]),
+        _seconds_without_compilers(named["neo4j"]),
         _seconds_of(named["sidecar"]),
+        _seconds_of(psutil.Process(bench.redis.info("server")["process_id"])),
         sum(map(_seconds_of, consumers)),
     )
+
+
+def _seconds_without_compilers(process: psutil.Process) -> float:
+    total = 0.0
+    for thread in process.threads():
+        name = Path(f"/proc/{process.pid}/task/{thread.id}/comm")
+        if not name.exists() or not name.read_text().startswith(_COMPILERS):
+            total += thread.user_time + thread.system_time
+    return total
 
 
 def _seconds_of(process: psutil.Process) -> float:

@@ -93,7 +93,7 @@ class Bench(Runs):
         self.publisher = RunPublisher.connect(self.url, partitions=count)
         self._partitions = count
 
-    def consume(self) -> psutil.Popen:
+    def consume(self, **variables: str) -> psutil.Popen:
         """Start a consumer."""
         return self.launch(
             "sync",
@@ -101,6 +101,7 @@ class Bench(Runs):
             log=self._log,
             SIDECYPHER_REDIS_URL=self.url,
             SIDECYPHER_SYNC_PARTITIONS=str(self._partitions),
+            **variables,
         )
 
     def order(self, what: Literal["stop", "start"]) -> None:
@@ -110,7 +111,7 @@ class Bench(Runs):
             system.run(order, name=NAME).consume()
         listed = "CALL apoc.trigger.list() YIELD name, paused WHERE name = $name RETURN paused"
         is_stopped = what == "stop"
-        _wait(lambda: self.session.run(listed, name=NAME).single()["paused"] == is_stopped)
+        wait(lambda: self.session.run(listed, name=NAME).single()["paused"] == is_stopped)
 
 
 def main() -> None:
@@ -143,7 +144,7 @@ def running_redis() -> Iterator[Path]:
         with subprocess.Popen(
             ["redis-server", *options, *kept], stdout=subprocess.DEVNULL
         ) as process:
-            _wait((folder / "redis.sock").exists)
+            wait((folder / "redis.sock").exists)
             try:
                 yield folder
             finally:
@@ -180,7 +181,7 @@ def _take_over(bench: Bench, consumer: psutil.Popen) -> float:
     """Return the seconds from the kill of a consumer until another one has written an event."""
     other = bench.consume()
     try:
-        _wait(lambda: bench.redis.zcard("wf:consumers") == 2)
+        wait(lambda: bench.redis.zcard("wf:consumers") == 2)
         run = bench.new_run()
         consumer.kill()
         begun = time.perf_counter()
@@ -194,10 +195,10 @@ def _take_over(bench: Bench, consumer: psutil.Popen) -> float:
 
 def _backlog(bench: Bench, scale: Scale) -> Samples:
     """Return the rate of a consumer that catches up, and its memory above that of an idle one."""
-    _wait(lambda: not bench.redis.exists(lease_key(0)))
+    wait(lambda: not bench.redis.exists(lease_key(0)))
     idle = bench.consume()
     try:
-        _wait(lambda: bench.redis.exists(lease_key(0)))
+        wait(lambda: bench.redis.exists(lease_key(0)))
         time.sleep(2)
         base = idle.memory_info().rss
         idle.suspend()
@@ -238,7 +239,8 @@ def _run_commits(bench: Bench, count: int) -> list[float]:
     return taken
 
 
-def _wait(condition: Callable[[], object]) -> None:
+def wait(condition: Callable[[], object]) -> None:
+    """Wait until a condition holds."""
     while not condition():
         time.sleep(0.01)
 
