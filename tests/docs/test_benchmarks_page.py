@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from benchmarks import code, figures, first_rows, github, rules, runs, sessions, sync
+from benchmarks import code, figures, first_rows, github, postgres, rules, runs, sessions, sync
 from benchmarks.report import number
 from docs.pages import ROOT, blocks, page_named, rows, section
 
@@ -17,6 +17,7 @@ TABLES = {
     "Sessions of workflows": (".venv/bin/python -m benchmarks.sessions", sessions.FIGURES),
     "The graph of code": (".venv/bin/python -m benchmarks.code", code.FIGURES),
     "Redis": (".venv/bin/python -m benchmarks.sync", sync.FIGURES),
+    "PostgreSQL": (".venv/bin/python -m benchmarks.postgres", postgres.FIGURES),
     "First rows": (".venv/bin/python -m benchmarks.first_rows", first_rows.FIGURES),
 }
 
