@@ -222,7 +222,8 @@ class Partition:
 
     def _acknowledge(self, pipe: Any, entries: Iterable[Entry]) -> None:
         """Remove entries from what is left to do: as read, or as dead letters."""
-        dead, live = [], []
+        dead: list[str] = []
+        live: list[str] = []
         for entry in entries:
             (dead if entry.is_dead else live).append(entry.position)
         if dead:
