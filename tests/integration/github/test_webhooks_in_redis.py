@@ -140,6 +140,24 @@ async def test_a_sidecar_that_stops_gives_its_claims_back(redis, sidecars):
 
 
 @awaited
+async def test_a_claim_does_not_outlive_an_interruption_of_redis(redis, sidecars, monkeypatch):
+    """A delivery that was written while Redis was away is taken again, and then removed."""
+    monkeypatch.setattr(pipe, "PAUSE_SECONDS", 0.1)
+    monkeypatch.setattr(redis_queue, "CLAIM_SECONDS", promised(2.0))
+    [context] = sidecars(1)
+    context.graph.open.clear()
+    await context.put(["a1"], "a")
+    async with context.writing():
+        await until(lambda: redis.client.hget("github:webhooks:1:claims", "a"))
+        redis.kill()
+        context.graph.open.set()
+        await until(lambda: context.graph.written)
+        redis.start()
+        await until(lambda: is_empty(redis))
+    assert {*context.graph.written} == {"a1"}
+
+
+@awaited
 async def test_a_sidecar_that_cannot_write_leaves_its_deliveries_to_others(
     redis, sidecars, monkeypatch
 ):

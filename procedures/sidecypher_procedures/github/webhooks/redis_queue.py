@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import secrets
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
@@ -185,9 +186,15 @@ class RedisQueue:
             raise WebhooksUnstored(f"Redis holds more than {MOST_BYTES >> 20} MiB of deliveries")
         self.arrived.set()
 
-    def writing(self) -> contextlib.AbstractContextManager[None]:
-        """Any sidecar may take."""
-        return contextlib.nullcontext()
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Allow `take` to any sidecar; give back the claims in the end, or let them end."""
+        try:
+            yield
+        finally:
+            for repository in self._claimed:
+                self._pipe.send("EVAL", *self._released(repository))
+            self._claimed.clear()
 
     async def take(self) -> Delivery | None:
         """Claim the repository whose delivery is due for the longest time, and return that one.
@@ -262,9 +269,7 @@ class RedisQueue:
             await self._run(_KEEP, self._token, claim, *self._claimed)
 
     async def stop(self) -> None:
-        """Give all claims back, and close the connection."""
-        for repository in self._claimed:
-            self._pipe.send("EVAL", *self._released(repository))
+        """Send what waits, and close the connection."""
         await self._pipe.stop()
 
     def _released(self, repository: str) -> tuple[str | int, ...]:

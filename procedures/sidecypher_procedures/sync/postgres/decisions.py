@@ -1,32 +1,31 @@
 """Decisions about plans that users have made about a draft."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, LiteralString
+from typing import Any, Final
 
 from sidecypher_procedures.sync.streams import Entry
 
 PLAN: Final = "planId"
 """The key of a draft's metadata with the id of the plan that the draft is about."""
 
-DECIDE: Final[LiteralString] = """
-    CALL () {
+_DECISIONS: Final = {"approve": "approve", "discard": "reject"}
+"""By what a user does with a draft, the procedure of `runs.plan` that tells the plan."""
+
+_EACH: Final = """
+    CALL () {{
         UNWIND $decisions AS decision
-        WITH decision WHERE decision.action = 'approve'
-        CALL runs.plan.approve(decision.plan, decision.user, {message: decision.message})
+        WITH decision WHERE decision.action = '{action}'
+        CALL runs.plan.{procedure}(decision.plan, decision.user, {{message: decision.message}})
         YIELD status
-        RETURN count(*) AS approved
-    }
-    CALL () {
-        UNWIND $decisions AS decision
-        WITH decision WHERE decision.action = 'discard'
-        CALL runs.plan.reject(decision.plan, decision.user, {message: decision.message})
-        YIELD status
-        RETURN count(*) AS rejected
-    }
+        RETURN count(*) AS {action}
+    }}
 """
+
+DECIDE: Final = "".join(
+    _EACH.format(action=action, procedure=procedure) for action, procedure in _DECISIONS.items()
+)
 """What follows on the writing of events. Doing the same again changes nothing."""
 
-_DECIDES: Final = frozenset({"approve", "discard"})
 _LONGEST_MESSAGE: Final = 4000
 
 
@@ -40,7 +39,7 @@ def _decision(event: Mapping[str, Any]) -> dict[str, Any] | None:
     metadata = event.get("metadata")
     if not isinstance(metadata, dict) or not {"draftId", PLAN} <= metadata.keys():
         return None
-    if metadata.get("action") not in _DECIDES:
+    if metadata.get("action") not in _DECISIONS:
         return None
     return {
         "action": metadata["action"],
