@@ -1,5 +1,6 @@
 """Pairs of rules whose label follows from what they were written to say, and a score on them."""
 
+import json
 import random
 import tomllib
 from collections import Counter, defaultdict
@@ -62,6 +63,15 @@ def hard_pairs():
     """Give the pairs written one by one."""
     grammar = tomllib.loads(GRAMMAR.read_text(encoding="utf-8"))
     return [Pair(*each["texts"], each["label"], "hard") for each in grammar["hard"]]
+
+
+def independent_pairs(name):
+    """Give a set of pairs by somebody who had not seen the vocabulary; it is never changed."""
+    lines = (GRAMMAR.parent / f"independent-{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [
+        Pair(each["a"], each["b"], each["label"].replace("unclear", "unknown"), each["class"])
+        for each in map(json.loads, lines)
+    ]
 
 
 def figures(found):

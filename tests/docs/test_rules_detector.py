@@ -1,11 +1,11 @@
 """The page about the detector tells its slots and its figures."""
 
 from docs.pages import page_named, rows
-from fix_pairs import figures, hard_pairs, pairs
+from fix_pairs import figures, hard_pairs, independent_pairs, pairs
 
 from sidecypher_procedures.rules.detector import comparison as detector
 from sidecypher_procedures.rules.detector.values import OPERATORS
-from sidecypher_procedures.rules.detector.vocabulary import vocabulary
+from sidecypher_procedures.rules.detector.vocabulary import table, vocabulary
 
 PAGE = "docs/rules-detector.md"
 
@@ -22,11 +22,25 @@ def slot_rows():
             ),
         ]
         for slot in vocabulary().slots.values()
+        if slot.name in table("slots.toml")
+    ]
+
+
+def family_rows():
+    return [
+        [f"`{name}`", entry["about"], ", ".join(f"`{value}`" for value in entry["values"])]
+        for name, entry in table("families.toml").items()
     ]
 
 
 def figure_rows():
-    parts = {"held apart": pairs("held"), "open": pairs("open"), "hard": hard_pairs()}
+    parts = {
+        "set a": independent_pairs("a"),
+        "set b": independent_pairs("b"),
+        "held apart": pairs("held"),
+        "open": pairs("open"),
+        "hard": hard_pairs(),
+    }
     return [
         [name, kind, str(count), f"{precision:.2f}", f"{recall:.2f}"]
         for name, found in parts.items()
@@ -37,6 +51,11 @@ def figure_rows():
 def test_slots_of_the_page():
     """The table of slots is that of slots.toml."""
     assert rows(page_named(PAGE), "slot") == slot_rows()
+
+
+def test_families_of_the_page():
+    """The table of families is that of families.toml."""
+    assert rows(page_named(PAGE), "family") == family_rows()
 
 
 def test_figures_of_the_page():

@@ -191,6 +191,7 @@ def _properties(pending: _UncheckedRule, held: Lock) -> dict[str, Any]:
         "scope": held.scope.kind,
         "scopeId": held.scope.id,
         **pending.reading.identity,
+        "topics": pending.reading.topics,
         "text": pending.text,
         "strict": pending.strict,
         "checkedRev": held.rev,

@@ -10,10 +10,10 @@ from sidecypher import Context
 from sidecypher_procedures.names import shown_id
 from sidecypher_procedures.rules.detector.comparison import (
     DETECTOR,
-    VERSION,
     Reading,
     Verdict,
     compare,
+    version,
 )
 from sidecypher_procedures.rules.errors import InvalidInput, RuleTaken, ScopeChanged, UnknownRule
 from sidecypher_procedures.rules.model import (
@@ -121,6 +121,7 @@ def _create(ctx: Context, rule: StatedRule, held: Lock, assertion: dict[str, Any
         "scope": held.scope.kind,
         "scopeId": held.scope.id,
         **rule.reading.identity,
+        "topics": rule.reading.topics,
         "text": rule.text,
         "strict": rule.strict,
         "checkedRev": held.rev,
@@ -242,7 +243,7 @@ def record_contradictions(
     rule = alike.pop(rule_id)
     verdicts = ((other, verdict_on(rule, other)) for other in alike.values())
     found = [
-        FoundContradiction(rule, other, DETECTOR, VERSION, "conflict", each.layer, each.reason)
+        FoundContradiction(rule, other, DETECTOR, version(), "conflict", each.layer, each.reason)
         for other, each in verdicts
         if each.kind == "conflict"
     ]

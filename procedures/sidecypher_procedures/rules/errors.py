@@ -77,6 +77,13 @@ class MemoryUnavailable(ClientError):
     default_hint = "Check with `sidecypher status` that Neo4j and the sidecar are running."
 
 
+class JudgeUnavailable(ClientError):
+    """The API of a judge does not answer, or answers with an error."""
+
+    code = "SC-813"
+    default_hint = "Check the address, the key and the name of the model."
+
+
 class ClientSettingsError(ClientError):
     """A variable of the client is unknown or has an unusable value."""
 

@@ -8,7 +8,11 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from sidecypher_procedures.rules.detector.comparison import Marker, Reading, read_marker, read_text
-from sidecypher_procedures.rules.detector.vocabulary import ends_quoted
+from sidecypher_procedures.rules.detector.tokens import is_aside
+from sidecypher_procedures.rules.detector.vocabulary import (
+    ends_quoted,
+    unquoted,
+)
 
 # A run of marks is matched only from its first one, since it may be as long as the text.
 _END = re.compile(
@@ -17,7 +21,9 @@ _END = re.compile(
 )
 _ABBREVIATIONS = frozenset("dr mr mrs ms prof st e.g i.e etc vs no max min".split())
 _LAST_WORD = re.compile(r"[\w.]{1,12}$")
-_BULLET = re.compile(r"\s*(?:[-*\u2022>#]+\s+|\d{1,3}[.)]\s+)?")
+_BULLET = re.compile(r"\s*(?:[-*\u2022#]+\s+|\d{1,3}[.)]\s+)?")
+# A line that Markdown shows as the words of somebody else.
+_CITED = re.compile(r"\s*>")
 _FENCE = "```"
 
 
@@ -76,6 +82,8 @@ def _abbreviated(text: str, start: int, end: int) -> bool:
 
 
 def _segment(text: str, start: int, end: int, *, question: bool) -> Iterator[Segment]:
+    if _CITED.match(text, start, end):
+        return
     bullet = _BULLET.match(text, start, end)
     start = bullet.end() if bullet else start
     whole = text[start:end]
@@ -352,7 +360,8 @@ _LASTING = re.compile(
     r"\b"
     + _one_of(
         "always, never, from now on, going forward, in general, by default, prefer\\w*, no longer, "
-        "any ?more, used to, stop, must, should, rule, whenever, at all times"
+        "any ?more, used to, stop, must, should, rule, whenever, at all times, ever, from here on, "
+        "every, only, stick to, spare me, for future, do not, don.t, feel free to"
     )
     + r"\b",
     re.IGNORECASE,
@@ -363,6 +372,21 @@ _LIKING = re.compile(
     + " ){0,2}"
     + _one_of("like, love, want, need, hate, dislike, enjoy, use")
     + r"\b",
+    re.IGNORECASE,
+)
+_SAYS = "(?:prefers|likes|hates|said|says|told|shouted)"
+# What somebody does, did or said is not what the reader is asked for.
+_NARRATED = re.compile(
+    r"(?:i|we) (?:never|always|usually|often) (?!want|need|like|use|prefer|write|expect)|"
+    r"(?:back|when i was|yesterday|once)\b|"
+    rf"(?:my|the|his|her|our|their)(?: \w+){{1,3}} (?:{_SAYS}|always|never)\b|"
+    rf"(?!please\b)\w+(?:'s \w+(?: \w+)?)? {_SAYS}\b",
+    re.IGNORECASE,
+)
+# A task that names a rule is not the rule.
+_TASK = re.compile(
+    r"(?:please )?(?:translate|explain|fix|proofread|rewrite|continue|summari[sz]e|"
+    r"(?:write|make|draft) (?:me )?(?:an?|the|this))\b",
     re.IGNORECASE,
 )
 _ASKED = re.compile(r"(?:can|could|would|will) you (?:please )?", re.IGNORECASE)
@@ -414,7 +438,7 @@ def statements(segment: Segment) -> Iterator[Statement]:
     if len(segment.text) > MAX_SENTENCE:
         return
     asked = _ASKED.match(segment.text)
-    if segment.question and not asked:
+    if (segment.question and not asked) or is_aside(segment.text):
         return
     start = asked.end() if asked else 0
     reason = _REASON.search(segment.text, start)
@@ -443,11 +467,12 @@ def _split_parts(segment: Segment, start: int, end: int) -> Iterator[Statement]:
 
 def _statement(segment: Segment, start: int, end: int) -> Statement | None:
     text = segment.text[start:end].rstrip(" ,")
-    lasting = bool(_LASTING.search(text))
-    liking = bool(_LIKING.search(text))
-    if not (lasting or liking or _ORDER.match(text)):
+    said = unquoted(text)
+    lasting = bool(_LASTING.search(said))
+    liking = bool(_LIKING.search(said))
+    if not (lasting or liking or _ORDER.match(text)) or _NARRATED.match(said):
         return None
-    if not lasting and _ONE_TIME.match(text):
+    if _TASK.match(said) or (not lasting and _ONE_TIME.match(text)):
         return None
     reading = read_text(text)
     if not (reading.slot or lasting):

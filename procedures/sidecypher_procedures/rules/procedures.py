@@ -126,9 +126,14 @@ def check(
     stated = rule.stated
     now = options.now or store.transaction_time(ctx)
     found = Rule("", stated.scope, stated.reading, stated.text, (stated.asserted(now, now, ""),))
-    others = store.rules_like(ctx, [stated.scope], stated.reading).rules
-    for other in _page(sorted(others, key=_id), options, _id):
-        verdict = changes.verdict_on(found, other)
+    others = sorted(store.rules_of(ctx, [stated.scope]).rules, key=_id)
+    compared = ((other, changes.verdict_on(found, other)) for other in others)
+    related = (
+        (other, verdict)
+        for other, verdict in compared
+        if verdict.kind != "compatible" or other.reading.slot == stated.reading.slot
+    )
+    for other, verdict in _page(related, options, lambda each: _id(each[0])):
         yield rows.Checked(
             rule_id=other.rule_id,
             verdict=verdict.kind,

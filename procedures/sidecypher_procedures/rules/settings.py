@@ -1,12 +1,14 @@
 """Settings of the `rules` procedures."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from sidecypher import Check, CheckContext, Finding
 from sidecypher_procedures.environment import EnvironmentSettings
+from sidecypher_procedures.rules.detector.vocabulary import parse_slots
 from sidecypher_procedures.rules.errors import RulesSettingsError
 from sidecypher_procedures.rules.model import Strategy
 from sidecypher_procedures.rules.options import MomentOptions, ReadOptions
@@ -15,12 +17,22 @@ from sidecypher_procedures.rules.ranking import Moment
 PREFIX: Final = "SIDECYPHER_RULES_"
 
 
+def _readable(path: Path | None) -> Path | None:
+    if path is not None:
+        try:
+            parse_slots(path.read_bytes())
+        except OSError as error:
+            raise ValueError(f"the file cannot be read: {error.strerror}") from None
+    return path
+
+
 class RulesSettings(EnvironmentSettings, env_prefix=PREFIX):
     """Settings from the environment variables with the prefix ``SIDECYPHER_RULES_``.
 
     Attributes:
         strategy: Strategy that decides which of two unconfirmed rules of one scope wins.
         confidence_floor: Assertions with less confidence (0 to 1) are only suspected.
+        slots: File with slots of your own, which replace those of the same name.
 
     Example:
         >>> RulesSettings(strategy="negated-overrides").strategy
@@ -31,6 +43,7 @@ class RulesSettings(EnvironmentSettings, env_prefix=PREFIX):
 
     strategy: Strategy = "most-recent-wins"
     confidence_floor: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
+    slots: Annotated[Path | None, AfterValidator(_readable)] = None
 
 
 class Configuration:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from sidecypher import Context
 from sidecypher_procedures.names import shown_id
 from sidecypher_procedures.rules.detector.comparison import IDENTITY, Reading
+from sidecypher_procedures.rules.detector.vocabulary import vocabulary
 from sidecypher_procedures.rules.errors import UnknownRule
 from sidecypher_procedures.rules.model import (
     Assertion,
@@ -27,7 +28,7 @@ _RULE: Final = """
     {
         ruleId: r.ruleId, user: r.user, scope: r.scope, scopeId: r.scopeId, text: r.text,
         slot: r.slot, object: r.object, operator: r.operator, value: r.value,
-        polarity: r.polarity, condition: r.condition,
+        polarity: r.polarity, condition: r.condition, topics: r.topics,
         assertions: [(:User)-[p:PREFERS]->(r) WHERE p.recordedAt IS NOT NULL | properties(p)],
         confirmations: [(e:Extraction)-[c:CONFIRMED]->(r) | {
             at: c.at, recordedAt: c.recordedAt, extractionId: e.extractionId
@@ -43,17 +44,13 @@ _OF_SCOPES: Final = f"""
     RETURN {_RULE}
 """
 # The index on (user, scope, scopeId, slot, value) is used only with a predicate on each of them.
-_OF_SLOT: Final = f"""
+_ALIKE: Final = f"""
     UNWIND $scopes AS seen
-    MATCH (r:StyleRule {{user: $user, scope: seen.scope, scopeId: seen.scopeId, slot: $slot}})
-    WHERE r.value IS NOT NULL
-    RETURN {_RULE}
-"""
-_OF_VALUE: Final = f"""
-    UNWIND $scopes AS seen
-    MATCH (r:StyleRule {{
-        user: $user, scope: seen.scope, scopeId: seen.scopeId, slot: $slot, value: $value
-    }})
+    UNWIND $slots AS slot
+    MATCH (r:StyleRule {{user: $user, scope: seen.scope, scopeId: seen.scopeId, slot: slot}})
+    WHERE r.value IS NOT NULL AND (
+        slot <> '' OR r.value = $value OR any(topic IN r.topics WHERE topic IN $topics)
+    )
     RETURN {_RULE}
 """
 _BY_ID: Final = f"MATCH (r:StyleRule {{ruleId: $ruleId}}) RETURN {_RULE}"
@@ -83,12 +80,15 @@ def rules_of(ctx: Context, scopes: Sequence[Scope]) -> RuleSet:
 def rules_like(ctx: Context, scopes: Sequence[Scope], reading: Reading) -> RuleSet:
     """Read the rules of some scopes, all of one user, that a rule may contradict or equal.
 
-    These are the rules with its slot. If its slot is unknown, no rule can be compared with it, so
-    these are the rules with its value.
+    These are the rules whose slot is one of its topics, and those without a slot that share one.
     """
-    if reading.slot:
-        return _rule_set(ctx.run(_OF_SLOT, **_where(scopes), slot=reading.slot))
-    return _rule_set(ctx.run(_OF_VALUE, **_where(scopes), slot="", value=reading.value))
+    slots = ["", *(topic for topic in reading.topics if topic in vocabulary().slots)]
+    if reading.slot not in slots:
+        slots.append(reading.slot)
+    found = ctx.run(
+        _ALIKE, **_where(scopes), slots=slots, value=reading.value, topics=reading.topics
+    )
+    return _rule_set(found)
 
 
 def rules_around(ctx: Context, scopes: Sequence[Scope], reading: Reading) -> RuleSet:
@@ -121,7 +121,12 @@ def find_rule(ctx: Context, rule_id: str) -> Rule | None:
 
 def stored_reading(rule: dict[str, Any]) -> Reading:
     """Return the reading from the properties of a checked rule."""
-    return Reading(text=rule["text"], **{name: rule[name] for name in IDENTITY})
+    about = rule.get("topics")
+    return Reading(
+        text=rule["text"],
+        about=None if about is None else tuple(about),
+        **{name: rule[name] for name in IDENTITY},
+    )
 
 
 def transaction_time(ctx: Context) -> datetime:

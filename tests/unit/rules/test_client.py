@@ -128,7 +128,7 @@ def test_bad_findings_raise_in_every_mode(memory, values, extractor):
 def test_bad_questions_to_a_judge_raise_in_every_mode(memory, rule_id, limit):
     """What no judge can be asked raises in every mode, before anything is connected."""
     with refused():
-        memory.judge(rule_id, lambda *_: None, limit=limit)
+        memory.judge(rule_id, lambda pairs: [None] * len(pairs), limit=limit)
 
 
 @pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])

@@ -3,13 +3,15 @@
 import sys
 
 import pytest
-from fix_pairs import figures, hard_pairs, held_slots, pairs
+from fix_pairs import figures, hard_pairs, held_slots, independent_pairs, pairs
 
 from sidecypher_procedures.rules.detector.comparison import compare, read_text
 from sidecypher_procedures.rules.detector.vocabulary import vocabulary
 
-# Of the slots that were held apart from development.
-PRECISION, RECALL = 0.95, 0.85
+# Of the slots that were held apart from development. A text with an unknown word has no slot.
+PRECISION, RECALL = 0.99, 0.8
+# Of texts by others, who had not seen the vocabulary.
+INDEPENDENT_PRECISION, INDEPENDENT_RECALL = 0.95, 0.39
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +39,28 @@ def test_conflicts_of_slots_held_apart(table):
 
     assert precision >= PRECISION
     assert recall >= RECALL
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_conflicts_in_texts_by_others(name):
+    """What is called a conflict in texts of unknown words is one, and many are found."""
+    _, precision, recall = figures(independent_pairs(name))["conflict"]
+
+    assert precision >= INDEPENDENT_PRECISION
+    assert recall >= INDEPENDENT_RECALL
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_no_opposite_is_the_same(name):
+    """A rule is never swallowed by one that says something else."""
+    wrong = [
+        pair
+        for pair in independent_pairs(name)
+        if pair.label != "same"
+        and compare(read_text(pair.one), read_text(pair.other)).kind == "same"
+    ]
+
+    assert wrong == []
 
 
 def test_conflicts_of_the_other_slots(table):

@@ -3,6 +3,7 @@
 The driver is imported only by the first call of a client whose mode is not OFF.
 """
 
+from sidecypher_procedures.rules.client.judge import ChatJudge
 from sidecypher_procedures.rules.client.memory import (
     DisabledSearch,
     Found,
@@ -32,6 +33,7 @@ from sidecypher_procedures.rules.errors import ClientSettingsError, MemoryUnavai
 
 __all__ = [
     "Added",
+    "ChatJudge",
     "CircuitBreaker",
     "Citation",
     "ClientSettings",

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, LiteralString, Protocol, Self, cast
 
 from sidecypher import CallError
+from sidecypher_procedures.rules.client.judge import ChatJudge
 from sidecypher_procedures.rules.client.model import (
     Added,
     CircuitBreaker,
@@ -87,6 +88,7 @@ class MemoryClient:
         self._breaker = breaker or CircuitBreaker(
             self.settings.breaker_failures, self.settings.breaker_seconds
         )
+        self._judge = _chat_judge(self.settings)
         self._lock = threading.Lock()
         self._connection: Connection | None = None
 
@@ -180,12 +182,15 @@ class MemoryClient:
         row = self._row(_REMEMBER, "extractionId", write=True, input=given, options=chosen)
         return cast("Remembered | None", row)
 
-    def judge(self, rule_id: str, judge: Judge, *, limit: int = 100) -> RuleStatus | None:
+    def judge(
+        self, rule_id: str, judge: Judge | None = None, *, limit: int = 100
+    ) -> RuleStatus | None:
         """Ask a model about the rules that the detector cannot compare; record its suspicions.
 
         Args:
             rule_id: The rule.
-            judge: The model; it is called between two transactions, never within one.
+            judge: The model; it is called between two transactions, never within one. By default
+                the one of the settings, and nobody if they name none.
             limit: Most other rules to judge.
 
         Returns:
@@ -195,10 +200,14 @@ class MemoryClient:
             ScopeChanged: The scope was written while the model was running.
             CallError: The id is not a text, or the limit is out of range (SC-204).
             InvalidInput: The judge returned something that is not a judgement.
+            JudgeUnavailable: The judge of the settings does not answer.
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
             Exception: Any error of the judge.
         """
         Question.from_map({"ruleId": rule_id, "limit": limit}, "question")
+        judge = judge or self._judge
+        if judge is None:
+            return None
         rows = self.read(_UNKNOWN, ruleId=rule_id, options={"limit": limit})
         suspected = judgements(rows or [], judge)
         if not rows or not suspected:
@@ -405,6 +414,17 @@ class LocalSearch:
             return SearchResult("local", reason="the memory is not available")
         found = (Found(row["kind"], row["id"], row["text"], row["score"]) for row in rows)
         return SearchResult("local", tuple(found))
+
+
+def _chat_judge(settings: ClientSettings) -> ChatJudge | None:
+    if settings.judge_url is None:
+        return None
+    return ChatJudge(
+        settings.judge_url,
+        settings.judge_model,
+        key=settings.judge_key,
+        timeout=settings.judge_timeout,
+    )
 
 
 def search_provider(memory: MemoryClient) -> SearchProvider:

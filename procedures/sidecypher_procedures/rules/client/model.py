@@ -3,7 +3,7 @@
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Protocol, TypedDict
 
@@ -32,6 +32,11 @@ class ClientSettings(EnvironmentSettings, env_prefix=PREFIX):
         breaker_failures: Number of failures in a row that open the circuit breaker.
         breaker_seconds: Seconds for which the circuit breaker stays open.
         search: Replacement of a web search.
+        judge_url: Base address of an API like OpenAI's that judges rules, such as
+            ``https://host/v1``; None to ask no model.
+        judge_model: Name of its model.
+        judge_key: Its key, if it needs one.
+        judge_timeout: Seconds for one answer of it.
 
     Example:
         >>> ClientSettings(mode="OPTIONAL", password="secret").password
@@ -50,6 +55,10 @@ class ClientSettings(EnvironmentSettings, env_prefix=PREFIX):
     breaker_failures: Annotated[int, Field(ge=1, le=1_000)] = 5
     breaker_seconds: _Seconds = 30.0
     search: Literal["disabled", "local"] = "disabled"
+    judge_url: Annotated[str | None, Field(pattern=r"^https?://[^\s/]+")] = None
+    judge_model: str = ""
+    judge_key: SecretStr | None = None
+    judge_timeout: _Seconds = 60.0
 
     @field_validator("uri")
     @classmethod
@@ -208,22 +217,21 @@ class Judge(Protocol):
     """Judge of whether two rules contradict each other: an NLI model, or a language model.
 
     It is called outside of any transaction, so it may be slow. Suspicions are recorded with their
-    score, and make a rule `contested (suspected)` at most.
+    score, and make a rule `contested (suspected)` at most. `ChatJudge` asks a language model.
 
     Example:
-        >>> def judge(text, other_text):
-        ...     return {"score": 0.9, "model": "some-model", "reason": "opposite wishes"}
+        >>> def judge(pairs):
+        ...     return [{"score": 0.9, "model": "some-model", "reason": "opposite"} for _ in pairs]
     """
 
-    def __call__(self, text: str, other_text: str, /) -> dict[str, Any] | None:
-        """Compare two rules.
+    def __call__(self, pairs: Sequence[tuple[str, str]], /) -> Sequence[dict[str, Any] | None]:
+        """Compare pairs of rules.
 
         Args:
-            text: One rule, as its author wrote it.
-            other_text: The other one.
+            pairs: The texts of two rules each, as their authors wrote them.
 
         Returns:
-            `score` from 0 to 1, `model` and `reason`; None without a suspicion.
+            For each pair `score` from 0 to 1, `model` and `reason`; None without a suspicion.
         """
 
 
@@ -232,13 +240,20 @@ def judgements(rows: list[dict[str, Any]], judge: Judge) -> list[dict[str, Any]]
 
     Args:
         rows: The rows of `rules.unknown`.
-        judge: The judge of each row.
+        judge: The judge of their pairs.
 
     Raises:
+        InvalidInput: The judge gave more or fewer answers than it was asked for.
         Exception: Any error of the judge.
     """
-    asked = [(row, judge(row["text"], row["otherText"])) for row in rows]
-    return [{"otherId": row["otherId"], **found} for row, found in asked if found is not None]
+    found = judge([(row["text"], row["otherText"]) for row in rows])
+    if len(found) != len(rows):
+        raise InvalidInput(
+            f"The judge gave {len(found)} answers about {len(rows)} pairs",
+            hint="Let it give one for each, or None.",
+        )
+    answers = zip(rows, found, strict=True)
+    return [{"otherId": row["otherId"], **each} for row, each in answers if each is not None]
 
 
 TEXTS: Final = ("text", "userMessage", "assistantMessage", "artifactDelta")

@@ -1,14 +1,20 @@
 """Readings of rules, and the comparison of two rules."""
 
+import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from typing import Final, Literal
 
 from sidecypher_procedures.rules.detector.grammar import parse, read_condition
+from sidecypher_procedures.rules.detector.opposition import contradiction, ranks, topics_of
+from sidecypher_procedures.rules.detector.tokens import is_plain_wish
 from sidecypher_procedures.rules.detector.values import OPERATORS, Interval, amounts, interval
 from sidecypher_procedures.rules.detector.vocabulary import (
     Slot,
     canonical,
+    mark_code,
+    own_slots,
     scan,
     unquoted,
     vocabulary,
@@ -17,8 +23,16 @@ from sidecypher_procedures.rules.detector.vocabulary import (
 
 DETECTOR: Final = "slots"
 """Name of this detector in recorded contradictions."""
-VERSION: Final = "2"
+VERSION: Final = "3"
 """Version of the detector; changes if the same two rules may get another verdict."""
+
+
+@cache
+def version() -> str:
+    """Return the version in recorded contradictions, which tells slots of the user's apart."""
+    own = own_slots()
+    return f"{VERSION}+{hashlib.sha256(own).hexdigest()[:8]}" if own else VERSION
+
 
 MAX_CHARACTERS: Final = 400
 IDENTITY: Final = ("slot", "object", "operator", "value", "polarity", "condition")
@@ -45,7 +59,8 @@ class Reading:
         value: The canonical value; the canonical text without negation if the slot is unknown.
         polarity: Whether the value is wanted.
         condition: Place or time at which it holds; empty for always.
-        text: The rule's canonical text.
+        text: The rule in words.
+        about: The stored topics of the rule; None to read them from its text.
     """
 
     slot: str
@@ -55,6 +70,7 @@ class Reading:
     polarity: Polarity
     condition: str
     text: str
+    about: tuple[str, ...] | None = field(default=None, compare=False)
 
     @property
     def identity(self) -> dict[str, str]:
@@ -66,7 +82,20 @@ class Reading:
         """
         return {name: getattr(self, name) for name in IDENTITY}
 
+    @property
+    def topics(self) -> list[str]:
+        """What the rule is about: its slots, and the roots of its other words, in order.
 
+        Example:
+            >>> read_text("Squash commits").topics
+            ['commit', 'merge_method']
+        """
+        if self.about is not None:
+            return list(self.about)
+        return sorted({*topics_of(self.text), *filter(None, [self.slot])})
+
+
+@lru_cache(maxsize=8192)
 def read_text(text: str) -> Reading:
     """Read a rule in plain English. Other text gets no slot, and is its own value.
 
@@ -78,8 +107,8 @@ def read_text(text: str) -> Reading:
         >>> reading.slot, reading.polarity, reading.condition
         ('emojis', 'negative', 'title')
     """
-    plain = canonical(text)
-    parsed = parse(plain) if len(plain) <= MAX_CHARACTERS else None
+    plain = canonical(mark_code(text))
+    parsed = parse(plain) if len(plain) <= MAX_CHARACTERS and is_plain_wish(text) else None
     if parsed is None:
         # Without its negation, so that a rule and its opposite are found by one value.
         return Reading(
@@ -89,7 +118,7 @@ def read_text(text: str) -> Reading:
             without_negation(plain),
             _polarity(negative=plain != without_negation(plain)),
             "",
-            plain,
+            text,
         )
     return Reading(
         parsed.slot,
@@ -98,7 +127,7 @@ def read_text(text: str) -> Reading:
         parsed.value,
         _polarity(negative=not parsed.positive),
         parsed.condition,
-        plain,
+        text,
     )
 
 
@@ -294,13 +323,33 @@ def compare(a: Reading, b: Reading) -> Verdict:
         return Verdict("same", "exact", "the same rule in normal form")
     if not (a.slot and b.slot):
         return _by_text(a, b)
+    if (a.slot, a.object, a.condition) == (b.slot, b.object, b.condition):
+        verdict = _by_value(a, b)
+        if verdict.kind == "conflict" and ranks(a.text) and ranks(b.text):
+            # "A over B" and "C over D" can both hold.
+            return _by_text(a, b)
+        return verdict
+    reason = _in_words(a, b)
+    if reason:
+        return Verdict("conflict", "words", reason)
     if a.slot != b.slot:
         return Verdict("compatible", "typed", f"different slots: {_pair(a.slot, b.slot)}")
     if a.object != b.object:
         return Verdict("compatible", "typed", f"different objects: {_pair(a.object, b.object)}")
-    if a.condition != b.condition:
-        return _by_condition(a, b)
-    return _by_value(a, b)
+    return _by_condition(a, b)
+
+
+def _in_words(a: Reading, b: Reading) -> str:
+    """Return why the texts of two rules contradict each other; the empty text if they do not.
+
+    A rule whose polarity is not that of its text, as its temporal marker decides, is not compared.
+    """
+    if set(a.topics).isdisjoint(b.topics):
+        return ""
+    reason = contradiction(a.text, b.text)
+    if any(read_text(each.text).polarity != each.polarity for each in (a, b) if reason):
+        return ""
+    return reason
 
 
 def _pair(one: str, other: str) -> str:
@@ -310,6 +359,9 @@ def _pair(one: str, other: str) -> str:
 
 def _by_text(a: Reading, b: Reading) -> Verdict:
     if a.slot or b.slot or a.value != b.value:
+        reason = _in_words(a, b)
+        if reason:
+            return Verdict("conflict", "words", reason)
         return Verdict("unknown", "typed", "no slot is known to hold both")
     if a.polarity == b.polarity:
         return Verdict("same", "exact", "the same rule in normal form")
@@ -317,11 +369,32 @@ def _by_text(a: Reading, b: Reading) -> Verdict:
 
 
 def _by_condition(a: Reading, b: Reading) -> Verdict:
+    if _by_value(a, b).kind == "conflict" and _may_meet(a, b):
+        return Verdict("unknown", "typed", "it is not known whether their conditions meet")
     if a.condition and b.condition:
         reason = f"different conditions: {_pair(a.condition, b.condition)}"
     else:
         reason = f"an exception narrows the general rule: {a.condition or b.condition}"
     return Verdict("compatible", "typed", reason)
+
+
+def _may_meet(a: Reading, b: Reading) -> bool:
+    """Return whether one condition may be the other one in other words, or part of it."""
+    if a.condition and b.condition:
+        return not all(_is_place(each.condition) for each in (a, b))
+    general = b if a.condition else a
+    return not _UNIVERSAL.isdisjoint(canonical(general.text).split())
+
+
+def _is_place(condition: str) -> bool:
+    contexts = vocabulary().contexts
+    return all(each.removeprefix("except ") in contexts for each in condition.split(" + "))
+
+
+_UNIVERSAL: Final = {
+    *("always", "never", "ever", "all", "any", "every", "everywhere", "anywhere", "everything"),
+    *("anything", "only", "nothing", "exclusively", "solely"),
+}
 
 
 def _by_value(a: Reading, b: Reading) -> Verdict:

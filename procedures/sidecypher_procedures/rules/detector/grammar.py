@@ -358,11 +358,10 @@ def _degree(marks: Sequence[Mark], places: Sequence[int]) -> str:
 
 # Most unused words in a text: with the slot's own name next to the value, and without. A word
 # right after a value ("French revolution") makes the value belong to something else. An unknown
-# word may be a "not" of another language, a typing error or a verdict ("comments are noise"). So it
-# is allowed only if a known verb or "not" precedes it and the value.
+# word may be a "not" of another language, a typing error or a verdict ("comments are noise"), so
+# a text that has one has no slot.
 _MOST_UNUSED_SURE: Final = 3
 _MOST_UNUSED: Final = 2
-_POLARITY_ROLES: Final = {"verb", "not", "avoid"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,12 +421,13 @@ def _finish(marks: Sequence[Mark], found: Finding, parts: Sequence[Clause]) -> P
     conditions = [part for part in parts if part.exception or not _is_subject(marks, part, found)]
     outside = {place for part in conditions for place in _parsing_places(part)}
     names = {part.name for part in conditions if part.name}
-    begun = _first_verb(marks, outside)
     unused = 0
+    if _asks_for_part(marks, found, named=bool(names)):
+        return None
     for place, mark in enumerate(marks):
         if place in found.used or place in outside:
             continue
-        if not mark.known and begun > min(place, *found.core):
+        if not mark.known:
             return None
         if "hedge" in mark.entry.roles:
             return None
@@ -449,14 +449,17 @@ def _finish(marks: Sequence[Mark], found: Finding, parts: Sequence[Clause]) -> P
     )
 
 
-def _first_verb(marks: Sequence[Mark], outside: Collection[int]) -> int:
-    """Return the position of the first word that expresses a wish or a refusal."""
-    places = (
-        place
-        for place, mark in enumerate(marks)
-        if place not in outside and mark.entry.roles & _POLARITY_ROLES
-    )
-    return next(places, len(marks))
+_ONLY: Final = {"only", "just", "solely", "exclusively"}
+
+
+def _asks_for_part(marks: Sequence[Mark], found: Finding, *, named: bool) -> bool:
+    """Return whether a text ranks its only value, or asks for it "only" in unknown places."""
+    if len(found.core) == 1 and any(
+        "contrast" in mark.entry.roles or mark.text == "than" for mark in marks
+    ):
+        return True
+    only = any(mark.text in _ONLY for mark in marks)
+    return only and found.slot.kind == "presence" and not named
 
 
 def _is_subject(marks: Sequence[Mark], part: Clause, found: Finding) -> bool:

@@ -8,7 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any, Final
+from os import environ
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 _QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u00b4`"), "'")
 _DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"), "-")
@@ -214,6 +218,7 @@ class Slot:
     objects: Mapping[str, tuple[str, ...]]
     topics: tuple[str, ...]
     leads: tuple[str, ...]
+    place: bool
 
     def rank(self, value: str) -> int | None:
         """Return the rank of a value in an ordered slot, from 0."""
@@ -256,6 +261,7 @@ class Vocabulary:
     phrases: Phrases
     units: Mapping[str, tuple[str, float]]
     condition_fillers: frozenset[str]
+    contexts: frozenset[str]
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -273,11 +279,23 @@ def table(name: str) -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
 
 
+OWN_SLOTS: Final = "SIDECYPHER_RULES_SLOTS"
+"""Environment variable that names a file with slots of the user's."""
+
+
+@cache
+def own_slots() -> bytes:
+    """Return the file of the user's slots, which is read once; empty without one."""
+    path = environ.get(OWN_SLOTS)
+    return Path(path).read_bytes() if path else b""
+
+
 @cache
 def vocabulary() -> Vocabulary:
-    """Return the vocabulary, which is read once."""
+    """Return the vocabulary, which is read once. Slots of the user replace those of their name."""
     lexicon = table("lexicon.toml")
-    slots = {name: _slot(name, entry) for name, entry in table("slots.toml").items()}
+    tables = table("slots.toml") | table("families.toml") | parse_slots(own_slots())
+    slots = {name: _slot(name, entry) for name, entry in tables.items()}
     return Vocabulary(
         slots=slots,
         phrases=_index(lexicon, slots),
@@ -288,17 +306,53 @@ def vocabulary() -> Vocabulary:
         condition_fillers=frozenset(
             word for text in lexicon["conditions"]["fillers"] for word in words(text)
         ),
+        contexts=frozenset(lexicon["contexts"]),
     )
+
+
+class OwnSlot(BaseModel, extra="forbid"):
+    """A slot in a file of the user's: values that exclude each other, with their phrases.
+
+    Attributes:
+        values: For each value the phrases that say it; one that begins with `~` counts only beside
+            a topic.
+        topics: Phrases that name the slot.
+        cardinality: `many` if several values may hold at once, except `opposites`.
+    """
+
+    about: str = ""
+    values: Annotated[dict[str, list[str]], Field(min_length=1)]
+    topics: list[str] = []
+    cardinality: Literal["one", "many"] = "one"
+    opposites: list[tuple[str, str]] = []
+
+
+def parse_slots(text: bytes) -> dict[str, Any]:
+    """Parse a file of the user's slots, in TOML.
+
+    Raises:
+        ValueError: It is no TOML in UTF-8, or a slot has an unknown key or a value of another type.
+
+    Example:
+        >>> parse_slots(b'[mascot]\\nvalues = {otter = ["otter"]}')["mascot"]["values"]
+        {'otter': ['otter']}
+    """
+    try:
+        slots = TypeAdapter(dict[str, OwnSlot]).validate_python(tomllib.loads(text.decode()))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    return {name: slot.model_dump() for name, slot in slots.items()}
 
 
 def _slot(name: str, entry: Mapping[str, Any]) -> Slot:
     strong = dict.fromkeys(entry.get("units", []), True)
-    degrees = {"sparing": "use", "heavy": "use"} if entry["kind"] == "presence" else {}
+    degrees = {"sparing": "use", "heavy": "use"} if entry.get("kind") == "presence" else {}
     return Slot(
         name=name,
-        about=entry["about"],
-        many=entry["cardinality"] == "many",
-        kind=entry["kind"],
+        about=entry.get("about", ""),
+        many=entry.get("cardinality") == "many",
+        kind=entry.get("kind", "exclusive"),
         values={value: tuple(texts) for value, texts in entry.get("values", {}).items()},
         opposites=frozenset(
             map(frozenset, [*entry.get("opposites", []), *([tuple(degrees)] if degrees else [])])
@@ -311,6 +365,7 @@ def _slot(name: str, entry: Mapping[str, Any]) -> Slot:
         objects={name: tuple(texts) for name, texts in entry.get("objects", {}).items()},
         topics=tuple(entry.get("topics", ())),
         leads=tuple(entry.get("leads", ())),
+        place=entry.get("place", False),
     )
 
 
@@ -449,15 +504,34 @@ def scan(text: str) -> list[Mark]:
     stems = tuple(map(stem, written))
     marks, place = [], 0
     while place < len(stems):
-        entry, length = _phrase_at(stems, place) or (_UNKNOWN, 1)
+        entry, length = phrase_at(stems, place) or (_UNKNOWN, 1)
         if length == 1:
-            entry = _number(written[place]) or entry
+            entry = number_entry(written[place]) or entry
         marks.append(Mark(" ".join(written[place : place + length]), entry))
         place += length
     return marks
 
 
-def _phrase_at(stems: tuple[str, ...], place: int) -> tuple[Entry, int] | None:
+_CODE: Final = re.compile(r"`([^`\n]{1,100})`")
+
+
+def mark_code(text: str) -> str:
+    """Replace code that is not in the vocabulary by a word that means nothing else.
+
+    Example:
+        >>> mark_code("no `Any`, but `pytest`")
+        'no codeAny, but pytest'
+    """
+    return _CODE.sub(_marked_code, text)
+
+
+def _marked_code(found: re.Match[str]) -> str:
+    known = any(mark.entry.values or mark.entry.unit for mark in scan(canonical(found[1])))
+    return found[1] if known else "code" + "".join(found[1].split())
+
+
+def phrase_at(stems: tuple[str, ...], place: int) -> tuple[Entry, int] | None:
+    """Return the meanings of the longest phrase at a position, and how many words it has."""
     for tokens, entry in vocabulary().phrases.get(stems[place], ()):
         size = len(tokens)
         if stems[place : place + size] == tokens and not _splits_value(stems, place, size, entry):
@@ -477,7 +551,8 @@ def _splits_value(stems: tuple[str, ...], place: int, size: int, entry: Entry) -
     )
 
 
-def _number(word: str) -> Entry | None:
+def number_entry(word: str) -> Entry | None:
+    """Return the entry of a number in digits; None for another word."""
     if word[0].isdigit() and word.isascii() and word.replace(".", "", 1).isdigit():
         whole, _, part = word.partition(".")
         part = part.rstrip("0")

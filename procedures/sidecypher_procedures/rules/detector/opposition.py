@@ -1,0 +1,147 @@
+"""Which statements of two texts cannot both be followed.
+
+The texts may have words that no slot has: "never squash commits" forbids what "squash the commits"
+asks for.
+"""
+
+from functools import lru_cache
+from itertools import pairwise, product
+from typing import Final
+
+from sidecypher_procedures.rules.detector.statements import Statement, statements
+from sidecypher_procedures.rules.detector.tokens import AFTER, BEFORE, everyday
+from sidecypher_procedures.rules.detector.values import interval
+from sidecypher_procedures.rules.detector.vocabulary import vocabulary
+
+_SOFT: Final = {"permission", "waiver"}
+_ORDER: Final = [frozenset({BEFORE}), frozenset({AFTER})]
+
+
+@lru_cache(maxsize=8192)
+def topics_of(text: str) -> frozenset[str]:
+    """Return what the statements of a text are about: slots, opposites and the roots of words.
+
+    Example:
+        >>> sorted(topics_of("Squash commits before the release"))
+        ['befor', 'commit', 'merge_method', 'releas']
+    """
+    words = (word for each in statements(text) for word in each.all | each.condition)
+    return frozenset(map(_topic, words))
+
+
+def ranks(text: str) -> bool:
+    """Return whether a text only prefers one thing to another.
+
+    Example:
+        >>> ranks("tabs over spaces"), ranks("tabs")
+        (True, False)
+    """
+    return any(each.strength == "rank" for each in statements(text))
+
+
+def _topic(word: str) -> str:
+    group = everyday().contrasts.get(word)
+    return word.partition("=")[0] if group is None else f"contrast {group[0]}"
+
+
+def contradiction(one: str, other: str) -> str:
+    """Return why two texts cannot both be followed; an empty text if nothing is found.
+
+    Example:
+        >>> contradiction("Never squash commits", "Please squash the commits")
+        'one refuses what the other asks for: commit, merge_method=squash'
+        >>> contradiction("Never squash commits", "Sign the commits")
+        ''
+    """
+    pairs = product(statements(one), statements(other))
+    return next(filter(None, (_opposed(a, b) for a, b in pairs)), "")
+
+
+def _opposed(a: Statement, b: Statement) -> str:
+    if not a.content or not b.content:
+        return ""
+    if a.condition != b.condition:
+        return _other_time(a, b)
+    if a.wanted != b.wanted:
+        return _refused(a, b) if a.wanted else _refused(b, a)
+    if a.wanted and not a.strength and not b.strength:
+        return _apart(a, b) or _other_numbers(a, b)
+    return ""
+
+
+def _other_time(a: Statement, b: Statement) -> str:
+    """Compare "tests before the code" with "tests after the code"."""
+    differ = [a.condition - b.condition, b.condition - a.condition]
+    if a.wanted and b.wanted and a.all == b.all and differ in (_ORDER, _ORDER[::-1]):
+        return "they exclude each other: after and before"
+    return ""
+
+
+def _refused(yes: Statement, no: Statement) -> str:
+    """Compare what one statement asks for with what the other one refuses."""
+    if {yes.strength, no.strength} == _SOFT or yes.amounts != no.amounts:
+        return ""
+    if yes.strength == no.strength == "rank" and yes.beside != no.beside:
+        # "A over B" and "B over C" can both hold, "A over B" and "B over A" cannot.
+        return ""
+    inside = (
+        no.content <= yes.content
+        and no.place == yes.place
+        and not yes.unknown - no.content
+        and not _is_compound(yes, no)
+    )
+    if inside or yes.all == no.all:
+        return f"one refuses what the other asks for: {', '.join(sorted(no.all))}"
+    return ""
+
+
+def _is_compound(yes: Statement, no: Statement) -> bool:
+    """Return whether the refused words are only part of a name: "meat" of "meat substitutes"."""
+    last = next((word for word in reversed(no.order) if word), "")
+    extra = yes.content - no.content
+    return any(first == last and second in extra for first, second in pairwise(yes.order))
+
+
+def _apart(a: Statement, b: Statement) -> str:
+    """Compare two wishes that differ by two values of one slot, or by two opposites."""
+    if a.amounts != b.amounts:
+        return ""
+    ours, theirs = a.all - b.all, b.all - a.all
+    for x, y in product(sorted(ours), sorted(theirs)):
+        if not _exclude(x, y) or ((x in a.place or y in b.place) and _is_place(x)):
+            continue
+        rest = (ours | theirs) - {x, y}
+        narrows = rest & (a.place | b.place | a.unknown | b.unknown)
+        if not rest or (a.all & b.all and len(rest) == 1 and not narrows):
+            return f"they exclude each other: {min(x, y)} and {max(x, y)}"
+    return ""
+
+
+def _exclude(x: str, y: str) -> bool:
+    """Return whether two words are opposites, or values of which a slot holds one."""
+    contrasts = everyday().contrasts
+    if x in contrasts and y in contrasts:
+        (group, side), (other_group, other_side) = contrasts[x], contrasts[y]
+        if group == other_group and side != other_side:
+            return True
+    (name, _, value), (other_name, _, other) = x.partition("="), y.partition("=")
+    slot = vocabulary().slots.get(name)
+    if name != other_name or slot is None or not value or not other:
+        return False
+    if frozenset((value, other)) in slot.opposites:
+        return True
+    return not slot.many and slot.implies.get(value) != other and slot.implies.get(other) != value
+
+
+def _is_place(x: str) -> bool:
+    slot = vocabulary().slots.get(x.partition("=")[0])
+    return bool(slot and slot.place)
+
+
+def _other_numbers(a: Statement, b: Statement) -> str:
+    if len(a.amounts) != 1 or len(b.amounts) != 1 or a.all != b.all:
+        return ""
+    one, other = interval(*a.amounts[0]), interval(*b.amounts[0])
+    if one and other and one.unit == other.unit and one.is_disjoint(other):
+        return f"the numbers exclude each other: {a.amounts[0][1]} and {b.amounts[0][1]}"
+    return ""

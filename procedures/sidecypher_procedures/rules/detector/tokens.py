@@ -1,0 +1,325 @@
+"""Division of a text into known phrases, of slots and of everyday words, and other words."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Any, Final
+
+import snowballstemmer
+
+from sidecypher_procedures.rules.detector.vocabulary import (
+    Entry,
+    canonical,
+    mark_code,
+    number_entry,
+    phrase_at,
+    stem,
+    table,
+    unquoted,
+    vocabulary,
+)
+
+_STEMMER: Final = snowballstemmer.stemmer("english")
+_KINDS: Final = ("permission", "waiver", "aside", "past", "negative")
+_NEGATIONS: Final = {"not", "avoid", "predicate", "contrast", "neutral", "less"}
+_EVERYDAY: Final = {"verb", "filler"}
+_SENTENCES: Final = re.compile(r"(?<=[.;!?])\s+|\n+|\s[-\u2013\u2014]+\s|[()]")
+# An article or pronoun before an apostrophe: "l'anglais", "n'utilise".
+_ELIDED: Final = re.compile(r"(?i)\b([cdjlmnqst])['\u2019](?=[^\W\d_]{2})")
+_POLITE: Final = ("can you", "could you", "would you", "will you", "can we", "could we")
+
+
+@lru_cache(maxsize=8192)
+def root(word: str) -> str:
+    """Return the root of an English word.
+
+    Example:
+        >>> root("deployments"), root("deployed")
+        ('deploy', 'deploy')
+    """
+    return str(_STEMMER.stemWord(word))
+
+
+BEFORE: Final = root("before")
+AFTER: Final = root("after")
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A phrase of `statements.toml`.
+
+    Attributes:
+        kind: `permission`, `waiver`, `aside`, `past`, `negative`, `function`, or `word` for one
+            that adds `name` to a statement.
+    """
+
+    words: tuple[str, ...]
+    kind: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EverydayWords:
+    """The tables of `statements.toml`.
+
+    Attributes:
+        function: Roots of words without a meaning of their own.
+        phrases: By their first word or root, longer ones first.
+        contrasts: For each word of opposites the number of its group, and its side in it.
+        change: Roots of verbs before "from X to Y".
+        replace: Roots of verbs before "X with Y".
+    """
+
+    function: frozenset[str]
+    phrases: Mapping[str, Sequence[Phrase]]
+    contrasts: Mapping[str, tuple[int, int]]
+    change: frozenset[str]
+    replace: frozenset[str]
+
+
+@cache
+def everyday() -> EverydayWords:
+    """Return the everyday words, which are read once."""
+    data = table("statements.toml")
+    contrasts = {
+        _name(text): (number, side)
+        for number, sides in enumerate(data["contrasts"])
+        for side, texts in enumerate(sides)
+        for text in texts
+    }
+    return EverydayWords(
+        function=frozenset(root(text) for text in data["function"] if " " not in text),
+        phrases=_by_first(_read_phrases(data)),
+        contrasts=contrasts,
+        change=frozenset(map(root, data["change"])),
+        replace=frozenset(map(root, data["replace"])),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignWords:
+    """The tables of `foreign.toml`.
+
+    Attributes:
+        function: Words without a meaning of their own, of all its languages.
+        phrases: Negations, and words with an English meaning, by their first word.
+    """
+
+    function: frozenset[str]
+    phrases: Mapping[str, Sequence[Phrase]]
+
+
+@cache
+def _foreign() -> ForeignWords:
+    data = table("foreign.toml")
+    found = [Phrase(_words(text), "not") for text in data["negative"]]
+    for meaning, *texts in data["translations"]:
+        name = meaning if "=" in meaning else _english(meaning)
+        found += (Phrase(_words(text), "word", name) for text in texts)
+    return ForeignWords(
+        frozenset(word for texts in data["function"].values() for word in texts), _by_first(found)
+    )
+
+
+def _english(text: str) -> str:
+    found = _tokenize(canonical(text).split(), foreign=False)
+    return " ".join(each.content for each in found if each.content)
+
+
+def _by_first(found: Iterable[Phrase]) -> dict[str, list[Phrase]]:
+    phrases: dict[str, list[Phrase]] = {}
+    for phrase in found:
+        phrases.setdefault(phrase.words[0], []).append(phrase)
+    for each in phrases.values():
+        each.sort(key=lambda phrase: -len(phrase.words))
+    return phrases
+
+
+def _is_foreign(written: Sequence[str]) -> bool:
+    """Return whether a text has more words of other languages alone than small English ones."""
+    foreign, known = _foreign(), vocabulary().phrases
+    english = sum(root(word) in everyday().function for word in written)
+    others = sum(
+        (word in foreign.function or word in foreign.phrases)
+        and root(word) not in everyday().function
+        and stem(word) not in known
+        for word in written
+    )
+    return others > english
+
+
+def _read_phrases(data: Mapping[str, Any]) -> Iterator[Phrase]:
+    for kind in _KINDS:
+        yield from (Phrase(_words(text), kind) for text in data[kind])
+    yield from (Phrase(_words(text), "function") for text in data["function"] if " " in text)
+    for sides in data["contrasts"]:
+        yield from (Phrase(_roots(text), "word", _name(text)) for texts in sides for text in texts)
+    for first, *others in data["synonyms"]:
+        yield from (Phrase(_roots(text), "word", _name(first)) for text in (first, *others))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(canonical(text).split())
+
+
+def _roots(text: str) -> tuple[str, ...]:
+    return tuple(map(root, _words(text)))
+
+
+def _name(text: str) -> str:
+    """Return what a phrase adds to a statement: a slot and its value stay as they are."""
+    if " " in text or text.partition("=")[0] in vocabulary().slots:
+        return text
+    return root(canonical(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A known phrase, or one other word.
+
+    Attributes:
+        roles: What it does in a sentence, as in `lexicon.toml`, or its kind in `statements.toml`.
+        content: What it adds to a statement; empty for words without a meaning of their own.
+        entry: Its meanings for slots.
+        known: Whether one of the tables has it.
+    """
+
+    text: str
+    roles: frozenset[str]
+    content: str
+    entry: Entry
+    known: bool
+
+
+_NO_ENTRY: Final = Entry()
+_NO_PHRASE: Final = Phrase((), "")
+
+
+@lru_cache(maxsize=8192)
+def tokens(text: str) -> tuple[Token, ...]:
+    """Divide a text into the longest phrases that are known.
+
+    Example:
+        >>> [(each.text, each.content) for each in tokens("No squashed commits")]
+        [('no', ''), ('squashed', 'squash'), ('commits', 'commit')]
+    """
+    written = canonical(_ELIDED.sub(r"\1e ", mark_code(text))).split()
+    return _tokenize(written, foreign=_is_foreign(written))
+
+
+def _tokenize(written: Sequence[str], *, foreign: bool) -> tuple[Token, ...]:
+    found = list(_divided(written, foreign=foreign))
+    topics = {topic for _, _, entry in found for topic in entry.topics}
+    divided = [_token(said, phrase, entry, topics) for said, phrase, entry in found]
+    for number, token in enumerate(divided):
+        if token.entry.number and not counts(divided, number):
+            divided[number] = replace(token, content=token.entry.number)
+    return tuple(divided)
+
+
+def counts(found: Sequence[Token], number: int) -> bool:
+    """Return whether a number says how many: "three options", but not "chapter 3"."""
+    after = found[number + 1 : number + 2]
+    before = found[max(0, number - 1) : number]
+    return any(each.content or each.entry.unit for each in after) or any(
+        each.entry.operators for each in before
+    )
+
+
+def _divided(written: Sequence[str], *, foreign: bool) -> Iterator[tuple[str, Phrase, Entry]]:
+    stems, roots, words = tuple(map(stem, written)), tuple(map(root, written)), tuple(written)
+    place = 0
+    while place < len(written):
+        entry, size = phrase_at(stems, place) or (_NO_ENTRY, 1)
+        if size == 1:
+            entry = number_entry(written[place]) or entry
+        candidates = [_phrase(everyday().phrases, said, place) for said in (words, roots)]
+        if foreign:
+            candidates.insert(0, _foreign_phrase(words, place))
+        phrase = max(candidates, key=lambda each: len(each.words))
+        if len(phrase.words) > size:
+            size, entry = len(phrase.words), _NO_ENTRY
+        elif len(phrase.words) < size or entry.values:
+            phrase = _NO_PHRASE
+        yield " ".join(written[place : place + size]), phrase, entry
+        place += size
+
+
+def _phrase(phrases: Mapping[str, Sequence[Phrase]], said: tuple[str, ...], place: int) -> Phrase:
+    for phrase in phrases.get(said[place], ()):
+        if said[place : place + len(phrase.words)] == phrase.words:
+            return phrase
+    return _NO_PHRASE
+
+
+def _foreign_phrase(said: tuple[str, ...], place: int) -> Phrase:
+    phrase = _phrase(_foreign().phrases, said, place)
+    if phrase is _NO_PHRASE and said[place] in _foreign().function:
+        return Phrase(said[place : place + 1], "function")
+    return phrase
+
+
+def _token(said: str, phrase: Phrase, entry: Entry, topics: Collection[str]) -> Token:
+    decides = phrase.kind not in {"", "word"}
+    return Token(
+        said,
+        frozenset({phrase.kind}) if decides else frozenset(entry.roles),
+        phrase.name or ("" if decides else _content(said, entry, topics)),
+        entry,
+        known=bool(phrase.kind) or entry is not _NO_ENTRY,
+    )
+
+
+def _content(said: str, entry: Entry, topics: Collection[str]) -> str:
+    # A word such as "go" is a value only where its slot is named.
+    common = not entry.roles.isdisjoint(_EVERYDAY)
+    for slot, value, sure in entry.values:
+        if slot in topics or (sure and not common):
+            return slot if value == "use" else f"{slot}={value}"
+    if entry.number or entry.roles & _NEGATIONS:
+        return ""
+    if entry.context:
+        return entry.context
+    function = everyday().function
+    return " ".join(found for word in said.split() if (found := root(word)) not in function)
+
+
+def contents(found: Iterable[Token]) -> frozenset[str]:
+    """Return what tokens add to a statement, without the prepositions and conjunctions."""
+    return frozenset(
+        word
+        for each in found
+        if not each.roles & {"head", "wide"} or each.content in (BEFORE, AFTER)
+        for word in each.content.split()
+    )
+
+
+def sentences(text: str) -> list[str]:
+    """Divide a text into sentences."""
+    return [each for each in _SENTENCES.split(text) if each.strip()]
+
+
+def is_aside(sentence: str) -> bool:
+    """Return whether a sentence is not a lasting rule: a question, a quotation, or once only.
+
+    Example:
+        >>> is_aside("Just this once, answer in French."), is_aside("Answer in French.")
+        (True, False)
+    """
+    said = unquoted(sentence)
+    if sentence.rstrip().endswith("?") and not canonical(said).startswith(_POLITE):
+        return True
+    return any("aside" in each.roles for each in tokens(said))
+
+
+def is_plain_wish(text: str) -> bool:
+    """Return whether a text asks for or refuses something that lasts, and does not only allow it.
+
+    Example:
+        >>> is_plain_wish("Use emojis"), is_plain_wish("You may use emojis")
+        (True, False)
+    """
+    if any(map(is_aside, sentences(text))):
+        return False
+    return not any(each.roles & {"permission", "waiver"} for each in tokens(text))
