@@ -3,11 +3,14 @@
 import asyncio
 import json
 import math
+import os
+import signal
 import socket
 import ssl
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import psutil
 import pytest
 from fix_waiting import wait_until
 
@@ -1029,3 +1032,49 @@ def test_an_async_context_is_dead_after_its_call(stand, line, state):
 
     with pytest.raises(ContextExpired, match=r"fault\.keepAsync"):
         asyncio.run(_use(context))
+
+
+def has_ended(pid):
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+@pytest.fixture
+def forked():
+    """Ids of children; those still running at the end of the test are killed."""
+    found = []
+    yield found
+    for pid in found:
+        if not has_ended(pid):
+            os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+# Python 3.12 warns about threads.
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("name", ["fault.fork", "fault.forkStream"])
+def test_a_body_that_forks_on_a_thread_answers_once(stand, line, forked, name):
+    """The child of a body that returns twice answers no call on the connection it shares."""
+    caller = line()
+
+    [[child]] = call(caller, stand, "fork", name)["rows"]
+
+    forked.append(child)
+    wait_until(lambda: has_ended(child))
+    for text in "abcdefgh":
+        assert call(caller, stand, text, "test.echo", text)["rows"] == [[text]]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_stream_that_forks_when_it_is_closed_answers_once(stand, line, state, forked):
+    """The child of a generator's `finally` answers nothing either."""
+    caller = line()
+    assert call(caller, stand, "closing", "fault.forkAtClose")["more"]
+
+    ask(caller, "close", id="closing")
+
+    forked.extend(map(int, state.seen))
+    assert len(forked) == 1
+    wait_until(lambda: has_ended(forked[0]))

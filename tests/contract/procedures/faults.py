@@ -1,6 +1,7 @@
 """Procedures that are cut off, or misuse their context; `state` tells the tests what they saw."""
 
 import asyncio
+import os
 import threading
 from collections.abc import Iterator
 
@@ -27,6 +28,32 @@ state = State()
 
 class Text(Row):
     value: str
+
+
+class Child(Row):
+    pid: int
+
+
+@procedure("fault.fork")
+def fork() -> Child:
+    """Return twice: here, and in a child that it has not ended."""
+    return Child(pid=os.fork())
+
+
+@procedure("fault.forkStream")
+def fork_stream() -> Iterator[Child]:
+    """Go on twice."""
+    yield Child(pid=os.fork())
+
+
+@procedure("fault.forkAtClose")
+def fork_at_close() -> Iterator[Child]:
+    """Fork when nobody reads on."""
+    try:
+        while True:
+            yield Child(pid=0)
+    finally:
+        state.seen.append(str(os.fork()))
 
 
 @procedure("fault.loop", timeout=60.0)

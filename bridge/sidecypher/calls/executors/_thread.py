@@ -5,8 +5,9 @@ call cannot do both.
 """
 
 import contextvars
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from threading import get_ident
 from typing import Any, Final
@@ -26,7 +27,10 @@ from sidecypher.telemetry.calls import log_unexpected
 
 
 class _Function:
-    """A plain function with its context variables and its interruptible section."""
+    """A plain function with its context variables and its interruptible section.
+
+    A function that forks returns twice. The child shares the sockets, so it ends here.
+    """
 
     def __init__(self, call: Execution, arguments: list[Any], resources: Resources) -> None:
         self._procedure = call.procedure
@@ -35,9 +39,17 @@ class _Function:
         self._section = call.section = InterruptibleSection()
         # Different threads may make the pages of one generator; its context variables stay.
         self._variables = contextvars.copy_context()
+        self._own = os.getpid()
 
     def fill(self, page: Page) -> bool:
-        return self._variables.run(self._section.call, self._fill, page)
+        return bool(self._run(self._fill, page))
+
+    def _run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return self._variables.run(self._section.call, function, *arguments)
+        finally:
+            if os.getpid() != self._own:
+                os._exit(0)
 
     def _fill(self, page: Page) -> bool:
         if self._rows is None:
@@ -57,7 +69,7 @@ class _Function:
     def close(self) -> None:
         close = getattr(self._rows, "close", None)
         if close is not None:
-            self._variables.run(self._section.call, close)
+            self._run(close)
 
     def interrupt(self) -> None:
         self._section.interrupt()
