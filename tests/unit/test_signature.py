@@ -2,6 +2,7 @@
 
 import collections.abc
 import inspect
+import types
 import typing
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, date, datetime, time, timedelta
@@ -259,6 +260,10 @@ async def _iterator_from_async() -> Iterator[Found]:
     yield Found(value=1)
 
 
+async def _stream_from_coroutine() -> Iterator[Found]:
+    raise NotImplementedError
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -271,8 +276,9 @@ async def _iterator_from_async() -> Iterator[Found]:
         giving(Iterator[int]),
         giving(AsyncIterator[Found]),
         _iterator_from_async,
+        _stream_from_coroutine,
     ],
-    ids=lambda body: str(body.__annotations__["return"]),
+    ids=lambda body: f"{body.__name__} {body.__annotations__['return']}",
 )
 def test_a_return_type_without_rows_is_refused(body):
     """A body whose annotation gives no rows of a Row class of its own is refused."""
@@ -310,7 +316,30 @@ def test_a_generator_cannot_return_none():
     for generator in (body, later):
         error = refused(generator)
         assert "is a generator that returns no rows" in error.message
-        assert error.hint == "Return `Iterator[MyRow]`."
+        kind = "AsyncIterator" if generator is later else "Iterator"
+        assert error.hint == f"Return `{kind}[MyRow]`."
+
+
+async def _yields_later():
+    yield
+
+
+def _yields():
+    yield
+
+
+@pytest.mark.parametrize("body", [_yields, _yields_later])
+@pytest.mark.parametrize("annotation", [Found, Found | None, list[Found]], ids=str)
+def test_a_generator_is_annotated_as_a_stream(body, annotation):
+    """A generator that is annotated with a row or a list of rows would fail at every call."""
+
+    body = types.FunctionType(body.__code__, {})
+    body.__annotations__ = {"return": annotation}
+    error = refused(body)
+
+    assert "is a generator, and its return type is not a stream" in error.message
+    kind = "AsyncIterator" if body.__name__ == "_yields_later" else "Iterator"
+    assert error.hint == f"Return `{kind}[MyRow]`."
 
 
 def test_a_function_gives_one_value():

@@ -245,9 +245,22 @@ class _Reader:
     def return_kind(self, annotation: Any) -> tuple[type[Any], ReturnKind]:
         if annotation is type(None):
             if _is_generator(self.function):
-                self.refuse("is a generator that returns no rows", "Return `Iterator[MyRow]`.")
+                self.refuse("is a generator that returns no rows", self.stream_hint())
             return type(None), ReturnKind.VOID
         plain = annotation.__origin__ if typing.get_origin(annotation) is Annotated else annotation
+        row, returns = self.rows_in(plain)
+        if row is None:
+            self.refuse(
+                "has no return type with rows",
+                "Return a Row, dataclass or model, `MyRow | None`, `list[MyRow]`, or "
+                "`Iterator[MyRow]` (`AsyncIterator[MyRow]` from an async generator); "
+                "or None for no rows.",
+            )
+        if returns is not ReturnKind.ITERATOR and _is_generator(self.function):
+            self.refuse("is a generator, and its return type is not a stream", self.stream_hint())
+        return row, returns
+
+    def rows_in(self, plain: Any) -> tuple[type[Any] | None, ReturnKind]:
         origin, arguments = typing.get_origin(plain), typing.get_args(plain)
         if is_row(plain):
             return plain, ReturnKind.ROW
@@ -257,14 +270,19 @@ class _Reader:
                 return rows[0], ReturnKind.OPTIONAL_ROW
         if origin is list and arguments and is_row(arguments[0]):
             return arguments[0], ReturnKind.LIST
-        streams = {AsyncIterator} if inspect.isasyncgenfunction(self.function) else {Iterator}
-        if origin in streams and arguments and is_row(arguments[0]):
+        if origin in self.streams() and arguments and is_row(arguments[0]):
             return arguments[0], ReturnKind.ITERATOR
-        self.refuse(
-            "has no return type with rows",
-            "Return a Row, dataclass or model, `MyRow | None`, `list[MyRow]`, or `Iterator[MyRow]` "
-            "(`AsyncIterator[MyRow]` from an async generator); or None for no rows.",
-        )
+        return None, ReturnKind.VOID
+
+    def streams(self) -> set[Any]:
+        """Return what a stream of this function may be annotated with."""
+        if inspect.isasyncgenfunction(self.function):
+            return {AsyncIterator}
+        return set() if inspect.iscoroutinefunction(self.function) else {Iterator}
+
+    def stream_hint(self) -> str:
+        [stream] = self.streams()
+        return f"Return `{stream.__name__}[MyRow]`."
 
     def columns(self, row: type[Any]) -> tuple[Column, ...]:
         hints, attributes = self.hints(row), attributes_of(row)
