@@ -1,6 +1,7 @@
 """Tables of the pages equal the code."""
 
 import importlib
+import inspect
 import re
 from dataclasses import asdict
 from datetime import date, datetime, time
@@ -38,6 +39,7 @@ from sidecypher_procedures.github.entities import _SETTINGS
 from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.github.sharing.shared import SharedCache
 from sidecypher_procedures.rules import procedures as rules
+from sidecypher_procedures.rules.client.memory import MemoryClient
 from sidecypher_procedures.rules.client.model import ClientSettings
 from sidecypher_procedures.rules.model import SNIPPET_CHARACTERS
 from sidecypher_procedures.rules.ranking import Reason, Status
@@ -434,6 +436,19 @@ def test_outcomes_of_rules_are_documented(first, known):
     table = rows(section("docs/rules.md", "Status and reason"), first)
 
     assert [code_in(row[0])[0] for row in table] == list(known)
+
+
+def test_the_calls_of_the_client_have_the_signatures_that_are_documented():
+    """docs/rules-client.md has each call as Python has it, without the types."""
+    documented = [row[0] for row in rows(section("docs/rules-client.md", "Calls"), "call")]
+    calls = {name: call for name, call in vars(MemoryClient).items() if not name.startswith("_")}
+    actual = []
+    for name, call in calls.items():
+        _, *parameters = inspect.signature(call).parameters.values()
+        bare = [each.replace(annotation=inspect.Parameter.empty) for each in parameters]
+        actual.append(f"`{name}{inspect.Signature(bare)}`")
+
+    assert documented == actual
 
 
 def test_the_limits_of_a_context_are_documented():

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 import pytest
+from docs.pages import ROOT, blocks
 from fix_proxy import deaf_listener
 from fix_waiting import promised, wait_until
 from integration.rules.memories import Memory
@@ -54,6 +55,19 @@ def dead_port():
 
 def bolt_port(server):
     return int(server.facts["bolt"].rpartition(":")[2])
+
+
+def test_the_example_of_the_page_runs(server, rules, monkeypatch, capsys):
+    """What the page states is what it prints."""
+    monkeypatch.setenv("NEO4J_URI", server.facts["bolt"])
+    monkeypatch.setenv("NEO4J_PASSWORD", server.password)
+    monkeypatch.setenv("SIDECYPHER_GRAPHRAG_TIMEOUT", "10")
+    [block] = blocks("python neo4j", pages=[ROOT / "docs/rules-client.md"])
+    text = block.text.replace('"ann"', repr(rules.user))
+
+    exec(text, {"ClientSettings": ClientSettings, "MemoryClient": MemoryClient})
+
+    assert capsys.readouterr().out == "formal tone\n"
 
 
 @pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])
