@@ -1,5 +1,6 @@
 """Tables of the pages equal the code."""
 
+import ast
 import importlib
 import inspect
 import re
@@ -27,7 +28,7 @@ from sidecypher.sdk.call import Call
 from sidecypher.sdk.registry import Registry, procedures_in
 from sidecypher.sdk.signature.names import RESERVED_NAMESPACES, camel_case
 from sidecypher.sdk.signature.reader import read_signature
-from sidecypher.telemetry.calls import Telemetry
+from sidecypher.telemetry.calls import Rejection, Telemetry
 from sidecypher.values.kinds import TAGS
 from sidecypher_procedures import migrations
 from sidecypher_procedures.code import procedures as code
@@ -485,6 +486,38 @@ def test_every_metric_is_documented():
     table = rows(section("docs/operations.md", "Metrics"), "metric")
 
     assert {code_in(row[0])[0]: (row[1], set(code_in(row[2]))) for row in table} == metrics
+
+
+_LEVELS = {"debug", "info", "warning", "error"}
+_LOG = re.compile(r"_?log|_?log\(\)|logger\(\)")
+
+
+def logged():
+    """Return the events of the structured log, each with its levels."""
+    found = {(event, "warning") for event in get_args(Rejection)}
+    found |= {("call served", "debug"), ("call closed", "debug")}
+    for file in [*(ROOT / "bridge").rglob("*.py"), *(ROOT / "procedures").rglob("*.py")]:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(ast.Attribute(log, level), [ast.Constant(str(event)), *_]) if (
+                    level in _LEVELS and _LOG.fullmatch(ast.unparse(log).rpartition(".")[2])
+                ):
+                    found.add((event, level))
+    return found
+
+
+def test_every_log_event_is_documented():
+    """Each event of the log has a line with its levels, and no other has one."""
+    operations = rows(section("docs/operations.md", "Logs"), "event")
+    others = [rows(page_named(f"docs/{page}.md"), "log line") for page in ("sync", "postgres")]
+    documented = {
+        (event, level)
+        for row in [*operations, *others[0], *others[1]]
+        for event in code_in(row[0])
+        for level in row[1].split(", ")
+    }
+
+    assert documented == logged()
 
 
 @pytest.mark.parametrize("lane", ["lts", "current"])
