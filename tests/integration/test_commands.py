@@ -9,7 +9,7 @@ import sys
 import httpx
 import psutil
 import pytest
-from docs.pages import ROOT, blocks
+from docs.pages import ROOT, blocks, section
 from fix_modules import good, write
 from fix_waiting import wait_until
 
@@ -330,3 +330,17 @@ def test_without_java_nothing_is_fetched(tmp_path):
     assert "Java" in done.stderr
     assert "hint: Install a Java 17 or 21" in done.stderr
     assert not (tmp_path / "cache").exists()
+
+
+def test_the_page_lists_all_files_of_a_home(embedded_server):
+    """docs/operations.md names each file of the home, or its folder."""
+    listing = section("docs/operations.md", "The home").split("```")[1]
+    listed = [name for line in listing.splitlines()[1:] for name in line.split("  ")[0].split(", ")]
+    home = embedded_server.home
+    files = [file.relative_to(home) for file in home.rglob("*") if file.is_file()]
+
+    assert [
+        str(file)
+        for file in files
+        if not any(part.match(name) for part in (file, *file.parents) for name in listed)
+    ] == []
