@@ -38,7 +38,6 @@ PLUGIN_VARIABLES: Final = frozenset(
         "QUEUE_LIMIT",
         "CONNECT_TIMEOUT_MS",
         "HANDSHAKE_TIMEOUT_MS",
-        "DEFAULT_TIMEOUT_MS",
         "GRACE_MS",
         "MAX_LINE_BYTES",
         "NESTED_DEPTH",

@@ -42,7 +42,7 @@ final class Call implements Watchdog.Watched {
         this.guard = guard;
         this.settings = settings;
         this.watchdog = watchdog;
-        long own = procedure.timeoutMillis() > 0 ? procedure.timeoutMillis() : settings.timeoutMillis();
+        long own = procedure.timeoutMillis();
         Call around = CURRENT.get();
         timeoutMillis = around == null ? own : Math.min(own, around.remainingMillis());
         budgetNanos = TimeUnit.MILLISECONDS.toNanos(timeoutMillis);

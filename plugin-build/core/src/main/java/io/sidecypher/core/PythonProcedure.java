@@ -8,7 +8,7 @@ import java.util.Objects;
  * The description of a Python procedure or function in its generated stub.
  *
  * @param name the full Cypher name
- * @param timeoutMillis the procedure's own timeout; 0 leaves it to the setting {@code default_timeout_ms}
+ * @param timeoutMillis the timeout of a call, at least 1
  * @param singleRow whether every call returns exactly one row
  */
 public record PythonProcedure(

@@ -20,7 +20,6 @@ import java.util.TreeMap;
  * @param queueLimit number of callers that may wait for a connection
  * @param connectMillis longest time until the sidecar accepts a connection
  * @param handshakeMillis longest time for TLS, token and hello together
- * @param timeoutMillis the timeout of a procedure without its own
  * @param graceMillis time for a cancelled call to answer before its connection is closed
  * @param maxLineBytes the longest line accepted or sent
  * @param nestedDepth how deep Python procedures may call each other through Cypher
@@ -34,7 +33,6 @@ record Settings(
         int queueLimit,
         int connectMillis,
         int handshakeMillis,
-        int timeoutMillis,
         int graceMillis,
         int maxLineBytes,
         int nestedDepth,
@@ -43,8 +41,7 @@ record Settings(
         boolean traceContext) {
     private static final Set<String> NAMES = Set.of(
             "run_dir", "pool_size", "queue_limit", "connect_timeout_ms", "handshake_timeout_ms",
-            "default_timeout_ms", "grace_ms", "max_line_bytes", "nested_depth", "circuit_ms",
-            "availability", "trace_context");
+            "grace_ms", "max_line_bytes", "nested_depth", "circuit_ms", "availability", "trace_context");
     private static final String FILE = "sidecypher.conf";
 
     /** Reads the settings of this JVM; throws an IllegalArgumentException that names a wrong one. */
@@ -67,7 +64,6 @@ record Settings(
                 number(values, "queue_limit", 1000, 0, 1_000_000),
                 number(values, "connect_timeout_ms", 500, 1, 60_000),
                 number(values, "handshake_timeout_ms", 2000, 1, 60_000),
-                number(values, "default_timeout_ms", 30_000, 1, 86_400_000),
                 number(values, "grace_ms", 250, 0, 60_000),
                 number(values, "max_line_bytes", 16 * 1024 * 1024, 1024, 1024 * 1024 * 1024),
                 number(values, "nested_depth", 8, 0, 64),
