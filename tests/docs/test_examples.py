@@ -118,3 +118,12 @@ def test_the_first_screen_of_the_readme():
 
     assert places == sorted(places)
     assert len(code) == 5
+
+
+def test_pages_install_the_wheel():
+    """sidecypher is not on PyPI: no block asks there for it."""
+    lines = [line for block in blocks("sh") for line in block.text.splitlines()]
+    named = [line for line in lines if re.search(r"pip install .*\bsidecypher\b", line)]
+
+    assert named
+    assert [each for each in named if not re.search("dist/sidecypher-|--no-index", each)] == []
