@@ -12,7 +12,8 @@ _HEAD: Final = """\
 # The command `sidecypher`
 
 Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 it failed, 2
-the command line or a setting cannot be understood, 130 it was interrupted. An error is printed as
+the command line or a setting cannot be understood, 130 it was interrupted by Ctrl-C, 143 by
+SIGTERM, 129 by SIGHUP. An error is printed as
 *error*, *cause* where there is one, and *hint*; [errors.md](errors.md) explains the codes. Most
 commands end with a line on standard error that names the command that most people need next;
 `--json` omits it.

@@ -67,7 +67,7 @@ class HttpServer:
         except OSError as error:
             self._socket.close()
             raise ListenError(
-                f"The health endpoint cannot listen on port {port}: {error.strerror}",
+                f"HTTP cannot listen on port {port}: {error.strerror}",
                 hint="Choose another port with `--http-port` or SIDECYPHER_HTTP_PORT.",
             ) from None
         self.port: Final[int] = self._socket.getsockname()[1]
