@@ -75,3 +75,20 @@ def test_an_open_result_goes_on_across_pages_of_the_procedure(client, transactio
     asked = len(transaction.methods)
     assert [value for [value] in stream] == list(range(17, 100))
     assert asked < len(transaction.methods) == 10
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("null", "is null where STRING is expected"),
+        ("number", "is a Python int where STRING is expected"),
+        ("surrogate", "is a string with half of a surrogate pair"),
+    ],
+)
+def test_what_is_not_a_statement_is_told(rows, transaction, kind, told):
+    """A statement that is not text never leaves the sidecar; the error names it."""
+    with pytest.raises(CallError, match=f"The statement of `ctx.run` {told}") as caught:
+        rows("fault.statement", kind)
+
+    assert caught.value.code == "SC-215"
+    assert transaction.asked == []

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any, LiteralString, TypeVar
+from typing import Any, Final, LiteralString, TypeVar
 
 from structlog.typing import FilteringBoundLogger
 
@@ -14,9 +14,11 @@ from sidecypher.sdk.resources import Resources
 from sidecypher.sdk.results import Result, Statements
 from sidecypher.sdk.work_item import WorkItem
 from sidecypher.telemetry.calls import call_logger
-from sidecypher.values.coders import encode_any
+from sidecypher.values.coders import encode_any, encoder
+from sidecypher.values.cypher import CypherType
 
 _Resource = TypeVar("_Resource")
+_encode_string: Final = encoder(CypherType("STRING"))
 
 
 class Context:
@@ -97,17 +99,21 @@ class Context:
         Raises:
             CypherError: The statement failed. Neo4j has no savepoints: the transaction is doomed
                 and the call fails with this error, even if your function catches it.
-            ValueTypeError: A parameter has no Cypher type.
+            ValueTypeError: The statement is not text, or a parameter has no Cypher type.
             ContextExpired: The call is over, or your function runs on another thread.
             NoTransaction: The transport has none.
         """
         self._call.check()
-        encoded = _encode_parameters(params)
+        statement = _encode(_encode_string, cypher, "statement")
+        encoded = {
+            name: _encode(encode_any, value, f"parameter `{name}`")
+            for name, value in params.items()
+        }
         if self._statements is None:
             self._statements = Statements(self._call)
         if self._is_async:
-            return Result.later(partial(self._statements.run, cypher, encoded), self._submit)
-        return Result(*self._statements.run(cypher, encoded))
+            return Result.later(partial(self._statements.run, statement, encoded), self._submit)
+        return Result(*self._statements.run(statement, encoded))
 
     async def _submit(self, work: Callable[[], Any]) -> Any:
         """Run `work` on the serving thread, which handles such requests while it waits."""
@@ -129,11 +135,8 @@ class Context:
         return self._resources.get(kind, is_loop=self._is_async)
 
 
-def _encode_parameters(params: dict[str, Any]) -> dict[str, Any]:
-    encoded = {}
-    for name, value in params.items():
-        try:
-            encoded[name] = encode_any(value)
-        except ValueTypeError as error:
-            raise ValueTypeError(f"The parameter `{name}` of `ctx.run` {error.message}") from None
-    return encoded
+def _encode(encode: Callable[[Any], Any], value: object, what: str) -> Any:
+    try:
+        return encode(value)
+    except ValueTypeError as error:
+        raise ValueTypeError(f"The {what} of `ctx.run` {error.message}") from None

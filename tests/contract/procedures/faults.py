@@ -4,6 +4,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 from sidecypher import Context, Row, procedure
 from sidecypher.errors import CallError
@@ -54,6 +55,14 @@ def fork_at_close() -> Iterator[Child]:
             yield Child(pid=0)
     finally:
         state.seen.append(str(os.fork()))
+
+
+@procedure("fault.statement")
+def statement(ctx: Context, kind: str) -> Text:
+    """Run what is not a statement."""
+    statements: Any = {"null": None, "number": 5, "surrogate": "RETURN '\ud800'"}
+    ctx.run(statements[kind])
+    return Text(value=kind)
 
 
 @procedure("fault.loop", timeout=60.0)
