@@ -50,6 +50,8 @@ _TEXT_LENGTH: Final = 10_000
 _BRIDGE_CODE: Final = re.compile(r"SC-[0-467]")
 """How the bridge's own codes begin; the others are those of the shipped procedures."""
 
+_OWN_CODE: Final = re.compile(r"[\w.:/-]{1,100}")
+
 
 def sendable(text: object) -> str:
     """Return what an author gave as a text that UTF-8 can carry, bounded in length."""
@@ -121,7 +123,8 @@ class ProcedureError(CallError):
     """Tell the Cypher caller, in your own words, why the procedure cannot answer.
 
     A code of the bridge's own, such as ``SC-210``, becomes ``SC-201``: HTTP clients, metrics and
-    drivers act on those.
+    drivers act on those. So does a code that is not one word of up to 100 letters, digits,
+    dots, colons, slashes, hyphens and underscores.
 
     Example:
         >>> raise ProcedureError("No index `people`", code="kg.no-such-index", retryable=False)
@@ -133,8 +136,9 @@ class ProcedureError(CallError):
     code = "SC-201"
 
     def _code(self, given: str | None) -> str:
-        code = super()._code(given)
-        return ProcedureError.code if _BRIDGE_CODE.match(str(code)) else code
+        code = str(super()._code(given))
+        is_own = _OWN_CODE.fullmatch(code) and not _BRIDGE_CODE.match(code)
+        return code if is_own else ProcedureError.code
 
 
 class ProcedureFailed(CallError):

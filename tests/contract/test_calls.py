@@ -169,9 +169,15 @@ def test_a_failed_statement_dooms_the_call(rows, name):
     assert caught.value.details == {"neo4jCode": "Neo.ClientError.Statement.SyntaxError"}
 
 
-@pytest.mark.parametrize("code", ["SC-210", "SC-213", "SC-210] [x", "SC-651", "SC-000"])
-def test_a_function_speaks_with_no_code_of_the_bridge(rows, code):
-    """What callers do about a code, such as to call again, is not for an author to bring about."""
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("SC-210", "SC-213", "SC-210] [x", "SC-651", "SC-000"),
+        *("SC-999] [x", "kg.a\n", "kg.a b", "kg.\0", "", "x" * 101),
+    ],
+)
+def test_a_function_speaks_with_a_code_of_its_own(rows, code):
+    """Callers act on codes of the bridge, and a code that is not a word blurs an error's text."""
     with pytest.raises(CallError, match="It failed") as caught:
         rows("http.fail", code, False)
 
@@ -197,6 +203,7 @@ SECRET = "hunter2-payload"
         ("exit", "SC-202", "SystemExit"),
         ("str", "SC-202", "_Unprintable"),
         ("deep", "SC-202", "RecursionError"),
+        ("name", "SC-202", r"failed with A__SC_999__x{88,90} in call"),
         ("row", "SC-205", "returned a dict where a row is expected"),
         ("column", "SC-205", "The column `value` of `test.fail` is a Python int where STRING"),
         ("surrogate", "SC-205", "half of a surrogate pair"),

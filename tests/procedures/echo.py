@@ -247,6 +247,8 @@ def fail(kind: str, secret: str) -> Text:
             raise _Unprintable(secret)
         case "deep":
             return fail(kind, secret)
+        case "name":
+            raise type("A\n[SC-999] " + "x" * 5_000, (Exception,), {})(secret)
         case "row":
             return {"value": secret}  # type: ignore[return-value]
         case "column":

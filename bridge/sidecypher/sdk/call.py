@@ -1,6 +1,7 @@
 """`Call`: the state of one call that its serving threads, event loop and canceller share."""
 
 import contextlib
+import re
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import get_ident
@@ -61,7 +62,9 @@ def no_transaction_in_worker(_method: str, _request: CallBackRequest) -> RunRepl
 
 def procedure_failed(name: str, error: BaseException, call_id: str) -> ProcedureFailed:
     """Return the error that Cypher sees for an unexpected exception: its type, never its text."""
-    return ProcedureFailed(f"`{name}` failed with {type(error).__name__} in call {call_id}")
+    # A class may have any text as its name.
+    kind = re.sub(r"\W", "_", type(error).__name__)[:100]
+    return ProcedureFailed(f"`{name}` failed with {kind} in call {call_id}")
 
 
 def deadline_exceeded(name: str) -> DeadlineExceeded:
