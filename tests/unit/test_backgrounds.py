@@ -154,7 +154,7 @@ def test_two_background_functions_of_one_name_are_refused(tmp_path):
 
     [failure] = load([tmp_path]).failures
 
-    assert failure.reason == "another background already has the name `kg.work`."
+    assert failure.reason == "another background (a.py:4) already has the name `kg.work`."
 
 
 def test_a_background_function_that_no_module_offers_is_reported(tmp_path):

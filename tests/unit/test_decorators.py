@@ -159,6 +159,7 @@ def test_only_functions_are_decorated(decorate, thing):
     with pytest.raises(SignatureError, match="cannot be a procedure") as caught:
         decorate(thing)
 
+    assert "`kg.x`" in caught.value.message
     assert "Decorate a function" in caught.value.hint
 
 

@@ -199,6 +199,7 @@ def test_a_module_that_cannot_be_imported_is_named_with_its_reason(folder, fault
     [failure] = loaded.failures
     assert failure.module == "bad.py"
     assert reason in failure.reason
+    assert "None" not in failure.reason.replace("No module", "")
     assert "\n" not in failure.reason
 
 
@@ -277,7 +278,7 @@ def test_a_name_that_another_module_has_leaves_the_later_module_out(folder):
     assert answer(loaded, "kg.good") == "there"
     [failure] = loaded.failures
     assert failure.module == "later.py"
-    assert "another procedure already has the name `kg.good`" in failure.reason
+    assert "another procedure (good.py:7) already has the name `kg.good`" in failure.reason
 
 
 def test_a_name_twice_in_one_module_is_a_failure(folder):
@@ -351,4 +352,4 @@ def test_a_name_that_a_batch_needs_is_not_given_twice(folder):
     assert names(loaded) == ["kg.good", "kg.many.batch"]
     [failure] = loaded.failures
     assert failure.module == "many.py"
-    assert "another procedure already has the name `kg.many.batch`" in failure.reason
+    assert "another procedure (a.py:7) already has the name `kg.many.batch`" in failure.reason

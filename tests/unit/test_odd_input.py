@@ -304,3 +304,11 @@ def test_a_single_large_row_needs_one_message():
         environment.call("kg.big")
 
     assert [request.name for request in sent] == ["kg.big"]
+
+
+def test_a_class_with_the_name_of_a_builtin_is_told_with_its_module():
+    """A `bool` of numpy is not a Python `bool`, and the error says so."""
+    foreign = type("bool", (), {"__module__": "numpy"})()
+
+    with pytest.raises(ValueTypeError, match=r"is a Python numpy\.bool where BOOLEAN is expected"):
+        encoder(CypherType("BOOLEAN"))(foreign)

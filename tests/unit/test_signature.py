@@ -504,6 +504,15 @@ def test_only_plain_parameters_are_accepted(body):
     assert error.hint == "Take a LIST or a MAP."
 
 
+def test_a_parameter_may_be_positional_only():
+    """Arguments are passed by their position, so a function may ask for that."""
+
+    def body(value: int, /, other: int = 1) -> Found:
+        raise NotImplementedError
+
+    assert [each.name for each in read_signature(body).parameters] == ["value", "other"]
+
+
 def test_a_parameter_without_type_is_refused():
     """A missing annotation is refused by name, with an example."""
 
@@ -766,6 +775,7 @@ def test_anything_else_is_no_procedure_name(name):
         check_procedure_name(name)
 
     assert "`kg.score`" in caught.value.hint
+    assert caught.value.message.isprintable()
 
 
 @pytest.mark.parametrize("namespace", sorted(RESERVED_NAMESPACES))

@@ -302,7 +302,7 @@ def test_two_steps_of_one_name_are_refused(tmp_path):
 
     [failure] = loaded.failures
     assert (failure.module, names(loaded)) == ("b.py", [])
-    assert failure.reason == "another step already has the name `demo.step`."
+    assert failure.reason == "another step (a.py:4) already has the name `demo.step`."
 
 
 def test_a_step_that_no_module_offers_is_reported(tmp_path):

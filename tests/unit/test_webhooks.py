@@ -54,7 +54,7 @@ def test_two_webhooks_of_one_path_are_refused(tmp_path):
 
     [failure] = loaded.failures
     assert (failure.module, names(loaded)) == ("b.py", [])
-    assert failure.reason == "another webhook already has the name `/webhooks/kg`."
+    assert failure.reason == "another webhook (a.py:4) already has the name `/webhooks/kg`."
 
 
 @awaited

@@ -298,9 +298,11 @@ class _Loader:
         claimed: dict[Key, Found] = {}
         for candidate in found:
             key = key_of(candidate)
-            if key in self._claimed or key in claimed:
+            other = self._claimed.get(key) or claimed.get(key)
+            if other is not None:
                 kind, name = key
-                raise SidecypherError(f"another {kind} already has the name `{name}`")
+                place = place_of(other.function)
+                raise SidecypherError(f"another {kind} ({place}) already has the name `{name}`")
             claimed[key] = candidate
         self._claimed.update(claimed)
         return tuple(claimed.values())
@@ -347,7 +349,8 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, SidecypherError):
         return f"{error.message}. {error.hint}".strip()
     if isinstance(error, SyntaxError):
-        return f"syntax error in line {error.lineno}: {error.msg}"
+        where = f" in line {error.lineno}" if error.lineno else ""
+        return f"syntax error{where}: {error.msg}"
     try:
         text = f"{type(error).__name__} at import: {error}"
     except Exception:  # noqa: BLE001 - an author's `__str__` may raise anything

@@ -204,7 +204,10 @@ class _Check:
     def __init__(self, decorated: Callable[..., Any], name: str) -> None:
         self.is_async = is_async(decorated)
         self.name = check_procedure_name(name)
-        self.place = place_of(decorated)
+        try:
+            self.place = place_of(decorated)
+        except SignatureError as error:
+            raise SignatureError(f"{error.message} (`{name}`)", hint=error.hint) from None
 
     def refuse(self, what: str, hint: str) -> NoReturn:
         raise SignatureError(f"`{self.name}` ({self.place}) {what}", hint=hint)

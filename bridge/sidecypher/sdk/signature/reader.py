@@ -170,7 +170,7 @@ class _Reader:
             )
 
     def parameter(self, parameter: inspect.Parameter, hints: dict[str, Any]) -> Parameter:
-        if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
+        if parameter.kind not in {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}:
             self.refuse(
                 f"has the parameter `{parameter}`, and Cypher has only positional ones",
                 "Take a LIST or a MAP.",

@@ -1,5 +1,6 @@
 """Errors of values, whose texts never contain the value."""
 
+import builtins
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Self
 
@@ -41,7 +42,12 @@ def not_written(value: object, wanted: object) -> ValueTypeError:
     """Return the error of a Python value that is not of type `wanted`."""
     if value is None:
         return ValueTypeError(f"is null where {wanted} is expected")
-    return ValueTypeError(f"is a Python {type(value).__name__} where {wanted} is expected")
+    kind = type(value)
+    name = kind.__name__
+    if kind.__module__ != "builtins" and hasattr(builtins, name):
+        # Such as `numpy.bool`.
+        name = f"{kind.__module__}.{name}"
+    return ValueTypeError(f"is a Python {name} where {wanted} is expected")
 
 
 def not_read(value: object, wanted: object) -> ValueTypeError:
