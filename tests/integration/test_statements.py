@@ -111,6 +111,7 @@ def test_a_profiled_statement_obeys_the_mode(graph, option):
     [
         ("RETURN x", 'line 1, column 8 (offset: 7))\n"RETURN x"\n        ^'),
         ("RETURN 1 +\n  x", 'line 2, column 3 (offset: 13))\n"  x"\n   ^'),
+        ("// x", 'line 0, column 1 (offset: 1))\n"// x"\n  ^'),
     ],
 )
 def test_a_syntax_error_is_told_as_for_the_statement_alone(graph, statement, place):
@@ -126,6 +127,15 @@ def test_a_syntax_error_is_told_as_for_the_statement_alone(graph, statement, pla
 
     assert errors[0] == errors[1]
     assert place in errors[0][1]
+
+
+def test_an_empty_statement_is_told_without_the_bridges_own_words(graph):
+    """The bridge explains each statement first; an error shows nothing of that."""
+    with pytest.raises(ClientError, match="Unexpected end of input") as caught:
+        graph.run("CALL test.runRead('')").consume()
+
+    assert '"EXPLAIN"' not in caught.value.message
+    assert "offset: -" not in caught.value.message
 
 
 @pytest.mark.parametrize("name", ["test.sumOf", "test.sumOfAsync"])
