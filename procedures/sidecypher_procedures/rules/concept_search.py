@@ -86,9 +86,13 @@ def _candidates(words: list[str], bounds: Bounds) -> Iterator[str]:
 
 
 def _spellings(phrase: str) -> Iterator[str]:
-    """Yield a phrase, without the punctuation around it, and without a possessive `'s`."""
+    """Yield a phrase, also without the punctuation around it, its last mark, or a possessive `'s`.
+
+    A name may end in a mark: without only the last one, it is found at the end of a sentence.
+    """
     trimmed = _trim(phrase)
-    yield from filter(None, (phrase, trimmed, _POSSESSIVE.sub("", trimmed)))
+    shorter = phrase[:-1] if _is_mark(phrase[-1:] or " ", _CLOSING) else ""
+    yield from filter(None, (phrase, shorter, trimmed, _POSSESSIVE.sub("", trimmed)))
 
 
 def _trim(phrase: str) -> str:

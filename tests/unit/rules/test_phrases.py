@@ -28,6 +28,8 @@ def test_phrases_are_words_in_a_row():
         ("use `node.js`!", "node.js"),
         ("**Apollo** is", "apollo"),
         ("about 100%.", "100%"),
+        ("use \\Hub{//x}.", "\\hub{//x}"),
+        ("is it (v2)?", "(v2)"),
     ],
 )
 def test_marks_around_a_name_do_not_count(text, name):
