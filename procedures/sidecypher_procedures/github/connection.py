@@ -47,6 +47,9 @@ _IDLE_SECONDS: Final = 5.0
 _CODING: Final = "gzip"
 _GZIP_BITS: Final = 16 + zlib.MAX_WBITS
 _MAX_BODY_BYTES: Final = 8 * 1024 * 1024
+# The name that the header `Location` of an answer gets. httpx parses that header even if it does
+# not follow redirects, and raises for texts such as `http:x`.
+_LOCATION: Final = "x-sidecypher-location"
 # A former name may be given to a new repository, so known redirects expire.
 _MOVE_SECONDS: Final = 3600.0
 _MAX_MOVES: Final = 4096
@@ -122,6 +125,7 @@ class _ClientPool:
             },
             timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout),
             limits=httpx.Limits(max_connections=1, keepalive_expiry=_IDLE_SECONDS),
+            event_hooks={"response": [_rename_location]},
             follow_redirects=False,
             trust_env=trust_env,
             verify=httpx.create_ssl_context(trust_env=trust_env),
@@ -312,7 +316,7 @@ class Connection:
 
     def _redirect(self, target: Target, url: httpx.URL, reply: Reply) -> httpx.URL:
         try:
-            location = url.join(reply.headers["location"])
+            location = url.join(reply.headers[_LOCATION])
         except (KeyError, httpx.InvalidURL):
             raise errors.UnusableAnswer(f"The redirect of `{target}` says not where to") from None
         if not self._is_own(location):
@@ -464,6 +468,12 @@ class Connection:
             raise errors.Unreachable(
                 f"GitHub cannot be reached for {what}: {type(error).__name__}"
             ) from error
+
+
+async def _rename_location(response: httpx.Response) -> None:
+    location = response.headers.pop("location", None)
+    if location is not None:
+        response.headers[_LOCATION] = location
 
 
 def _has_unread_data(client: httpx.AsyncClient, base: httpx.URL) -> bool:

@@ -173,10 +173,15 @@ class _Reader:
         return _Reader(self._scalar(key, dict) or {}, f"{self._path}{key}.")
 
     def names(self, key: str, name: str) -> list[str]:
-        """Read a list of objects by one of their fields; the items may also be plain strings."""
+        """Read a list of objects by one of their fields; the items may also be plain strings.
+
+        An object without that field is left out: GitHub's schema allows a label without a name.
+        """
         names = []
         for item in self._scalar(key, list) or []:
             found = item.get(name) if isinstance(item, dict) else item
+            if found is None:
+                continue
             if not isinstance(found, str):
                 raise ShapeError(self._path + key)
             names.append(found)

@@ -21,6 +21,7 @@ _BASE_URL: Final = re.compile(
     r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
     r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?"
 )
+_LARGEST_PORT: Final = 65_535
 _EVENT: Final = re.compile(r"[a-z0-9_]+(?:\.[a-z0-9_]+)?")
 _TOKEN: Final = re.compile(r"[\x21-\x7e]{1,4096}")
 _Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
@@ -131,6 +132,8 @@ class GithubSettings(EnvironmentSettings, env_prefix=PREFIX):
             url = httpx.URL(value.rstrip("/"))
         except httpx.InvalidURL:
             raise ValueError("must be a URL such as https://HOST/api/v3") from None
+        if url.port is not None and not 0 < url.port <= _LARGEST_PORT:
+            raise ValueError(f"must have a port from 1 to {_LARGEST_PORT}")
         if url.scheme == "http" and not is_loopback(url.host):
             raise ValueError("must use https, because it carries the token")
         return str(url)

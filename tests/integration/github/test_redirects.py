@@ -128,18 +128,32 @@ def test_scheme_host_and_user_must_be_the_same_too(github, answering, location, 
     assert github.paths == [PATH]
 
 
-@pytest.mark.parametrize("headers", [{}, {"Location": ""}, {"Location": "http://127.0.0.1:p/"}])
-def test_a_redirect_to_nowhere_is_an_error(github, answering, headers, client_of) -> None:
+@pytest.mark.parametrize(
+    ("headers", "requests"),
+    [
+        ({}, 1),
+        # These two are paths below that of the request, which is redirected there as well.
+        ({"Location": ""}, 6),
+        ({"Location": "http:x"}, 6),
+        ({"Location": "http://[:::"}, 1),
+        ({"Location": "http://127.0.0.1:p/"}, 1),
+        ({"Location": "mailto:a@b"}, 1),
+    ],
+)
+def test_a_redirect_to_nowhere_is_an_error(github, answering, headers, requests, client_of) -> None:
     """A redirect without a usable Location is one clear error, and nothing else is asked."""
     github.answer = lambda _: answering(301, headers, b"{}")
 
     async def scenario() -> None:
         async with client_of(github.url) as client:
-            with pytest.raises(errors.GithubError, match="octocat/Hello-World#7"):
+            with pytest.raises(errors.GithubError, match="octocat/Hello-World#7") as caught:
                 await client.get(ISSUE)
 
+            assert isinstance(caught.value, errors.UnusableAnswer | errors.RedirectRefused)
+
     asyncio.run(scenario())
-    assert set(github.paths) == {PATH}
+    assert github.paths[0] == PATH
+    assert len(github.paths) == requests
 
 
 def test_redirects_are_bounded(github, answering, client_of) -> None:

@@ -45,6 +45,8 @@ def test_base_urls_lose_their_trailing_slash(given: str, kept: str) -> None:
         "https://api.github.com//x",
         "https://api.github.com\\x",
         "https://api.github.com:port",
+        "https://api.github.com:0",
+        "http://127.0.0.1:65536",
         "not a url",
     ],
 )
