@@ -137,6 +137,11 @@ def decoded(text: str | None) -> dict[str, Any] | None:
     return found if isinstance(found, dict) and levels(found) <= METADATA_LEVELS else None
 
 
+def instant(value: object) -> datetime | None:
+    """Return the time of an event, None if plain Cypher has written another type."""
+    return value if isinstance(value, datetime) and value.tzinfo is not None else None
+
+
 def levels(value: object) -> int:
     """Return the number of nesting levels of a value: 1 for a list or map of scalars."""
     layer, levels = [value], 0

@@ -103,13 +103,16 @@ def event_type(name: str) -> EventType:
     return kind
 
 
-def stored_type(name: str) -> EventType:
-    """Return the type of an event in the graph. Plain Cypher may have written an unknown one.
+def stored_type(name: str | None) -> EventType:
+    """Return the type of an event in the graph.
+
+    Plain Cypher may have written a type that is not in the table, or none, which is `unknown`.
 
     Example:
-        >>> stored_type("toolCall").role, stored_type("lunch").role
-        ('tool_call', None)
+        >>> stored_type("toolCall").role, stored_type("lunch").role, stored_type(None).storage
+        ('tool_call', None, 'unknown')
     """
+    name = name or "unknown"
     return _BY_STORAGE.get(name) or EventType(name, name)
 
 

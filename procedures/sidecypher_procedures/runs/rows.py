@@ -51,7 +51,7 @@ class EventRow(Row):
     type: str
     event: Annotated[dict[str, Any], Description("as `runs.append` accepts it")]
     parent_ids: list[str]
-    created_at: datetime
+    created_at: Annotated[datetime | None, Description("null if plain Cypher has left it out")]
 
 
 class StateRow(Row):

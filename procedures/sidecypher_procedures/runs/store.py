@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 
 from sidecypher import Context
-from sidecypher_procedures.runs.event import decoded, links_as_given
+from sidecypher_procedures.runs.event import decoded, instant, links_as_given
 from sidecypher_procedures.runs.lock import Part, parts_of
 from sidecypher_procedures.runs.model import Naming, event_type, stored_type, to_application
 from sidecypher_procedures.runs.options import EventsOptions
@@ -45,7 +45,7 @@ _LINEAGE: Final = """
     RETURN r.lineage AS lineage, r.lineageSeqs AS seqs, coalesce(r.lastSeq, 0) AS lastSeq
 """
 RETURN_EVENT: Final = """
-    RETURN properties(e) AS event, [(p)-[:NEXT]->(e) | p.id] AS parentIds,
+    RETURN properties(e) AS event, [(p)-[:NEXT]->(e) | [p.seq, p.id]] AS parents,
         [
             (e)-[l:EXECUTED_BY|RESPONDS_TO|REFERENCES|SUGGESTS_EDIT_TO]->(t) | [type(l), t.id]
         ] AS links,
@@ -132,8 +132,11 @@ def records_in_run(
 
 def event_row(record: Mapping[str, Any], naming: Naming) -> EventRow:
     """Return the row of an event, in the caller's naming, from a record of `RETURN_EVENT`."""
-    properties, parents = record["event"], record["parentIds"]
-    event = event_of(properties, record["payload"], parents, record["links"])
+    properties = record["event"]
+    # The graph has relationships in no order.
+    in_order = sorted(record["parents"], key=lambda parent: (parent[0] or 0, str(parent[1])))
+    parents = [name for _, name in in_order]
+    event = event_of(properties, record["payload"], parents, sorted(record["links"], key=str))
     if naming == "application":
         event = to_application(event)
     return EventRow(
@@ -142,7 +145,7 @@ def event_row(record: Mapping[str, Any], naming: Naming) -> EventRow:
         type=event["type"],
         event=event,
         parent_ids=parents,
-        created_at=properties["createdAt"],
+        created_at=event["createdAt"],
     )
 
 
@@ -153,8 +156,9 @@ def event_of(
     links: list[tuple[str, str]],
 ) -> dict[str, Any]:
     """Return an event as `runs.append` accepts it, in the naming of the graph."""
-    kind = stored_type(properties["type"])
-    event = {"id": properties["id"], "type": kind.storage, "createdAt": properties["createdAt"]}
+    kind = stored_type(properties.get("type"))
+    created_at = instant(properties.get("createdAt"))
+    event = {"id": properties["id"], "type": kind.storage, "createdAt": created_at}
     if kind.body is not None:
         event[kind.body] = payload if payload is not None else properties.get("content")
     for name in kind.further:

@@ -8,6 +8,7 @@ from itertools import count, islice
 from typing import Any, Final
 
 from sidecypher import Context
+from sidecypher_procedures.runs.event import instant
 from sidecypher_procedures.runs.model import stored_type
 from sidecypher_procedures.runs.options import ALL_ROWS, PathOptions, TreeOptions
 from sidecypher_procedures.runs.rows import EventRow, TimelineRow
@@ -150,7 +151,7 @@ def timeline_of(ctx: Context, run_id: str, options: PathOptions) -> Iterator[Tim
     Lanes are those of the whole run, even if only a page of it is returned.
     """
     nodes = shape_of(ctx, run_id)
-    times = {node.event["id"]: _instant(node.event["createdAt"]) for node in nodes}
+    times = {node.event["id"]: instant(node.event["createdAt"]) for node in nodes}
     for node in page_of(nodes, options):
         event = node.event
         kind = stored_type(event["type"])
@@ -188,11 +189,6 @@ def _shown(name: str | None) -> str:
     """Return the name of a tool without control characters and at most `LONGEST_TOOL` long."""
     text = "".join(each if each.isprintable() else "?" for each in name or "")
     return text if len(text) <= LONGEST_TOOL else f"{text[: LONGEST_TOOL - 3]}..."
-
-
-def _instant(value: object) -> datetime | None:
-    """Return the time of an event, None if plain Cypher has written another type."""
-    return value if isinstance(value, datetime) and value.tzinfo is not None else None
 
 
 def _milliseconds(at: datetime | None, before: list[datetime | None]) -> int | None:

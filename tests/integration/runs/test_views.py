@@ -144,6 +144,29 @@ def test_events_of_plain_cypher_have_a_place(runs, session):
     ]
 
 
+def test_odd_events_of_plain_cypher_hide_no_others(runs, session):
+    """One without a type or time, or of a type nobody knows, is listed with what it has."""
+    run = runs.new()
+    session.run(
+        """
+        MATCH (r:WorkflowRun {id: $run}) SET r.lastSeq = 4
+        CREATE (a:Event {id: 'a', runId: $run, seq: 1, createdAt: datetime('2026-01-05T09:00Z')})
+            -[:NEXT]->(b:Event {id: 'b', runId: $run, seq: 2, type: 'status'})
+            -[:NEXT]->(c:Event {id: 'c', runId: $run, seq: 3, type: 'status', createdAt: 'today'})
+            -[:NEXT]->(d:Event {id: 'd', runId: $run, seq: 4, type: 'lunch', content: 'Soup.'})
+        """,
+        run=run,
+    ).consume()
+
+    rows = runs.events(run)
+    assert [row["type"] for row in rows] == ["unknown", "status", "status", "lunch"]
+    assert [row["createdAt"] is None for row in rows] == [False, True, True, True]
+    assert rows[3]["event"]["content"] == "Soup."
+    assert runs.call("path", "d") == rows
+    told = runs.call("timeline", run, {"naming": "application"})
+    assert [row["type"] for row in told] == ["unknown", "status", "status", "lunch"]
+
+
 # The path
 
 
