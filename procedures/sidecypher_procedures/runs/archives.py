@@ -40,6 +40,8 @@ _IS_THERE: Final = """
 # Written in the transaction that moves a run, so the graph knows the latest archive even after a
 # rollback.
 _READ_DIGEST: Final = "MATCH (a:ArchivedRun {id: $runId}) RETURN a.digest AS digest"
+# The node is deleted by the restore that succeeds, for which another one waits here.
+_LOCK_DIGEST: Final = "MATCH (a:ArchivedRun {id: $runId}) SET a.lock = true"
 _WRITE_DIGEST: Final = "CREATE (:ArchivedRun {id: $runId, digest: $digest})"
 _DELETE_DIGEST: Final = "MATCH (a:ArchivedRun {id: $runId}) DELETE a"
 
@@ -96,10 +98,12 @@ def restore_run(ctx: Context, folder: Path | None, run_id: str) -> Archived:
         EventTaken: The id of one of its events belongs to another event now.
         UnknownReference: A node that the run refers to is not in the graph.
     """
-    file = _latest(ctx, RunArchives.of(folder, ctx.database, run_id))
-    tail = file.check()
+    archives = RunArchives.of(folder, ctx.database, run_id)
+    ctx.run(_LOCK_DIGEST, runId=run_id)
     if ctx.run(_IS_THERE, runId=run_id).single()["found"]:
         raise RunTaken(f"The run `{shown_id(run_id)}` is in the graph", hint="It needs no restore.")
+    file = _latest(ctx, archives)
+    tail = file.check()
     write_lines(ctx, file.lines())
     if not is_intact(ctx, run_id) or digest_of(ctx, run_id) != tail.digest:
         raise ArchiveDamaged(

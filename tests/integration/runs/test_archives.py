@@ -218,6 +218,16 @@ def test_of_runs_that_refer_to_each_other_the_first_comes_back_last(runs, sessio
         assert graph(session) == before
 
 
+def test_a_restore_waits_for_another_one(runs, beside, ended):
+    """The second of two finds the run in the graph, and no raw error of a constraint."""
+    runs.one("archive", ended)
+
+    restore = f"CALL runs.restore('{ended}') YIELD id RETURN id"
+    with pytest.raises(ClientError, match=r"SC-906.*is in the graph"):
+        beside(restore, restore)
+    assert runs.one("verify", ended)["ok"]
+
+
 def test_an_event_id_that_was_given_again_is_told(runs, session, ended):
     """Nothing is written, and the run can be restored once the other event has gone."""
     before = graph(session)
@@ -290,6 +300,7 @@ def test_a_damaged_file_is_not_restored(runs, session, archives, damage):
     file.write_bytes(whole)
     assert runs.one("restore", run)["events"] == 1
     file.unlink()
+    session.run("MATCH (n) WHERE n:WorkflowRun OR n:Event DETACH DELETE n").consume()
     with pytest.raises(ClientError, match=r"SC-920.*`damaged` was not archived"):
         runs.one("restore", run)
 
