@@ -5,9 +5,12 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from sidecypher import Context, EncodedRow, Row, SidecypherError
+from sidecypher_procedures.names import shown_id
+from sidecypher_procedures.runs.errors import IllegalStatus, UnknownEvent
 from sidecypher_procedures.runs.event import decoded
+from sidecypher_procedures.runs.lock import lock
 from sidecypher_procedures.runs.options import CallsOptions, ConversationOptions
-from sidecypher_procedures.runs.rows import MessageRow, ToolCallRow
+from sidecypher_procedures.runs.rows import MarkedCall, MessageRow, ToolCallRow
 from sidecypher_procedures.runs.store import extent_of, records_in_run
 
 _MESSAGES: Final = """
@@ -36,6 +39,34 @@ def conversation_of(
             tool_name=message["toolName"],
             metadata=decoded(message["metadata"]),
         )
+
+
+_FIND_CALL: Final = "MATCH (c:ToolCall {id: $id}) WHERE c.deletedAt IS NULL RETURN c.runId AS runId"
+_MARK: Final = """
+    MATCH (r:WorkflowRun {id: $runId}), (c:ToolCall {id: $id})
+    WHERE c.deletedAt IS NULL AND NOT EXISTS { (c)-[:HAS_RESULT]->() }
+    SET c.status = $status, r.touchedAt = $now
+    RETURN c.id AS id
+"""
+
+
+def mark_call(ctx: Context, event_id: str, status: str) -> MarkedCall:
+    """Set the status of a call that has no result yet.
+
+    Raises:
+        UnknownEvent: No call of a tool has this id.
+        IllegalStatus: The call has a result.
+    """
+    found = next(iter(ctx.run(_FIND_CALL, id=event_id)), None)
+    if found is None:
+        raise UnknownEvent(f"There is no call of a tool `{shown_id(event_id)}`")
+    held = lock(ctx, found["runId"])
+    if not len(ctx.run(_MARK, id=event_id, runId=held.run_id, status=status, now=held.now)):
+        raise IllegalStatus(
+            f"The call `{shown_id(event_id)}` has its result, or was deleted meanwhile",
+            hint="Its status is what its result says.",
+        )
+    return MarkedCall(id=event_id, run_id=held.run_id, status=status)
 
 
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)

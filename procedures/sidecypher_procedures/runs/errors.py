@@ -105,7 +105,7 @@ class PlanSuperseded(RunsError):
 
 
 class IllegalStatus(RunsError):
-    """The action is not allowed for a plan with this status."""
+    """The action is not allowed for a plan with this status, or for an answered call of a tool."""
 
     code = "SC-914"
 

@@ -23,6 +23,9 @@ from sidecypher_procedures.runs.options import MOST_IDS
 INLINE_BYTES: Final = 8 * 1024
 """The longest text in an event. A longer one is stored in a `Payload`, shared by its events."""
 
+INITIATED: Final = "initiated"
+"""The status of a call of a tool until something else is known."""
+
 _WRITE: Final = """
     MATCH (r:WorkflowRun {id: $runId})
     SET r += $run
@@ -246,6 +249,7 @@ def _properties(each: Appended, now: datetime) -> dict[str, Any]:
     event, known = each.event, each.known
     created_at = event.created_at or now
     properties = {
+        "status": INITIATED if event.type.storage == "toolCall" else None,
         **event.stored,
         "id": known.id,
         "runId": known.run_id,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import uuid4
 
 from sidecypher import Context, Duration, procedure
@@ -18,7 +18,7 @@ from sidecypher_procedures.runs import (
     rows,
     store,
 )
-from sidecypher_procedures.runs.conversation import calls_of, conversation_of
+from sidecypher_procedures.runs.conversation import calls_of, conversation_of, mark_call
 from sidecypher_procedures.runs.errors import InvalidArgument
 from sidecypher_procedures.runs.options import (
     AppendOptions,
@@ -285,6 +285,14 @@ def tool_calls(
 ) -> Iterator[rows.ToolCallRow]:
     """List the calls of a tool with their results, newest first."""
     yield from calls_of(ctx, tool_name, options)
+
+
+@procedure("runs.markToolCall", mode="WRITE")
+def mark_tool_call(
+    ctx: Context, event_id: str, status: Literal["executing", "failed"]
+) -> rows.MarkedCall:
+    """Set the status of a call of a tool that has no result yet."""
+    return mark_call(ctx, event_id, status)
 
 
 @procedure("runs.conversation")

@@ -182,6 +182,14 @@ class ToolCallRow(Row):
     cursor: Cursor
 
 
+class MarkedCall(Row):
+    """A call of a tool without a result."""
+
+    id: str
+    run_id: str
+    status: str
+
+
 class MessageRow(Row):
     """A message of a run."""
 

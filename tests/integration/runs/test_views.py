@@ -236,6 +236,41 @@ def test_calls_come_with_their_results(runs, branched):
     assert runs.call("toolCalls", "none") == []
 
 
+def test_a_call_is_marked_until_it_is_answered(runs, session):
+    """It is initiated, executing while it runs, and then what its result says."""
+    run = runs.new()
+    runs.append(run, "toolCall", id="call", toolName="t")
+    runs.append(run, "toolCall", id="given", toolName="t", metadata={"status": "queued"})
+    status = "MATCH (c:ToolCall {id: $id}) RETURN c.status"
+    assert session.run(status, id="call").value() == ["initiated"]
+    assert session.run(status, id="given").value() == ["queued"]
+
+    for mark in ("executing", "failed", "executing"):
+        assert runs.one("markToolCall", "call", mark) == {
+            "id": "call",
+            "runId": run,
+            "status": mark,
+        }
+        assert session.run(status, id="call").value() == [mark]
+    assert runs.one("verify", run)["ok"]
+    for known in ("none", runs.append(run)["id"]):
+        with pytest.raises(ClientError, match=r"SC-911.*no call of a tool"):
+            runs.one("markToolCall", known, "executing")
+    with pytest.raises(ClientError, match=r"SC-204"):
+        runs.one("markToolCall", "call", "completed")
+
+
+def test_an_answered_call_is_not_marked(runs):
+    """Its status is what its result says."""
+    run = runs.new()
+    runs.append(run, "toolCall", id="call", toolName="t", toolCallId="1")
+    runs.append(run, "toolCallResult", toolCallId="1")
+
+    with pytest.raises(ClientError, match=r"SC-914.*has its result"):
+        runs.one("markToolCall", "call", "failed")
+    assert runs.call("toolCalls", "t")[0]["status"] == "completed"
+
+
 def test_a_call_without_result_is_initiated(runs):
     """Its result is null; the latest of several results counts, long arguments are read."""
     run = runs.new()
