@@ -15,10 +15,10 @@ from sidecypher_procedures.runs.attachments import (
     Target,
     attach_nodes,
 )
-from sidecypher_procedures.runs.errors import InvalidArgument, RunTaken, UnknownEvent
+from sidecypher_procedures.runs.errors import IllegalState, InvalidArgument, RunTaken, UnknownEvent
 from sidecypher_procedures.runs.lock import Lock, Part, lock, unknown_run
 from sidecypher_procedures.runs.model import canonical
-from sidecypher_procedures.runs.options import ForkOptions, RunOptions
+from sidecypher_procedures.runs.options import ForkOptions, RunOptions, UpdateOptions
 from sidecypher_procedures.runs.rows import Forked
 
 _CREATE: Final = """
@@ -59,6 +59,26 @@ def create_run(ctx: Context, run_id: str, type_name: str, options: RunOptions) -
     return True
 
 
+_UPDATE: Final = """
+    MATCH (r:WorkflowRun {id: $runId})
+    SET r.metadata = coalesce($metadata, r.metadata), r.result = coalesce($result, r.result)
+"""
+
+
+def update_run(ctx: Context, run_id: str, options: UpdateOptions) -> None:
+    """Replace the metadata or the result of a run, or both.
+
+    Raises:
+        UnknownRun: No run has this id.
+        IllegalState: The run is cancelled, which is its result.
+    """
+    held = lock(ctx, run_id)
+    if options.result is not None and held.run_status.result is not None:
+        raise IllegalState("A run that is `cancelled` keeps that as its result")
+    metadata = None if options.metadata is None else canonical(options.metadata)
+    ctx.run(_UPDATE, runId=run_id, metadata=metadata, result=options.result)
+
+
 def run_type(name: str) -> str:
     """Return the type of a run without surrounding space.
 
@@ -92,7 +112,10 @@ _SHARE: Final = """
         (first:Event {runId: $lineage[0], seq: 1}), (last:Event {runId: $lineage[-1], seq: $seq})
     SET fork.lineage = $lineage, fork.lineageSeqs = $lineageSeqs,
         fork.lastSeq = $seq, fork.lastEventId = last.id,
-        fork.state = last.runState, fork.status = last.runState, fork.result = last.runResult,
+        fork.state = last.runState, fork.status = last.runState,
+        fork.result = CASE
+            WHEN last.runState = 'completed' THEN origin.result ELSE last.runResult
+        END,
         fork.startedAt = CASE WHEN last.runState <> 'pending' THEN fork.createdAt END,
         fork.completedAt = CASE
             WHEN last.runState IN ['completed', 'error'] THEN fork.createdAt

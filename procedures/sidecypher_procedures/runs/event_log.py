@@ -18,9 +18,9 @@ from sidecypher_procedures.runs.errors import (
 from sidecypher_procedures.runs.event import Event
 from sidecypher_procedures.runs.lock import Lock, StoredEvent, lock, to_stored_event
 from sidecypher_procedures.runs.model import FINAL, RunStatus, chained, sha256
-from sidecypher_procedures.runs.options import MOST_IDS
+from sidecypher_procedures.runs.options import MOST_IDS, RESULT_BYTES
 
-INLINE_BYTES: Final = 8 * 1024
+INLINE_BYTES: Final = RESULT_BYTES
 """The longest text in an event. A longer one is stored in a `Payload`, shared by its events."""
 
 INITIATED: Final = "initiated"
@@ -229,14 +229,24 @@ def _run_properties(held: Lock, new: Sequence[Appended]) -> dict[str, Any]:
         "touchedAt": _after(held.now, len(new) - 1),
         "state": last.run_status.state,
         "status": last.run_status.state,
-        "result": last.run_status.result,
     }
+    for each in new:
+        result = each.run_status.result or _result(each.event)
+        if result is not None:
+            properties["result"] = result
     if not held.started and any(each.run_status.state == "running" for each in new):
         properties["startedAt"] = held.now
     changes = [each.run_status for each in new if each.run_status != held.run_status]
     if changes:
         properties["completedAt"] = held.now if last.run_status.state in FINAL else None
     return properties
+
+
+def _result(event: Event) -> str | None:
+    """Return the result of the run that an event completes, None if it has none."""
+    if event.type.storage != "workflowCompleted" or event.content is None:
+        return None
+    return None if _is_long(event.content) else event.content
 
 
 def _after(moment: datetime, nanoseconds: int) -> DateTime:

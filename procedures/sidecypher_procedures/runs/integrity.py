@@ -123,6 +123,13 @@ _ERASE: Final = """
     RETURN payload
 """
 
+_FORGET_RESULT: Final = """
+    MATCH (e:Event {id: $id, type: 'workflowCompleted'})
+    MATCH (:WorkflowRun {id: e.runId})<-[:FORKED_FROM*0..]-(r:WorkflowRun)
+    WHERE r.result = e.content
+    REMOVE r.result
+"""
+
 
 def delete_event(ctx: Context, event_id: str) -> Deleted:
     """Delete the content and references of an event unless they were deleted before.
@@ -136,6 +143,7 @@ def delete_event(ctx: Context, event_id: str) -> Deleted:
         raise UnknownEvent(f"There is no event `{shown_id(event_id)}` of a run")
     place = found.single()
     held = lock(ctx, place["runId"])
+    ctx.run(_FORGET_RESULT, id=event_id)
     erased = [record["payload"] for record in ctx.run(_ERASE, id=event_id, now=held.now)]
     release(ctx, [payload for payload in erased if payload is not None])
     return Deleted(id=event_id, seq=place["seq"], run_id=place["runId"], deleted=bool(erased))

@@ -8,7 +8,7 @@ from typing import Any, Final, TypedDict
 from sidecypher import Context
 from sidecypher_procedures.names import shown_id
 from sidecypher_procedures.runs.errors import UnknownRun
-from sidecypher_procedures.runs.model import RunStatus, state_of
+from sidecypher_procedures.runs.model import RunStatus
 
 NOW: Final = """
     CASE WHEN r.touchedAt >= datetime.realtime()
@@ -107,7 +107,7 @@ def lock(ctx: Context, run_id: str, ids: Iterable[str] = ()) -> Lock:
         run_id=run_id,
         last_seq=run["lastSeq"] or 0,
         last_id=run["lastEventId"],
-        run_status=RunStatus(state_of(run["state"] or run["status"]), run["result"]),
+        run_status=RunStatus.read(run["state"] or run["status"], run["result"]),
         parts=parts_of(run_id, run["lineage"], run["lineageSeqs"]),
         now=record["now"],
         started=record["started"],

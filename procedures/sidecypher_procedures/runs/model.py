@@ -164,10 +164,21 @@ def state_of(stored: str | None) -> State:
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """Status of a run: its state, and its result, which is `cancelled` or None."""
+    """Status of a run: its state, and its result if that is `cancelled`, else None."""
 
     state: State = "pending"
     result: str | None = None
+
+    @classmethod
+    def read(cls, stored: str | None, result: str | None) -> "RunStatus":
+        """Return the status of a run from its stored texts.
+
+        Example:
+            >>> RunStatus.read("completed", "all is well").result is None
+            True
+        """
+        state = state_of(stored)
+        return cls(state, CANCELLED if (state, result) == ("error", CANCELLED) else None)
 
     def after(self, event_type: str, state: State | None) -> "RunStatus":
         """Return the status after an event, which may set a state explicitly.

@@ -11,6 +11,7 @@ from sidecypher_procedures.names import Id, Name, is_id
 from sidecypher_procedures.paging import TimePage
 from sidecypher_procedures.runs.event import METADATA_LEVELS, Event, levels
 from sidecypher_procedures.runs.model import (
+    CANCELLED,
     EventType,
     InitialStatus,
     Naming,
@@ -22,6 +23,9 @@ from sidecypher_procedures.runs.model import (
 
 CONTENT_BYTES: Final = 1024 * 1024
 """The largest text of an event, in bytes."""
+
+RESULT_BYTES: Final = 8 * 1024
+"""The largest result of a run, in bytes."""
 
 METADATA_BYTES: Final = 64 * 1024
 """The largest metadata of an event or a run, in bytes of JSON."""
@@ -84,6 +88,20 @@ def _type(name: str) -> str:
 def _id_or_names(value: Any) -> Any:
     if isinstance(value, str) and not is_id(value):
         raise ValueError(f"an id of {len(value)} characters; give 1 to 200, not only space")
+    return value
+
+
+def _text_or_map(value: Any) -> Any:
+    _arguments(value)
+    return value
+
+
+def _result(value: str) -> str:
+    size = len(value.encode("utf-8", "surrogatepass"))
+    if size > RESULT_BYTES:
+        raise ValueError(f"it has {size} bytes; give at most {RESULT_BYTES}")
+    if value == CANCELLED:
+        raise ValueError("only a `workflowCancelled` makes a run cancelled; append one")
     return value
 
 
@@ -162,7 +180,11 @@ class EventInput(EventFields):
     """
 
     type: Annotated[TypeName, Description("what happened, under either of its names")]
-    content: Annotated[Content | None, Description("its text, at most 1 MiB")] = None
+    content: Annotated[
+        Any,
+        AfterValidator(_text_or_map),
+        Description("its text, at most 1 MiB; of a `toolCallResult` also a MAP"),
+    ] = None
     message: Annotated[Content | None, Description("the text of a `workflow.error`")] = None
     summary: Annotated[Content | None, Description("the text of a `reasoning`")] = None
     args: Annotated[
@@ -184,6 +206,8 @@ class EventInput(EventFields):
             if name not in allowed:
                 known = " and ".join(f"`{each}`" for each in allowed)
                 raise ValueError(f"an event of this type has no `{name}`; it can have {known}")
+        if isinstance(self.content, dict) and kind.storage != "toolCallResult":
+            raise ValueError("it has a MAP as `content`; only a `toolCallResult` may have one")
         if len(given.keys() & {*bodies}) > 1:
             names = " and ".join(f"`{name}`" for name in bodies)
             raise ValueError(f"it has both {names}; give one of them")
@@ -194,7 +218,7 @@ class EventInput(EventFields):
     @property
     def _given(self) -> dict[str, Any]:
         values = {
-            "content": self.content,
+            "content": _arguments(self.content),
             "message": self.message,
             "summary": self.summary,
             "args": self.args,
@@ -339,6 +363,15 @@ class RunOptions(Options):
         bool | None, Description("whether its results are meant for GitHub")
     ] = None
     metadata: Metadata | None = None
+
+
+class UpdateOptions(Options):
+    """What to replace of a run."""
+
+    metadata: Metadata | None = None
+    result: Annotated[
+        Annotated[str, AfterValidator(_result)] | None, Description("a text of at most 8 KiB")
+    ] = None
 
 
 class ForkOptions(RunOptions):

@@ -41,6 +41,7 @@ from sidecypher_procedures.runs.options import (
     RevisionInput,
     RunOptions,
     TreeOptions,
+    UpdateOptions,
 )
 from sidecypher_procedures.runs.settings import Configuration
 from sidecypher_procedures.runs.timeline import page_of, path_to, shape_of, timeline_of
@@ -60,6 +61,14 @@ def create(
     created = creation.create_run(ctx, run_id, creation.run_type(type), options)
     [found] = _states(ctx, [(run_id,)])
     return rows.Created(id=run_id, state=found.state if found else "pending", created=created)
+
+
+@procedure("runs.update", mode="WRITE")
+def update(ctx: Context, run_id: str, options: UpdateOptions = UpdateOptions()) -> rows.RunRow:
+    """Replace the metadata or the result of a run."""
+    creation.update_run(ctx, run_id, options)
+    timeout = ctx.resource(Configuration).settings.timeout
+    return rows.RunRow(run=store.read_run(ctx, run_id, timeout) or {})
 
 
 @procedure("runs.attachIssue", mode="WRITE", timeout=GITHUB_SECONDS)

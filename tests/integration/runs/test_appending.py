@@ -112,6 +112,8 @@ def test_a_long_text_comes_back(runs, session, size):
         ({"type": "reasoning", "summary": "a", "content": "b"}, "SC-204.*both"),
         ({"type": "workflowState"}, "SC-204.*lacks `state`"),
         ({"type": "toolCall", "args": 1}, "SC-204.*`event.args`.*neither"),
+        ({"type": "toolCallResult", "content": 1}, "SC-204.*`event.content`.*neither"),
+        ({"type": "userMessage", "content": {"n": 1}}, "SC-204.*has a MAP as `content`"),
         ({"type": "status", "parentIds": []}, "SC-204.*`event.parentIds`"),
         ({"type": "status", "parentIds": ["x"], "join": True}, "SC-204.*both"),
     ],
@@ -122,6 +124,16 @@ def test_what_is_no_event_is_refused(runs, event, error):
     with pytest.raises(ClientError, match=error):
         runs.one("append", run, event)
     assert runs.events(run) == []
+
+
+def test_the_result_of_a_tool_may_be_a_map(runs):
+    """It is stored as JSON, and given again as that text it is a duplicate."""
+    run = runs.new()
+    runs.append(run, "toolCallResult", id="r", content={"b": [1], "a": "text"})
+
+    text = '{"a":"text","b":[1]}'
+    assert runs.events(run)[0]["event"]["content"] == text
+    assert runs.append(run, "tool.result", id="r", content=text)["duplicate"]
 
 
 def test_a_foreign_parent_is_refused(runs):

@@ -126,6 +126,64 @@ def test_a_result_answers_the_latest_call_of_its_id(runs, session):
     assert runs.one("verify", run)["ok"]
 
 
+def test_the_result_of_a_run_is_what_it_completed_with(runs):
+    """Forks that begin behind that have it too, and erasing the event erases it everywhere."""
+    run = runs.new()
+    runs.append(run, "workflowStarted")
+    runs.append(run, "workflowCompleted", id="end", content="all is well")
+    runs.append(run, content="archived")
+    for seq in (1, 2, 3):
+        runs.one("fork", run, seq, {"id": f"fork-{seq}"})
+
+    def results():
+        names = (run, "fork-1", "fork-2", "fork-3")
+        return [runs.one("get", name)["run"].get("result") for name in names]
+
+    assert results() == ["all is well", None, "all is well", "all is well"]
+    assert runs.append(run, "workflowCompleted")["state"] == "completed"
+    assert results()[0] == "all is well"
+    runs.one("deleteEvent", "end")
+    assert results() == [None] * 4
+
+
+def test_a_long_text_is_no_result_of_a_run(runs):
+    """Neither is it copied, nor does it hide the result before."""
+    run = runs.new()
+    runs.append(run, "workflowCompleted", content="ä" * 4097)
+    assert "result" not in runs.one("get", run)["run"]
+    runs.append(run, "workflowCompleted", content="ä" * 4096)
+    assert len(runs.one("get", run)["run"]["result"]) == 4096
+
+
+def test_metadata_and_result_of_a_run_are_replaced(runs):
+    """Each by the option of its name; the other one stays, whatever is appended later."""
+    run = runs.new(metadata={"a": 1})
+    runs.one("update", run, {"metadata": {"b": [2]}})
+    told = runs.one("update", run, {"result": "so far"})["run"]
+    runs.append(run, "workflowStarted")
+
+    assert runs.one("get", run)["run"]["result"] == "so far"
+    assert (told["metadata"], told["result"]) == ({"b": [2]}, "so far")
+    assert runs.one("update", run)["run"]["metadata"] == {"b": [2]}
+    runs.append(run, "workflowCompleted", content="done")
+    assert runs.one("get", run)["run"]["result"] == "done"
+    for options in ({"result": "x" * 8193}, {"result": "cancelled"}, {"metadata": 1}):
+        with pytest.raises(ClientError, match="SC-204"):
+            runs.one("update", run, options)
+    with pytest.raises(ClientError, match="SC-903"):
+        runs.one("update", "none")
+
+
+def test_a_cancelled_run_keeps_its_result(runs):
+    """It says that the run is cancelled."""
+    run = runs.new()
+    runs.append(run, "workflowCancelled")
+
+    with pytest.raises(ClientError, match=r"SC-908.*cancelled"):
+        runs.one("update", run, {"result": "done"})
+    assert runs.one("update", run, {"metadata": {"a": 1}})["run"]["result"] == "cancelled"
+
+
 @pytest.mark.parametrize("name", ["respondsTo", "suggestsEditTo"])
 def test_what_is_referred_to_must_be_there(runs, name):
     """An unknown target is an error, and nothing is stored."""
