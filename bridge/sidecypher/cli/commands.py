@@ -19,6 +19,9 @@ from sidecypher.errors import ModuleLoadError
 _UsageError: Final[Any] = typer.BadParameter.__base__
 """Usage error of Typer; only its subclass `BadParameter` has a public name."""
 
+_CommandError: Final[Any] = _UsageError.__base__
+"""Base of all errors that Typer raises for a command line, such as a file that it cannot open."""
+
 ENTRY_POINT_GROUP: Final = "sidecypher.commands"
 """Entry points for commands of packages: each a Typer app or a function."""
 
@@ -105,7 +108,7 @@ class Commands(TyperGroup):
         Raises:
             NotUnderstood: They are not valid.
         """
-        with _usage_errors_converted():
+        with _errors_converted():
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: Any) -> Any:
@@ -114,13 +117,13 @@ class Commands(TyperGroup):
         Raises:
             NotUnderstood: They are not valid.
         """
-        with _usage_errors_converted():
+        with _errors_converted():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _usage_errors_converted() -> Iterator[None]:
-    """Raise `NotUnderstood` instead of usage errors, which Typer would print in a box."""
+def _errors_converted() -> Iterator[None]:
+    """Raise errors of sidecypher or Python instead of Typer's, which would be printed in a box."""
     try:
         yield
     except _UsageError as error:
@@ -128,6 +131,9 @@ def _usage_errors_converted() -> Iterator[None]:
         if not error.format_message():
             raise
         raise not_understood(error) from None
+    except _CommandError as error:
+        # The file of an option cannot be opened.
+        raise error.__cause__ or error from None
 
 
 def load_command(name: str) -> Any:

@@ -40,5 +40,7 @@ def test_a_picture_that_cannot_be_written_is_an_error(runs, server, tmp_path):
     done = server.command("runs", "show", run, "--svg", tmp_path / "none" / "picture.svg")
 
     assert done.returncode == 1
-    assert "Could not open file" in done.stderr
+    assert "SC-614" in done.stderr
+    assert "picture.svg" in done.stderr
+    assert "choose an existing folder" in done.stderr
     assert "Traceback" not in done.stderr
