@@ -1,6 +1,6 @@
 """Appending events to a run: one writer at a time, each event once, with the next number."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import itemgetter
@@ -10,6 +10,7 @@ from sidecypher import Context, DateTime
 from sidecypher_procedures.names import shown_id
 from sidecypher_procedures.runs.errors import (
     EventTaken,
+    RunsError,
     SequenceConflict,
     TooManyParents,
     UnknownParent,
@@ -96,7 +97,16 @@ def append(
     new = [each for each in done if not each.duplicate]
     if new:
         _write(ctx, held, new)
+        numbers = {event.id: number for number, event in enumerate(events)}
+        link(ctx, held, [each.event for each in new], numbers)
     return done
+
+
+def _numbered(error: RunsError, number: int, events: Sized) -> RunsError:
+    """Return the error with the number of its event, unless there is only one."""
+    if len(events) == 1:
+        return error
+    return type(error)(f"`events[{number}]`: {error.message}", hint=error.hint)
 
 
 class _Appender:
@@ -114,9 +124,13 @@ class _Appender:
         self._leaves: list[StoredEvent] | None = None
 
     def place(self, events: Sequence[Event]) -> Iterator[Appended]:
-        for event in events:
+        for number, event in enumerate(events):
             known = self._events.get(event.id)
-            yield self._duplicate(event, known) if known else self._new_event(event)
+            try:
+                placed = self._duplicate(event, known) if known else self._new_event(event)
+            except RunsError as error:
+                raise _numbered(error, number, events) from None
+            yield placed
 
     def _duplicate(self, event: Event, known: StoredEvent) -> Appended:
         if not self._held.holds(known):
@@ -206,7 +220,6 @@ def _write(ctx: Context, held: Lock, new: Sequence[Appended]) -> None:
         kept = [{"id": name, **payload} for name, payload in payloads.items()]
         # A fixed order, so that two writers of the same texts cannot deadlock.
         ctx.run(_WRITE_PAYLOADS, payloads=sorted(kept, key=itemgetter("sha256")))
-    link(ctx, held, [each.event for each in new])
 
 
 def _is_long(content: str) -> bool:
@@ -321,8 +334,8 @@ _ANSWER: Final = """
 """
 
 
-def link(ctx: Context, held: Lock, events: Sequence[Event]) -> None:
-    """Write the references of new events.
+def link(ctx: Context, held: Lock, events: Sequence[Event], numbers: Mapping[str, int]) -> None:
+    """Write the references of new events, whose ids have numbers in the call.
 
     Raises:
         UnknownReference: A referenced node does not exist.
@@ -337,7 +350,9 @@ def link(ctx: Context, held: Lock, events: Sequence[Event]) -> None:
             # A fixed order, so that two writers of the same nodes cannot deadlock.
             links.sort(key=itemgetter("to"))
             found = {record["id"] for record in ctx.run(statement, links=links)}
-            _check(kind, [link["to"] for link in links], found)
+            for each in links:
+                if each["to"] not in found:
+                    raise _numbered(_unknown(kind, each["to"]), numbers[each["from"]], numbers)
     answers = [
         {"from": event.id, "to": event.tool_call_id}
         for event in events
@@ -347,13 +362,11 @@ def link(ctx: Context, held: Lock, events: Sequence[Event]) -> None:
         ctx.run(_ANSWER, answers=answers, runId=held.run_id)
 
 
-def _check(kind: str, wanted: Sequence[str], found: set[str]) -> None:
-    missing = next((name for name in wanted if name not in found), None)
-    if missing is not None:
-        raise UnknownReference(
-            f"There is no {_TARGET[kind]} `{shown_id(missing)}` that the event could refer to",
-            hint="Write it first, or leave the reference out.",
-        )
+def _unknown(kind: str, name: str) -> UnknownReference:
+    return UnknownReference(
+        f"There is no {_TARGET[kind]} `{shown_id(name)}` that the event could refer to",
+        hint="Write it first, or leave the reference out.",
+    )
 
 
 # A writer of the same text sets it under the same lock, so each sees what the other did. The node

@@ -136,6 +136,25 @@ def test_the_result_of_a_tool_may_be_a_map(runs):
     assert runs.append(run, "tool.result", id="r", content=text)["duplicate"]
 
 
+@pytest.mark.parametrize(
+    ("event", "error"),
+    [
+        ({"type": "status", "colour": "red"}, r"SC-204.*`events\[1\]`"),
+        ({"type": "status", "parentIds": ["none"]}, r"SC-904.*`events\[1\]`"),
+        ({"type": "status", "id": "foreign"}, r"SC-905.*`events\[1\]`"),
+        ({"type": "workflowStarted"}, r"SC-908.*`events\[1\]`"),
+        ({"type": "status", "references": ["none"]}, r"SC-909.*`events\[1\]`"),
+    ],
+)
+def test_of_many_the_one_that_cannot_be_is_named(runs, event, error):
+    """By its number from 0, as fields are; nothing of the others is stored."""
+    runs.append(runs.new(), id="foreign")
+    run = runs.new()
+    with pytest.raises(ClientError, match=error):
+        runs.call("appendMany", run, [{"type": "workflowCompleted"}, event])
+    assert runs.events(run) == []
+
+
 def test_a_foreign_parent_is_refused(runs):
     """A parent of another run is an error, never silently the latest event."""
     other = runs.append(runs.new())["id"]
