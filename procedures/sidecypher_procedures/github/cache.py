@@ -4,7 +4,7 @@ import asyncio
 import contextvars
 import math
 import time
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -73,6 +73,7 @@ class MemoryStore:
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._entries: OrderedDict[Key, Entry] = OrderedDict()
+        self._keys: dict[str, set[Key]] = defaultdict(set)
         self._paths: dict[tuple[str, str], str] = {}
         self._credentials: set[str] = set()
         self.bytes = 0
@@ -96,6 +97,7 @@ class MemoryStore:
         self._credentials.add(credential)
         self._entries[key] = entry
         self.bytes += entry.size
+        self._keys[_home(path)].add(key)
         if entry.node is not None:
             self._paths[credential, entry.node] = path
 
@@ -104,10 +106,10 @@ class MemoryStore:
         return sum(self._remove((credential, path)) for credential in self._credentials)
 
     def below(self, path: str) -> set[str]:
-        """Return the paths of all entries at a path and below it."""
-        return {
-            found for _, found in self._entries if found == path or found.startswith(f"{path}/")
-        }
+        """Return the paths of all entries at a path and below it; the empty path has all."""
+        homes = [_home(path)] if path else list(self._keys)
+        keys = (key for home in homes for key in self._keys.get(home, ()))
+        return {found for _, found in keys if _within(found, path, below=True)}
 
     def path_of(self, credential: str, node: str) -> str | None:
         """Return the path of the credential's entry with a node id."""
@@ -118,9 +120,18 @@ class MemoryStore:
         if entry is None:
             return False
         self.bytes -= entry.size
+        home = _home(key[1])
+        self._keys[home].discard(key)
+        if not self._keys[home]:
+            del self._keys[home]
         if entry.node is not None and self._paths.get((key[0], entry.node)) == key[1]:
             del self._paths[key[0], entry.node]
         return True
+
+
+def _home(path: str) -> str:
+    """Return the path of the repository that a path is below."""
+    return "/".join(path.split("/")[:4])
 
 
 T = TypeVar("T")

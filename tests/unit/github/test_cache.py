@@ -1,6 +1,7 @@
 """An entity is one entry, an invalidation wins, and one run serves many callers."""
 
 import asyncio
+from collections import OrderedDict
 from datetime import UTC, datetime
 
 import pytest
@@ -42,6 +43,26 @@ def test_an_entry_is_its_credentials_alone(cache) -> None:
 
     assert cache.get("a", PATH) == entry()
     assert cache.get("b", PATH) is None
+
+
+def test_only_its_repository_is_searched_by_an_invalidation() -> None:
+    """A push to one of many repositories looks at no entry of the others."""
+    store = MemoryStore(1_000_000)
+    for number in range(50):
+        store.put(("a", f"/repos/o/{number}/issues/7"), entry())
+    store.put(("b", "/repos/o/1"), entry())
+
+    class Entries(OrderedDict):
+        def __iter__(self):
+            raise AssertionError("all entries are looked at")
+
+    store._entries = Entries(store._entries.items())
+    assert store.below("/repos/o/1") == {"/repos/o/1", "/repos/o/1/issues/7"}
+    assert store.below("/repos/o/1/issues") == {"/repos/o/1/issues/7"}
+    assert store.drop("/repos/o/1/issues/7") == 1
+    assert store.below("/repos/o/1") == {"/repos/o/1"}
+    assert store.below("/repos/o/no") == set()
+    assert len(store.below("")) == 50
 
 
 def test_a_renamed_entity_is_one_entry(cache) -> None:
