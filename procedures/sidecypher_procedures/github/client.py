@@ -11,7 +11,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import fields, replace
 from datetime import datetime
 from functools import partial
@@ -97,6 +97,11 @@ class GithubClient:
     def has_token(self) -> bool:
         """Whether there is a token, which GitHub's GraphQL API requires."""
         return self._connection.has_token
+
+    @property
+    def generation(self) -> int:
+        """Number of invalidations so far."""
+        return self._cache.generation
 
     async def stop(self) -> None:
         """Close the connections to GitHub and Redis."""
@@ -200,6 +205,24 @@ class GithubClient:
         async with _within(wait, f"`{target}`"):
             reply = await retrying(fetch, wait=wait, clock=self._clock)
         return reply, self._connection.next_page(target, reply)
+
+    def keep_issue(
+        self,
+        home: Target,
+        json: Mapping[str, Any],
+        fields: Mapping[str, Any],
+        reply: Reply,
+        since: int,
+    ) -> None:
+        """Cache an issue of a list, unless it was invalidated after the generation `since`.
+
+        A pull request is not kept: a list returns less of it.
+        """
+        if not fields["is_pull_request"]:
+            with suppress(errors.InvalidName):
+                target = Target(Kind.ISSUE, home.owner, home.repo, fields["number"])
+                entry = self._found_entry(json, target)
+                self._cache.put(reply.credential_key, target.key, entry, since)
 
     async def closing(self, pull: Target, *, wait: float = 30.0) -> list[tuple[Snapshot, Snapshot]]:
         """Fetch the first hundred issues that a pull request closes, each with its repository.

@@ -123,9 +123,13 @@ async def listed(
         if page.place in visited:
             raise errors.UnusableAnswer(f"GitHub's list for `{page}` never ends")
         visited.add(page.place)
+        since = client.generation
         reply, further = await client.page(page, wait=wait())
         fetched_at = client.now()
         things = _read_page(reply, page, read, fetched_at)
+        if read is read_issue:
+            for json, fields in zip(responses.items(reply, page), things, strict=True):
+                client.keep_issue(page, json, fields, reply, since)
         following = None if further is None else page.at(further)
         for done, fields in enumerate(things[page.done :], page.done + 1):
             if fields["id"] in given:

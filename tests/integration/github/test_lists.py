@@ -11,6 +11,7 @@ import pytest
 from sidecypher.errors import CallError
 from sidecypher.testing import ProcedureEnvironment
 from sidecypher_procedures.github.entities import read_issue
+from sidecypher_procedures.github.errors import GithubError
 from sidecypher_procedures.github.lists import Page, listed
 from sidecypher_procedures.github.model import Kind, Target
 from sidecypher_procedures.github.procedures import list_comments, list_issues, list_pull_requests
@@ -103,6 +104,30 @@ def test_pull_requests_are_issues_too(paged, call) -> None:
     paged([thing(1), thing(2, pull_request={"url": "x"})])
 
     assert [row["isPullRequest"] for row in call(*ISSUES)] == [False, True]
+
+
+def test_listed_issues_are_kept(origin, paged, client_of) -> None:
+    """They are asked for again by age or after an invalidation; pull requests always are."""
+    paged([thing(1, user={"id": 7, "login": "o"}), thing(2, pull_request={}), thing(-3)])
+
+    async def scenario() -> None:
+        async with client_of(origin.url) as client:
+            first = Page.first(Target(Kind.REPOSITORY, "o", "r"), "issues", "per_page=100")
+            found = [each async for each in listed(client, first, read_issue, lambda: 30.0)]
+            issue = Target(Kind.ISSUE, "o", "r", 1)
+            kept = await client.get(issue)
+            assert kept.fields["title"] == found[0].fields["title"]
+            assert kept.identity.user.id == "7"
+            assert len(origin.requests) == 1
+
+            with pytest.raises(GithubError):
+                await client.get(Target(Kind.ISSUE, "o", "r", 2))
+            client.invalidate("o", "r", 1)
+            with pytest.raises(GithubError):
+                await client.get(issue)
+            assert len(origin.requests) == 3
+
+    asyncio.run(scenario())
 
 
 def test_what_a_list_does_not_have_is_null(origin, paged, call) -> None:
