@@ -258,6 +258,12 @@ def test_what_cannot_be_a_payload_is_refused(session):
     """Whoever calls the procedure by hand is told what it takes."""
     with pytest.raises(ClientError, match=r"SC-530.*not (a )?JSON"):
         session.run("CALL github.receiveWebhook('x', 'issues', '{')").consume()
+    repository = {"id": 1, "name": "../../x", "owner": {"login": "o", "id": 2}}
+    with pytest.raises(ClientError, match=r"SC-530.*name cannot be one on GitHub"):
+        session.run(
+            "CALL github.receiveWebhook('x', 'issues', $payload)",
+            payload=json.dumps({"action": "opened", "repository": repository}),
+        ).consume()
     with pytest.raises(ClientError, match=r"SC-530.*`repository` has an unknown shape"):
         session.run("CALL github.receiveWebhook('x', 'push', '{\"repository\": 7}')").consume()
 

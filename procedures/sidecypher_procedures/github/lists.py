@@ -150,7 +150,11 @@ def _read_page(
     missing = responses.MISSING.get(reply.status)
     if missing is not None:
         # A missing later page must look neither like the end nor like a missing list.
-        raise _absence(missing, page) if page.is_first else responses.failure(reply, page, now)
+        if page.is_first:
+            raise _absence(missing, page)
+        error = responses.failure(reply, page, now)
+        error.hint = "The list ended while it was read: begin again, without a `cursor`."
+        raise error
     try:
         return [read(item) for item in responses.items(reply, page)]
     except ShapeError as error:

@@ -204,8 +204,9 @@ def test_a_page_that_fails_ends_the_list(paged, answering, call, status) -> None
     """
     paged([thing(1)], answering(status, body=b"{}"), [])
 
-    with pytest.raises(CallError, match=f"status {status}"):
+    with pytest.raises(CallError, match=f"status {status}") as caught:
         call(*ISSUES)
+    assert ("without a `cursor`" in caught.value.hint) == (status < 500)
     assert [row["number"] for row in call(*ISSUES, {"onError": "skip"})] == [1]
     first, last = call(*ISSUES, {"onError": "null"})
     assert first["number"] == 1

@@ -14,7 +14,8 @@ from sidecypher_procedures.github.entities import (
     read_pull_request,
     read_repository,
 )
-from sidecypher_procedures.github.errors import InvalidWebhook
+from sidecypher_procedures.github.errors import InvalidName, InvalidWebhook
+from sidecypher_procedures.github.model import Kind, Target
 from sidecypher_procedures.github.rows import Received
 from sidecypher_procedures.github.settings import WebhookSettings
 from sidecypher_procedures.github.store import (
@@ -57,6 +58,10 @@ async def merge_nodes(ctx: Context, event: str, payload: Payload) -> dict[str, s
         raise InvalidWebhook(f"The payload of the webhook cannot be read: {error}") from None
     if repository["owner"] is None or repository["name"] is None:
         raise InvalidWebhook("The repository of the webhook's payload has no name")
+    try:
+        Target(Kind.REPOSITORY, repository["owner"], repository["name"])
+    except InvalidName as error:
+        raise InvalidWebhook(f"The webhook's payload cannot be read: {error}") from None
     # Logins in a delivery are valid at the latest time in it.
     at = max((time for time in _times(repository, issue, pull) if time is not None), default=None)
     home = Reported(repository, _user(found["repository"]), at)
