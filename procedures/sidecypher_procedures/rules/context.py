@@ -14,7 +14,7 @@ from sidecypher_procedures.rules.concept_search import (
 )
 from sidecypher_procedures.rules.options import ContextInput
 from sidecypher_procedures.rules.ranking import Decision, Moment
-from sidecypher_procedures.rules.selection import Bounds, Reader, SearchLimits, select
+from sidecypher_procedures.rules.selection import Reader, SearchLimits, select
 from sidecypher_procedures.rules.store import rules_of
 
 _LIVE: Final = """
@@ -91,10 +91,10 @@ def graph_context(
 ) -> dict[str, Any]:
     """Return the `graphContext` of docs/rules.md.
 
-    Rules are read first, even after the deadline. Each further step runs only if time is left; if
-    not, the result has what was read so far.
+    Rules are read first, at least a thousand of them even after the deadline. Each further step
+    runs only if time is left; if not, the result has what was read so far.
     """
-    rules, rules_cut = _rules(ctx, request, moment, limits.bounds)
+    rules, rules_cut = _rules(ctx, request, moment, limits)
     seeds, around = Seeds((), {}, cut=False), Neighbourhood()
     evidence: dict[str, list[str]] = {}
     citations: list[dict[str, Any]] = []
@@ -117,11 +117,12 @@ def graph_context(
 
 
 def _rules(
-    ctx: Context, request: ContextInput, moment: Moment, bounds: Bounds
+    ctx: Context, request: ContextInput, moment: Moment, limits: SearchLimits
 ) -> tuple[list[dict[str, Any]], bool]:
     """Return the active rules that still have an extraction, and whether there are more."""
     reader = Reader(request.user_id, request.project_id, request.session_id)
-    rule_set = rules_of(ctx, reader.scopes)
+    bounds = limits.bounds
+    rule_set = rules_of(ctx, reader.scopes, limits.deadline)
     decisions = select(rule_set.rules, rule_set.contradictions(moment.known), moment, reader)
     active = [each for each in decisions if each.status == "active"]
     # Prohibitions come first, so that the limit does not cut them off.
@@ -133,7 +134,8 @@ def _rules(
         _rule(each, [one for one in ids if one in live][: bounds.evidence])
         for each, ids in zip(kept, stated, strict=True)
     ]
-    return [each for each in found if each["extractionIds"]], len(active) > len(kept)
+    is_cut = rule_set.cut or len(active) > len(kept)
+    return [each for each in found if each["extractionIds"]], is_cut
 
 
 def _rule(decision: Decision, extraction_ids: list[str]) -> dict[str, Any]:

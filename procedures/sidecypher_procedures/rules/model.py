@@ -261,15 +261,19 @@ class Contradictions:
     """
 
     def __init__(self, found: Iterable[Contradiction], known: datetime | None = None) -> None:
-        self._pairs: dict[frozenset[str], list[Contradiction]] = {}
+        self._by_rule: dict[str, dict[str, list[Contradiction]]] = {}
         for each in found:
             if _is_known(known, each.created_at) and each.rule_id != each.other_id:
-                pair = frozenset((each.rule_id, each.other_id))
-                self._pairs.setdefault(pair, []).append(each)
+                for one, other in ((each.rule_id, each.other_id), (each.other_id, each.rule_id)):
+                    self._by_rule.setdefault(one, {}).setdefault(other, []).append(each)
+
+    def rivals(self, rule_id: str) -> Iterable[str]:
+        """Return the ids of the rules that contradict a rule."""
+        return self._by_rule.get(rule_id, {})
 
     def between(self, one: str, other: str) -> Contradiction | None:
         """Return the contradiction of a pair; a detected conflict precedes a suspected one."""
-        found = self._pairs.get(frozenset((one, other)), [])
+        found = self._by_rule.get(one, {}).get(other, [])
         return min(found, key=lambda each: each.verdict, default=None)
 
 

@@ -1,8 +1,9 @@
 """Ranking of the rules of one scope, which is independent of the order of their arrival."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, Final, Literal
 
 from sidecypher_procedures.rules.model import Assertion, Contradictions, Rule, Strategy
@@ -124,11 +125,11 @@ def decide(
     """
     everyone = list(contenders)
     decided: list[Decision] = []
-    active: list[Contender] = []
+    active: dict[str, tuple[int, Contender]] = {}
     for rank, each in enumerate(ranked(everyone, moment.strategy), start=1):
         lost = _winner_over(each, active, contradictions, moment.strategy)
         if lost is None:
-            active.append(each)
+            active[each.rule.rule_id] = rank, each
             decided.append(
                 Decision(each, "active", _active_reason(each, moment.strategy), rank=rank)
             )
@@ -228,14 +229,19 @@ def _active_reason(contender: Contender, strategy: Strategy) -> Reason:
 
 def _winner_over(
     contender: Contender,
-    active: list[Contender],
+    active: Mapping[str, tuple[int, Contender]],
     contradictions: Contradictions,
     strategy: Strategy,
 ) -> tuple[Contender, Reason] | None:
-    """Return the strongest active rule that contradicts this one, and why it wins."""
+    """Return the strongest active rule that contradicts this one, and why it wins.
+
+    `active` has the ranks of the active rules and the rules, by id.
+    """
     suspected = None
-    for each in active:
-        found = contradictions.between(contender.rule.rule_id, each.rule.rule_id)
+    rule_id = contender.rule.rule_id
+    rivals = (active[each] for each in contradictions.rivals(rule_id) if each in active)
+    for _, each in sorted(rivals, key=itemgetter(0)):
+        found = contradictions.between(rule_id, each.rule.rule_id)
         if found is None:
             continue
         if found.verdict == "conflict":

@@ -1,7 +1,8 @@
 """Selection of the rules that a reader gets from all visible scopes, and the limits of a read."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, get_args
@@ -87,7 +88,8 @@ def select(
         held = {decision.contender.rule.rule_id for decision in blocked}
         free = [each for each in here if each.rule.rule_id not in held]
         inside = decide(free, contradictions, moment)
-        settled = [_shadowed(each, inside) for each in settled] + inside + blocked
+        narrower = _by_subject(each.contender for each in inside if each.status == "active")
+        settled = [_shadowed(each, narrower) for each in settled] + inside + blocked
     settled += [
         Decision(each, "inactive", "outOfScope")
         for each in contenders
@@ -98,33 +100,53 @@ def select(
 
 def _blocked(contenders: Iterable[Contender], broader: Iterable[Decision]) -> Iterator[Decision]:
     """Yield a decision for each contender that a strict rule of a broader scope blocks."""
-    strict = [
+    strict = _by_subject(
         each.contender for each in broader if each.status == "active" and each.contender.strict
-    ]
+    )
     for each in contenders:
         if each.phase == "eligible" and each.confirmed_at is None:
-            winner = next((other for other in strict if _conflict(each, other)), None)
+            winner = _conflicting(each, strict)
             if winner is not None:
                 yield Decision(each, "contested", "pendingConfirmation", by=winner.rule)
 
 
-def _shadowed(decision: Decision, narrower: Iterable[Decision]) -> Decision:
+def _shadowed(decision: Decision, narrower: "_BySubject") -> Decision:
     """Return the decision, shadowed if an active rule of a narrower scope contradicts it."""
-    if decision.status != "active":
+    winner = _conflicting(decision.contender, narrower) if decision.status == "active" else None
+    if winner is None:
         return decision
-    for each in narrower:
-        if each.status == "active" and _conflict(each.contender, decision.contender):
-            return replace(
-                decision, status="shadowed", reason="narrowerScope", by=each.contender.rule
-            )
-    return decision
+    return replace(decision, status="shadowed", reason="narrowerScope", by=winner.rule)
+
+
+_BySubject = Mapping[tuple[str, ...], list[Contender]]
+
+
+def _by_subject(contenders: Iterable[Contender]) -> _BySubject:
+    """Return the contenders in their order, by what two rules that conflict have in common."""
+    found: dict[tuple[str, ...], list[Contender]] = defaultdict(list)
+    for each in contenders:
+        found[_subject(each)].append(each)
+    return found
+
+
+def _subject(contender: Contender) -> tuple[str, ...]:
+    reading = contender.rule.reading
+    if not reading.slot:
+        return (reading.value,)
+    return reading.slot, reading.object, reading.condition
+
+
+def _conflicting(contender: Contender, others: _BySubject) -> Contender | None:
+    """Return the first of the others that the contender conflicts with.
+
+    Contradictions are recorded within one scope only, so the detector compares across scopes.
+    """
+    return next(
+        (each for each in others.get(_subject(contender), ()) if _conflict(contender, each)), None
+    )
 
 
 def _conflict(one: Contender, other: Contender) -> bool:
-    # Contradictions are recorded within one scope only, so the detector compares across scopes. It
-    # finds none between different slots.
-    if one.rule.reading.slot != other.rule.reading.slot:
-        return False
     return compare(one.rule.reading, other.rule.reading).kind == "conflict"
 
 

@@ -3,11 +3,11 @@
 import hashlib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from sidecypher import Context
+from sidecypher import Context, Deadline
 from sidecypher_procedures.names import shown_id
 from sidecypher_procedures.rules.detector.comparison import IDENTITY, Reading
 from sidecypher_procedures.rules.detector.vocabulary import vocabulary
@@ -56,25 +56,41 @@ _ALIKE: Final = f"""
 _BY_ID: Final = f"MATCH (r:StyleRule {{ruleId: $ruleId}}) RETURN {_RULE}"
 
 
+RULES_IN_ANY_CASE: Final = 1_000
+"""The most rules that are read after a deadline."""
+
+
 @dataclass(frozen=True, slots=True)
 class RuleSet:
     """Some rules and their recorded contradictions.
 
     Attributes:
         recorded: Every contradiction of one of the rules; twice if both rules are in the set.
+        cut: Whether a deadline kept rules out.
     """
 
     rules: tuple[Rule, ...]
     recorded: tuple[Contradiction, ...]
+    cut: bool = False
 
     def contradictions(self, known: datetime | None) -> Contradictions:
         """Return those that were recorded by `known`, indexed by pair."""
         return Contradictions(self.recorded, known)
 
 
-def rules_of(ctx: Context, scopes: Sequence[Scope]) -> RuleSet:
-    """Read every rule of some scopes, all of one user."""
-    return _rule_set(ctx.run(_OF_SCOPES, **_where(scopes)))
+def rules_of(ctx: Context, scopes: Sequence[Scope], deadline: Deadline | None = None) -> RuleSet:
+    """Read every rule of some scopes, all of one user.
+
+    After the deadline no more are read than `RULES_IN_ANY_CASE`.
+    """
+    found = ctx.run(_OF_SCOPES, **_where(scopes))
+    records: list[dict[str, Any]] = []
+    for record in found:
+        if len(records) >= RULES_IN_ANY_CASE and deadline is not None and deadline.expired():
+            found.close()
+            return replace(_rule_set(records), cut=True)
+        records.append(record)
+    return _rule_set(records)
 
 
 def rules_like(ctx: Context, scopes: Sequence[Scope], reading: Reading) -> RuleSet:

@@ -45,8 +45,8 @@ def rule(name, *assertions, scope=GLOBAL, polarity="positive", value=None, confi
     return Rule(name, scope, reading, name, assertions, confirmations)
 
 
-def contradictions(*pairs, verdict="conflict", created=0):
-    return Contradictions(
+def contradictions(*pairs, verdict="conflict", created=0, of=Contradictions):
+    return of(
         Contradiction(one, other, "", at(created), "x", "slots", "1", verdict, "typed", "")
         for one, other in pairs
     )

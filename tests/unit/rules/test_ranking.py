@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.rules.standing import asserted, contradictions, moment, rule
 
+from sidecypher_procedures.rules.model import Contradictions
 from sidecypher_procedures.rules.ranking import Contender, decide, ranked
 
 STRATEGIES = ("most-recent-wins", "user-confirmation", "negated-overrides")
@@ -29,6 +30,23 @@ def test_a_rule_comes_back_when_its_winner_is_beaten():
         "b": ("contested", "recency"),
         "a": ("active", "recency"),
     }
+
+
+def test_rules_without_contradictions_are_not_compared():
+    """What a decision costs grows with the contradictions, not with the pairs of rules."""
+
+    class Counted(Contradictions):
+        pairs = 0
+
+        def between(self, one, other):
+            self.pairs += 1
+            return super().between(one, other)
+
+    counted = contradictions(("r1", "r0"), of=Counted)
+    statuses = decided([rule(f"r{n}", asserted(n)) for n in range(1000)], counted, now=2000)
+
+    assert counted.pairs <= 2
+    assert [name for name, (status, _) in statuses.items() if status != "active"] == ["r0"]
 
 
 def test_a_rule_comes_back_when_its_winner_expires():

@@ -1,11 +1,17 @@
 """Which rules a reader gets out of the scopes that it can see."""
 
+from dataclasses import replace
+from unittest.mock import Mock
+
 import pytest
 from unit.rules.standing import asserted, contradictions, moment, rule
 
+from sidecypher import Deadline
+from sidecypher_procedures.rules import selection
 from sidecypher_procedures.rules.errors import InvalidArgument
 from sidecypher_procedures.rules.model import Scope
 from sidecypher_procedures.rules.selection import Reader, select
+from sidecypher_procedures.rules.store import rules_of
 
 PROJECT, SESSION = Scope("ann", "project", "p1"), Scope("ann", "session", "s1")
 EVERYWHERE = Reader("ann", "p1", "s1")
@@ -39,6 +45,49 @@ def test_session_goes_before_project_before_global():
     }
     assert selected(rules, Reader("ann", "p1"))["p"] == ("active", "recency")
     assert selected(rules, Reader("ann"))["p"] == ("inactive", "outOfScope")
+
+
+def test_rules_of_other_objects_are_not_compared(monkeypatch):
+    """Across scopes too, only what can conflict is looked at."""
+    compared = []
+    conflict = selection._conflict
+    monkeypatch.setattr(
+        selection, "_conflict", lambda one, other: compared.append(1) or conflict(one, other)
+    )
+
+    def about(name, scope, strict):
+        made = formal(name, asserted(1, strict=strict), scope=scope)
+        return replace(made, reading=replace(made.reading, object=name[1:]))
+
+    rules = [about(f"g{n}", Scope("ann", "global"), n % 2 == 0) for n in range(500)]
+    rules += [about(f"s{n}", SESSION, False) for n in range(500)]
+    found = selected(rules)
+
+    assert len(compared) <= 1000
+    assert set(found.values()) == {("active", "recency")}
+
+
+def test_reading_ends_with_the_deadline():
+    """A thousand rules are read whatever the time, and no more once it is up."""
+
+    class Records(list):
+        closed = False
+
+        def __iter__(self):
+            for number in range(5000):
+                self.append(number)
+                yield {"rule": {"assertions": [], "contradictions": []}}
+
+        def close(self):
+            self.closed = True
+
+    records = Records()
+    found = rules_of(Mock(run=lambda *_, **__: records), EVERYWHERE.scopes, Deadline.after(0))
+    assert (found.cut, len(records), records.closed) == (True, 1001, True)
+
+    records = Records()
+    found = rules_of(Mock(run=lambda *_, **__: records), EVERYWHERE.scopes, Deadline.after(60))
+    assert (found.cut, len(records)) == (False, 5000)
 
 
 def test_a_contested_rule_shadows_nothing():
