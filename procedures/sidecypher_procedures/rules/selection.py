@@ -88,7 +88,7 @@ def select(
         held = {decision.contender.rule.rule_id for decision in blocked}
         free = [each for each in here if each.rule.rule_id not in held]
         inside = decide(free, contradictions, moment)
-        narrower = _by_subject(each.contender for each in inside if each.status == "active")
+        narrower = _by_key(each.contender for each in inside if each.status == "active")
         settled = [_shadowed(each, narrower) for each in settled] + inside + blocked
     settled += [
         Decision(each, "inactive", "outOfScope")
@@ -100,7 +100,7 @@ def select(
 
 def _blocked(contenders: Iterable[Contender], broader: Iterable[Decision]) -> Iterator[Decision]:
     """Yield a decision for each contender that a strict rule of a broader scope blocks."""
-    strict = _by_subject(
+    strict = _by_key(
         each.contender for each in broader if each.status == "active" and each.contender.strict
     )
     for each in contenders:
@@ -110,7 +110,7 @@ def _blocked(contenders: Iterable[Contender], broader: Iterable[Decision]) -> It
                 yield Decision(each, "contested", "pendingConfirmation", by=winner.rule)
 
 
-def _shadowed(decision: Decision, narrower: "_BySubject") -> Decision:
+def _shadowed(decision: Decision, narrower: "_ByKey") -> Decision:
     """Return the decision, shadowed if an active rule of a narrower scope contradicts it."""
     winner = _conflicting(decision.contender, narrower) if decision.status == "active" else None
     if winner is None:
@@ -118,32 +118,46 @@ def _shadowed(decision: Decision, narrower: "_BySubject") -> Decision:
     return replace(decision, status="shadowed", reason="narrowerScope", by=winner.rule)
 
 
-_BySubject = Mapping[tuple[str, ...], list[Contender]]
+_Key = tuple[str, ...]
+_ByKey = Mapping[_Key, list[tuple[int, Contender]]]
 
 
-def _by_subject(contenders: Iterable[Contender]) -> _BySubject:
-    """Return the contenders in their order, by what two rules that conflict have in common."""
-    found: dict[tuple[str, ...], list[Contender]] = defaultdict(list)
-    for each in contenders:
-        found[_subject(each)].append(each)
+def _by_key(contenders: Iterable[Contender]) -> _ByKey:
+    """Return the contenders, with their positions, by what they may be found under."""
+    found: dict[_Key, list[tuple[int, Contender]]] = defaultdict(list)
+    for number, each in enumerate(contenders):
+        reading = each.rule.reading
+        own = _own_key(reading)
+        kind = "with slot" if reading.slot else "without"
+        for key in [own, *((kind, topic) for topic in reading.topics)]:
+            found[key].append((number, each))
     return found
 
 
-def _subject(contender: Contender) -> tuple[str, ...]:
-    reading = contender.rule.reading
+def _own_key(reading: Reading) -> _Key:
+    """Return what rules of one slot, or of one text, must have in common to conflict."""
     if not reading.slot:
-        return (reading.value,)
-    return reading.slot, reading.object, reading.condition
+        return ("text", reading.value)
+    return ("slot", reading.slot, reading.object, reading.condition)
 
 
-def _conflicting(contender: Contender, others: _BySubject) -> Contender | None:
+def _searched(reading: Reading) -> Iterator[_Key]:
+    """Yield the keys of rules that may conflict with one: of two slots it is not their own."""
+    yield _own_key(reading)
+    for topic in reading.topics:
+        yield ("without", topic)
+        if topic != reading.slot:
+            yield ("with slot", topic)
+
+
+def _conflicting(contender: Contender, others: _ByKey) -> Contender | None:
     """Return the first of the others that the contender conflicts with.
 
     Contradictions are recorded within one scope only, so the detector compares across scopes.
     """
-    return next(
-        (each for each in others.get(_subject(contender), ()) if _conflict(contender, each)), None
-    )
+    keys = _searched(contender.rule.reading)
+    found = dict(each for key in keys for each in others.get(key, ()))
+    return next((found[each] for each in sorted(found) if _conflict(contender, found[each])), None)
 
 
 def _conflict(one: Contender, other: Contender) -> bool:

@@ -137,10 +137,11 @@ def find_rule(ctx: Context, rule_id: str) -> Rule | None:
 
 def stored_reading(rule: dict[str, Any]) -> Reading:
     """Return the reading from the properties of a checked rule."""
-    about = rule.get("topics")
+    # A rule that an older version wrote is compared within its slot until it is stated again.
+    about = rule.get("topics") or [rule["slot"]] * bool(rule["slot"])
     return Reading(
         text=rule["text"],
-        about=None if about is None else tuple(about),
+        about=tuple(about),
         **{name: rule[name] for name in IDENTITY},
     )
 

@@ -8,6 +8,7 @@ from unit.rules.standing import asserted, contradictions, moment, rule
 
 from sidecypher import Deadline
 from sidecypher_procedures.rules import selection
+from sidecypher_procedures.rules.detector.comparison import read_text
 from sidecypher_procedures.rules.errors import InvalidArgument
 from sidecypher_procedures.rules.model import Scope
 from sidecypher_procedures.rules.selection import Reader, select
@@ -65,6 +66,21 @@ def test_rules_of_other_objects_are_not_compared(monkeypatch):
 
     assert len(compared) <= 1000
     assert set(found.values()) == {("active", "recency")}
+
+
+def test_texts_without_a_slot_shadow_across_scopes():
+    """A session's rule in any words takes the place of a broader one that it refuses."""
+    rules = [
+        replace(formal(name, asserted(number), scope=scope), reading=read_text(text))
+        for number, (name, scope, text) in enumerate(
+            [
+                ("g", Scope("ann", "global"), "Sharpen pencils"),
+                ("s", SESSION, "Never sharpen pencils"),
+            ]
+        )
+    ]
+
+    assert selected(rules)["g"] == ("shadowed", "narrowerScope")
 
 
 def test_reading_ends_with_the_deadline():
