@@ -182,7 +182,9 @@ def _adopt(ctx: Context, pending: _UncheckedRule, held: Lock, strategy: Strategy
                 hint="Add a PREFERS and an Extraction to that one instead.",
             )
     ctx.run(_ADOPT, node=pending.node, rule=_properties(pending, held), recordedAt=held.recorded_at)
-    return record_contradictions(ctx, pending.rule_id, pending.reading, held, strategy)
+    alike = {each.rule_id: each for each in rules_like(ctx, [held.scope], pending.reading).rules}
+    rule = alike.pop(pending.rule_id)
+    return record_contradictions(ctx, rule, alike.values(), held, strategy)
 
 
 def _properties(pending: _UncheckedRule, held: Lock) -> dict[str, Any]:

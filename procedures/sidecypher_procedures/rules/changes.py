@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, LiteralString
 from uuid import uuid4
 
@@ -10,7 +10,6 @@ from sidecypher import Context
 from sidecypher_procedures.names import shown_id
 from sidecypher_procedures.rules.detector.comparison import (
     DETECTOR,
-    Reading,
     Verdict,
     compare,
     version,
@@ -82,11 +81,13 @@ def state_rule(
     same = next((each for each in alike if each.reading.identity == rule.reading.identity), None)
     if same is None:
         rule_id = _create(ctx, rule, held, properties)
+        stored = Rule(rule_id, held.scope, rule.reading, rule.text, (assertion,))
     else:
-        rule_id = same.rule_id
-        _assert_again(ctx, rule, held, properties, rule_id)
-    contradicts = record_contradictions(ctx, rule_id, rule.reading, held, moment.strategy)
-    return Written(rule_id, created=same is None, contradicts=contradicts)
+        _assert_again(ctx, rule, held, properties, same.rule_id)
+        stored = replace(same, assertions=(*same.assertions, assertion))
+    others = [each for each in alike if each is not same]
+    contradicts = record_contradictions(ctx, stored, others, held, moment.strategy)
+    return Written(stored.rule_id, created=same is None, contradicts=contradicts)
 
 
 Feedback = Literal["confirmed", "retracted"]
@@ -233,15 +234,13 @@ def write_contradictions(
 
 
 def record_contradictions(
-    ctx: Context, rule_id: str, reading: Reading, held: Lock, strategy: Strategy
+    ctx: Context, rule: Rule, others: Iterable[Rule], held: Lock, strategy: Strategy
 ) -> list[str]:
-    """Record the rules that contradict a stored rule within its scope, and return their ids.
+    """Record which others of its scope contradict a stored rule, and return their ids.
 
     One relationship per pair and version of the detector, starting at the later recorded rule.
     """
-    alike = {each.rule_id: each for each in rules_like(ctx, [held.scope], reading).rules}
-    rule = alike.pop(rule_id)
-    verdicts = ((other, verdict_on(rule, other)) for other in alike.values())
+    verdicts = ((other, verdict_on(rule, other)) for other in others)
     found = [
         FoundContradiction(rule, other, DETECTOR, version(), "conflict", each.layer, each.reason)
         for other, each in verdicts

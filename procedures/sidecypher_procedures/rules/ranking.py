@@ -262,10 +262,17 @@ def _win_reason(winner: Contender, loser: Contender, strategy: Strategy) -> Reas
     return "recency"
 
 
+MOST_EXTRACTIONS: Final = 100
+"""The most extractions in an explanation: a rule may be stated without end."""
+
+
 def explanation(decision: Decision, moment: Moment) -> dict[str, Any]:
     """Return the facts that decided: strategy, flags, marker, scope, dates and rank."""
     contender, assertion = decision.contender, decision.contender.assertion
     rule = contender.rule
+    recorded = sorted(
+        rule.recorded_by(moment.known), key=lambda each: each.recorded_at, reverse=True
+    )
     return {
         "strategy": moment.strategy,
         "scope": rule.scope.kind,
@@ -280,7 +287,7 @@ def explanation(decision: Decision, moment: Moment) -> dict[str, Any]:
         "polarity": rule.reading.polarity,
         "rank": decision.rank,
         "shadowedBy": decision.decided_by if decision.status == "shadowed" else None,
-        "extractionIds": [each.extraction_id for each in rule.recorded_by(moment.known)],
+        "extractionIds": [each.extraction_id for each in recorded[:MOST_EXTRACTIONS]],
     }
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from unit.rules.standing import asserted, contradictions, moment, rule
 
 from sidecypher_procedures.rules.model import Contradictions
-from sidecypher_procedures.rules.ranking import Contender, decide, ranked
+from sidecypher_procedures.rules.ranking import Contender, decide, explanation, ranked
 
 STRATEGIES = ("most-recent-wins", "user-confirmation", "negated-overrides")
 
@@ -47,6 +47,15 @@ def test_rules_without_contradictions_are_not_compared():
 
     assert counted.pairs <= 2
     assert [name for name, (status, _) in statuses.items() if status != "active"] == ["r0"]
+
+
+def test_an_explanation_names_the_latest_extractions():
+    """A rule that was stated very often has a row of bounded size."""
+    stated = rule("a", *(asserted(n) for n in range(1000)))
+    [decision] = decide([Contender.at(stated, moment())], contradictions(), moment())
+
+    found = explanation(decision, moment())["extractionIds"]
+    assert found == [f"x{n}" for n in range(999, 899, -1)]
 
 
 def test_a_rule_comes_back_when_its_winner_expires():
