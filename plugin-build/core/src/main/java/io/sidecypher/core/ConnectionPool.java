@@ -82,9 +82,11 @@ final class ConnectionPool {
      */
     <T> T send(Call call, String command, Function<String, T> read) {
         Connection connection = take(call);
-        boolean healthy = false;
+        boolean healthy = true;
         try {
+            // A call that was stopped meanwhile sends nothing.
             call.attach(connection);
+            healthy = false;
             T result = read.apply(Connection.text(connection.sendCommand(command, true)));
             healthy = true;
             return result;
