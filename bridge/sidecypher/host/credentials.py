@@ -51,7 +51,7 @@ def load_credentials(folder: Path) -> Credentials:
     """Read the credentials in `folder`, and make missing ones.
 
     Args:
-        folder: The run folder; it gets mode 0700 and its files 0600.
+        folder: The run folder; it gets mode 0700, and new files in it 0600.
 
     Raises:
         RunFolderError: The folder cannot be used, or a file in it is damaged.
