@@ -1,6 +1,6 @@
 """Archiving, restoring and retention of runs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
@@ -131,6 +131,9 @@ def _row(file: ArchiveFile, tail: Tail) -> Archived:
 
 Action = Literal["archive", "delete", "stay"]
 
+MOST_EVENTS: Final = 20_000
+"""The most events of several runs that leave in one transaction."""
+
 _BEGINNING: Final = datetime.min.replace(tzinfo=UTC)
 _ENDED: Final = sorted({*FINAL, *SYNONYMS})
 _OLD_RUNS: Final = f"""
@@ -141,7 +144,8 @@ _OLD_RUNS: Final = f"""
     AND NOT EXISTS {{ (r)<-[:FORKED_FROM]-() }}
     AND NOT {AWAITED}
     WITH r ORDER BY r.type, r.completedAt, r.id LIMIT $limit
-    RETURN r.id AS id, coalesce(r.state, r.status) AS state, r.completedAt AS completedAt
+    RETURN r.id AS id, coalesce(r.state, r.status) AS state, r.completedAt AS completedAt,
+        coalesce(r.lastSeq, 0) - coalesce(r.lineageSeqs[-1], 0) AS events
     ORDER BY completedAt, id
 """
 
@@ -158,24 +162,37 @@ def retain_runs(
         raise InvalidArgument("The age is negative", hint="Give one such as duration('P90D').")
     wanted = {"type": run_type, "olderThan": older_than, "ended": _ENDED}
     requested: Action = "delete" if options.delete else "archive"
-    left, since, after = options.limit, _BEGINNING, ""
+    left, since, after, events = options.limit, _BEGINNING, "", 0
     # Runs that stay do not count: they would block all younger ones.
     while left:
         found = list(ctx.run(_OLD_RUNS, **wanted, since=since, after=after, limit=left))
         if not found:
             return
         since, after = found[-1]["completedAt"], found[-1]["id"]
+        fitting = found if options.dry_run else list(_fitting(found, events))
         # Runs are always locked in the order of their ids, so that no two calls deadlock.
-        for record in sorted(found, key=itemgetter("id")):
+        for record in sorted(fitting, key=itemgetter("id")):
             action = requested if options.dry_run else _retire(ctx, folder, record, requested)
             if action is not None:
-                left -= action != "stay"
+                if action != "stay":
+                    left, events = left - 1, events + record["events"]
                 yield Retained(
                     id=record["id"],
                     state=state_of(record["state"]),
                     completed_at=record["completedAt"],
                     action=action,
                 )
+        if len(fitting) < len(found):
+            return
+
+
+def _fitting(found: Iterable[Mapping[str, Any]], events: int) -> Iterator[Mapping[str, Any]]:
+    """Yield runs as long as they fit into one transaction with some events; one in any case."""
+    for record in found:
+        if events and events + record["events"] > MOST_EVENTS:
+            return
+        events += record["events"]
+        yield record
 
 
 def _retire(

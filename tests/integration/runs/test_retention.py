@@ -86,6 +86,21 @@ def test_those_that_ended_first_go_first(runs, session, old):
     assert left(session) == {ids[0]}
 
 
+def test_a_call_takes_as_many_events_as_a_transaction_may_have(runs, session, old):
+    """Runs that do not fit are left for the next call; one goes always, however long."""
+    ids = [old(days=days)[0] for days in (70, 60, 50, 40)]
+    session.run(
+        "UNWIND range(0, 3) AS n MATCH (r:WorkflowRun {id: $ids[n]}) SET r.lastSeq = $seqs[n]",
+        ids=ids,
+        seqs=[15_000, 5_001, 14_999, 30_000],
+    ).consume()
+
+    options = {"dryRun": False, "delete": True}
+    assert names(runs.call("retain", "old", MONTH)) == set(ids)
+    for gone in (ids[:1], ids[1:3], ids[3:], []):
+        assert names(runs.call("retain", "old", MONTH, options)) == set(gone)
+
+
 def test_what_runs_or_awaits_something_is_never_touched(runs, session, old):
     """Neither a run that goes on, nor one whose plan awaits its review, nor one that is shared."""
     going, awaiting, shared = old(number=3)
