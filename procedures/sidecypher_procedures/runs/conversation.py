@@ -9,6 +9,7 @@ from sidecypher_procedures.names import shown_id
 from sidecypher_procedures.runs.errors import IllegalStatus, UnknownEvent
 from sidecypher_procedures.runs.event import decoded
 from sidecypher_procedures.runs.lock import lock
+from sidecypher_procedures.runs.model import stored_type
 from sidecypher_procedures.runs.options import CallsOptions, ConversationOptions
 from sidecypher_procedures.runs.rows import MarkedCall, MessageRow, ToolCallRow
 from sidecypher_procedures.runs.store import extent_of, records_in_run
@@ -18,7 +19,7 @@ _MESSAGES: Final = """
     WHERE e.runId = $runId AND e.seq > $after AND e.seq <= $upTo
     AND e.role IN $roles AND e.deletedAt IS NULL
     WITH e ORDER BY e.runId, e.seq LIMIT $limit
-    RETURN e {.seq, .role, .toolName, .metadata} AS message,
+    RETURN e {.seq, .role, .toolName, .metadata, .id, .type, .toolCallId} AS message,
         coalesce(e.content, head([(e)-[:HAS_PAYLOAD]->(p) | p.content])) AS content
 """
 
@@ -38,6 +39,9 @@ def conversation_of(
             content=record["content"],
             tool_name=message["toolName"],
             metadata=decoded(message["metadata"]),
+            id=message["id"],
+            type=stored_type(message["type"]).storage,
+            tool_call_id=message["toolCallId"],
         )
 
 

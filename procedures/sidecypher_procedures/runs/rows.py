@@ -198,6 +198,9 @@ class MessageRow(Row):
     content: str | None
     tool_name: str | None
     metadata: dict[str, Any] | None
+    id: Annotated[str, Description("of the event")]
+    type: Annotated[str, Description("as the graph names it; a `reasoning` is one of `assistant`")]
+    tool_call_id: Annotated[str | None, Description("the same for a call and its result")]
 
 
 class Archived(Row):

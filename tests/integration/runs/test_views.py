@@ -348,6 +348,25 @@ def test_arguments_that_cypher_has_no_map_for_are_null(runs, args):
 # The conversation
 
 
+def test_a_conversation_has_what_a_model_is_sent(runs):
+    """A call and its result name each other, and each row its event and what it is."""
+    run = runs.new()
+    runs.append(run, "userMessage", id="u", content="What is 1 + 1?")
+    runs.append(run, "reasoning", id="r", summary="Add them.")
+    runs.append(run, "toolCall", id="c", toolName="add", toolCallId="7", args={"a": [1, 1]})
+    runs.append(run, "toolCallResult", id="s", toolCallId="7", content="2")
+    runs.append(run, "userMessage", id="m", metadata={"toolCallId": "8"})
+
+    rows = runs.call("conversation", run)
+    assert [(row["id"], row["type"], row["toolCallId"]) for row in rows] == [
+        ("u", "userMessage", None),
+        ("r", "reasoning", None),
+        ("c", "toolCall", "7"),
+        ("s", "toolCallResult", "7"),
+        ("m", "userMessage", "8"),
+    ]
+
+
 def test_a_conversation_has_the_messages_in_order(runs, branched):
     """With calls and results unless they are not wanted; long texts are told, too."""
     rows = runs.call("conversation", branched)
