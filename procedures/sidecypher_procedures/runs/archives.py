@@ -27,8 +27,8 @@ from sidecypher_procedures.runs.errors import (
 )
 from sidecypher_procedures.runs.integrity import is_intact
 from sidecypher_procedures.runs.model import FINAL, SYNONYMS, state_of
-from sidecypher_procedures.runs.options import RetainOptions
-from sidecypher_procedures.runs.rows import Archived, Retained
+from sidecypher_procedures.runs.options import ArchivesOptions, RetainOptions
+from sidecypher_procedures.runs.rows import Archived, ArchivedRow, Removed, Retained
 from sidecypher_procedures.runs.store import AWAITED
 
 _IS_THERE: Final = """
@@ -112,6 +112,37 @@ def restore_run(ctx: Context, folder: Path | None, run_id: str) -> Archived:
         )
     ctx.run(_DELETE_DIGEST, runId=run_id)
     return _row(file, tail)
+
+
+def delete_run(ctx: Context, run_id: str) -> Removed:
+    """Delete a run from the graph, for good.
+
+    Raises:
+        UnknownRun: No run has this id.
+        RunMustStay: It has not ended, a plan of it awaits its review, or a fork shares its events.
+    """
+    lock_ended(ctx, run_id)
+    nodes, _ = remove(ctx, run_id)
+    return Removed(id=run_id, events=nodes - 1)
+
+
+_ARCHIVED: Final = """
+    MATCH (a:ArchivedRun) WHERE a.id > $cursor
+    RETURN a.id AS id, a.digest AS digest ORDER BY a.id LIMIT $limit
+"""
+
+
+def archived_runs(
+    ctx: Context, folder: Path | None, options: ArchivesOptions
+) -> Iterator[ArchivedRow]:
+    """Yield the runs that were archived and not restored, by id.
+
+    Raises:
+        ArchiveUnavailable: There is no folder for archives.
+    """
+    for record in ctx.run(_ARCHIVED, cursor=options.cursor, limit=options.most):
+        file = RunArchives.of(folder, ctx.database, record["id"]).file(record["digest"])
+        yield ArchivedRow(id=record["id"], file=file.name, digest=record["digest"])
 
 
 def _latest(ctx: Context, archives: RunArchives) -> ArchiveFile:

@@ -469,6 +469,12 @@ class CallsOptions(_TimePage):
     created_after: Annotated[datetime | None, Description("only those made after it")] = None
 
 
+class ArchivesOptions(_Page):
+    """Page of archived runs."""
+
+    cursor: Annotated[str, Description("only runs behind this id, such as that of a last row")] = ""
+
+
 class RetainOptions(Options):
     """Options of the retention of old runs."""
 

@@ -22,6 +22,7 @@ from sidecypher_procedures.runs.conversation import calls_of, conversation_of, m
 from sidecypher_procedures.runs.errors import InvalidArgument
 from sidecypher_procedures.runs.options import (
     AppendOptions,
+    ArchivesOptions,
     CallsOptions,
     CommentInput,
     CommitName,
@@ -326,6 +327,20 @@ def archive(ctx: Context, run_id: str) -> rows.Archived:
 def restore(ctx: Context, run_id: str) -> rows.Archived:
     """Restore an archived run to the graph."""
     return archives.restore_run(ctx, _folder(ctx), run_id)
+
+
+@procedure("runs.archives")
+def list_archives(
+    ctx: Context, options: ArchivesOptions = ArchivesOptions()
+) -> Iterator[rows.ArchivedRow]:
+    """List the runs that were archived and not restored, by id."""
+    yield from archives.archived_runs(ctx, _folder(ctx), options)
+
+
+@procedure("runs.delete", mode="WRITE", timeout=ARCHIVE_SECONDS)
+def delete(ctx: Context, run_id: str) -> rows.Removed:
+    """Delete a run that has ended from the graph, for good, without an archive."""
+    return archives.delete_run(ctx, run_id)
 
 
 @procedure("runs.retain", mode="WRITE", timeout=ARCHIVE_SECONDS)

@@ -212,6 +212,21 @@ class Archived(Row):
     digest: Annotated[str, Description("SHA-256 of what the file says of it")]
 
 
+class ArchivedRow(Row):
+    """A run in an archive."""
+
+    id: str
+    file: Annotated[str, Description("relative to the folder for archives")]
+    digest: Annotated[str, Description("SHA-256 of what the file says of it")]
+
+
+class Removed(Row):
+    """A run that was deleted."""
+
+    id: str
+    events: Annotated[int, Description("how many events it had, shared ones not counted")]
+
+
 class Retained(Row):
     """A run that is older than the retention time."""
 

@@ -228,6 +228,48 @@ def test_a_restore_waits_for_another_one(runs, beside, ended):
     assert runs.one("verify", ended)["ok"]
 
 
+def test_archived_runs_are_listed(runs, session, archives, ended):
+    """By id, in pages, with the file that each is in; one that is restored is not listed."""
+    files = {}
+    for run in ("b", "a", "c"):
+        runs.append(runs.new(id=run), "workflowCompleted")
+        row = runs.one("archive", run)
+        files[run] = {"id": run, "file": row["file"], "digest": row["digest"]}
+
+    assert runs.call("archives") == [files[run] for run in "abc"]
+    assert runs.call("archives", {"limit": 1}) == [files["a"]]
+    assert runs.call("archives", {"cursor": "a"}) == [files["b"], files["c"]]
+    runs.one("restore", "b")
+    assert [row["id"] for row in runs.call("archives")] == ["a", "c"]
+
+
+def test_a_deleted_run_is_gone_for_good(runs, session, archives, ended):
+    """Only what other runs use of it stays; there is no archive of it."""
+    row = runs.one("delete", ended)
+
+    assert row == {"id": ended, "events": 8}
+    assert archived(session) == []
+    assert session.run("MATCH (p:Payload) RETURN p.content").value() == [None]
+    with pytest.raises(ClientError, match="SC-903"):
+        runs.one("delete", ended)
+    with pytest.raises(ClientError, match="SC-920"):
+        runs.one("restore", ended)
+
+
+def test_a_run_that_others_need_is_not_deleted(runs):
+    """Neither one that goes on, nor one whose events a fork shares."""
+    run = runs.new()
+    runs.append(run)
+    with pytest.raises(ClientError, match=r"SC-917.*not ended"):
+        runs.one("delete", run)
+    runs.append(run, "workflowCompleted")
+    fork = runs.one("fork", run, 2)["id"]
+    with pytest.raises(ClientError, match="SC-917"):
+        runs.one("delete", run)
+    runs.one("delete", fork)
+    assert runs.one("delete", run)["events"] == 2
+
+
 def test_an_event_id_that_was_given_again_is_told(runs, session, ended):
     """Nothing is written, and the run can be restored once the other event has gone."""
     before = graph(session)
