@@ -3,10 +3,12 @@
 import difflib
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
+from sidecypher_procedures.names import LONGEST_NAME
 from sidecypher_procedures.runs.errors import IllegalState, IllegalStatus
 
 Naming = Literal["storage", "application"]
@@ -81,12 +83,14 @@ EVENT_TYPES: Final = (
     EventType("issueFetched", "issue.fetched"),
 )
 
+# Types of callers are not in the table. They have a text, and are the same in both namings.
+_OWN: Final = re.compile(r"x\.[A-Za-z0-9._-]+")
 _BY_STORAGE: Final = {each.storage: each for each in EVENT_TYPES}
 _BY_APPLICATION: Final = {each.application: each for each in EVENT_TYPES}
 
 
 def event_type(name: str) -> EventType:
-    """Return the event type with a name from either naming.
+    """Return the event type with a name from either naming, or a caller's own one.
 
     Raises:
         ValueError: No type has this name.
@@ -96,10 +100,15 @@ def event_type(name: str) -> EventType:
         'toolCall'
     """
     kind = _BY_STORAGE.get(name) or _BY_APPLICATION.get(name)
+    if kind is None and _OWN.fullmatch(name) and len(name) <= LONGEST_NAME:
+        return EventType(name, name)
     if kind is None:
         near = difflib.get_close_matches(name, [*_BY_STORAGE, *_BY_APPLICATION], n=1)
         guess = f"; did you mean `{near[0]}`?" if near else ""
-        raise ValueError(f"no type of events; known: {', '.join(sorted(_BY_STORAGE))}{guess}")
+        raise ValueError(
+            f"no type of events; known: {', '.join(sorted(_BY_STORAGE))}, "
+            f"and your own, such as `x.deployed`{guess}"
+        )
     return kind
 
 

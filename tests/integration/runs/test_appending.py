@@ -100,6 +100,10 @@ def test_a_long_text_comes_back(runs, session, size):
     [
         ({}, "SC-204.*`event.type`.*missing"),
         ({"type": "no such"}, "SC-204.*`event.type`.*toolCallResult"),
+        ({"type": "x."}, "SC-204.*`event.type`.*`x.deployed`"),
+        ({"type": "x.a b"}, "SC-204.*`event.type`.*`x.deployed`"),
+        ({"type": "x." + 199 * "y"}, "SC-204.*`event.type`"),
+        ({"type": "x.deployed", "toolName": "t"}, "SC-204.*no `toolName`"),
         ({"type": "status", "parentIds": ["none"]}, "SC-904"),
         ({"type": "status", "metadata": 1}, "SC-204.*`event.metadata`.*INTEGER where MAP"),
         (
@@ -124,6 +128,24 @@ def test_what_is_no_event_is_refused(runs, event, error):
     with pytest.raises(ClientError, match=error):
         runs.one("append", run, event)
     assert runs.events(run) == []
+
+
+def test_callers_may_have_types_of_their_own(runs):
+    """They begin with `x.`, have a text, are the same in both namings and bear no state."""
+    run = runs.new()
+    runs.append(run, "workflowStarted")
+    runs.append(run, "x.deployed", id="d", content="to production", metadata={"build": 7})
+
+    for naming in ("storage", "application"):
+        [row] = runs.events(run, types=["x.deployed"], naming=naming)
+        assert (row["type"], row["event"]["type"]) == ("x.deployed", "x.deployed")
+        assert row["event"]["content"] == "to production"
+    assert runs.append(run, "x.deployed", id="d", content="to production", metadata={"build": 7})[
+        "duplicate"
+    ]
+    assert runs.one("state", run)["state"] == "running"
+    assert [row["label"] for row in runs.call("timeline", run)] == ["workflowStarted", "x.deployed"]
+    assert runs.one("verify", run)["ok"]
 
 
 def test_the_result_of_a_tool_may_be_a_map(runs):
