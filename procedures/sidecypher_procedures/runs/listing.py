@@ -4,18 +4,20 @@ from collections.abc import Iterator
 from typing import Final, LiteralString
 
 from sidecypher import Context
-from sidecypher_procedures.runs.model import State, state_of
+from sidecypher_procedures.runs.model import ReportedState
 from sidecypher_procedures.runs.options import ListOptions
 from sidecypher_procedures.runs.rows import ListedRun
 from sidecypher_procedures.runs.store import WITH_STATE
 
-# Stored states of a run by the state that is reported. A run becomes `timedOut` without a write.
-_STORED: Final[dict[State, list[str]]] = {
+# Stored states of a run by the state that is reported. A run becomes `timedOut` without a write,
+# and is `waiting` because of a plan.
+_STORED: Final[dict[ReportedState, list[str]]] = {
     "pending": ["pending"],
     "running": ["running"],
     "completed": ["completed"],
     "error": ["error", "failed"],
     "timedOut": ["timedOut", "pending", "running"],
+    "waiting": ["pending", "running"],
 }
 
 # Neo4j orders equal instants of different zones as different values. The index search includes
@@ -74,7 +76,7 @@ _ALL: Final = f"""
 
 def list_runs(ctx: Context, options: ListOptions, timeout: int) -> Iterator[ListedRun]:
     """Yield the runs that match the options, newest first."""
-    state = None if options.state is None else state_of(options.state)
+    state = options.reported
     wanted = {
         "type": options.type or None,
         "issue": options.issue_id,

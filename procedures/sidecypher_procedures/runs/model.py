@@ -139,6 +139,9 @@ def to_application(event: Mapping[str, Any]) -> dict[str, Any]:
 
 State = Literal["pending", "running", "completed", "error", "timedOut"]
 
+ReportedState = Literal[State, "waiting"]
+"""What a run reads as: `waiting` is never stored, but follows from a plan that awaits a review."""
+
 # The name in seed 000.
 SYNONYMS: Final[dict[str, State]] = {"failed": "error"}
 

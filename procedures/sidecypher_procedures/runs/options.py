@@ -15,6 +15,7 @@ from sidecypher_procedures.runs.model import (
     EventType,
     InitialStatus,
     Naming,
+    ReportedState,
     State,
     canonical,
     event_type,
@@ -457,8 +458,14 @@ class ListOptions(_TimePage):
     repository_id: Annotated[Id | None, Description("only those based on this `Repository`")] = None
     user_id: Annotated[Id | None, Description("only those that this `User` began")] = None
     state: Annotated[
-        Literal[State, "failed"] | None, Description("only those in this; `failed` is `error`")
+        Literal[ReportedState, "failed"] | None,
+        Description("only those in this; `failed` is `error`"),
     ] = None
+
+    @property
+    def reported(self) -> ReportedState | None:
+        """The state that the runs must have; None for any."""
+        return "error" if self.state == "failed" else self.state
 
 
 class CallsOptions(_TimePage):

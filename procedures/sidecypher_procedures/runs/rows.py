@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from sidecypher import Description, Row
 from sidecypher_procedures.paging import Cursor
 
-State = Annotated[str, Description("pending, running, completed, error or timedOut")]
+State = Annotated[str, Description("pending, running, waiting, completed, error or timedOut")]
 
 
 class Created(Row):

@@ -26,9 +26,9 @@ WITH_STATE: Final = f"""
     WITH r,
         CASE
             WHEN state = 'failed' THEN 'error'
-            WHEN state IN ['pending', 'running']
-            AND r.touchedAt < datetime() - duration({{seconds: $timeout}})
-            AND NOT {AWAITED} THEN 'timedOut'
+            WHEN NOT state IN ['pending', 'running'] THEN state
+            WHEN {AWAITED} THEN 'waiting'
+            WHEN r.touchedAt < datetime() - duration({{seconds: $timeout}}) THEN 'timedOut'
             ELSE state
         END AS state
 """

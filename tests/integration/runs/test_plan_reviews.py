@@ -139,19 +139,32 @@ def states(runs, run):
 
 
 def test_a_run_that_waits_for_somebody_does_not_time_out(runs, session):
-    """While a plan awaits its decision, a run stays as it is, for however long."""
+    """While a plan awaits its decision, a run is `waiting`, for however long."""
     run = runs.new()
     runs.append(run, "workflowStarted")
     runs.one("plan.create", run, {"id": "p", "content": "a", "status": "pending_review"})
+    assert states(runs, run) == {"waiting"}
     long_ago(session)
-    assert states(runs, run) == {"running"}
+    assert states(runs, run) == {"waiting"}
+    for state, found in (("waiting", [run]), ("running", []), ("timedOut", [])):
+        assert [row["id"] for row in runs.call("list", {"state": state})] == found
 
     runs.one("plan.revise", "p", "ann", {"id": "q", "content": "b"})
     long_ago(session)
-    assert states(runs, run) == {"running"}
+    assert states(runs, run) == {"waiting"}
 
     runs.one("deleteEvent", "q")
     assert states(runs, run) == {"timedOut"}
+
+
+def test_a_run_that_has_ended_does_not_wait(runs):
+    """A plan that nobody decides about any more changes no final state."""
+    run = runs.new()
+    runs.append(run, "workflowStarted")
+    runs.one("plan.create", run, {"id": "p", "content": "a", "status": "pending_review"})
+    runs.append(run, "workflowCompleted")
+
+    assert states(runs, run) == {"completed"}
 
 
 @pytest.mark.parametrize("action", [*DECISIONS, "implement"])
@@ -162,7 +175,7 @@ def test_what_is_done_with_a_plan_touches_its_run(runs, session, plan, action):
     if action == "implement":
         runs.one("plan.approve", "p", "ann")
     long_ago(session)
-    assert states(runs, run) == {"pending" if status == "pending_review" and given else "timedOut"}
+    assert states(runs, run) == {"waiting" if status == "pending_review" and given else "timedOut"}
 
     for again in (False, True):
         if again:
@@ -171,8 +184,8 @@ def test_what_is_done_with_a_plan_touches_its_run(runs, session, plan, action):
             given[0], {**given[1], "id": "q"}
         ]  # fmt: skip
         runs.one(f"plan.{action}", "p", *arguments)
-        waits = action == "review"
-        assert states(runs, run) == {"timedOut" if again and not waits else "pending"}
+        touched = "timedOut" if again else "pending"
+        assert states(runs, run) == {"waiting" if action == "review" else touched}
 
 
 BAD_CALLS = [
