@@ -180,7 +180,7 @@ def test_a_name_that_neo4j_cannot_have_stops_the_build(tmp_path, installation):
     )
 
     assert done.returncode == 1
-    assert "error: `odd.py` cannot be loaded: `mine.mmm" in done.stderr
+    assert "`odd.py`" in done.stderr
     assert "200 characters at most. [SC-103]" in done.stderr
     assert not jar.exists()
 

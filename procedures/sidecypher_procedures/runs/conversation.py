@@ -45,10 +45,12 @@ def conversation_of(
         )
 
 
-_FIND_CALL: Final = "MATCH (c:ToolCall {id: $id}) WHERE c.deletedAt IS NULL RETURN c.runId AS runId"
+_FIND_CALL: Final = """
+    MATCH (c:Event {id: $id}) WHERE c:ToolCall AND c.deletedAt IS NULL RETURN c.runId AS runId
+"""
 _MARK: Final = """
-    MATCH (r:WorkflowRun {id: $runId}), (c:ToolCall {id: $id})
-    WHERE c.deletedAt IS NULL AND NOT EXISTS { (c)-[:HAS_RESULT]->() }
+    MATCH (r:WorkflowRun {id: $runId}), (c:Event {id: $id})
+    WHERE c:ToolCall AND c.deletedAt IS NULL AND NOT EXISTS { (c)-[:HAS_RESULT]->() }
     SET c.status = $status, r.touchedAt = $now
     RETURN c.id AS id
 """
