@@ -52,7 +52,7 @@ def check_procedure_name(name: str) -> str:
     """
     if not _NAME.match(name) or len(name) > _LONGEST:
         raise SignatureError(
-            f"{name[:_LONGEST]!r} is not a procedure name",
+            f"`{repr(name[:_LONGEST])[1:-1]}` is not a procedure name",
             hint="Write a namespace, a dot and a name of letters and digits, such as `kg.score`: "
             f"{_LONGEST} characters at most.",
         )
