@@ -121,7 +121,7 @@ def test_a_timeout_is_told_in_milliseconds(timeout, milliseconds):
 
 def test_a_wrong_name_is_refused_where_it_is_written():
     """The decorator itself raises, so that the module fails at import."""
-    with pytest.raises(SignatureError, match="'score' is not a procedure name"):
+    with pytest.raises(SignatureError, match="`score` is not a procedure name"):
 
         @procedure("score")
         def score() -> Pair:

@@ -21,4 +21,4 @@ def test_the_rules_of_a_slot_are_read_once():
     written = changes.state_rule(Mock(run=run), stated, Source("rule"), held, moment())
 
     assert (written.created, written.contradicts) == (True, [])
-    assert reads == [store._OF_SLOT, changes._CREATE]
+    assert reads == [store._ALIKE, changes._CREATE]
