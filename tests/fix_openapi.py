@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 from contextlib import contextmanager
-from functools import partial
 
 import httpx
 import pytest
@@ -177,7 +176,14 @@ def violations(description, monkeypatch):
         if unknown:
             found.append(f"{response.request.method} {response.url.path}: unknown {unknown}")
 
-    hooks = {"response": [look]}
-    monkeypatch.setattr(httpx, "AsyncClient", partial(httpx.AsyncClient, event_hooks=hooks))
+    make = httpx.AsyncClient
+
+    def watched(**options):
+        client = make(**options)
+        # The client's own hooks stay.
+        client.event_hooks["response"].append(look)
+        return client
+
+    monkeypatch.setattr(httpx, "AsyncClient", watched)
     yield found
     assert found == []
