@@ -22,6 +22,7 @@ from sidecypher.sdk.interruption import InterruptibleSection
 from sidecypher.sdk.work_item import WorkItem
 
 _NO_TIME: Final = Deadline(0.0)
+_NO_WORD: Final = re.compile(r"\W")
 
 
 def no_transaction(_method: str, _request: CallBackRequest) -> RunReply:
@@ -63,7 +64,7 @@ def no_transaction_in_worker(_method: str, _request: CallBackRequest) -> RunRepl
 def procedure_failed(name: str, error: BaseException, call_id: str) -> ProcedureFailed:
     """Return the error that Cypher sees for an unexpected exception: its type, never its text."""
     # A class may have any text as its name.
-    kind = re.sub(r"\W", "_", type(error).__name__)[:100]
+    kind = _NO_WORD.sub("_", type(error).__name__)[:100]
     return ProcedureFailed(f"`{name}` failed with {kind} in call {call_id}")
 
 

@@ -325,7 +325,8 @@ def compare(a: Reading, b: Reading) -> Verdict:
         return _by_text(a, b)
     if (a.slot, a.object, a.condition) == (b.slot, b.object, b.condition):
         verdict = _by_value(a, b)
-        if verdict.kind == "conflict" and ranks(a.text) and ranks(b.text):
+        wanted = a.polarity == b.polarity
+        if verdict.kind == "conflict" and wanted and ranks(a.text) and ranks(b.text):
             # "A over B" and "C over D" can both hold.
             return _by_text(a, b)
         return verdict
