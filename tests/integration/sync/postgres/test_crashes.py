@@ -11,6 +11,7 @@ from integration.sync.postgres.crashing import POINTS
 from integration.sync.proof import EVENTS, Proof, kill_at
 
 from sidecypher_procedures.sync.postgres.outbox import PostgresOutbox
+from sidecypher_procedures.sync.postgres.status import WORKER
 
 SMALL = {"SIDECYPHER_SYNC_BATCH": "5"}
 """So that each worker does every step several times."""
@@ -41,6 +42,9 @@ def crashing(outbox):
     return start
 
 
+CONNECTED = "SELECT pid FROM pg_stat_activity WHERE application_name = %s"
+
+
 @pytest.mark.parametrize("point", POINTS)
 def test_a_worker_that_is_killed_loses_nothing(outbox, proof, crashing, kill_count, point):
     """One of two workers dies after each of its steps; another one goes on."""
@@ -53,6 +57,8 @@ def test_a_worker_that_is_killed_loses_nothing(outbox, proof, crashing, kill_cou
 def test_a_postgres_that_is_killed_loses_nothing(outbox, proof, kill_count):
     """PostgreSQL dies while events are added and written, and starts with what was committed."""
     outbox.start()
+    # A worker that cannot reach PostgreSQL when it starts says so and ends.
+    wait_until(lambda: outbox.postgres.run(CONNECTED, WORKER))
     for _ in range(kill_count):
         proof.publish(EVENTS)
         outbox.postgres.kill()
