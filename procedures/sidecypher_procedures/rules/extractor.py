@@ -360,8 +360,8 @@ _LASTING = re.compile(
     r"\b"
     + _one_of(
         "always, never, from now on, going forward, in general, by default, prefer\\w*, no longer, "
-        "any ?more, used to, stop, must, should, rule, whenever, at all times, ever, from here on, "
-        "every, only, stick to, spare me, for future, do not, don.t, feel free to"
+        "any ?more, used to, stop, must, should, rule, whenever, at all times, from here on, "
+        "for future"
     )
     + r"\b",
     re.IGNORECASE,
@@ -374,13 +374,19 @@ _LIKING = re.compile(
     + r"\b",
     re.IGNORECASE,
 )
-_SAYS = "(?:prefers|likes|hates|said|says|told|shouted)"
-# What somebody does, did or said is not what the reader is asked for.
+# What a sentence must begin with to last, since it is said of anything elsewhere.
+_STANDING = re.compile(
+    rf"(?:{_POLITE}[, ]+)*(?:(?:do not|don.t) (?!know|think|see|worry|bother|mind|have|get)|"
+    rf"stick to|spare me|feel free to|no\b.{{1,100}}\bever$)|(?:{_POLITE}[, ]+)*only {_VERBS}\b",
+    re.IGNORECASE,
+)
+# What somebody does or says is not what the reader is asked for.
 _NARRATED = re.compile(
     r"(?:i|we) (?:never|always|usually|often) (?!want|need|like|use|prefer|write|expect)|"
     r"(?:back|when i was|yesterday|once)\b|"
-    rf"(?:my|the|his|her|our|their)(?: \w+){{1,3}} (?:{_SAYS}|always|never)\b|"
-    rf"(?!please\b)\w+(?:'s \w+(?: \w+)?)? {_SAYS}\b",
+    r"(?:my|the|his|her|our|their) \w+ (?:always|never) \w+s\b|"
+    r"(?!please\b|user\b)\w+(?:'s \w+(?: \w+)?)? (?:prefers|likes|hates|told|shouted)\b|"
+    r"the (?!user\b)\w+ (?:prefers|likes|hates|told|shouted)\b",
     re.IGNORECASE,
 )
 # A task that names a rule is not the rule.
@@ -395,7 +401,11 @@ _MADE = _one_of(
     "convert, add, show, do, put"
 )
 _THING = _one_of("an?, the, this, that, my, these, those, it, another, one, \\d+")
-_NOW = _one_of("this time, just once, for now, the following, this (?:one|text|function|file|code)")
+_HERE = _one_of(
+    "one, text, function, file, code, table, row, line, page, answer, message, email, paragraph, "
+    "section, sentence, document, list, chart, image, commit, branch, test"
+)
+_NOW = _one_of(f"this time, just once, for now, the following, this {_HERE}")
 # A one-time request: "write a letter", "make this formal".
 _ONE_TIME = re.compile(
     rf"(?:please )?{_MADE} (?:me )?{_THING}\b(?! lot\b)|.*\b{_NOW}\b", re.IGNORECASE
@@ -468,7 +478,9 @@ def _split_parts(segment: Segment, start: int, end: int) -> Iterator[Statement]:
 def _statement(segment: Segment, start: int, end: int) -> Statement | None:
     text = segment.text[start:end].rstrip(" ,")
     said = unquoted(text)
-    lasting = bool(_LASTING.search(said))
+    lasting = bool(_LASTING.search(said)) or (
+        bool(_STANDING.match(said)) and not _ONE_TIME.match(said)
+    )
     liking = bool(_LIKING.search(said))
     if not (lasting or liking or _ORDER.match(text)) or _NARRATED.match(said):
         return None

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from sidecypher import Check, CheckContext, Finding
 from sidecypher_procedures.environment import EnvironmentSettings
-from sidecypher_procedures.rules.detector.vocabulary import parse_slots
+from sidecypher_procedures.rules.detector.vocabulary import parse_slots, read_slots
 from sidecypher_procedures.rules.errors import RulesSettingsError
 from sidecypher_procedures.rules.model import Strategy
 from sidecypher_procedures.rules.options import MomentOptions, ReadOptions
@@ -19,10 +19,7 @@ PREFIX: Final = "SIDECYPHER_RULES_"
 
 def _readable(path: Path | None) -> Path | None:
     if path is not None:
-        try:
-            parse_slots(path.read_bytes())
-        except OSError as error:
-            raise ValueError(f"the file cannot be read: {error.strerror}") from None
+        parse_slots(read_slots(path))
     return path
 
 

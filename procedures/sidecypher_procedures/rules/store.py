@@ -138,10 +138,10 @@ def find_rule(ctx: Context, rule_id: str) -> Rule | None:
 def stored_reading(rule: dict[str, Any]) -> Reading:
     """Return the reading from the properties of a checked rule."""
     # A rule that an older version wrote is compared within its slot until it is stated again.
-    about = rule.get("topics") or [rule["slot"]] * bool(rule["slot"])
+    within_slot = (rule["slot"],) if rule["slot"] else ()
     return Reading(
         text=rule["text"],
-        about=tuple(about),
+        about=tuple(rule.get("topics") or within_slot),
         **{name: rule[name] for name in IDENTITY},
     )
 

@@ -58,6 +58,12 @@ def memory(request):
         yield memory
 
 
+def test_a_judge_has_a_model():
+    """An address without the name of a model asks nobody, so it is refused."""
+    with pytest.raises(ValueError, match="judge_model"):
+        ClientSettings(judge_url="http://127.0.0.1:1/v1")
+
+
 def test_off_imports_no_driver_and_opens_no_socket(clean_environment):
     """OFF, the default, gives None, and has neither imported the driver nor opened a socket."""
     environment = clean_environment | {"NEO4J_URI": "bolt://127.0.0.1:1"}

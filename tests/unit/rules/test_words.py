@@ -82,6 +82,13 @@ def test_what_only_looks_like_a_contradiction(one, other):
         ("Should I use tabs?", True),
         ("Could you use tabs?", False),
         ("My boss says 'use tabs'", True),
+        ("My wife prefers dark mode", True),
+        ("Be formal when replying to my boss", False),
+        ("Hedge your claims", False),
+        ("Format code according to PEP 8", False),
+        ("Explain statistics as if I were a beginner", False),
+        ("Answer Maria in her language", False),
+        ("Forget what I said about being formal", False),
         ("Use tabs", False),
     ],
 )
@@ -127,6 +134,20 @@ def test_a_file_of_slots_that_cannot_be_used(tmp_path, monkeypatch, text, told):
 
     with pytest.raises(RulesSettingsError, match=told):
         RulesSettings.load()
+
+
+def test_a_rule_is_not_read_with_a_file_of_slots_that_cannot_be_used(tmp_path):
+    """Whatever reads the first rule says which setting is wrong, with SC-807."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env=os.environ | {"SIDECYPHER_RULES_SLOTS": str(tmp_path / "none.toml")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "RulesSettingsError" in done.stderr
+    assert "`SIDECYPHER_RULES_SLOTS` cannot be used: the file cannot be read" in done.stderr
 
 
 def test_a_file_of_slots_that_is_missing(tmp_path, monkeypatch):

@@ -190,7 +190,7 @@ class MemoryClient:
         Args:
             rule_id: The rule.
             judge: The model; it is called between two transactions, never within one. By default
-                the one of the settings, and nobody if they name none.
+                that of the settings; without one, no model is asked.
             limit: Most other rules to judge.
 
         Returns:

@@ -5,9 +5,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal, Protocol, TypedDict
+from typing import Annotated, Any, Final, Literal, Protocol, Self, TypedDict
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from sidecypher_procedures.environment import EnvironmentSettings
 from sidecypher_procedures.rules.errors import ClientSettingsError, InvalidInput
@@ -59,6 +59,12 @@ class ClientSettings(EnvironmentSettings, env_prefix=PREFIX):
     judge_model: str = ""
     judge_key: SecretStr | None = None
     judge_timeout: _Seconds = 60.0
+
+    @model_validator(mode="after")
+    def _names_its_judge(self) -> Self:
+        if self.judge_url is not None and not self.judge_model:
+            raise ValueError("a `judge_url` needs the name of its model, as `judge_model`")
+        return self
 
     @field_validator("uri")
     @classmethod

@@ -1,6 +1,5 @@
 """Readings of rules, and the comparison of two rules."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -30,8 +29,8 @@ VERSION: Final = "3"
 @cache
 def version() -> str:
     """Return the version in recorded contradictions, which tells slots of the user's apart."""
-    own = own_slots()
-    return f"{VERSION}+{hashlib.sha256(own).hexdigest()[:8]}" if own else VERSION
+    _, digest = own_slots()
+    return f"{VERSION}+{digest}" if digest else VERSION
 
 
 MAX_CHARACTERS: Final = 400

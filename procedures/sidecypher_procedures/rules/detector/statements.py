@@ -15,7 +15,7 @@ from sidecypher_procedures.rules.detector.tokens import (
     sentences,
     tokens,
 )
-from sidecypher_procedures.rules.detector.values import amounts
+from sidecypher_procedures.rules.detector.values import amounts, separable_verb
 from sidecypher_procedures.rules.detector.vocabulary import scan, vocabulary
 
 _PARTS: Final = re.compile(r",\s+")
@@ -197,7 +197,7 @@ class _Reader:
         # Where words go: into the statement, its place or its condition.
         self._into = "tokens"
         self._ranks = any(each.text in _RANKING for each in found)
-        self._separable = _separable(found)
+        self._separable = separable_verb([each.entry for each in found])
 
     def read(self) -> list[Statement]:
         """Return the statements; two are told apart by "not", "instead of" and the like."""
@@ -275,17 +275,6 @@ class _Reader:
             plain = token.text == "over" and not any("verb" in each.roles for each in self._tokens)
             return (self._ranks or plain) and bool(contents(self._tokens[:number]))
         return "contrast" in token.roles
-
-
-def _separable(found: Sequence[Token]) -> int | None:
-    """Return the position of a refusing verb around its object, as in "keep emojis out"."""
-    verb = None
-    for number, token in enumerate(found):
-        if "separable" in token.entry.roles:
-            verb = number
-        elif "particle" in token.entry.roles and verb is not None and number > verb + 1:
-            return verb
-    return None
 
 
 def _ranked(found: list[Statement]) -> list[Statement]:

@@ -27,6 +27,9 @@ _EVERYDAY: Final = {"verb", "filler"}
 _SENTENCES: Final = re.compile(r"(?<=[.;!?])\s+|\n+|\s[-\u2013\u2014]+\s|[()]")
 # An article or pronoun before an apostrophe: "l'anglais", "n'utilise".
 _ELIDED: Final = re.compile(r"(?i)\b([cdjlmnqst])['\u2019](?=[^\W\d_]{2})")
+_OTHERS: Final = re.compile(
+    r"(?i)(?:my|his|her|their)(?: \w+){1,2} (?:prefers|likes|hates|wants)\b"
+)
 _POLITE: Final = ("can you", "could you", "would you", "will you", "can we", "could we")
 
 
@@ -309,6 +312,8 @@ def is_aside(sentence: str) -> bool:
     """
     said = unquoted(sentence)
     if sentence.rstrip().endswith("?") and not canonical(said).startswith(_POLITE):
+        return True
+    if _OTHERS.match(said.lstrip()):
         return True
     return any("aside" in each.roles for each in tokens(said))
 

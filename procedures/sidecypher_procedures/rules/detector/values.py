@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from sidecypher_procedures.rules.detector.vocabulary import Mark, vocabulary
+from sidecypher_procedures.rules.detector.vocabulary import Entry, Mark, vocabulary
 
 _BEHIND = {"at most", "at least", "exactly", "about"}
 _WORDS_AFTER = 3
@@ -200,7 +200,7 @@ def negated(marks: Sequence[Mark], mentions: Collection[int]) -> dict[int, bool]
         before another verb: "do not evr use emojis" may be one statement or two.
     """
     found: dict[int, bool] = {}
-    separable = _separable_verb(marks)
+    separable = separable_verb([mark.entry for mark in marks])
     no = content = False
     last = max(mentions, default=-1)
     for place, mark in enumerate(marks[: last + 1]):
@@ -245,12 +245,12 @@ def _behind(marks: Sequence[Mark]) -> bool | None:
     return no != says
 
 
-def _separable_verb(marks: Sequence[Mark]) -> int | None:
+def separable_verb(entries: Sequence[Entry]) -> int | None:
     """Return the position of a negating verb around its object, as in "leave comments out"."""
     verb = None
-    for place, mark in enumerate(marks):
-        if "separable" in mark.entry.roles:
+    for place, entry in enumerate(entries):
+        if "separable" in entry.roles:
             verb = place
-        elif "particle" in mark.entry.roles and verb is not None and place > verb + 1:
+        elif "particle" in entry.roles and verb is not None and place > verb + 1:
             return verb
     return None

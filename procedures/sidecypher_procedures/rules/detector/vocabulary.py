@@ -1,5 +1,6 @@
 """Words and slots of the detector, and the division of a text into known phrases."""
 
+import hashlib
 import math
 import re
 import tomllib
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from sidecypher_procedures.rules.errors import RulesSettingsError
 
 _QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u00b4`"), "'")
 _DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"), "-")
@@ -284,17 +287,39 @@ OWN_SLOTS: Final = "SIDECYPHER_RULES_SLOTS"
 
 
 @cache
-def own_slots() -> bytes:
-    """Return the file of the user's slots, which is read once; empty without one."""
+def own_slots() -> tuple[dict[str, Any], str]:
+    """Return the user's slots and the digest of their file, which is read once; empty without one.
+
+    Raises:
+        RulesSettingsError: The file cannot be read or used.
+    """
     path = environ.get(OWN_SLOTS)
-    return Path(path).read_bytes() if path else b""
+    if not path:
+        return {}, ""
+    try:
+        text = read_slots(Path(path))
+        return parse_slots(text), hashlib.sha256(text).hexdigest()[:8]
+    except ValueError as error:
+        raise RulesSettingsError(f"The setting `{OWN_SLOTS}` cannot be used: {error}") from None
+
+
+def read_slots(path: Path) -> bytes:
+    """Read a file of the user's slots.
+
+    Raises:
+        ValueError: It cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"the file cannot be read: {error.strerror}") from None
 
 
 @cache
 def vocabulary() -> Vocabulary:
     """Return the vocabulary, which is read once. Slots of the user replace those of their name."""
     lexicon = table("lexicon.toml")
-    tables = table("slots.toml") | table("families.toml") | parse_slots(own_slots())
+    tables = table("slots.toml") | table("families.toml") | own_slots()[0]
     slots = {name: _slot(name, entry) for name, entry in tables.items()}
     return Vocabulary(
         slots=slots,
