@@ -95,6 +95,22 @@ def test_a_long_text_comes_back(runs, session, size):
     assert runs.one("verify", run)["ok"]
 
 
+def test_words_of_long_texts_are_found(runs, session):
+    """They are in nodes of their own, which have an index of their own."""
+    run = runs.new()
+    runs.append(run, "userMessage", id="long", content="zebra " + "x " * 9000)
+    session.run("CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()").consume()
+
+    query = """
+        CALL db.index.fulltext.queryNodes('payload_text', 'zebra') YIELD node
+        MATCH (e:Event)-[:HAS_PAYLOAD]->(node) RETURN e.id
+    """
+    assert session.run(query).value() == ["long"]
+    runs.one("deleteEvent", "long")
+    session.run("CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()").consume()
+    assert session.run(query).value() == []
+
+
 @pytest.mark.parametrize(
     ("event", "error"),
     [
