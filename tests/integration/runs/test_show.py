@@ -42,5 +42,5 @@ def test_a_picture_that_cannot_be_written_is_an_error(runs, server, tmp_path):
     assert done.returncode == 1
     assert "SC-614" in done.stderr
     assert "picture.svg" in done.stderr
-    assert "choose an existing folder" in done.stderr
+    assert "change to an existing folder" in done.stderr
     assert "Traceback" not in done.stderr

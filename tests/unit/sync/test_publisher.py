@@ -24,7 +24,7 @@ def publisher():
         ("r", {}, "type"),
         ("r", {"type": "nothing"}, "no type of events"),
         ("r", {"type": "userMessage", "contents": "x"}, "no field `contents`"),
-        ("r", {"type": "userMessage", "content": 7}, "`event.content`"),
+        ("r", {"type": "userMessage", "content": 7}, "`event.content`.*neither a MAP nor a STRING"),
         ("r", {"type": "userMessage", "content": "x" * 16_000_000}, "16000000 bytes"),
         ("r", {"type": "userMessage", "content": "\ud800"}, "surrogate"),
         ("r", {"type": "userMessage", "createdAt": datetime.now()}, "LOCAL DATETIME"),  # noqa: DTZ005
