@@ -100,7 +100,7 @@ READERS = {
     "listen": lambda text: find_in_texts(
         Scope("ann", "global"), {"text": text, "artifactDelta": text}
     ),
-    "read_text": read_text,
+    "read_text": lambda text: read_text(text).topics,
     "find_phrases": lambda text: find_phrases(text, Bounds()),
     "closed_issues": lambda text: closed_issues(text, "o/r", "https://github.com/o/r"),
     "redacted": redacted,

@@ -82,7 +82,7 @@ def _abbreviated(text: str, start: int, end: int) -> bool:
 
 
 def _segment(text: str, start: int, end: int, *, question: bool) -> Iterator[Segment]:
-    if _CITED.match(text, start, end):
+    if start == end or _CITED.match(text, start, end):
         return
     bullet = _BULLET.match(text, start, end)
     start = bullet.end() if bullet else start

@@ -112,6 +112,11 @@ def test_parts_say_the_same_as_words(given, text):
     assert dataclasses.replace(in_parts, text="") == dataclasses.replace(in_words, text="")
 
 
+def test_code_stays_in_the_normal_form():
+    """A text without a slot is its own value, with what is written as code."""
+    assert read_text("No `Any` in type hints").value == "any in type hints"
+
+
 def test_slots_that_nobody_knows_are_kept():
     """Parts may have a slot of their own; only its own negation contradicts such a value."""
     blue, not_blue = (read_parts(slot="Mood", value=value) for value in ("blue", "not blue"))

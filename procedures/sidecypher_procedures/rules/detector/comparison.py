@@ -10,6 +10,7 @@ from sidecypher_procedures.rules.detector.opposition import contradiction, ranks
 from sidecypher_procedures.rules.detector.tokens import is_plain_wish
 from sidecypher_procedures.rules.detector.values import OPERATORS, Interval, amounts, interval
 from sidecypher_procedures.rules.detector.vocabulary import (
+    MAX_CHARACTERS,
     Slot,
     canonical,
     mark_code,
@@ -33,7 +34,6 @@ def version() -> str:
     return f"{VERSION}+{digest}" if digest else VERSION
 
 
-MAX_CHARACTERS: Final = 400
 IDENTITY: Final = ("slot", "object", "operator", "value", "polarity", "condition")
 """The parts of a reading that identify a rule within its scope."""
 
@@ -99,15 +99,16 @@ def read_text(text: str) -> Reading:
     """Read a rule in plain English. Other text gets no slot, and is its own value.
 
     Args:
-        text: One rule; a normal form of more than 400 characters gets no slot.
+        text: One rule; one of more than 400 characters gets no slot.
 
     Example:
         >>> reading = read_text("Never use emojis in titles!")
         >>> reading.slot, reading.polarity, reading.condition
         ('emojis', 'negative', 'title')
     """
-    plain = canonical(mark_code(text))
-    parsed = parse(plain) if len(plain) <= MAX_CHARACTERS and is_plain_wish(text) else None
+    plain = canonical(text)
+    short = len(text) <= MAX_CHARACTERS
+    parsed = parse(canonical(mark_code(text))) if short and is_plain_wish(text) else None
     if parsed is None:
         # Without its negation, so that a rule and its opposite are found by one value.
         return Reading(

@@ -16,7 +16,7 @@ from sidecypher_procedures.rules.detector.tokens import (
     tokens,
 )
 from sidecypher_procedures.rules.detector.values import amounts, separable_verb
-from sidecypher_procedures.rules.detector.vocabulary import scan, vocabulary
+from sidecypher_procedures.rules.detector.vocabulary import MAX_CHARACTERS, scan, vocabulary
 
 _PARTS: Final = re.compile(r",\s+")
 _TOPIC: Final = re.compile(r":\s+")
@@ -64,10 +64,14 @@ class Statement:
 def statements(text: str) -> tuple[Statement, ...]:
     """Return what a text asks for and refuses; nothing of sentences that are not rules.
 
+    Of a text with more than 400 characters nothing is read.
+
     Example:
         >>> [(sorted(each.content), each.wanted) for each in statements("Never squash commits")]
         [(['commit', 'merge_method=squash'], False)]
     """
+    if len(text) > MAX_CHARACTERS:
+        return ()
     lasting = (each for each in sentences(text) if not is_aside(each))
     found = [each for sentence in lasting for each in _of_sentence(sentence)]
     return tuple(each for each in found if each.content or each.amounts)[:_MOST_STATEMENTS]

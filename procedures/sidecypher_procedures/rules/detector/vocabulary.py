@@ -182,6 +182,9 @@ def ends_quoted(text: str) -> bool:
     )
 
 
+MAX_CHARACTERS: Final = 400
+"""The longest text whose words are read; a longer one is compared by its normal form alone."""
+
 NEEDS_TOPIC: Final = "~"
 
 
