@@ -17,6 +17,7 @@ settings.load_profile("shared cores")
 
 pytest_plugins = [
     "fix_waiting",
+    "fix_logs",
     "fix_commands",
     "fix_jars",
     "fix_driver",

@@ -24,10 +24,7 @@ def modules():
 @pytest.fixture
 def quiet():
     """Send no log lines to the output that examples are compared with."""
-    before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    yield
-    structlog.configure(**before)
 
 
 @pytest.mark.usefixtures("quiet")

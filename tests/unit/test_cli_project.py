@@ -277,7 +277,7 @@ def test_a_folder_that_was_taken_away_takes_no_project(run, folder):
 
     assert code == 1
     assert "No such file or directory [SC-614]" in err
-    assert "choose an existing folder" in err
+    assert "change to an existing folder" in err
 
 
 def test_nothing_half_written_stays(run, folder, monkeypatch):

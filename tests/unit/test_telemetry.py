@@ -5,7 +5,6 @@ import json
 import math
 
 import pytest
-import structlog
 
 from sidecypher.errors import (
     ArgumentError,
@@ -30,8 +29,7 @@ def logs(capsys):
         return lines
 
     configure_logging("DEBUG", "json")
-    yield read
-    structlog.reset_defaults()
+    return read
 
 
 @pytest.fixture
@@ -228,7 +226,6 @@ def test_lines_go_to_the_standard_error_of_now(monkeypatch):
 
     monkeypatch.setattr("sys.stderr", current)
     logger().info("kept")
-    structlog.reset_defaults()
 
     assert [json.loads(line)["event"] for line in current.getvalue().splitlines()] == ["kept"]
 
@@ -239,7 +236,6 @@ def test_lines_below_the_level_are_left_out(capsys):
     log = logger()
     for level in ("debug", "info", "warning", "error"):
         getattr(log, level)(level)
-    structlog.reset_defaults()
 
     shown = capsys.readouterr()
     assert [json.loads(line)["event"] for line in shown.err.splitlines()] == ["warning", "error"]
@@ -251,7 +247,6 @@ def test_nothing_that_is_logged_commands_a_terminal(capsys):
     configure_logging("INFO", "console")
 
     logger().info("title \x1b]52;c;eA==\x07", found="\x9b2J\r")
-    structlog.reset_defaults()
 
     printed = capsys.readouterr().err
     assert "title ?]52;c;eA==?" in printed
@@ -262,7 +257,6 @@ def test_the_console_format_is_for_people(capsys):
     """The console format is not JSON, and without a terminal it has no colours."""
     configure_logging("INFO", "console")
     logger().info("sidecar ready", port=5)
-    structlog.reset_defaults()
 
     line = capsys.readouterr().err
     assert "sidecar ready" in line
