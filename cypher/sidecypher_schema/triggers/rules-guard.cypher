@@ -19,7 +19,7 @@ UNWIND CASE WHEN
   OR any(each IN $createdRelationships
          WHERE type(each) IN ['PREFERS', 'RELATED_TO', 'CONFIRMED', 'RETRACTED', 'CONTRADICTS'])
   OR any(each IN $deletedRelationships
-         WHERE type(each) IN ['CREATED', 'ASSERTED', 'CONFIRMED', 'RETRACTED', 'CONTRADICTS'])
+         WHERE type(each) IN ['CREATED', 'ASSERTED', 'CONFIRMED', 'RETRACTED', 'ENDED', 'CONTRADICTS'])
   OR any(changes IN [$assignedNodeProperties, $removedNodeProperties]
          WHERE any(key IN keys(changes) WHERE key IN [
              'user', 'extractionId', 'key', 'factId', 'type', 'fromKey', 'toKey', 'ruleId', 'scope',
@@ -87,7 +87,8 @@ UNWIND [
       LIMIT 1"
   }, {
     // What is stored is never rewritten. Only the end of a preference is written later, once; and the
-    // check of a rule completes a preference that was stored unchecked.
+    // check of a rule completes a preference that was stored unchecked. `rules.forget` gives a
+    // contradiction another source, and a preference the end that it has without what is forgotten.
     rows: reduce(found = [], key IN ['since', 'expiresAt', 'scope', 'temporalMarker', 'confidence',
         'confirmed', 'strict', 'recordedAt', 'retractedAt', 'extractionId', 'at', 'key', 'reason',
         'createdAt', 'detector', 'detectorVersion', 'verdict', 'layer', 'score', 'strategy'] |
@@ -98,7 +99,9 @@ UNWIND [
                  AND (change.old IS NULL AND key <> 'retractedAt' OR change.new IS NULL
                    OR change.old <> change.new)
                | {key: key, stored: change.relationship,
-                  completes: change.old IS NULL AND key IN ['recordedAt', 'confirmed', 'strict']}]),
+                  completes: change.old IS NULL AND key IN ['recordedAt', 'confirmed', 'strict']
+                    OR key = 'retractedAt'
+                    OR key = 'extractionId' AND type(change.relationship) = 'CONTRADICTS'}]),
     more: [each IN coalesce($assignedNodeProperties['checkedRev'], []) | elementId(each.node)],
     text: "
       WITH apoc.map.fromPairs([each IN $more | [each, true]]) AS checked
@@ -106,7 +109,8 @@ UNWIND [
       WITH row, type(row.stored) AS type, startNode(row.stored) AS other, endNode(row.stored) AS rule,
         checked
       WHERE rule:StyleRule AND (type <> 'CONTRADICTS' OR other:StyleRule)
-        AND NOT (row.completes AND checked[elementId(rule)] IS NOT NULL)
+        AND NOT (row.completes
+          AND (checked[elementId(rule)] IS NOT NULL OR checked[elementId(other)] IS NOT NULL))
       RETURN 'The ' + row.key + ' of a ' + type + ' of the rule `'
         + coalesce(toString(rule.ruleId), 'without an id') + '` cannot change. ' + CASE type
           WHEN 'PREFERS' THEN 'State the rule again with a PREFERS of its own, delete this one, or '
@@ -262,22 +266,32 @@ UNWIND [
         + 'in the same transaction.' AS problem
       LIMIT 1"
   }, {
-    // Provenance that goes while its fact stays.
+    // Provenance that goes while its fact stays. An Extraction may go if another one states the fact;
+    // what a rule has of it is removed by `rules.forget`, whose writes come with a checkedRev.
     rows: [each IN $deletedRelationships
-           WHERE type(each) IN ['CREATED', 'ASSERTED', 'CONFIRMED', 'RETRACTED']
+           WHERE type(each) IN ['CREATED', 'ASSERTED', 'CONFIRMED', 'RETRACTED', 'ENDED']
            | {type: type(each), source: elementId(startNode(each)), fact: elementId(endNode(each))}],
-    more: [each IN coalesce($removedLabels['Extraction'], []) | elementId(each)],
+    more: [
+      [each IN coalesce($removedLabels['Extraction'], []) | elementId(each)],
+      [each IN coalesce($assignedNodeProperties['checkedRev'], []) | elementId(each.node)]
+    ],
     text: "
+      WITH apoc.map.fromPairs([each IN $more[0] | [each, true]]) AS gone,
+        apoc.map.fromPairs([each IN $more[1] | [each, true]]) AS checked
       UNWIND $rows AS row
       MATCH (fact) WHERE elementId(fact) = row.fact
-      WITH row, fact WHERE fact:StyleRule OR fact:Concept OR fact:Fact
+      WITH row, fact, gone[row.source] IS NOT NULL AS gone, checked
+      WHERE fact:StyleRule OR fact:Concept OR fact:Fact
       OPTIONAL MATCH (source) WHERE elementId(source) = row.source
-      WITH row, fact, source
-      WHERE source:Extraction OR row.source IN $more
+      WITH row, fact, source, gone, checked
+      WHERE (source:Extraction OR gone)
+        AND NOT (gone AND (NOT fact:StyleRule OR checked[row.fact] IS NOT NULL)
+          AND EXISTS { (fact)<-[:CREATED|ASSERTED]-(:Extraction) })
       RETURN 'The Extraction of `'
         + coalesce(toString(coalesce(fact.ruleId, fact.key, fact.factId)), 'a fact without an id')
         + '`, or its ' + row.type + ', would be gone while that stays. Delete both in the same '
-        + 'transaction, or keep both: rules.retract ends a rule and keeps its history.' AS problem
+        + 'transaction, or keep both: rules.retract ends a rule and keeps its history, and '
+        + 'rules.forget deletes an Extraction with what only it states.' AS problem
       LIMIT 1"
   }, {
     // A label taken from a fact or an Extraction that stays.

@@ -193,7 +193,8 @@ def _of_chunks(ctx: Context, request: ContextInput, bounds: Bounds) -> tuple[lis
     return list(keys), any(chunk["cut"] for chunk in chunks)
 
 
-# With `fromKey` in ORDER BY the index provides the order.
+# A fact holds unless what was said last ended it. With `fromKey` in ORDER BY the index provides the
+# order.
 _FACTS: Final = """
     UNWIND range(0, size($keys) - 1) AS place
     WITH place, $keys[place] AS key
@@ -202,6 +203,13 @@ _FACTS: Final = """
         WHERE f.fromKey = key AND f.factId > '' AND f.user = $user AND EXISTS {
             MATCH (e:Extraction)-[:ASSERTED|CREATED]->(f)
             WHERE $known IS NULL OR e.createdAt <= $known
+        } AND NOT EXISTS {
+            MATCH (e:Extraction)-[:ENDED]->(f)
+            WHERE ($known IS NULL OR e.createdAt <= $known) AND NOT EXISTS {
+                MATCH (later:Extraction)-[:ASSERTED|CREATED]->(f)
+                WHERE later.createdAt > e.createdAt
+                    AND ($known IS NULL OR later.createdAt <= $known)
+            }
         }
         RETURN f ORDER BY f.fromKey, f.factId LIMIT $most
         UNION
@@ -209,6 +217,13 @@ _FACTS: Final = """
         WHERE f.toKey = key AND f.factId > '' AND f.user = $user AND EXISTS {
             MATCH (e:Extraction)-[:ASSERTED|CREATED]->(f)
             WHERE $known IS NULL OR e.createdAt <= $known
+        } AND NOT EXISTS {
+            MATCH (e:Extraction)-[:ENDED]->(f)
+            WHERE ($known IS NULL OR e.createdAt <= $known) AND NOT EXISTS {
+                MATCH (later:Extraction)-[:ASSERTED|CREATED]->(f)
+                WHERE later.createdAt > e.createdAt
+                    AND ($known IS NULL OR later.createdAt <= $known)
+            }
         }
         RETURN f ORDER BY f.toKey, f.factId LIMIT $most
     }

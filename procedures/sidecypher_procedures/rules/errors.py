@@ -64,6 +64,13 @@ class ScopeChanged(RulesError):
     default_hint = "Call `rules.unknown` again, and ask the model about its rows."
 
 
+class UnknownExtraction(RulesError):
+    """No extraction has this id."""
+
+    code = "SC-809"
+    default_hint = "`CALL rules.history(ruleId)` lists the extractions of a rule."
+
+
 class ClientError(SidecypherError):
     """Base of all errors of the client that are not those of its arguments."""
 

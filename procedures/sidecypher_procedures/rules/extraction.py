@@ -21,6 +21,9 @@ from sidecypher_procedures.rules.ranking import Moment
 from sidecypher_procedures.rules.store import (
     Concept,
     Fact,
+    Replacement,
+    end_facts,
+    fact_type,
     write_concepts,
     write_extraction,
     write_facts,
@@ -151,6 +154,8 @@ class Findings:
     facts: list[Fact]
     rules: list[StatedRule]
     left_out: list[LeftOut] = field(default_factory=list)
+    ended: list[Fact] = field(default_factory=list)
+    replacing: list[Replacement] = field(default_factory=list)
 
     @classmethod
     def of(cls, given: RememberInput) -> Self:
@@ -159,8 +164,20 @@ class Findings:
         if given.is_found:
             user = scope.user
             concepts = [Concept(user, each.name) for each in given.entities or ()]
-            facts = [_fact(user, each) for each in given.relations or ()]
-            return cls(user, source, concepts, facts, given.stated)
+            related = [(each, _fact(user, each)) for each in given.relations or ()]
+            return cls(
+                user,
+                source,
+                concepts,
+                facts=[fact for each, fact in related if not each.ended],
+                rules=given.stated,
+                ended=[fact for each, fact in related if each.ended],
+                replacing=[
+                    Replacement(fact, [later.fact_id for _, later in related[place:]])
+                    for place, (each, fact) in enumerate(related)
+                    if each.replaces
+                ],
+            )
         result = find_in_texts(scope, given.texts)
         if source.raw_snippet is None:
             # The part of the texts that has the findings.
@@ -171,13 +188,13 @@ class Findings:
     @property
     def all_concepts(self) -> list[Concept]:
         """The concepts, including the ends of facts."""
-        ends = [end for fact in self.facts for end in (fact.source, fact.target)]
+        facts = [*self.facts, *self.ended]
+        ends = [end for fact in facts for end in (fact.source, fact.target)]
         return [*self.concepts, *ends]
 
 
 def _fact(user: str, found: RelationInput) -> Fact:
-    kind = "_".join(found.type.upper().replace("-", " ").replace("_", " ").split())
-    return Fact(Concept(user, found.from_), kind, Concept(user, found.to))
+    return Fact(Concept(user, found.from_), fact_type(found.type), Concept(user, found.to))
 
 
 MomentOf = Callable[[datetime], Moment]
@@ -188,10 +205,15 @@ _STEP: Final = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Keys of concepts, ids of facts, rules in input order, and the locks of their scopes."""
+    """Keys of concepts, ids of facts, rules in input order, and the locks of their scopes.
+
+    Attributes:
+        ended: Ids of facts that hold no longer.
+    """
 
     concepts: list[str]
     facts: list[str]
+    ended: list[str]
     rules: list[Written]
     held: dict[Scope, Lock]
 
@@ -215,8 +237,9 @@ def remember(ctx: Context, findings: Findings, moment_of: MomentOf) -> Remembere
         extraction.artifact_id,
     )
     facts = write_facts(ctx, findings.user, findings.facts, extraction.extraction_id)
+    ended = end_facts(ctx, findings.ended, findings.replacing, extraction.extraction_id)
     rules = _state_rules(ctx, findings, held, moment_of)
-    return Remembered(concepts, facts, rules, held)
+    return Remembered(concepts, facts, ended, rules, held)
 
 
 def _state_rules(

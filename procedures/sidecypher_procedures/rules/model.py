@@ -314,9 +314,10 @@ class Lock:
 
 def lock(ctx: Context, scope: Scope) -> Lock:
     """Lock a scope until the transaction ends."""
-    found = ctx.run(
-        _LOCK, key=scope.key, user=scope.user, scope=scope.kind, scopeId=scope.id
-    ).single()
+    parameters = {"key": scope.key, "user": scope.user, "scope": scope.kind, "scopeId": scope.id}
+    # Who waited while `rules.forget` deleted the node has changed nothing, and makes a new one.
+    while (found := ctx.run(_LOCK, **parameters).single())["rev"] is None:
+        pass
     return Lock(scope, found["rev"], found["now"], found["recordedAt"])
 
 

@@ -36,6 +36,7 @@ _LONGEST_PROMPT: Final = 1_000_000
 # limits entries of an index to 8 KiB.
 _LONGEST_VALUE: Final = 4000
 _LONGEST_ENTRY: Final = 7500
+LONGEST_QUERY: Final = 10_000
 _MOST_ROWS: Final = 10_000
 _SHARE_OF_CALL: Final = 0.8
 
@@ -62,18 +63,28 @@ def scope_of(user: str, kind: ScopeKind, identifier: str, session: str = "") -> 
     return Scope(user, kind, identifier)
 
 
+def text_argument(name: str, value: str, most: int = LONGEST_NAME) -> str:
+    """Return an argument without the space around it.
+
+    Raises:
+        InvalidArgument: It has no characters, or more than `most`.
+    """
+    value = value.strip()
+    if not 0 < len(value) <= most:
+        raise InvalidArgument(
+            f"The `{name}` has no characters, or too many", hint=f"Give 1 to {most}."
+        )
+    return value
+
+
 def scope_argument(user: str, kind: ScopeKind, identifier: str) -> Scope:
     """Return the scope of the arguments userId, scope and scopeId.
 
     Raises:
         InvalidArgument: There is no user, or the scope lacks an id or must not have one.
     """
-    user, identifier = user.strip(), identifier.strip()
-    if not 0 < len(user) <= LONGEST_NAME or len(identifier) > LONGEST_NAME:
-        raise InvalidArgument(
-            "The `userId` or the `scopeId` has no characters, or too many",
-            hint=f"Give 1 to {LONGEST_NAME}.",
-        )
+    user = text_argument("userId", user)
+    identifier = text_argument("scopeId", identifier) if identifier.strip() else ""
     try:
         return scope_of(user, kind, identifier)
     except ValueError as error:
@@ -287,6 +298,16 @@ class RelationInput(Options):
     from_: ConceptName
     type: ConceptName
     to: ConceptName
+    replaces: Annotated[
+        bool, Description("whether it ends the others of its `from` and `type`")
+    ] = False
+    ended: Annotated[bool, Description("whether it holds no longer")] = False
+
+    @model_validator(mode="after")
+    def _holds_or_has_ended(self) -> Self:
+        if self.replaces and self.ended:
+            raise ValueError("it has ended and replaces others; leave one of the two out")
+        return self
 
 
 class SaidInput(Options):
@@ -419,6 +440,33 @@ class ContextInput(Options):
     ] = []
 
 
+class ForgetInput(Options):
+    """What to forget: a rule, an extraction, a session of a user, or all of a user.
+
+    Example:
+        >>> ForgetInput(user_id="ann").is_user
+        True
+    """
+
+    rule_id: Annotated[Name, Description("the rule")] = ""
+    extraction_id: Annotated[Name, Description("the extraction")] = ""
+    user_id: Annotated[Name, Description("the user")] = ""
+    session_id: Annotated[Name, Description("only what this session of the user has")] = ""
+
+    @property
+    def is_user(self) -> bool:
+        """Whether it is all of a user."""
+        return bool(self.user_id) and not self.session_id
+
+    @model_validator(mode="after")
+    def _names_one_thing(self) -> Self:
+        if [bool(self.rule_id), bool(self.extraction_id), bool(self.user_id)].count(True) != 1:
+            raise ValueError("give one of `ruleId`, `extractionId` and `userId`")
+        if self.session_id and not self.user_id:
+            raise ValueError("a session lacks its `userId`; give it")
+        return self
+
+
 class JudgementInput(Options):
     """The judgement of a model on two rules."""
 
@@ -448,6 +496,26 @@ class PageOptions(LimitOptions):
     ] = None
 
 
+class SearchOptions(Options):
+    """The most rows of a search."""
+
+    limit: Annotated[int, Field(ge=1, le=100), Description("rows at most")] = 10
+
+
+class FactsOptions(LimitOptions):
+    """Which facts to list, and their page."""
+
+    concept: Annotated[Name, Description("the name of a concept at one end; all by default")] = ""
+    type: Annotated[Name, Description("such as `USES`; all by default")] = ""
+    ended: Annotated[bool, Description("whether to list those that hold no longer too")] = False
+    known: Annotated[
+        datetime | None, Description("only what was recorded by then; everything by default")
+    ] = None
+    cursor: Annotated[
+        Id | None, Description("only rows behind the one that has this as its `factId`")
+    ] = None
+
+
 class Question(LimitOptions):
     """The rule to ask a model about."""
 
@@ -458,7 +526,7 @@ class SearchInput(Options):
     """The query of a search in a user's memory."""
 
     user_id: _User
-    query: _LongText
+    query: Annotated[str, StringConstraints(max_length=LONGEST_QUERY)]
     most: Annotated[int, Field(ge=1, le=50), Description("things to find at most")]
 
 

@@ -8,13 +8,14 @@ from typing import TypeVar
 
 from sidecypher import Context, Node, procedure
 from sidecypher_procedures.names import shown_id
-from sidecypher_procedures.rules import adoption, changes, rows, store
+from sidecypher_procedures.rules import adoption, changes, forgetting, recall, rows, store
 from sidecypher_procedures.rules.context import graph_context
 from sidecypher_procedures.rules.errors import InvalidArgument
 from sidecypher_procedures.rules.extraction import Findings
 from sidecypher_procedures.rules.extraction import remember as write_findings
 from sidecypher_procedures.rules.model import Rule, ScopeKind, lock
 from sidecypher_procedures.rules.options import (
+    LONGEST_QUERY,
     ActiveOptions,
     CheckOptions,
     ContextInput,
@@ -22,6 +23,8 @@ from sidecypher_procedures.rules.options import (
     ContradictionsOptions,
     ExplainOptions,
     ExtractionInput,
+    FactsOptions,
+    ForgetInput,
     HistoryOptions,
     JudgementInput,
     LimitOptions,
@@ -30,7 +33,9 @@ from sidecypher_procedures.rules.options import (
     ReadOptions,
     RememberInput,
     RuleInput,
+    SearchOptions,
     scope_argument,
+    text_argument,
 )
 from sidecypher_procedures.rules.ranking import Moment, explanation
 from sidecypher_procedures.rules.ranking import explain as steps_of
@@ -113,9 +118,34 @@ def remember(
         extraction_id=extraction_id,
         concepts=done.concepts,
         facts=done.facts,
+        ended=done.ended,
         rules=rules,
         left_out=[{"text": each.text, "reason": each.reason} for each in findings.left_out],
     )
+
+
+@procedure("rules.forget", mode="WRITE")
+def forget(ctx: Context, what: ForgetInput) -> Iterator[rows.Forgotten]:
+    """Delete a rule, an extraction, or all of a session or a user, with their provenance."""
+    # All of it is done before the first row: who reads one row only has forgotten the same.
+    yield from forgetting.forget(ctx, what)
+
+
+@procedure("rules.search")
+def search(
+    ctx: Context, user_id: str, query: str, options: SearchOptions = SearchOptions()
+) -> Iterator[rows.Found]:
+    """Search the rules, concepts and extractions of a user for words, the best first."""
+    user = text_argument("userId", user_id)
+    yield from recall.search(ctx, user, text_argument("query", query, LONGEST_QUERY), options.limit)
+
+
+@procedure("rules.facts")
+def facts(
+    ctx: Context, user_id: str, options: FactsOptions = FactsOptions()
+) -> Iterator[rows.Related]:
+    """List the relations between the concepts of a user."""
+    yield from recall.facts(ctx, text_argument("userId", user_id), options)
 
 
 @procedure("rules.check")

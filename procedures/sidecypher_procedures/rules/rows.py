@@ -112,11 +112,42 @@ class Unknown(Row):
     rev: Annotated[int, Description("the scope's revision, for `rules.suspect`")]
 
 
+class Found(Row):
+    """A rule, a concept or an extraction with words of a query."""
+
+    kind: Annotated[str, Description("rule, concept or extraction")]
+    id: Annotated[str, Description("its id, or the key of a concept")]
+    text: Annotated[str, Description("the text, the name or the snippet")]
+    score: Annotated[float, Description("only comparable within one call")]
+
+
+class Related(Row):
+    """A fact: a relation between two concepts."""
+
+    fact_id: Annotated[str, Description("also the option `cursor` that goes on behind this row")]
+    source: Annotated[str, Description("the name of a concept")]
+    type: str
+    target: Annotated[str, Description("the name of another one")]
+    since: Annotated[datetime, Description("when it was first stated")]
+    ended: Annotated[datetime | None, Description("when it ended, null if it holds")]
+    extraction_id: Annotated[str, Description("which stated or ended it last")]
+
+
+class Forgotten(Row):
+    """A node that was deleted, or that stays and has lost something."""
+
+    label: str
+    id: str
+    deleted: bool
+    reason: Annotated[str | None, Description("why it stays, null when it was deleted")]
+
+
 class Remembered(Row):
     """The nodes written for one extraction."""
 
     extraction_id: str
     concepts: Annotated[list[str], Description("keys of the concepts")]
     facts: Annotated[list[str], Description("ids of the facts")]
+    ended: Annotated[list[str], Description("ids of facts that hold no longer")]
     rules: Annotated[list[dict[str, Any]], Description("as `rules.add` yields them")]
     left_out: Annotated[list[dict[str, Any]], Description("what a text says and is not written")]

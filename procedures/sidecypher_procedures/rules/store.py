@@ -273,7 +273,7 @@ def history_of(ctx: Context, rule_id: str, page: Mapping[str, Any]) -> Iterator[
 _EXTRACTION: Final = """
     MERGE (u:User {id: $user})
     CREATE (:Extraction {
-        extractionId: $extractionId, createdAt: datetime.realtime(), method: $method,
+        extractionId: $extractionId, user: $user, createdAt: datetime.realtime(), method: $method,
         model: $model, rawSnippet: $rawSnippet, sourceSpan: $sourceSpan
     })
 """
@@ -368,6 +368,16 @@ class Concept:
         return json_key(self.user, normal_name(self.name))
 
 
+def fact_type(text: str) -> str:
+    """Return the type of a fact in its normal form.
+
+    Example:
+        >>> fact_type("depends on")
+        'DEPENDS_ON'
+    """
+    return "_".join(text.upper().replace("-", " ").replace("_", " ").split())
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A relation between two concepts of one user, of a type such as ``DEPENDS_ON``."""
@@ -440,3 +450,57 @@ def write_facts(ctx: Context, user: str, facts: Iterable[Fact], extraction_id: s
             ],
         )
     return ids
+
+
+# What has ended already does not end again.
+_END_FACTS: Final = """
+    MATCH (e:Extraction {extractionId: $extractionId})
+    CALL () {
+        UNWIND $ended AS factId
+        MATCH (f:Fact {factId: factId})
+        RETURN f
+        UNION
+        UNWIND $replacing AS each
+        MATCH (f:Fact) WHERE f.fromKey = each.fromKey AND f.factId > ''
+        WITH f, each WHERE f.type = each.type AND NOT f.factId IN each.kept
+        RETURN f
+    }
+    WITH e, f
+    CALL (f) {
+        MATCH (other:Extraction)-[said:ASSERTED|CREATED|ENDED]->(f)
+        RETURN type(said) = 'ENDED' AS over ORDER BY other.createdAt DESC, over DESC LIMIT 1
+    }
+    WITH e, f WHERE NOT over
+    CREATE (e)-[:ENDED]->(f)
+    RETURN f.factId AS factId
+    ORDER BY factId
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A fact that ends the others of its type and source.
+
+    Attributes:
+        kept: The facts that it does not end: itself, and those that a text states after it.
+    """
+
+    fact: Fact
+    kept: list[str]
+
+
+def end_facts(
+    ctx: Context, ended: Iterable[Fact], replacing: Iterable[Replacement], extraction_id: str
+) -> list[str]:
+    """Record that facts hold no longer by an extraction; return the ids of those that held."""
+    parameters = {
+        "ended": sorted({each.fact_id for each in ended}),
+        "replacing": [
+            {"fromKey": each.fact.source.key, "type": each.fact.type, "kept": each.kept}
+            for each in replacing
+        ],
+    }
+    if not any(parameters.values()):
+        return []
+    found = ctx.run(_END_FACTS, extractionId=extraction_id, **parameters)
+    return [each["factId"] for each in found]

@@ -165,6 +165,19 @@ def test_provenance_of_a_fact_that_stays_cannot_go(graph, statement):
     assert "would be gone while that stays. Delete both in the same transaction, or keep" in told
 
 
+def test_an_extraction_may_go_if_another_one_states_the_same(graph):
+    """Concepts and facts keep the other one; a rule has preferences too, so it is refused."""
+    again = "CREATE (e:Extraction {extractionId: 'again', method: 'rule'}) WITH e "
+    graph.run(again + "MATCH (x:Concept|Fact|StyleRule) CREATE (e)-[:ASSERTED]->(x)").consume()
+
+    graph.run("MATCH (e:Extraction {extractionId: 'seen'}) DETACH DELETE e").consume()
+    told = refusal(graph, "MATCH (e:Extraction {extractionId: 'formal-said'}) DETACH DELETE e")
+
+    assert "`formal`" in told
+    assert "rules.forget deletes an Extraction" in told
+    assert "would be gone" in refusal(graph, "MATCH (e:Extraction) DETACH DELETE e")
+
+
 @pytest.mark.parametrize("label", ["StyleRule", "Concept", "Fact", "Extraction"])
 def test_a_fact_keeps_its_label(graph, label):
     """A label that makes a node a fact or an Extraction cannot be taken from it."""

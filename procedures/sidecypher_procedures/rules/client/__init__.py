@@ -1,7 +1,4 @@
-"""Client of the `rules` procedures for agents outside of Neo4j, with three modes.
-
-The driver is imported only by the first call of a client whose mode is not OFF.
-"""
+"""Client of the `rules` procedures for agents outside of Neo4j; in mode OFF it loads no driver."""
 
 from sidecypher_procedures.rules.client.judge import ChatJudge
 from sidecypher_procedures.rules.client.memory import (
@@ -20,6 +17,7 @@ from sidecypher_procedures.rules.client.model import (
     ClientSettings,
     Entity,
     Extractor,
+    Forgotten,
     GraphContext,
     Judge,
     LeftOut,
@@ -41,6 +39,7 @@ __all__ = [
     "DisabledSearch",
     "Entity",
     "Extractor",
+    "Forgotten",
     "Found",
     "GraphContext",
     "Judge",

@@ -1,7 +1,6 @@
 """The memory client with its three modes, and a search in the memory."""
 
 import logging
-import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from sidecypher_procedures.rules.client.model import (
     CircuitBreaker,
     ClientSettings,
     Extractor,
+    Forgotten,
     GraphContext,
     Judge,
     Remembered,
@@ -27,6 +27,7 @@ from sidecypher_procedures.rules.options import (
     ContextInput,
     ContextOptions,
     ExtractionInput,
+    ForgetInput,
     MomentOptions,
     Question,
     RememberInput,
@@ -46,8 +47,13 @@ _ADD: Final = """
     RETURN id, status, reason, contradicts, extractionId, created
 """
 _REMEMBER: Final = """
-    CALL rules.remember($input, $options) YIELD extractionId, concepts, facts, rules, leftOut
-    RETURN extractionId, concepts, facts, rules, leftOut
+    CALL rules.remember($input, $options)
+    YIELD extractionId, concepts, facts, ended, rules, leftOut
+    RETURN extractionId, concepts, facts, ended, rules, leftOut
+"""
+_FORGET: Final = """
+    CALL rules.forget($what) YIELD label, id, deleted, reason
+    RETURN label, id, deleted, reason
 """
 _UNKNOWN: Final = """
     CALL rules.unknown($ruleId, $options) YIELD otherId, text, otherText, rev
@@ -182,6 +188,35 @@ class MemoryClient:
         row = self._row(_REMEMBER, "extractionId", write=True, input=given, options=chosen)
         return cast("Remembered | None", row)
 
+    def forget(self, what: Mapping[str, Any]) -> list[Forgotten] | None:
+        """Delete a rule, an extraction, or all of a session or a user; None without a memory.
+
+        Args:
+            what: The argument of `rules.forget`.
+
+        Returns:
+            What was deleted, and what stays and has lost something.
+
+        Raises:
+            CallError: The argument cannot be used (SC-204).
+            UnknownRule: No rule has this id.
+            UnknownExtraction: No extraction has this id.
+            MemoryUnavailable: There is no answer, and the mode is REQUIRED.
+        """
+        ForgetInput.from_map(what, "what")
+        found = self._rows(_FORGET, "label", write=True, what=dict(what))
+        return cast("list[Forgotten] | None", found)
+
+    def search(self, user_id: str, query: str, *, limit: int = 10) -> _Rows | None:
+        """Return the rows of `rules.search`, or None without a memory.
+
+        Raises:
+            CallError: An argument cannot be used (SC-204).
+            MemoryUnavailable: There is no answer, and the mode is REQUIRED.
+        """
+        _check(user_id, query, limit)
+        return self._rows(_SEARCH, "id", write=False, user=user_id, words=query, most=limit)
+
     def judge(
         self, rule_id: str, judge: Judge | None = None, *, limit: int = 100
     ) -> RuleStatus | None:
@@ -234,17 +269,23 @@ class MemoryClient:
         self, statement: LiteralString, key: str, *, write: bool, **parameters: Any
     ) -> dict[str, Any] | None:
         """Return the only row of a procedure."""
+        rows = self._rows(statement, key, write=write, **parameters)
+        return None if rows is None else rows[0]
+
+    def _rows(
+        self, statement: LiteralString, key: str, *, write: bool, **parameters: Any
+    ) -> _Rows | None:
+        """Return the rows of a procedure; `key` is a column that is never null."""
 
         def ask(connection: "Connection") -> _Rows:
             run = connection.write if write else connection.read
             rows = run(statement, **parameters)
-            if len(rows) != 1 or rows[0][key] is None:
+            if any(row[key] is None for row in rows):
                 # An OPTIONAL procedure returns this without a sidecar.
                 raise MemoryUnavailable("The memory gave nothing: no sidecar answers")
             return rows
 
-        rows = self._ask(ask)
-        return None if rows is None else rows[0]
+        return self._ask(ask)
 
     def _ask(self, ask: "Callable[[Connection], _Rows]") -> _Rows | None:
         if self.settings.mode == "OFF":
@@ -306,25 +347,9 @@ def _breaker_open() -> MemoryUnavailable:
     return MemoryUnavailable("The memory failed again and again, and is left alone for a while")
 
 
-_WORD: Final = re.compile(r"\w+")
-_MOST_WORDS: Final = 32
-# Quoted words are not syntax of the index. An extraction belongs to the user of its nodes.
 _SEARCH: Final = """
-    CALL () {
-        CALL db.index.fulltext.queryNodes('concept_text', $words) YIELD node, score
-        WHERE node.user = $user
-        RETURN 'concept' AS kind, node.key AS id, node.name AS text, score
-        ORDER BY score DESC, id LIMIT $most
-        UNION ALL
-        CALL db.index.fulltext.queryNodes('extraction_text', $words) YIELD node, score
-        WHERE EXISTS {
-            MATCH (node)-[:ASSERTED|CONFIRMED|RETRACTED]->(x) WHERE x.user = $user
-        }
-        RETURN 'extraction' AS kind, node.extractionId AS id, node.rawSnippet AS text, score
-        ORDER BY score DESC, id LIMIT $most
-    }
+    CALL rules.search($user, $words, {limit: $most}) YIELD kind, id, text, score
     RETURN kind, id, text, score
-    ORDER BY score DESC, kind, id LIMIT $most
 """
 
 
@@ -333,13 +358,13 @@ class Found:
     """A search hit.
 
     Attributes:
-        kind: ``concept`` or ``extraction``.
+        kind: ``rule``, ``concept`` or ``extraction``.
         id: Its id.
-        text: Its name or snippet.
+        text: Its text, name or snippet.
         score: Relative relevance.
     """
 
-    kind: Literal["concept", "extraction"]
+    kind: Literal["rule", "concept", "extraction"]
     id: str
     text: str
     score: float
@@ -388,7 +413,7 @@ class DisabledSearch:
 
 
 class LocalSearch:
-    """Provider that searches names of concepts and snippets of extractions, by full text.
+    """Provider that searches the memory by `rules.search`.
 
     Args:
         memory: The memory to search. Its mode decides what happens without an answer.
@@ -398,18 +423,16 @@ class LocalSearch:
         self._memory = memory
 
     def search(self, user_id: str, query: str, *, most: int = 10) -> SearchResult:
-        """Return the user's concepts and extractions that match words of the query.
+        """Return the user's rules, concepts and extractions with words of the query.
 
         Raises:
             CallError: There is no user, or `most` is out of range (SC-204).
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
         """
         _check(user_id, query, most)
-        words = dict.fromkeys(_WORD.findall(query.casefold()))
-        if not words:
+        if not any(map(str.isalnum, query)):
             return SearchResult("local", reason="the query has no words")
-        quoted = " ".join(f'"{word}"' for word in list(words)[:_MOST_WORDS])
-        rows = self._memory.read(_SEARCH, words=quoted, user=user_id, most=most)
+        rows = self._memory.search(user_id, query, limit=most)
         if rows is None:
             return SearchResult("local", reason="the memory is not available")
         found = (Found(row["kind"], row["id"], row["text"], row["score"]) for row in rows)

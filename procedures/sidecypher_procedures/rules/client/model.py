@@ -145,8 +145,18 @@ class Remembered(TypedDict):
     extractionId: str
     concepts: list[str]
     facts: list[str]
+    ended: list[str]
     rules: list[Added]
     leftOut: list[LeftOut]
+
+
+class Forgotten(TypedDict):
+    """A node that was deleted, or that stays and has lost something."""
+
+    label: str
+    id: str
+    deleted: bool
+    reason: str | None
 
 
 class RuleStatus(TypedDict):
