@@ -120,7 +120,13 @@ def _rules(
     ctx: Context, request: ContextInput, moment: Moment, limits: SearchLimits
 ) -> tuple[list[dict[str, Any]], bool]:
     """Return the active rules that still have an extraction, and whether there are more."""
-    reader = Reader(request.user_id, request.project_id, request.session_id)
+    reader = Reader(
+        request.user_id,
+        request.project_id,
+        request.session_id,
+        request.agent_id,
+        request.team_id,
+    )
     bounds = limits.bounds
     rule_set = rules_of(ctx, reader.scopes, limits.deadline)
     decisions = select(rule_set.rules, rule_set.contradictions(moment.known), moment, reader)

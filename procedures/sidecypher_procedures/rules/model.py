@@ -14,7 +14,7 @@ from sidecypher_procedures.rules.errors import InvalidRule
 SNIPPET_CHARACTERS: Final = 1000
 """The most characters of text that an extraction keeps."""
 
-ScopeKind = Literal["global", "project", "session"]
+ScopeKind = Literal["global", "agent", "project", "session"]
 Marker = Literal["current", "past", "future", "negated"]
 # The names of seed 004, hence not in camelCase.
 Strategy = Literal["most-recent-wins", "user-confirmation", "negated-overrides"]
@@ -32,10 +32,11 @@ def json_key(*parts: str) -> str:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Scope:
-    """Scope of a rule: everything of a user, one project, or one session.
+    """Scope of a rule: everything of a user, or what one agent, project or session does.
 
     Attributes:
-        id: The project's or session's id; ``""`` for the global scope.
+        user: The user, or a team, which is a user of its own.
+        id: The agent's, project's or session's id; ``""`` for the global scope.
 
     Example:
         >>> Scope("ann", "project", "p1").key

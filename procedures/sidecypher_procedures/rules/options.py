@@ -101,7 +101,7 @@ class _RuleFields(Options):
         Literal["", "positive", "negative"], Description("whether it is wanted or not")
     ] = ""
     condition: Annotated[Name, Description("when it holds, in words, with `slot`")] = ""
-    scope_id: Annotated[Name, Description("id of the project or session")] = ""
+    scope_id: Annotated[Name, Description("id of the agent, project or session")] = ""
     temporal_marker: Annotated[Marker, Description("what it says about time")] = "current"
     since: Annotated[
         datetime | None, Description("when it begins; the time of the transaction by default")
@@ -315,7 +315,7 @@ class SaidInput(Options):
 
     user_id: _User
     scope: Annotated[ScopeKind, Description("where its rules hold")] = "global"
-    scope_id: Annotated[Name, Description("id of the project or session")] = ""
+    scope_id: Annotated[Name, Description("id of the agent, project or session")] = ""
     session_id: Annotated[Name, Description("the session it comes from")] = ""
     artifact_id: Annotated[Name, Description("the artifact it comes from")] = ""
     text: Annotated[_LongText, Description("what the user said")] = ""
@@ -426,6 +426,8 @@ class ContextInput(Options):
     user_id: _User
     session_id: Annotated[Name, Description("the session that the user is in")] = ""
     project_id: Annotated[Name, Description("the project that the user is in")] = ""
+    agent_id: Annotated[Name, Description("the agent that asks")] = ""
+    team_id: Annotated[Name, Description("the team whose rules hold too")] = ""
     prompt: Annotated[_Prompt, Description("what the user has just said")] = ""
     artifact_text: Annotated[_Prompt, Description("what is being written")] = ""
     chunk_ids: Annotated[
@@ -576,13 +578,16 @@ class ContradictionsOptions(HistoryOptions):
     ] = None
 
 
-_Project = Annotated[Name, Description("the project that a session's reader is in")]
+class PlaceOptions(Options):
+    """Broader scopes that a reader is in."""
+
+    project_id: Annotated[Name, Description("the project that a session's reader is in")] = ""
+    agent_id: Annotated[Name, Description("the agent that reads, in a session or a project")] = ""
+    team_id: Annotated[Name, Description("the team whose rules hold too")] = ""
 
 
-class ActiveOptions(ReadOptions, PageOptions):
-    """Time, strategy, project and page of a list of rules."""
-
-    project_id: _Project = ""
+class ActiveOptions(PlaceOptions, ReadOptions, PageOptions):
+    """Time, strategy, place and page of a list of rules."""
 
 
 class ContextOptions(ReadOptions, LimitOptions):
@@ -602,11 +607,18 @@ class ContextOptions(ReadOptions, LimitOptions):
         )
 
 
-class ExplainOptions(ReadOptions):
-    """Time and scope of an explanation's reader."""
+class ExplainOptions(PlaceOptions, ReadOptions):
+    """Time and place of an explanation's reader."""
 
+    user_id: Annotated[Name, Description("who reads; the user of the rule by default")] = ""
     scope: Annotated[
         ScopeKind | None, Description("where its reader is; in its own scope by default")
     ] = None
-    scope_id: Annotated[Name, Description("id of the project or session of the reader")] = ""
-    project_id: _Project = ""
+    scope_id: Annotated[Name, Description("id of the agent, project or session of the reader")] = ""
+
+    @model_validator(mode="after")
+    def _has_a_scope(self) -> Self:
+        place = (self.user_id, self.scope_id, self.project_id, self.agent_id, self.team_id)
+        if self.scope is None and any(place):
+            raise ValueError("its reader lacks `scope`; give it")
+        return self

@@ -181,7 +181,7 @@ def active(
     options: ActiveOptions = ActiveOptions(),
 ) -> Iterator[rows.Active]:
     """List the rules of a user that are visible in a scope, active ones first, with reasons."""
-    reader = Reader.parse(user_id, scope, scope_id, options.project_id)
+    reader = Reader.parse(user_id, scope, scope_id, options)
     moment = _moment(ctx, options)
     rule_set = store.rules_of(ctx, reader.scopes)
     decisions = select(rule_set.rules, rule_set.contradictions(moment.known), moment, reader)
@@ -223,8 +223,8 @@ def explain(
         return
     reader = Reader.of(rule.scope)
     if options.scope is not None:
-        user = rule.scope.user
-        reader = Reader.parse(user, options.scope, options.scope_id, options.project_id)
+        user = options.user_id or rule.scope.user
+        reader = Reader.parse(user, options.scope, options.scope_id, options)
     moment = _moment(ctx, options)
     decision = decide_about(ctx, rule, reader, moment)
     if decision is not None:

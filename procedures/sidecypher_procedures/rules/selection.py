@@ -11,7 +11,7 @@ from sidecypher import Context, Deadline
 from sidecypher_procedures.rules.detector.comparison import Reading, compare
 from sidecypher_procedures.rules.errors import InvalidArgument
 from sidecypher_procedures.rules.model import SCOPE_KINDS, Contradictions, Rule, Scope, ScopeKind
-from sidecypher_procedures.rules.options import scope_argument
+from sidecypher_procedures.rules.options import PlaceOptions, scope_argument
 from sidecypher_procedures.rules.ranking import Contender, Decision, Moment, Status, decide
 from sidecypher_procedures.rules.store import RuleSet, get_rule, rules_around, rules_of
 
@@ -21,7 +21,7 @@ _LAST: Final = sys.maxsize
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A user who reads rules in a session, a project, both or neither.
+    """A user who reads rules, and where: in a session, a project, by an agent, for a team, or not.
 
     Example:
         >>> [scope.kind for scope in Reader("ann", session_id="s1").scopes]
@@ -31,31 +31,40 @@ class Reader:
     user: str
     project_id: str = ""
     session_id: str = ""
+    agent_id: str = ""
+    team_id: str = ""
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
         """The visible scopes, from the broadest to the narrowest."""
-        found = [Scope(self.user, "global")]
-        if self.project_id:
-            found.append(Scope(self.user, "project", self.project_id))
-        if self.session_id:
-            found.append(Scope(self.user, "session", self.session_id))
-        return tuple(found)
+        ids = {"agent": self.agent_id, "project": self.project_id, "session": self.session_id}
+        team = [Scope(self.team_id, "global")] if self.team_id not in {"", self.user} else []
+        narrower = [Scope(self.user, kind, ids[kind]) for kind in SCOPE_KINDS if ids.get(kind)]
+        return (*team, Scope(self.user, "global"), *narrower)
 
     @classmethod
-    def parse(cls, user: str, kind: ScopeKind, identifier: str, project_id: str) -> "Reader":
-        """Return the reader of a scope; the reader of a session may also have a project.
+    def parse(cls, user: str, kind: ScopeKind, identifier: str, place: PlaceOptions) -> "Reader":
+        """Return the reader of a scope, who may also be in broader ones.
 
         Raises:
-            InvalidArgument: The scope lacks an id or must not have one, or a scope other than a
-                session has a project.
+            InvalidArgument: The scope lacks an id or must not have one, or a `projectId` or
+                `agentId` is not broader than the scope.
         """
-        scope = scope_argument(user, kind, identifier)
-        if project_id and scope.kind != "session":
+        reader = cls.of(scope_argument(user, kind, identifier))
+        if place.project_id and kind != "session":
             raise InvalidArgument(
                 "The option `projectId` is for the scope session", hint="Leave it out."
             )
-        return replace(cls.of(scope), project_id=project_id or cls.of(scope).project_id)
+        if place.agent_id and kind not in {"session", "project"}:
+            raise InvalidArgument(
+                "The option `agentId` is for the scopes session and project", hint="Leave it out."
+            )
+        return replace(
+            reader,
+            project_id=place.project_id or reader.project_id,
+            agent_id=place.agent_id or reader.agent_id,
+            team_id=place.team_id,
+        )
 
     @classmethod
     def of(cls, scope: Scope) -> "Reader":
@@ -64,6 +73,7 @@ class Reader:
             scope.user,
             project_id=scope.id if scope.kind == "project" else "",
             session_id=scope.id if scope.kind == "session" else "",
+            agent_id=scope.id if scope.kind == "agent" else "",
         )
 
 
@@ -95,7 +105,8 @@ def select(
         for each in contenders
         if each.rule.scope not in reader.scopes
     ]
-    return sorted(settled, key=_order)
+    narrowness = {scope: number for number, scope in enumerate(reader.scopes)}
+    return sorted(settled, key=lambda each: _order(each, narrowness))
 
 
 def _blocked(contenders: Iterable[Contender], broader: Iterable[Decision]) -> Iterator[Decision]:
@@ -164,12 +175,11 @@ def _conflict(one: Contender, other: Contender) -> bool:
     return compare(one.rule.reading, other.rule.reading).kind == "conflict"
 
 
-def _order(decision: Decision) -> tuple[int, int, int, str]:
+def _order(decision: Decision, narrowness: Mapping[Scope, int]) -> tuple[int, int, int, str]:
     rule = decision.contender.rule
-    narrowness = SCOPE_KINDS.index(rule.scope.kind)
     return (
         _STATUSES.index(decision.status),
-        -narrowness,
+        -narrowness.get(rule.scope, -1),
         decision.rank or _LAST,
         rule.rule_id,
     )

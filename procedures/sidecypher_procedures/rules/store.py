@@ -40,14 +40,16 @@ _RULE: Final = """
 """
 _OF_SCOPES: Final = f"""
     UNWIND $scopes AS seen
-    MATCH (r:StyleRule {{user: $user, scope: seen.scope, scopeId: seen.scopeId}})
+    MATCH (r:StyleRule {{user: seen.user, scope: seen.scope, scopeId: seen.scopeId}})
     RETURN {_RULE}
 """
 # The index on (user, scope, scopeId, slot, value) is used only with a predicate on each of them.
 _ALIKE: Final = f"""
     UNWIND $scopes AS seen
     UNWIND $slots AS slot
-    MATCH (r:StyleRule {{user: $user, scope: seen.scope, scopeId: seen.scopeId, slot: slot}})
+    MATCH (r:StyleRule {{
+        user: seen.user, scope: seen.scope, scopeId: seen.scopeId, slot: slot
+    }})
     WHERE r.value IS NOT NULL AND (
         slot <> '' OR r.value = $value OR any(topic IN r.topics WHERE topic IN $topics)
     )
@@ -79,11 +81,11 @@ class RuleSet:
 
 
 def rules_of(ctx: Context, scopes: Sequence[Scope], deadline: Deadline | None = None) -> RuleSet:
-    """Read every rule of some scopes, all of one user.
+    """Read every rule of some scopes.
 
     After the deadline no more are read than `RULES_IN_ANY_CASE`.
     """
-    found = ctx.run(_OF_SCOPES, **_where(scopes))
+    found = ctx.run(_OF_SCOPES, scopes=_maps(scopes))
     records: list[dict[str, Any]] = []
     for record in found:
         if len(records) >= RULES_IN_ANY_CASE and deadline is not None and deadline.expired():
@@ -94,7 +96,7 @@ def rules_of(ctx: Context, scopes: Sequence[Scope], deadline: Deadline | None = 
 
 
 def rules_like(ctx: Context, scopes: Sequence[Scope], reading: Reading) -> RuleSet:
-    """Read the rules of some scopes, all of one user, that a rule may contradict or equal.
+    """Read the rules of some scopes that a rule may contradict or equal.
 
     These are the rules whose slot is one of its topics, and those without a slot that share one.
     """
@@ -102,7 +104,7 @@ def rules_like(ctx: Context, scopes: Sequence[Scope], reading: Reading) -> RuleS
     if reading.slot not in slots:
         slots.append(reading.slot)
     found = ctx.run(
-        _ALIKE, **_where(scopes), slots=slots, value=reading.value, topics=reading.topics
+        _ALIKE, scopes=_maps(scopes), slots=slots, value=reading.value, topics=reading.topics
     )
     return _rule_set(found)
 
@@ -152,11 +154,8 @@ def transaction_time(ctx: Context) -> datetime:
     return now
 
 
-def _where(scopes: Sequence[Scope]) -> dict[str, Any]:
-    return {
-        "user": scopes[0].user,
-        "scopes": [{"scope": each.kind, "scopeId": each.id} for each in scopes],
-    }
+def _maps(scopes: Sequence[Scope]) -> list[dict[str, str]]:
+    return [{"user": each.user, "scope": each.kind, "scopeId": each.id} for each in scopes]
 
 
 def _rule_set(records: Iterable[dict[str, Any]]) -> RuleSet:

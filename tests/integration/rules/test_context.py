@@ -83,6 +83,32 @@ def test_rules_of_the_scopes_that_the_reader_stands_in(rules, memory):
     }
 
 
+def test_rules_of_an_agent_and_of_a_team(rules, new_user, memory):
+    """They hold where the reader names the agent or the team; a strict team rule stays."""
+    team = new_user()
+    strict = team.add("formal tone", 1, strict=True)
+    rules.add("casual tone", 2, scope="agent", scopeId="a1")
+    rules.add("use emojis", 3, scope="agent", scopeId="a1")
+
+    def told(**where):
+        found = memory.context(options={"now": at(9)}, **where)
+        return {(each["text"], each["scope"]) for each in found["styleRules"]}
+
+    assert told() == set()
+    assert told(agentId="a1") == {("casual tone", "agent"), ("use emojis", "agent")}
+    assert told(agentId="a1", teamId=team.user) == {
+        ("formal tone", "global"),
+        ("use emojis", "agent"),
+    }
+    standing = rules.standings("session", "s1", agentId="a1", teamId=team.user)
+    assert standing["casual tone"] == ("contested", "pendingConfirmation")
+    place = {"scope": "agent", "scopeId": "a1", "userId": rules.user, "teamId": team.user}
+    steps = rules.call("explain", strict["id"], place)
+    assert "outOfScope" not in str(steps)
+    with pytest.raises(ClientError, match="its reader lacks `scope`"):
+        rules.call("explain", strict["id"], {"teamId": team.user})
+
+
 def test_a_concept_of_the_prompt_with_its_relations(memory):
     """A concept that the prompt names is told with its relations, their far ends and sources."""
     [fact] = memory.facts(("Apollo", "USES", "Neo4j"), session_id="s1", artifact_id="a1")

@@ -378,6 +378,7 @@ def test_an_extraction_that_cannot_be_one_is_refused(rules, extraction, told):
         ({"limit": 0}, "`options.limit`"),
         ({"now": 5}, "`options.now`"),
         ({"projectId": "p1"}, "`projectId` is for the scope session"),
+        ({"agentId": "a1"}, "`agentId` is for the scopes session and project"),
     ],
 )
 def test_options_that_cannot_be_used_are_refused(rules, options, told):

@@ -11,6 +11,7 @@ from sidecypher_procedures.rules import selection
 from sidecypher_procedures.rules.detector.comparison import read_text
 from sidecypher_procedures.rules.errors import InvalidArgument
 from sidecypher_procedures.rules.model import Scope
+from sidecypher_procedures.rules.options import PlaceOptions
 from sidecypher_procedures.rules.selection import Reader, select
 from sidecypher_procedures.rules.store import rules_of
 
@@ -46,6 +47,27 @@ def test_session_goes_before_project_before_global():
     }
     assert selected(rules, Reader("ann", "p1"))["p"] == ("active", "recency")
     assert selected(rules, Reader("ann"))["p"] == ("inactive", "outOfScope")
+
+
+def test_an_agent_is_between_project_and_global_and_a_team_is_the_broadest():
+    """The rules of a team are those of a user of its own, and any narrower one shadows them."""
+    rules = [
+        formal("t", asserted(4), scope=Scope("core", "global")),
+        casual("g", asserted(3)),
+        formal("a", asserted(2), scope=Scope("ann", "agent", "a1")),
+        casual("p", asserted(1), scope=PROJECT),
+    ]
+
+    def active(**where):
+        found = selected(rules, Reader("ann", **where))
+        return {name for name, decided in found.items() if decided == ("active", "recency")}
+
+    assert active(team_id="core", agent_id="a1", project_id="p1") == {"p"}
+    assert active(team_id="core", agent_id="a1") == {"a"}
+    assert active(team_id="core") == active() == {"g"}
+    assert active(team_id="ann") == {"g"}
+    found = select(rules, contradictions(), moment(), Reader("ann", team_id="core", agent_id="a1"))
+    assert [each.contender.rule.rule_id for each in found] == ["a", "g", "t", "p"]
 
 
 def test_rules_of_other_objects_are_not_compared(monkeypatch):
@@ -198,26 +220,29 @@ def test_what_was_not_recorded_by_then_is_not_there():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error"),
+    ("scope", "place"),
     [
-        (("ann", "galaxy", "x", ""), InvalidArgument),
-        (("ann", "project", "", ""), InvalidArgument),
-        (("ann", "session", " ", ""), InvalidArgument),
-        (("ann", "global", "p1", ""), InvalidArgument),
-        (("", "global", "", ""), InvalidArgument),
-        (("ann", "project", "p1", "p2"), InvalidArgument),
-        (("ann", "global", "", "p2"), InvalidArgument),
+        (("ann", "galaxy", "x"), {}),
+        (("ann", "project", ""), {}),
+        (("ann", "session", " "), {}),
+        (("ann", "agent", ""), {}),
+        (("ann", "global", "p1"), {}),
+        (("", "global", ""), {}),
+        (("ann", "project", "p1"), {"project_id": "p2"}),
+        (("ann", "global", ""), {"project_id": "p2"}),
+        (("ann", "agent", "a1"), {"agent_id": "a2"}),
+        (("ann", "global", ""), {"agent_id": "a2"}),
     ],
 )
-def test_a_reader_stands_somewhere(arguments, error):
-    """A scope has an id where it needs one, and only there."""
-    with pytest.raises(error):
-        Reader.parse(*arguments)
+def test_a_reader_stands_somewhere(scope, place):
+    """A scope has an id where it needs one, and only there; further scopes are broader ones."""
+    with pytest.raises(InvalidArgument):
+        Reader.parse(*scope, PlaceOptions(**place))
 
 
 def test_a_session_may_stand_in_a_project():
     """With its project named, a session sees the project's rules too."""
-    reader = Reader.parse("ann", "session", "s1", "p1")
+    reader = Reader.parse("ann", "session", "s1", PlaceOptions(project_id="p1"))
 
     assert reader == EVERYWHERE
     assert [scope.kind for scope in reader.scopes] == ["global", "project", "session"]
