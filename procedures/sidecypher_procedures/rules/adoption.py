@@ -107,6 +107,7 @@ class _UncheckedRule:
     reading: Reading
     text: str
     strict: bool
+    confirmed: bool
 
 
 def record_nodes(ctx: Context, nodes: Iterable[Node], strategy: Strategy) -> list[Recorded]:
@@ -196,6 +197,7 @@ def _properties(pending: _UncheckedRule, held: Lock) -> dict[str, Any]:
         "topics": pending.reading.topics,
         "text": pending.text,
         "strict": pending.strict,
+        "confirmed": pending.confirmed,
         "checkedRev": held.rev,
     }
 
@@ -208,7 +210,9 @@ def _read(node: Node, rule: dict[str, Any], assertions: list[dict[str, Any]]) ->
         )
     for each in assertions:
         _check_assertion(each, rule)
-    strict = any(each.get("strict") and "retractedAt" not in each for each in assertions)
+    left = [each for each in assertions if "retractedAt" not in each]
+    strict = any(each.get("strict") for each in left)
+    confirmed = rule.get("confirmed") is True or any(each.get("confirmed") for each in left)
     rule_id = rule.get("ruleId") or uuid4().hex
     if "checkedRev" in rule and all(name in rule for name in IDENTITY):
         # The stored parts are canonical already: parsing them again could change them.
@@ -220,11 +224,11 @@ def _read(node: Node, rule: dict[str, Any], assertions: list[dict[str, Any]]) ->
                 )
         with _property_errors():
             scope = scope_argument(rule["user"], rule["scope"], rule["scopeId"])
-        return _UncheckedRule(node, rule_id, scope, stored_reading(rule), rule["text"], strict)
+        reading = stored_reading(rule)
+        return _UncheckedRule(node, rule_id, scope, reading, rule["text"], strict, confirmed)
     given = _parse(rule, assertions)
-    return _UncheckedRule(
-        node, rule_id, given.scope, given.reading, given.text, strict or given.strict
-    )
+    strict = strict or given.strict
+    return _UncheckedRule(node, rule_id, given.scope, given.reading, given.text, strict, confirmed)
 
 
 def _parse(rule: dict[str, Any], assertions: list[dict[str, Any]]) -> StatedRule:

@@ -38,17 +38,18 @@ _ASSERT_AGAIN: Final = """
     MATCH (u:User {id: $user}), (e:Extraction {extractionId: $extractionId})
     MATCH (r:StyleRule {ruleId: $ruleId})
     CREATE (e)-[:ASSERTED]->(r), (u)-[p:PREFERS]->(r)
-    SET p = $assertion, r.strict = r.strict OR $strict, r.checkedRev = $rev
+    SET p = $assertion, r.strict = r.strict OR p.strict, r.checkedRev = $rev,
+        r.confirmed = coalesce(r.confirmed, false) OR p.confirmed
 """
 _CONFIRM: Final = """
     MATCH (r:StyleRule {ruleId: $ruleId}), (e:Extraction {extractionId: $extractionId})
     CREATE (e)-[:CONFIRMED {at: $now, recordedAt: $recordedAt}]->(r)
-    SET r.checkedRev = $rev
+    SET r.checkedRev = $rev, r.confirmed = true
 """
 _RETRACT: Final = """
     MATCH (r:StyleRule {ruleId: $ruleId}), (e:Extraction {extractionId: $extractionId})
     CREATE (e)-[:RETRACTED {at: $now, recordedAt: $recordedAt}]->(r)
-    SET r.checkedRev = $rev, r.strict = false
+    SET r.checkedRev = $rev, r.strict = false, r.confirmed = false
     WITH r
     MATCH (:User)-[p:PREFERS]->(r) WHERE p.retractedAt IS NULL
     SET p.retractedAt = $recordedAt
@@ -125,6 +126,7 @@ def _create(ctx: Context, rule: StatedRule, held: Lock, assertion: dict[str, Any
         "topics": rule.reading.topics,
         "text": rule.text,
         "strict": rule.strict,
+        "confirmed": rule.confirmed,
         "checkedRev": held.rev,
     }
     ctx.run(
@@ -151,7 +153,6 @@ def _assert_again(
         extractionId=assertion["extractionId"],
         ruleId=rule_id,
         assertion=assertion,
-        strict=rule.strict,
         rev=held.rev,
     )
 

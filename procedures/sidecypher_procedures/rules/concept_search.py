@@ -156,18 +156,20 @@ def find_seeds(ctx: Context, request: ContextInput, limits: SearchLimits) -> See
     proposed, chunks_cut = _of_chunks(ctx, request, bounds)
     prompt = find_phrases(request.prompt, bounds)
     artifact = find_phrases(request.artifact_text, bounds)
+    texts = find_phrases("\n".join(request.chunk_texts), bounds)
     lists = {
         "entities": list(dict.fromkeys(request.entity_ids)),
         "prompt": _keys(request.user_id, prompt),
         "artifact": _keys(request.user_id, artifact),
         "chunks": proposed,
+        "chunkTexts": _keys(request.user_id, texts),
     }
     names = names_of(ctx, chain.from_iterable(lists.values()), limits)
     fused = fuse(
         {name: [(key, 0.0) for key in keys if key in names] for name, keys in lists.items()}
     )
     most = min(bounds.seeds, bounds.entities)
-    cut = chunks_cut or prompt.cut or artifact.cut or len(fused) > most
+    cut = chunks_cut or any(each.cut for each in (prompt, artifact, texts)) or len(fused) > most
     return Seeds(tuple(fused[:most]), names, cut)
 
 

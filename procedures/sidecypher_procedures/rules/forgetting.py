@@ -133,9 +133,14 @@ _KEEP_RULES: Final = """
         OPTIONAL MATCH (:Extraction)-[end:RETRACTED]->(r) WHERE end.recordedAt >= p.recordedAt
         WITH p, min(end.recordedAt) AS retractedAt
         SET p.retractedAt = retractedAt
-        RETURN any(each IN collect(p) WHERE each.strict AND each.retractedAt IS NULL) AS strict
+        WITH collect(p) AS stated, max(retractedAt) AS retracted
+        WITH [each IN stated WHERE each.retractedAt IS NULL] AS left, retracted
+        RETURN retracted, any(each IN left WHERE each.strict) AS strict,
+            any(each IN left WHERE each.confirmed) AS confirmed
     }
-    SET r.strict = strict, r.checkedRev = $revs[id]
+    SET r.strict = strict, r.checkedRev = $revs[id], r.confirmed = confirmed OR EXISTS {
+        (:Extraction)-[said:CONFIRMED]->(r) WHERE retracted IS NULL OR said.recordedAt > retracted
+    }
     WITH r, id, first
     CALL (r, first) {
         MATCH (r)-[c:CONTRADICTS]-(:StyleRule)

@@ -435,6 +435,11 @@ class ContextInput(Options):
         Field(max_length=_MOST_IDS),
         Description("extractions and artifacts that a vector store proposes, the best first"),
     ] = []
+    chunk_texts: Annotated[
+        list[str],
+        Field(max_length=_MOST_IDS),
+        Description("texts of chunks, in which concepts are found by name, the best first"),
+    ] = []
     entity_ids: Annotated[
         list[str],
         Field(max_length=_MOST_IDS),

@@ -83,6 +83,18 @@ def test_rules_of_the_scopes_that_the_reader_stands_in(rules, memory):
     }
 
 
+def test_concepts_are_found_in_the_texts_of_chunks(memory):
+    """A vector store's chunk need not be in the graph; its list is ranked like the others."""
+    memory.facts(("Apollo", "USES", "Neo4j"))
+
+    found = memory.context(chunkTexts=["the plan", "of the APOLLO program"])
+
+    assert names_in(found) == ["Apollo", "Neo4j"]
+    assert found["entities"][0]["sources"] == {"chunkTexts": 1}
+    with pytest.raises(ClientError, match=r"`input\.chunkTexts`"):
+        memory.context(chunkTexts=["x"] * 101)
+
+
 def test_rules_of_an_agent_and_of_a_team(rules, new_user, memory):
     """They hold where the reader names the agent or the team; a strict team rule stays."""
     team = new_user()

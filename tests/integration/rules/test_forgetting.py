@@ -119,6 +119,26 @@ def test_a_forgotten_retraction_has_never_been(rules):
     assert rules.session.run("MATCH (r:StyleRule) RETURN r.strict AS strict").value() == [True]
 
 
+def test_a_forgotten_confirmation_has_never_been(rules):
+    """The node tells whether the user confirmed the rule, and no longer if that is forgotten."""
+
+    def confirmed():
+        return rules.session.run("MATCH (r:StyleRule) RETURN r.confirmed AS yes").single()["yes"]
+
+    rule = rules.add("formal tone", 0)
+    assert not confirmed()
+    rules.call("confirm", rule["id"], {"method": "rule"})
+    assert confirmed()
+    [_, event] = rules.call("history", rule["id"])
+
+    forget(rules, extractionId=event["extractionId"])
+    assert not confirmed()
+    rules.add("formal tone", 1, confirmed=True)
+    assert confirmed()
+    rules.call("retract", rule["id"], {"method": "rule"})
+    assert not confirmed()
+
+
 def test_a_contradiction_keeps_a_source(rules):
     """When the text that revealed it is forgotten, it has the earliest one of a rule that stays."""
     formal = rules.add("formal tone", 0)
