@@ -108,7 +108,7 @@ _ERASE: Final = """
     WITH e, e.payloadSha256 AS payload
     SET e = e {
         .id, .runId, .seq, .type, .role, .createdAt, .timestamp, .given, .contentDigest, .digest,
-        .runState, .runResult, deletedAt: $now,
+        .runState, .runResult, .inputTokens, .outputTokens, .cost, deletedAt: $now,
         .version, .originalVersion, .editedAt, .editedBy, .parentId, .updatedAt,
         status: CASE WHEN e:Plan THEN e.status END
     }

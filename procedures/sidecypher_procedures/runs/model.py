@@ -24,6 +24,7 @@ class EventType:
         further: Fields of this type in addition to those of every event.
         labels: Labels in the graph in addition to `Event`.
         role: Role of the author, for a message.
+        usage: Whether a model writes it, so that it may have token counts and a cost.
     """
 
     storage: str
@@ -33,6 +34,7 @@ class EventType:
     further: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     role: str | None = None
+    usage: bool = False
 
     def bodies(self, name: str) -> tuple[str, ...]:
         """Return the allowed names of the text if the type is given as `name`.
@@ -65,13 +67,14 @@ EVENT_TYPES: Final = (
     EventType("workflowCheckpointRestored", "workflow.checkpoint.restored"),
     _message("systemPrompt", "system_prompt", "system"),
     _message("userMessage", "user_message", "user"),
-    _message("llmResponse", "assistant_message", "assistant"),
-    _message("reasoning", "reasoning", "assistant", body="summary"),
+    _message("llmResponse", "assistant_message", "assistant", usage=True),
+    _message("reasoning", "reasoning", "assistant", body="summary", usage=True),
     _message(
         *("toolCall", "tool.call", "tool_call", "ToolCall"),
         body="args",
         application_body="args",
         further=("toolName", "toolCallId"),
+        usage=True,
     ),
     _message(
         *("toolCallResult", "tool.result", "tool_result", "ToolResult"),
@@ -79,9 +82,12 @@ EVENT_TYPES: Final = (
     ),
     _message("reviewComment", "review.comment", "user", "ReviewComment"),
     EventType("llmStarted", "llm.started"),
-    EventType("llmCompleted", "llm.completed"),
+    EventType("llmCompleted", "llm.completed", usage=True),
     EventType("issueFetched", "issue.fetched"),
 )
+
+USAGE: Final = ("inputTokens", "outputTokens", "cost")
+"""Fields of events that a model writes: what it read, what it wrote, and what that cost."""
 
 # Types of callers are not in the table. They have a text, and are the same in both namings.
 _OWN: Final = re.compile(r"x\.[A-Za-z0-9._-]+")

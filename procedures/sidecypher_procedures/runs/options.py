@@ -12,6 +12,7 @@ from sidecypher_procedures.paging import TimePage
 from sidecypher_procedures.runs.event import METADATA_LEVELS, Event, levels
 from sidecypher_procedures.runs.model import (
     CANCELLED,
+    USAGE,
     EventType,
     InitialStatus,
     Naming,
@@ -30,6 +31,9 @@ RESULT_BYTES: Final = 8 * 1024
 
 METADATA_BYTES: Final = 64 * 1024
 """The largest metadata of an event or a run, in bytes of JSON."""
+
+MOST_USAGE: Final = 10**12
+"""The most tokens of an event, and the highest cost."""
 
 MOST_IDS: Final = 1000
 LONGEST_MESSAGE: Final = 4000
@@ -172,7 +176,27 @@ class EventFields(Options):
         return Event(id=self.id or str(uuid4()), type=kind, content=content, **attributes)
 
 
-class EventInput(EventFields):
+Tokens = Annotated[int, Field(ge=0, le=MOST_USAGE)]
+
+
+class Usage(Options):
+    """Token counts and cost of an event that a model wrote."""
+
+    input_tokens: Annotated[Tokens | None, Description("tokens that the model read")] = None
+    output_tokens: Annotated[Tokens | None, Description("tokens that the model wrote")] = None
+    cost: Annotated[
+        Annotated[float, Field(ge=0, le=MOST_USAGE, allow_inf_nan=False)] | None,
+        Description("its price, in a currency of your choice"),
+    ] = None
+
+    @property
+    def usage(self) -> dict[str, float]:
+        """The given counts and cost, by their names in the graph."""
+        values = zip(USAGE, (self.input_tokens, self.output_tokens, self.cost), strict=True)
+        return {name: value for name, value in values if value is not None}
+
+
+class EventInput(EventFields, Usage):
     """An event as a caller passes it.
 
     Example:
@@ -202,8 +226,8 @@ class EventInput(EventFields):
     def _fits_its_type(self) -> Self:
         kind, given = event_type(self.type), self._given
         bodies = kind.bodies(self.type)
-        allowed = (*bodies, *kind.further)
-        for name in given:
+        allowed = (*bodies, *kind.further, *(USAGE if kind.usage else ()))
+        for name in (*given, *self.usage):
             if name not in allowed:
                 known = " and ".join(f"`{each}`" for each in allowed)
                 raise ValueError(f"an event of this type has no `{name}`; it can have {known}")
@@ -240,6 +264,7 @@ class EventInput(EventFields):
             state=None if self.state is None else state_of(self.state),
             tool_name=self.tool_name or None,
             tool_call_id=self.tool_call_id or None,
+            usage=self.usage,
         )
 
 
@@ -257,17 +282,17 @@ class _PlanFields(EventFields):
     content: Annotated[RequiredText, Description("the text of the plan, at most 1 MiB")]
     generated_by: Annotated[Id | None, Description("id of the message that it came of")] = None
 
-    @property
-    def event(self) -> Event:
-        """The event to append."""
-        return self.to_event(event_type("llmResponse"), self.content)
 
-
-class PlanInput(_PlanFields):
+class PlanInput(_PlanFields, Usage):
     """A plan as a caller passes it."""
 
     status: Annotated[InitialStatus, Description("how it begins")] = "draft"
     implements: Annotated[Ids, Description("ids of `Issue` nodes")] = []
+
+    @property
+    def event(self) -> Event:
+        """The event to append."""
+        return self.to_event(event_type("llmResponse"), self.content, usage=self.usage)
 
 
 class RevisionInput(_PlanFields):
@@ -277,6 +302,11 @@ class RevisionInput(_PlanFields):
     implements: Annotated[
         Ids | None, Description("ids of `Issue` nodes; those of the version before by default")
     ] = None
+
+    @property
+    def event(self) -> Event:
+        """The event to append."""
+        return self.to_event(event_type("llmResponse"), self.content)
 
 
 class CommentInput(EventFields):
@@ -380,6 +410,14 @@ class ForkOptions(RunOptions):
 
     type: Annotated[Name | None, Description("of the fork; that of the other run by default")] = (
         None
+    )
+
+
+class UsageOptions(Options):
+    """How to group the usage of a run."""
+
+    by: Annotated[Literal["run", "model", "agent"], Description("what each row is the sum of")] = (
+        "run"
     )
 
 

@@ -43,6 +43,7 @@ from sidecypher_procedures.runs.options import (
     RunOptions,
     TreeOptions,
     UpdateOptions,
+    UsageOptions,
 )
 from sidecypher_procedures.runs.settings import Configuration
 from sidecypher_procedures.runs.timeline import page_of, path_to, shape_of, timeline_of
@@ -148,6 +149,14 @@ def _states(ctx: Context, asked: list[tuple[Any, ...]]) -> list[rows.StateRow | 
 def state(ctx: Context, run_id: str) -> rows.StateRow | None:
     """Return the state of a run. A run without recent events is `timedOut`."""
     return _states(ctx, [(run_id,)])[0]
+
+
+@procedure("runs.usage")
+def usage(
+    ctx: Context, run_id: str, options: UsageOptions = UsageOptions()
+) -> Iterator[rows.UsageRow]:
+    """Sum the token counts and costs of a run, or of its models or agents."""
+    yield from store.usage_of(ctx, run_id, options)
 
 
 @procedure("runs.events")

@@ -62,6 +62,18 @@ class StateRow(Row):
     last_seq: Annotated[int, Description("the place of its latest event, 0 if it has none")]
 
 
+class UsageRow(Row):
+    """Sums of the token counts and costs of a run."""
+
+    id: str
+    input_tokens: Annotated[int, Description("tokens that models read")]
+    output_tokens: Annotated[int, Description("tokens that models wrote")]
+    cost: Annotated[float, Description("in the currency of those who appended")]
+    events: Annotated[int, Description("how many events have a count or a cost")]
+    model: Annotated[str | None, Description("null unless grouped by it, or without one")] = None
+    agent_id: Annotated[str | None, Description("as `model`: the id of an `AIAgent`")] = None
+
+
 class Verified(Row):
     """The result of verifying a run's history."""
 

@@ -7,9 +7,9 @@ from typing import Any, Final, LiteralString
 from sidecypher import Context
 from sidecypher_procedures.runs.event import decoded, instant, links_as_given
 from sidecypher_procedures.runs.lock import Part, parts_of
-from sidecypher_procedures.runs.model import Naming, event_type, stored_type, to_application
-from sidecypher_procedures.runs.options import EventsOptions
-from sidecypher_procedures.runs.rows import EventRow, StateRow
+from sidecypher_procedures.runs.model import USAGE, Naming, event_type, stored_type, to_application
+from sidecypher_procedures.runs.options import EventsOptions, UsageOptions
+from sidecypher_procedures.runs.rows import EventRow, StateRow, UsageRow
 
 # Only the latest version of a plan awaits a review.
 AWAITED: Final = """EXISTS {
@@ -62,6 +62,21 @@ _EVENTS: Final = f"""
     WITH e ORDER BY e.runId, e.seq LIMIT $limit
     {RETURN_EVENT}
 """
+# Plain Cypher may have written another type, which counts as nothing.
+_USAGE: Final = """
+    MATCH (r:WorkflowRun {id: $runId})
+    CALL (r) {
+        MATCH (e:Event)
+        WHERE e.runId = r.id AND e.seq > 0
+        AND (e.inputTokens IS NOT NULL OR e.outputTokens IS NOT NULL OR e.cost IS NOT NULL)
+        WITH e, CASE $by WHEN 'model' THEN e.model END AS model,
+            CASE $by WHEN 'agent' THEN [(e)-[:EXECUTED_BY]->(a) | a.id][0] END AS agentId
+        RETURN model, agentId, sum(toIntegerOrNull(e.inputTokens)) AS inputTokens,
+            sum(toIntegerOrNull(e.outputTokens)) AS outputTokens,
+            sum(toFloatOrNull(e.cost)) AS cost, count(e) AS events
+    }
+    RETURN model, agentId, inputTokens, outputTokens, cost, events ORDER BY model, agentId
+"""
 _INTERNAL: Final = frozenset({"lock", "lastEventId", "lineage", "lineageSeqs"})
 
 
@@ -83,6 +98,23 @@ def read_run(ctx: Context, run_id: str, timeout: int) -> dict[str, Any] | None:
     }
     state = record["state"]
     return run | {"state": state, "status": state, "metadata": decoded(run.get("metadata"))}
+
+
+def usage_of(ctx: Context, run_id: str, options: UsageOptions) -> Iterator[UsageRow]:
+    """Yield the sums of the token counts and costs of a run's own events."""
+    found = list(ctx.run(_USAGE, runId=run_id, by=options.by))
+    if not found and options.by == "run" and len(ctx.run(_LINEAGE, id=run_id)):
+        yield UsageRow(id=run_id, input_tokens=0, output_tokens=0, cost=0.0, events=0)
+    for record in found:
+        yield UsageRow(
+            id=run_id,
+            input_tokens=record["inputTokens"],
+            output_tokens=record["outputTokens"],
+            cost=float(record["cost"]),
+            events=record["events"],
+            model=record["model"],
+            agent_id=record["agentId"],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +195,7 @@ def event_of(
         event[kind.body] = payload if payload is not None else properties.get("content")
     for name in kind.further:
         event[name] = properties.get(name)
+    event |= {name: properties[name] for name in USAGE if name in properties}
     if parents:
         event["parentIds"] = parents
     if "metadata" in properties:
