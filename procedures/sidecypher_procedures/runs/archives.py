@@ -119,7 +119,8 @@ def delete_run(ctx: Context, run_id: str) -> Removed:
 
     Raises:
         UnknownRun: No run has this id.
-        RunMustStay: It has not ended, a plan of it awaits its review, or a fork shares its events.
+        RunMustStay: It has not ended, a plan of it awaits its review, a fork shares its events, or
+            it has children.
     """
     lock_ended(ctx, run_id)
     nodes, _ = remove(ctx, run_id)
@@ -172,7 +173,7 @@ _OLD_RUNS: Final = f"""
     WHERE r.type = $type AND r.completedAt >= $since AND r.completedAt < datetime() - $olderThan
     AND (r.completedAt > $since OR r.id > $after)
     AND coalesce(r.state, r.status) IN $ended
-    AND NOT EXISTS {{ (r)<-[:FORKED_FROM]-() }}
+    AND NOT EXISTS {{ (r)<-[:FORKED_FROM|CHILD_OF]-() }}
     AND NOT {AWAITED}
     WITH r ORDER BY r.type, r.completedAt, r.id LIMIT $limit
     RETURN r.id AS id, coalesce(r.state, r.status) AS state, r.completedAt AS completedAt,

@@ -390,6 +390,7 @@ class RunOptions(Options):
     triggered_by: Annotated[
         Id | None, Description("id of the `GithubWebhookEvent` that began it")
     ] = None
+    parent_run_id: Annotated[Id | None, Description("id of the run that it is a child of")] = None
     post_to_github: Annotated[
         bool | None, Description("whether its results are meant for GitHub")
     ] = None
@@ -419,6 +420,9 @@ class UsageOptions(Options):
     by: Annotated[Literal["run", "model", "agent"], Description("what each row is the sum of")] = (
         "run"
     )
+    children: Annotated[
+        bool, Description("with the children of the run, their children, and so on")
+    ] = False
 
 
 class _Page(Options):
@@ -495,6 +499,7 @@ class ListOptions(_TimePage):
     issue_id: Annotated[Id | None, Description("only those based on this `Issue`")] = None
     repository_id: Annotated[Id | None, Description("only those based on this `Repository`")] = None
     user_id: Annotated[Id | None, Description("only those that this `User` began")] = None
+    parent_run_id: Annotated[Id | None, Description("only the children of this run")] = None
     state: Annotated[
         Literal[ReportedState, "failed"] | None,
         Description("only those in this; `failed` is `error`"),

@@ -39,7 +39,9 @@ _STATE: Final = f"""
     {WITH_STATE}
     RETURN r.id AS id, coalesce(r.lastSeq, 0) AS lastSeq, state
 """
-_RUN: Final = _STATE + ", properties(r) AS run"
+_RUN: Final = (
+    _STATE + ", properties(r) AS run, [(r)-[:CHILD_OF]->(p:WorkflowRun) | p.id][0] AS parent"
+)
 _LINEAGE: Final = """
     MATCH (r:WorkflowRun {id: $id})
     RETURN r.lineage AS lineage, r.lineageSeqs AS seqs, coalesce(r.lastSeq, 0) AS lastSeq
@@ -64,8 +66,15 @@ _EVENTS: Final = f"""
 """
 # Plain Cypher may have written another type, which counts as nothing.
 _USAGE: Final = """
-    MATCH (r:WorkflowRun {id: $runId})
-    CALL (r) {
+    MATCH (root:WorkflowRun {id: $runId})
+    CALL (root) {
+        RETURN root AS r
+        UNION
+        MATCH (root)<-[:CHILD_OF*1..]-(r:WorkflowRun) WHERE $children RETURN r
+    }
+    WITH collect(r) AS runs
+    CALL (runs) {
+        UNWIND runs AS r
         MATCH (e:Event)
         WHERE e.runId = r.id AND e.seq > 0
         AND (e.inputTokens IS NOT NULL OR e.outputTokens IS NOT NULL OR e.cost IS NOT NULL)
@@ -96,13 +105,18 @@ def read_run(ctx: Context, run_id: str, timeout: int) -> dict[str, Any] | None:
     run: dict[str, Any] = {
         name: value for name, value in record["run"].items() if name not in _INTERNAL
     }
+    if record["parent"] is not None:
+        run["parentRunId"] = record["parent"]
     state = record["state"]
     return run | {"state": state, "status": state, "metadata": decoded(run.get("metadata"))}
 
 
 def usage_of(ctx: Context, run_id: str, options: UsageOptions) -> Iterator[UsageRow]:
-    """Yield the sums of the token counts and costs of a run's own events."""
-    found = list(ctx.run(_USAGE, runId=run_id, by=options.by))
+    """Yield the sums of the token counts and costs of a run's own events.
+
+    Events that a fork shares belong to the run that they were appended to.
+    """
+    found = list(ctx.run(_USAGE, runId=run_id, by=options.by, children=options.children))
     if not found and options.by == "run" and len(ctx.run(_LINEAGE, id=run_id)):
         yield UsageRow(id=run_id, input_tokens=0, output_tokens=0, cost=0.0, events=0)
     for record in found:
