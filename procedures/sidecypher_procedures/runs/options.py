@@ -459,6 +459,14 @@ class EventsOptions(PathOptions):
     ] = None
 
 
+class FollowOptions(EventsOptions):
+    """Filter and page of new events, and how long to wait for them."""
+
+    wait_ms: Annotated[
+        int, Field(ge=0, le=30_000), Description("milliseconds to wait for an event")
+    ] = 10_000
+
+
 Role = Literal["system", "user", "assistant", "tool_call", "tool_result"]
 _TOOLS: Final = frozenset({"tool_call", "tool_result"})
 

@@ -1,14 +1,23 @@
 """Statements that read runs and their events."""
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 
 from sidecypher import Context
 from sidecypher_procedures.runs.event import decoded, instant, links_as_given
 from sidecypher_procedures.runs.lock import Part, parts_of
-from sidecypher_procedures.runs.model import USAGE, Naming, event_type, stored_type, to_application
-from sidecypher_procedures.runs.options import EventsOptions, UsageOptions
+from sidecypher_procedures.runs.model import (
+    FINAL,
+    USAGE,
+    Naming,
+    event_type,
+    state_of,
+    stored_type,
+    to_application,
+)
+from sidecypher_procedures.runs.options import EventsOptions, FollowOptions, UsageOptions
 from sidecypher_procedures.runs.rows import EventRow, StateRow, UsageRow
 
 # Only the latest version of a plan awaits a review.
@@ -153,9 +162,63 @@ def extent_of(ctx: Context, run_id: str) -> Extent:
 
 def events_of(ctx: Context, run_id: str, options: EventsOptions) -> Iterator[EventRow]:
     """Yield the events of a run in order, without deleted ones."""
-    types = options.types and [event_type(name).storage for name in options.types]
+    types = _stored_types(options)
     for record in records_in_run(ctx, run_id, _EVENTS, options.cursor, options.most, types=types):
         yield event_row(record, options.naming)
+
+
+POLL_SECONDS: Final = 0.1
+"""How often `runs.follow` looks for new events."""
+
+_RETURN_SECONDS: Final = 0.5
+"""How long before its deadline a call stops waiting, so that the caller gets no error."""
+
+_PROGRESS: Final = """
+    MATCH (r:WorkflowRun {id: $id})
+    RETURN coalesce(r.lastSeq, 0) AS lastSeq, coalesce(r.state, r.status) AS state,
+        r.lineage AS lineage, r.lineageSeqs AS seqs
+"""
+
+
+async def follow(ctx: Context, run_id: str, options: FollowOptions) -> AsyncIterator[EventRow]:
+    """Yield the events of a run behind a place as soon as there are any, or none in time.
+
+    Neo4j reads committed data, so a repeated statement sees what others have committed meanwhile.
+    """
+    patience = min(options.wait_ms / 1000, ctx.deadline.remaining() - _RETURN_SECONDS)
+    until, seen = ctx.deadline.at_most(patience), options.cursor
+    while True:
+        # Read before the events: what was appended before the run ended is then found.
+        run = next(iter(await ctx.run(_PROGRESS, id=run_id)), None)
+        if run is None:
+            return
+        is_last = state_of(run["state"]) in FINAL or until.expired()
+        if is_last or run["lastSeq"] > seen:
+            any_found = False
+            async for record in _behind(ctx, run_id, run, seen, options):
+                any_found = True
+                yield event_row(record, options.naming)
+            if any_found or is_last:
+                return
+            seen = max(seen, run["lastSeq"])
+        await asyncio.sleep(min(POLL_SECONDS, until.remaining()))
+
+
+async def _behind(
+    ctx: Context, run_id: str, run: Mapping[str, Any], cursor: int, options: FollowOptions
+) -> AsyncIterator[Mapping[str, Any]]:
+    left, types = options.most, _stored_types(options)
+    for part in parts_of(run_id, run["lineage"], run["seqs"]):
+        if part["upTo"] <= cursor or not left:
+            continue
+        bounds = {**part, "after": max(cursor, part["after"]), "limit": left}
+        async for record in ctx.run(_EVENTS, **bounds, types=types):
+            left -= 1
+            yield record
+
+
+def _stored_types(options: EventsOptions) -> list[str] | None:
+    return options.types and [event_type(name).storage for name in options.types]
 
 
 def records_in_run(
