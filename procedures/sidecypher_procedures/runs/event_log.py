@@ -278,6 +278,7 @@ def _properties(each: Appended, now: datetime) -> dict[str, Any]:
         "runId": known.run_id,
         "seq": known.seq,
         "createdAt": created_at,
+        "timestamp": created_at,
         "given": event.given or None,
         "contentDigest": known.content_digest,
         "digest": known.digest,
@@ -285,7 +286,7 @@ def _properties(each: Appended, now: datetime) -> dict[str, Any]:
         "runResult": each.run_status.result,
     }
     if event.type.role is not None:
-        properties |= {"role": event.type.role, "timestamp": created_at}
+        properties["role"] = event.type.role
     return properties
 
 

@@ -138,6 +138,7 @@ class EventFields(Options):
         Field(min_length=1, max_length=MOST_IDS),
         Description("ids of the events that it follows; the latest event by default"),
     ] = None
+    parent_event_id: Annotated[Id | None, Description("as `parentIds` with one id")] = None
     join: Annotated[bool, Description("whether it follows all events that nothing follows yet")] = (
         False
     )
@@ -150,8 +151,14 @@ class EventFields(Options):
 
     @model_validator(mode="after")
     def _follows_in_one_way(self) -> Self:
-        if self.join and self.parent_ids is not None:
-            raise ValueError("it has both `parentIds` and `join`; give one of them")
+        ways = {
+            "parentIds": self.parent_ids is not None,
+            "parentEventId": self.parent_event_id is not None,
+            "join": self.join,
+        }
+        given = [f"`{name}`" for name, is_given in ways.items() if is_given]
+        if len(given) > 1:
+            raise ValueError(f"it has both {' and '.join(given)}; give one of them")
         return self
 
     def to_event(
@@ -165,9 +172,10 @@ class EventFields(Options):
             "REFERENCES": [*self.references],
         }
         given = {name: {each for each in ids if each is not None} for name, ids in links.items()}
+        parents = self.parent_ids or (self.parent_event_id and [self.parent_event_id])
         attributes: dict[str, Any] = {
             "metadata": self.metadata,
-            "parent_ids": self.parent_ids and tuple(dict.fromkeys(self.parent_ids)),
+            "parent_ids": parents and tuple(dict.fromkeys(parents)),
             "links": {name: sorted(ids) for name, ids in given.items() if ids},
             "created_at": self.created_at,
             "join": self.join,
