@@ -65,6 +65,11 @@ class Event:
         return [name for name, value in given.items() if value is not None]
 
     @property
+    def agent(self) -> str | None:
+        """Id of the agent that executed it."""
+        return next(iter(self.links.get("EXECUTED_BY", ())), None)
+
+    @property
     def content_digest(self) -> str:
         """Digest of the caller's input; a retry with the same input has the same digest."""
         return content_digest(self.stored, self.content, self.created_at, self.parent_ids)
@@ -91,14 +96,14 @@ def content_digest(
 ) -> str:
     """Return the digest of an event's properties, text, and explicit time and parents."""
     payload = [stored.get(name) for name in ("type", "state", "toolName", "toolCallId", "metadata")]
-    given = [_nanoseconds(created_at), parent_ids and sorted(parent_ids)]
+    given = [nanoseconds(created_at), parent_ids and sorted(parent_ids)]
     usage = [stored.get(name) for name in USAGE]
     # Events without token counts and cost keep the digest that earlier versions computed.
     counted = [] if usage == [None, None, None] else [usage]
     return sha256(canonical([*payload, content, *given, *counted]))
 
 
-def _nanoseconds(moment: datetime | None) -> int | None:
+def nanoseconds(moment: datetime | None) -> int | None:
     """Return an instant as nanoseconds since 1970; `isoformat` ends at microseconds."""
     if moment is None:
         return None

@@ -2,10 +2,11 @@
 
 import difflib
 import hashlib
+import hmac
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
 from sidecypher_procedures.names import LONGEST_NAME
@@ -291,5 +292,48 @@ def sha256(text: str) -> str:
 
 
 def chained(content_digest: str, seq: int, parent_digests: Iterable[str]) -> str:
-    """Return the chained digest of an event. The order of its parents' digests is irrelevant."""
+    """Return the chained digest of an event, as the first version of digests has it.
+
+    The order of its parents' digests is irrelevant.
+    """
     return sha256(canonical([content_digest, seq, sorted(parent_digests)]))
+
+
+DIGEST_VERSION: Final = 2
+"""The version of new digests: they cover the time and the agent of an event as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """Computes digests: SHA-256 without a secret, HMAC-SHA256 with one.
+
+    Example:
+        >>> Signer().key_name is None, len(Signer(b"secret").key_name)
+        (True, 16)
+    """
+
+    secret: bytes | None = field(default=None, repr=False)
+
+    @property
+    def key_name(self) -> str | None:
+        """Name of the key, from which the key cannot be found; None without a secret."""
+        return None if self.secret is None else self.digest("sidecypher signing key")[:16]
+
+    def digest(self, text: str) -> str:
+        """Return the digest of a text, in hexadecimal."""
+        if self.secret is None:
+            return sha256(text)
+        data = text.encode("utf-8", "surrogatepass")
+        return hmac.new(self.secret, data, hashlib.sha256).hexdigest()
+
+    def chained(
+        self,
+        content_digest: str,
+        seq: int,
+        parent_digests: Iterable[str],
+        nanoseconds: int | None,
+        agent_digest: str | None,
+    ) -> str:
+        """Return the chained digest of an event, with its time and the digest of its agent."""
+        parts = [content_digest, seq, sorted(parent_digests), nanoseconds, agent_digest]
+        return self.digest(canonical([DIGEST_VERSION, *parts]))

@@ -34,7 +34,9 @@ class AppendedRow(Row):
     type: str
     state: Annotated[str, Description("the state of the run after it")]
     duplicate: Annotated[bool, Description("true when it was there already")]
-    digest: Annotated[str, Description("SHA-256 of it, its place and its parents' digests")]
+    digest: Annotated[
+        str, Description("of it, its place, its time, its agent and its parents' digests")
+    ]
 
 
 class RunRow(Row):
@@ -83,6 +85,7 @@ class Verified(Row):
         int | None, Description("the place of the first fault, null without a fault")
     ]
     reason: Annotated[str | None, Description("what is wrong there, null if nothing is")]
+    signed: Annotated[int, Description("how many events before the fault are signed by the key")]
 
 
 class Forked(Row):
