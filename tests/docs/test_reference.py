@@ -577,7 +577,18 @@ def test_limits_are_documented():
 
 
 @pytest.mark.parametrize(
-    "name", ["create", "events", "retain", "list", "timeline", "toolCalls", "conversation"]
+    "name",
+    [
+        "create",
+        "events",
+        "follow",
+        "usage",
+        "retain",
+        "list",
+        "timeline",
+        "toolCalls",
+        "conversation",
+    ],
 )
 def test_options_of_runs_are_documented(name):
     """docs/runs.md has every option of a procedure."""

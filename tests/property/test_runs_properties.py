@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecypher import DateTime
-from sidecypher_procedures.runs.model import EVENT_TYPES, canonical, chained, to_application
+from sidecypher_procedures.runs.model import EVENT_TYPES, USAGE, canonical, chained, to_application
 from sidecypher_procedures.runs.options import EventInput
 from sidecypher_procedures.runs.store import event_of
 
@@ -32,6 +32,10 @@ def events(draw):
         event[kind.body] = draw(texts)
     for name in kind.further:
         event[name] = "running" if name == "state" else draw(st.text("xyz", max_size=5))
+    if kind.usage:
+        counts = st.none() | st.integers(0, 10**12)
+        costs = st.none() | st.floats(0, 10**12)
+        event |= dict(zip(USAGE, draw(st.tuples(counts, counts, costs)), strict=True))
     event["metadata"] = draw(st.dictionaries(st.text(), json_values, max_size=3))
     return event
 
@@ -55,7 +59,9 @@ def test_an_event_is_told_as_it_was_given(event):
     """What is read of an event can be appended elsewhere, and is the same event in either form."""
     given = read(event)
     now = datetime(2026, 1, 2, tzinfo=UTC)
-    stored = {**given.stored, "id": given.id, "createdAt": now, "content": given.content}
+    # A property that is null is not stored.
+    kept = {name: value for name, value in given.stored.items() if value is not None}
+    stored = {**kept, "id": given.id, "createdAt": now, "content": given.content}
 
     told = event_of(stored, None, [], [])
 
@@ -77,6 +83,7 @@ def test_another_content_has_another_digest(event, data):
                 {"tool_name": (given.tool_name or "") + "x"},
                 {"tool_call_id": (given.tool_call_id or "") + "x"},
                 {"metadata": {"another": 1}},
+                {"usage": {**given.usage, "cost": given.usage.get("cost", 0.0) + 1e6}},
                 {"parent_ids": ("p",)},
                 {"created_at": DateTime.of(datetime(2026, 1, 2, tzinfo=UTC), 1)},
             ]

@@ -276,7 +276,8 @@ def _missing(ctx: Context, relationships: Sequence[Relationship]) -> UnknownRefe
 _BLOCKERS: Final = f"""
     MATCH (r:WorkflowRun {{id: $runId}})
     RETURN r.completedAt AS completedAt,
-        EXISTS {{ (r)<-[:FORKED_FROM]-() }} AS forked, {AWAITED} AS awaited
+        EXISTS {{ (r)<-[:FORKED_FROM]-() }} AS forked, EXISTS {{ (r)<-[:CHILD_OF]-() }} AS parent,
+        {AWAITED} AS awaited
 """
 _PAYLOAD_KEYS: Final = """
     MATCH (e:Event)-[:HAS_PAYLOAD]->(p:Payload)
@@ -317,7 +318,8 @@ def lock_ended(ctx: Context, run_id: str) -> EndedRun:
 
     Raises:
         UnknownRun: No run has this id.
-        RunMustStay: It has not ended, a plan of it awaits its review, or a fork shares its events.
+        RunMustStay: It has not ended, a plan of it awaits its review, a fork shares its events, or
+            it has children.
     """
     state = lock(ctx, run_id).run_status.state
     found = ctx.run(_BLOCKERS, runId=run_id).single()
@@ -329,6 +331,11 @@ def lock_ended(ctx: Context, run_id: str) -> EndedRun:
     if found["forked"]:
         raise RunMustStay(
             f"Other runs are forks of the run `{shown}`", hint="Archive or delete them first."
+        )
+    if found["parent"]:
+        raise RunMustStay(
+            f"Other runs are children of the run `{shown}`",
+            hint="Archive or delete them first: `runs.list` lists them by `parentRunId`.",
         )
     return EndedRun(state, found["completedAt"])
 

@@ -25,7 +25,7 @@ from sidecypher_procedures.runs.errors import (
     UnknownArchive,
     UnknownRun,
 )
-from sidecypher_procedures.runs.integrity import is_intact
+from sidecypher_procedures.runs.integrity import fault_of
 from sidecypher_procedures.runs.model import FINAL, SYNONYMS, state_of
 from sidecypher_procedures.runs.options import ArchivesOptions, RetainOptions
 from sidecypher_procedures.runs.rows import Archived, ArchivedRow, Removed, Retained
@@ -71,9 +71,10 @@ def archive_run(ctx: Context, folder: Path | None, run_id: str) -> Archived:
             f"Another run whose id was `{shown_id(run_id)}` too was archived",
             hint="Delete its node `(:ArchivedRun)` if that one is not needed; its file stays.",
         )
-    if not is_intact(ctx, run_id):
+    reason = fault_of(ctx, run_id)
+    if reason is not None:
         raise RunMustStay(
-            f"The history of the run `{shown_id(run_id)}` is not as it was written",
+            f"The history of the run `{shown_id(run_id)}` does not verify: {reason}",
             hint="`runs.verify` shows where.",
         )
     file = archives.write(lines_of(ctx, run_id))
@@ -105,7 +106,13 @@ def restore_run(ctx: Context, folder: Path | None, run_id: str) -> Archived:
     file = _latest(ctx, archives)
     tail = file.check()
     write_lines(ctx, file.lines())
-    if not is_intact(ctx, run_id) or digest_of(ctx, run_id) != tail.digest:
+    reason = fault_of(ctx, run_id)
+    if reason is not None:
+        raise ArchiveDamaged(
+            f"The history of the restored run `{shown_id(run_id)}` does not verify: {reason}",
+            hint="Put back the file from a backup, or the key that signed the run.",
+        )
+    if digest_of(ctx, run_id) != tail.digest:
         raise ArchiveDamaged(
             f"The run `{shown_id(run_id)}` is another one when it is restored",
             hint="Restore the runs first that it is a fork of.",
@@ -119,7 +126,8 @@ def delete_run(ctx: Context, run_id: str) -> Removed:
 
     Raises:
         UnknownRun: No run has this id.
-        RunMustStay: It has not ended, a plan of it awaits its review, or a fork shares its events.
+        RunMustStay: It has not ended, a plan of it awaits its review, a fork shares its events, or
+            it has children.
     """
     lock_ended(ctx, run_id)
     nodes, _ = remove(ctx, run_id)
@@ -172,7 +180,7 @@ _OLD_RUNS: Final = f"""
     WHERE r.type = $type AND r.completedAt >= $since AND r.completedAt < datetime() - $olderThan
     AND (r.completedAt > $since OR r.id > $after)
     AND coalesce(r.state, r.status) IN $ended
-    AND NOT EXISTS {{ (r)<-[:FORKED_FROM]-() }}
+    AND NOT EXISTS {{ (r)<-[:FORKED_FROM|CHILD_OF]-() }}
     AND NOT {AWAITED}
     WITH r ORDER BY r.type, r.completedAt, r.id LIMIT $limit
     RETURN r.id AS id, coalesce(r.state, r.status) AS state, r.completedAt AS completedAt,

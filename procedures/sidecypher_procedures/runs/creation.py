@@ -31,14 +31,28 @@ _CREATE: Final = """
 """
 
 
+_JOIN_PARENT: Final = """
+    MATCH (child:WorkflowRun {id: $id}), (parent:WorkflowRun {id: $parent})
+    SET parent.touchedAt = $now
+    CREATE (child)-[:CHILD_OF]->(parent)
+"""
+
+
 def create_run(ctx: Context, run_id: str, type_name: str, options: RunOptions) -> bool:
     """Create a run unless it exists; return whether it is new.
 
     Raises:
         RunTaken: The id belongs to a run of another type.
+        InvalidArgument: It is its own parent.
+        UnknownRun: Its parent does not exist.
         UnknownReference: A node it is based on, or its triggering delivery, does not exist.
         UnknownOnGithub: GitHub does not have what the run is based on.
     """
+    if options.parent_run_id == run_id:
+        raise InvalidArgument(
+            f"The run `{shown_id(run_id)}` is given as its own parent",
+            hint="Give the id of another run as `parentRunId`, or leave it out.",
+        )
     properties = {
         "type": type_name,
         "workflowType": type_name,
@@ -53,6 +67,10 @@ def create_run(ctx: Context, run_id: str, type_name: str, options: RunOptions) -
         if found["type"] != type_name:
             raise RunTaken(f"The id `{shown_id(run_id)}` belongs to a run of another type")
         return False
+    if options.parent_run_id is not None:
+        # Under the lock the parent can neither be deleted nor archived meanwhile.
+        now = lock(ctx, options.parent_run_id).now
+        ctx.run(_JOIN_PARENT, id=run_id, parent=options.parent_run_id, now=now)
     nodes = [each for target in _targets(options) for each in target.find(ctx).nodes]
     if nodes:
         attach_nodes(ctx, run_id, nodes)

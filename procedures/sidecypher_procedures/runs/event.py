@@ -3,13 +3,13 @@
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from sidecypher import EncodedRow
 from sidecypher_procedures.names import LONGEST_NAME
-from sidecypher_procedures.runs.model import EventType, State, canonical, sha256
+from sidecypher_procedures.runs.model import USAGE, EventType, State, canonical, sha256
 
 METADATA_LEVELS: Final = EncodedRow.MOST_LEVELS - 1
 """The most nesting levels of metadata. Rows hold it in the MAP of its event or run."""
@@ -42,6 +42,7 @@ class Event:
         join: Whether all events without a successor are its parents.
         links: Ids of the nodes it refers to, by type of relationship.
         state: The new state of its run, or None.
+        usage: Token counts and cost, by the names in `USAGE`.
     """
 
     id: str
@@ -55,12 +56,18 @@ class Event:
     state: State | None = None
     tool_name: str | None = None
     tool_call_id: str | None = None
+    usage: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def given(self) -> list[str]:
         """Names of the optional fields that the caller passed. A retry passes the same ones."""
         given = {"createdAt": self.created_at, "parentIds": self.parent_ids}
         return [name for name, value in given.items() if value is not None]
+
+    @property
+    def agent(self) -> str | None:
+        """Id of the agent that executed it."""
+        return next(iter(self.links.get("EXECUTED_BY", ())), None)
 
     @property
     def content_digest(self) -> str:
@@ -76,6 +83,7 @@ class Event:
             **_promoted(self.metadata or {}),
             **{name: value for name, value in named.items() if value is not None},
             "state": self.state,
+            **self.usage,
             "metadata": None if self.metadata is None else canonical(self.metadata),
         }
 
@@ -88,11 +96,14 @@ def content_digest(
 ) -> str:
     """Return the digest of an event's properties, text, and explicit time and parents."""
     payload = [stored.get(name) for name in ("type", "state", "toolName", "toolCallId", "metadata")]
-    given = [_nanoseconds(created_at), parent_ids and sorted(parent_ids)]
-    return sha256(canonical([*payload, content, *given]))
+    given = [nanoseconds(created_at), parent_ids and sorted(parent_ids)]
+    usage = [stored.get(name) for name in USAGE]
+    # Events without token counts and cost keep the digest that earlier versions computed.
+    counted = [] if usage == [None, None, None] else [usage]
+    return sha256(canonical([*payload, content, *given, *counted]))
 
 
-def _nanoseconds(moment: datetime | None) -> int | None:
+def nanoseconds(moment: datetime | None) -> int | None:
     """Return an instant as nanoseconds since 1970; `isoformat` ends at microseconds."""
     if moment is None:
         return None

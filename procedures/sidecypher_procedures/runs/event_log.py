@@ -1,7 +1,7 @@
 """Appending events to a run: one writer at a time, each event once, with the next number."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any, Final, LiteralString
@@ -16,10 +16,11 @@ from sidecypher_procedures.runs.errors import (
     UnknownParent,
     UnknownReference,
 )
-from sidecypher_procedures.runs.event import Event
+from sidecypher_procedures.runs.event import Event, nanoseconds
 from sidecypher_procedures.runs.lock import Lock, StoredEvent, lock, to_stored_event
-from sidecypher_procedures.runs.model import FINAL, RunStatus, chained, sha256
+from sidecypher_procedures.runs.model import DIGEST_VERSION, FINAL, RunStatus, Signer, sha256
 from sidecypher_procedures.runs.options import MOST_IDS, RESULT_BYTES
+from sidecypher_procedures.runs.settings import Configuration
 
 INLINE_BYTES: Final = RESULT_BYTES
 """The longest text in an event. A longer one is stored in a `Payload`, shared by its events."""
@@ -67,7 +68,8 @@ class Appended:
 
     Attributes:
         run_status: The status of the run after it.
-        duplicate: Whether it was there before; `parents` is empty then.
+        duplicate: Whether it was there before; `parents` and `sealed` are empty then.
+        sealed: Properties that its digest covers besides its content, and how it was computed.
     """
 
     event: Event
@@ -75,6 +77,7 @@ class Appended:
     run_status: RunStatus
     duplicate: bool
     parents: tuple[StoredEvent, ...] = ()
+    sealed: Mapping[str, Any] = field(default_factory=dict)
 
 
 def append(
@@ -93,7 +96,8 @@ def append(
     """
     named = {name for event in events for name in (event.id, *(event.parent_ids or ()))}
     held = lock(ctx, run_id, sorted(named))
-    done = list(_Appender(ctx, held, expected_seq).place(events))
+    signer = ctx.resource(Configuration).signer
+    done = list(_Appender(ctx, held, signer, expected_seq).place(events))
     new = [each for each in done if not each.duplicate]
     if new:
         _write(ctx, held, new)
@@ -112,8 +116,9 @@ def _numbered(error: RunsError, number: int, events: Sized) -> RunsError:
 class _Appender:
     """Assigns places and parents to events, one after the other, without writing."""
 
-    def __init__(self, ctx: Context, held: Lock, expected_seq: int | None) -> None:
+    def __init__(self, ctx: Context, held: Lock, signer: Signer, expected_seq: int | None) -> None:
         self._ctx = ctx
+        self._signer = signer
         self._held = held
         self._expected = expected_seq
         self._events = dict(held.events)
@@ -148,17 +153,33 @@ class _Appender:
         self._run_status = self._run_status.after(event.type.storage, event.state)
         self._seq += 1
         content_digest = event.content_digest
+        created_at = event.created_at or _after(self._held.now, len(self._new))
+        agent = None if event.agent is None else self._signer.digest(event.agent)
         known = StoredEvent(
             id=event.id,
             run_id=self._held.run_id,
             seq=self._seq,
             content_digest=content_digest,
-            digest=chained(content_digest, self._seq, (parent.digest for parent in parents)),
+            digest=self._signer.chained(
+                content_digest,
+                self._seq,
+                (parent.digest for parent in parents),
+                nanoseconds(created_at),
+                agent,
+            ),
         )
         self._events[event.id] = known
         self._new.append(known)
         self._followed.update(parent.id for parent in parents)
-        return Appended(event, known, self._run_status, duplicate=False, parents=parents)
+        sealed = {
+            "createdAt": created_at,
+            "agentDigest": agent,
+            "digestVersion": DIGEST_VERSION,
+            "digestKey": self._signer.key_name,
+        }
+        return Appended(
+            event, known, self._run_status, duplicate=False, parents=parents, sealed=sealed
+        )
 
     def _parents(self, event: Event) -> tuple[StoredEvent, ...]:
         if event.join:
@@ -207,11 +228,11 @@ def _write(ctx: Context, held: Lock, new: Sequence[Appended]) -> None:
         run=_run_properties(held, new),
         events=[
             {
-                "properties": _properties(each, _after(held.now, place)) | _text(each, payloads),
+                "properties": _properties(each) | _text(each, payloads),
                 "labels": list(each.event.type.labels),
                 "parentIds": [parent.id for parent in each.parents],
             }
-            for place, each in enumerate(new)
+            for each in new
         ],
     )
     if held.last_seq == 0:
@@ -268,16 +289,16 @@ def _after(moment: datetime, nanoseconds: int) -> DateTime:
     return DateTime.of(moment + timedelta(microseconds=whole), extra)
 
 
-def _properties(each: Appended, now: datetime) -> dict[str, Any]:
+def _properties(each: Appended) -> dict[str, Any]:
     event, known = each.event, each.known
-    created_at = event.created_at or now
     properties = {
         "status": INITIATED if event.type.storage == "toolCall" else None,
         **event.stored,
         "id": known.id,
         "runId": known.run_id,
         "seq": known.seq,
-        "createdAt": created_at,
+        **each.sealed,
+        "timestamp": each.sealed["createdAt"],
         "given": event.given or None,
         "contentDigest": known.content_digest,
         "digest": known.digest,
@@ -285,7 +306,7 @@ def _properties(each: Appended, now: datetime) -> dict[str, Any]:
         "runResult": each.run_status.result,
     }
     if event.type.role is not None:
-        properties |= {"role": event.type.role, "timestamp": created_at}
+        properties["role"] = event.type.role
     return properties
 
 

@@ -33,6 +33,7 @@ _WANTED: Final = f"""
     AND ($repository IS NULL
         OR EXISTS {{ (r)-[:BASED_ON_REPOSITORY]->(:Repository {{id: $repository}}) }})
     AND ($user IS NULL OR EXISTS {{ (r)-[:INITIATED_BY]->(:User {{id: $user}}) }})
+    AND ($parent IS NULL OR EXISTS {{ (r)-[:CHILD_OF]->(:WorkflowRun {{id: $parent}}) }})
 """
 _RETURN_RUN: Final = """
     RETURN r.id AS id, r.type AS type, state, r.createdAt AS created_at,
@@ -49,6 +50,9 @@ _NEWEST: Final = f"""
 _OF_NODE: Final = f"WITH DISTINCT r WHERE {_OLDER} {_WANTED} {_NEWEST}"
 _OF_ISSUE: Final = f"""
     MATCH (:Issue {{id: $issue}})<-[:BASED_ON_ISSUE]-(r:WorkflowRun) {_OF_NODE}
+"""
+_OF_PARENT: Final = f"""
+    MATCH (:WorkflowRun {{id: $parent}})<-[:CHILD_OF]-(r:WorkflowRun) {_OF_NODE}
 """
 _OF_USER: Final = f"""
     MATCH (:User {{id: $user}})<-[:INITIATED_BY]-(r:WorkflowRun) {_OF_NODE}
@@ -82,6 +86,7 @@ def list_runs(ctx: Context, options: ListOptions, timeout: int) -> Iterator[List
         "issue": options.issue_id,
         "repository": options.repository_id,
         "user": options.user_id,
+        "parent": options.parent_run_id,
         "state": state,
         "stored": None if state is None else _STORED[state],
         "timeout": timeout,
@@ -96,6 +101,8 @@ def _statement(options: ListOptions) -> LiteralString:
     """Return the statement that starts with the most selective filter."""
     if options.issue_id is not None:
         return _OF_ISSUE
+    if options.parent_run_id is not None:
+        return _OF_PARENT
     if options.user_id is not None:
         return _OF_USER
     if options.repository_id is not None:

@@ -2,10 +2,11 @@
 
 import difflib
 import hashlib
+import hmac
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
 from sidecypher_procedures.names import LONGEST_NAME
@@ -24,6 +25,7 @@ class EventType:
         further: Fields of this type in addition to those of every event.
         labels: Labels in the graph in addition to `Event`.
         role: Role of the author, for a message.
+        usage: Whether a model writes it, so that it may have token counts and a cost.
     """
 
     storage: str
@@ -33,6 +35,7 @@ class EventType:
     further: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     role: str | None = None
+    usage: bool = False
 
     def bodies(self, name: str) -> tuple[str, ...]:
         """Return the allowed names of the text if the type is given as `name`.
@@ -65,13 +68,14 @@ EVENT_TYPES: Final = (
     EventType("workflowCheckpointRestored", "workflow.checkpoint.restored"),
     _message("systemPrompt", "system_prompt", "system"),
     _message("userMessage", "user_message", "user"),
-    _message("llmResponse", "assistant_message", "assistant"),
-    _message("reasoning", "reasoning", "assistant", body="summary"),
+    _message("llmResponse", "assistant_message", "assistant", usage=True),
+    _message("reasoning", "reasoning", "assistant", body="summary", usage=True),
     _message(
         *("toolCall", "tool.call", "tool_call", "ToolCall"),
         body="args",
         application_body="args",
         further=("toolName", "toolCallId"),
+        usage=True,
     ),
     _message(
         *("toolCallResult", "tool.result", "tool_result", "ToolResult"),
@@ -79,9 +83,12 @@ EVENT_TYPES: Final = (
     ),
     _message("reviewComment", "review.comment", "user", "ReviewComment"),
     EventType("llmStarted", "llm.started"),
-    EventType("llmCompleted", "llm.completed"),
+    EventType("llmCompleted", "llm.completed", usage=True),
     EventType("issueFetched", "issue.fetched"),
 )
+
+USAGE: Final = ("inputTokens", "outputTokens", "cost")
+"""Fields of events that a model writes: what it read, what it wrote, and what that cost."""
 
 # Types of callers are not in the table. They have a text, and are the same in both namings.
 _OWN: Final = re.compile(r"x\.[A-Za-z0-9._-]+")
@@ -285,5 +292,48 @@ def sha256(text: str) -> str:
 
 
 def chained(content_digest: str, seq: int, parent_digests: Iterable[str]) -> str:
-    """Return the chained digest of an event. The order of its parents' digests is irrelevant."""
+    """Return the chained digest of an event, as the first version of digests has it.
+
+    The order of its parents' digests is irrelevant.
+    """
     return sha256(canonical([content_digest, seq, sorted(parent_digests)]))
+
+
+DIGEST_VERSION: Final = 2
+"""The version of new digests: they cover the time and the agent of an event as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """Computes digests: SHA-256 without a secret, HMAC-SHA256 with one.
+
+    Example:
+        >>> Signer().key_name is None, len(Signer(b"secret").key_name)
+        (True, 16)
+    """
+
+    secret: bytes | None = field(default=None, repr=False)
+
+    @property
+    def key_name(self) -> str | None:
+        """Name of the key, from which the key cannot be found; None without a secret."""
+        return None if self.secret is None else self.digest("sidecypher signing key")[:16]
+
+    def digest(self, text: str) -> str:
+        """Return the digest of a text, in hexadecimal."""
+        if self.secret is None:
+            return sha256(text)
+        data = text.encode("utf-8", "surrogatepass")
+        return hmac.new(self.secret, data, hashlib.sha256).hexdigest()
+
+    def chained(
+        self,
+        content_digest: str,
+        seq: int,
+        parent_digests: Iterable[str],
+        nanoseconds: int | None,
+        agent_digest: str | None,
+    ) -> str:
+        """Return the chained digest of an event, with its time and the digest of its agent."""
+        parts = [content_digest, seq, sorted(parent_digests), nanoseconds, agent_digest]
+        return self.digest(canonical([DIGEST_VERSION, *parts]))

@@ -12,6 +12,7 @@ from sidecypher_procedures.paging import TimePage
 from sidecypher_procedures.runs.event import METADATA_LEVELS, Event, levels
 from sidecypher_procedures.runs.model import (
     CANCELLED,
+    USAGE,
     EventType,
     InitialStatus,
     Naming,
@@ -30,6 +31,9 @@ RESULT_BYTES: Final = 8 * 1024
 
 METADATA_BYTES: Final = 64 * 1024
 """The largest metadata of an event or a run, in bytes of JSON."""
+
+MOST_USAGE: Final = 10**12
+"""The most tokens of an event, and the highest cost."""
 
 MOST_IDS: Final = 1000
 LONGEST_MESSAGE: Final = 4000
@@ -134,6 +138,7 @@ class EventFields(Options):
         Field(min_length=1, max_length=MOST_IDS),
         Description("ids of the events that it follows; the latest event by default"),
     ] = None
+    parent_event_id: Annotated[Id | None, Description("as `parentIds` with one id")] = None
     join: Annotated[bool, Description("whether it follows all events that nothing follows yet")] = (
         False
     )
@@ -146,8 +151,14 @@ class EventFields(Options):
 
     @model_validator(mode="after")
     def _follows_in_one_way(self) -> Self:
-        if self.join and self.parent_ids is not None:
-            raise ValueError("it has both `parentIds` and `join`; give one of them")
+        ways = {
+            "parentIds": self.parent_ids is not None,
+            "parentEventId": self.parent_event_id is not None,
+            "join": self.join,
+        }
+        given = [f"`{name}`" for name, is_given in ways.items() if is_given]
+        if len(given) > 1:
+            raise ValueError(f"it has both {' and '.join(given)}; give one of them")
         return self
 
     def to_event(
@@ -161,9 +172,10 @@ class EventFields(Options):
             "REFERENCES": [*self.references],
         }
         given = {name: {each for each in ids if each is not None} for name, ids in links.items()}
+        parents = self.parent_ids or (self.parent_event_id and [self.parent_event_id])
         attributes: dict[str, Any] = {
             "metadata": self.metadata,
-            "parent_ids": self.parent_ids and tuple(dict.fromkeys(self.parent_ids)),
+            "parent_ids": parents and tuple(dict.fromkeys(parents)),
             "links": {name: sorted(ids) for name, ids in given.items() if ids},
             "created_at": self.created_at,
             "join": self.join,
@@ -172,7 +184,27 @@ class EventFields(Options):
         return Event(id=self.id or str(uuid4()), type=kind, content=content, **attributes)
 
 
-class EventInput(EventFields):
+Tokens = Annotated[int, Field(ge=0, le=MOST_USAGE)]
+
+
+class Usage(Options):
+    """Token counts and cost of an event that a model wrote."""
+
+    input_tokens: Annotated[Tokens | None, Description("tokens that the model read")] = None
+    output_tokens: Annotated[Tokens | None, Description("tokens that the model wrote")] = None
+    cost: Annotated[
+        Annotated[float, Field(ge=0, le=MOST_USAGE, allow_inf_nan=False)] | None,
+        Description("its price, in a currency of your choice"),
+    ] = None
+
+    @property
+    def usage(self) -> dict[str, float]:
+        """The given counts and cost, by their names in the graph."""
+        values = zip(USAGE, (self.input_tokens, self.output_tokens, self.cost), strict=True)
+        return {name: value for name, value in values if value is not None}
+
+
+class EventInput(EventFields, Usage):
     """An event as a caller passes it.
 
     Example:
@@ -202,8 +234,8 @@ class EventInput(EventFields):
     def _fits_its_type(self) -> Self:
         kind, given = event_type(self.type), self._given
         bodies = kind.bodies(self.type)
-        allowed = (*bodies, *kind.further)
-        for name in given:
+        allowed = (*bodies, *kind.further, *(USAGE if kind.usage else ()))
+        for name in (*given, *self.usage):
             if name not in allowed:
                 known = " and ".join(f"`{each}`" for each in allowed)
                 raise ValueError(f"an event of this type has no `{name}`; it can have {known}")
@@ -240,6 +272,7 @@ class EventInput(EventFields):
             state=None if self.state is None else state_of(self.state),
             tool_name=self.tool_name or None,
             tool_call_id=self.tool_call_id or None,
+            usage=self.usage,
         )
 
 
@@ -257,17 +290,17 @@ class _PlanFields(EventFields):
     content: Annotated[RequiredText, Description("the text of the plan, at most 1 MiB")]
     generated_by: Annotated[Id | None, Description("id of the message that it came of")] = None
 
-    @property
-    def event(self) -> Event:
-        """The event to append."""
-        return self.to_event(event_type("llmResponse"), self.content)
 
-
-class PlanInput(_PlanFields):
+class PlanInput(_PlanFields, Usage):
     """A plan as a caller passes it."""
 
     status: Annotated[InitialStatus, Description("how it begins")] = "draft"
     implements: Annotated[Ids, Description("ids of `Issue` nodes")] = []
+
+    @property
+    def event(self) -> Event:
+        """The event to append."""
+        return self.to_event(event_type("llmResponse"), self.content, usage=self.usage)
 
 
 class RevisionInput(_PlanFields):
@@ -277,6 +310,11 @@ class RevisionInput(_PlanFields):
     implements: Annotated[
         Ids | None, Description("ids of `Issue` nodes; those of the version before by default")
     ] = None
+
+    @property
+    def event(self) -> Event:
+        """The event to append."""
+        return self.to_event(event_type("llmResponse"), self.content)
 
 
 class CommentInput(EventFields):
@@ -360,6 +398,7 @@ class RunOptions(Options):
     triggered_by: Annotated[
         Id | None, Description("id of the `GithubWebhookEvent` that began it")
     ] = None
+    parent_run_id: Annotated[Id | None, Description("id of the run that it is a child of")] = None
     post_to_github: Annotated[
         bool | None, Description("whether its results are meant for GitHub")
     ] = None
@@ -381,6 +420,17 @@ class ForkOptions(RunOptions):
     type: Annotated[Name | None, Description("of the fork; that of the other run by default")] = (
         None
     )
+
+
+class UsageOptions(Options):
+    """How to group the usage of a run."""
+
+    by: Annotated[Literal["run", "model", "agent"], Description("what each row is the sum of")] = (
+        "run"
+    )
+    children: Annotated[
+        bool, Description("with the children of the run, their children, and so on")
+    ] = False
 
 
 class _Page(Options):
@@ -415,6 +465,14 @@ class EventsOptions(PathOptions):
         Annotated[list[TypeName], Field(max_length=100)] | None,
         Description("only these, under either of their names"),
     ] = None
+
+
+class FollowOptions(EventsOptions):
+    """Filter and page of new events, and how long to wait for them."""
+
+    wait_ms: Annotated[
+        int, Field(ge=0, le=30_000), Description("milliseconds to wait for an event")
+    ] = 10_000
 
 
 Role = Literal["system", "user", "assistant", "tool_call", "tool_result"]
@@ -457,6 +515,7 @@ class ListOptions(_TimePage):
     issue_id: Annotated[Id | None, Description("only those based on this `Issue`")] = None
     repository_id: Annotated[Id | None, Description("only those based on this `Repository`")] = None
     user_id: Annotated[Id | None, Description("only those that this `User` began")] = None
+    parent_run_id: Annotated[Id | None, Description("only the children of this run")] = None
     state: Annotated[
         Literal[ReportedState, "failed"] | None,
         Description("only those in this; `failed` is `error`"),

@@ -1,6 +1,6 @@
 """The procedures `runs.*`."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, Final, Literal
 from uuid import uuid4
@@ -30,6 +30,7 @@ from sidecypher_procedures.runs.options import (
     DecisionOptions,
     EventInput,
     EventsOptions,
+    FollowOptions,
     ForkOptions,
     HistoryOptions,
     ImplementOptions,
@@ -43,6 +44,7 @@ from sidecypher_procedures.runs.options import (
     RunOptions,
     TreeOptions,
     UpdateOptions,
+    UsageOptions,
 )
 from sidecypher_procedures.runs.settings import Configuration
 from sidecypher_procedures.runs.timeline import page_of, path_to, shape_of, timeline_of
@@ -150,12 +152,33 @@ def state(ctx: Context, run_id: str) -> rows.StateRow | None:
     return _states(ctx, [(run_id,)])[0]
 
 
+@procedure("runs.usage")
+def usage(
+    ctx: Context, run_id: str, options: UsageOptions = UsageOptions()
+) -> Iterator[rows.UsageRow]:
+    """Sum the token counts and costs of a run, or of its models or agents."""
+    yield from store.usage_of(ctx, run_id, options)
+
+
 @procedure("runs.events")
 def events(
     ctx: Context, run_id: str, options: EventsOptions = EventsOptions()
 ) -> Iterator[rows.EventRow]:
     """List the events of a run in order."""
     yield from store.events_of(ctx, run_id, options)
+
+
+FOLLOW_SECONDS: Final = 60.0
+"""Timeout of `runs.follow`, which waits for up to 30 seconds."""
+
+
+@procedure("runs.follow", timeout=FOLLOW_SECONDS)
+async def follow(
+    ctx: Context, run_id: str, options: FollowOptions = FollowOptions()
+) -> AsyncIterator[rows.EventRow]:
+    """Wait for new events of a run and list them; no row if none is committed in time."""
+    async for row in store.follow(ctx, run_id, options):
+        yield row
 
 
 @procedure("runs.verify")

@@ -34,7 +34,9 @@ class AppendedRow(Row):
     type: str
     state: Annotated[str, Description("the state of the run after it")]
     duplicate: Annotated[bool, Description("true when it was there already")]
-    digest: Annotated[str, Description("SHA-256 of it, its place and its parents' digests")]
+    digest: Annotated[
+        str, Description("of it, its place, its time, its agent and its parents' digests")
+    ]
 
 
 class RunRow(Row):
@@ -62,6 +64,18 @@ class StateRow(Row):
     last_seq: Annotated[int, Description("the place of its latest event, 0 if it has none")]
 
 
+class UsageRow(Row):
+    """Sums of the token counts and costs of a run."""
+
+    id: str
+    input_tokens: Annotated[int, Description("tokens that models read")]
+    output_tokens: Annotated[int, Description("tokens that models wrote")]
+    cost: Annotated[float, Description("in the currency of those who appended")]
+    events: Annotated[int, Description("how many events have a count or a cost")]
+    model: Annotated[str | None, Description("null unless grouped by it, or without one")] = None
+    agent_id: Annotated[str | None, Description("as `model`: the id of an `AIAgent`")] = None
+
+
 class Verified(Row):
     """The result of verifying a run's history."""
 
@@ -71,6 +85,7 @@ class Verified(Row):
         int | None, Description("the place of the first fault, null without a fault")
     ]
     reason: Annotated[str | None, Description("what is wrong there, null if nothing is")]
+    signed: Annotated[int, Description("how many events before the fault are signed by the key")]
 
 
 class Forked(Row):

@@ -1,15 +1,24 @@
 """Statements that read runs and their events."""
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 
 from sidecypher import Context
 from sidecypher_procedures.runs.event import decoded, instant, links_as_given
 from sidecypher_procedures.runs.lock import Part, parts_of
-from sidecypher_procedures.runs.model import Naming, event_type, stored_type, to_application
-from sidecypher_procedures.runs.options import EventsOptions
-from sidecypher_procedures.runs.rows import EventRow, StateRow
+from sidecypher_procedures.runs.model import (
+    FINAL,
+    USAGE,
+    Naming,
+    event_type,
+    state_of,
+    stored_type,
+    to_application,
+)
+from sidecypher_procedures.runs.options import EventsOptions, FollowOptions, UsageOptions
+from sidecypher_procedures.runs.rows import EventRow, StateRow, UsageRow
 
 # Only the latest version of a plan awaits a review.
 AWAITED: Final = """EXISTS {
@@ -39,7 +48,9 @@ _STATE: Final = f"""
     {WITH_STATE}
     RETURN r.id AS id, coalesce(r.lastSeq, 0) AS lastSeq, state
 """
-_RUN: Final = _STATE + ", properties(r) AS run"
+_RUN: Final = (
+    _STATE + ", properties(r) AS run, [(r)-[:CHILD_OF]->(p:WorkflowRun) | p.id][0] AS parent"
+)
 _LINEAGE: Final = """
     MATCH (r:WorkflowRun {id: $id})
     RETURN r.lineage AS lineage, r.lineageSeqs AS seqs, coalesce(r.lastSeq, 0) AS lastSeq
@@ -62,6 +73,28 @@ _EVENTS: Final = f"""
     WITH e ORDER BY e.runId, e.seq LIMIT $limit
     {RETURN_EVENT}
 """
+# Plain Cypher may have written another type, which counts as nothing.
+_USAGE: Final = """
+    MATCH (root:WorkflowRun {id: $runId})
+    CALL (root) {
+        RETURN root AS r
+        UNION
+        MATCH (root)<-[:CHILD_OF*1..]-(r:WorkflowRun) WHERE $children RETURN r
+    }
+    WITH collect(r) AS runs
+    CALL (runs) {
+        UNWIND runs AS r
+        MATCH (e:Event)
+        WHERE e.runId = r.id AND e.seq > 0
+        AND (e.inputTokens IS NOT NULL OR e.outputTokens IS NOT NULL OR e.cost IS NOT NULL)
+        WITH e, CASE $by WHEN 'model' THEN e.model END AS model,
+            CASE $by WHEN 'agent' THEN [(e)-[:EXECUTED_BY]->(a) | a.id][0] END AS agentId
+        RETURN model, agentId, sum(toIntegerOrNull(e.inputTokens)) AS inputTokens,
+            sum(toIntegerOrNull(e.outputTokens)) AS outputTokens,
+            sum(toFloatOrNull(e.cost)) AS cost, count(e) AS events
+    }
+    RETURN model, agentId, inputTokens, outputTokens, cost, events ORDER BY model, agentId
+"""
 _INTERNAL: Final = frozenset({"lock", "lastEventId", "lineage", "lineageSeqs"})
 
 
@@ -81,8 +114,30 @@ def read_run(ctx: Context, run_id: str, timeout: int) -> dict[str, Any] | None:
     run: dict[str, Any] = {
         name: value for name, value in record["run"].items() if name not in _INTERNAL
     }
+    if record["parent"] is not None:
+        run["parentRunId"] = record["parent"]
     state = record["state"]
     return run | {"state": state, "status": state, "metadata": decoded(run.get("metadata"))}
+
+
+def usage_of(ctx: Context, run_id: str, options: UsageOptions) -> Iterator[UsageRow]:
+    """Yield the sums of the token counts and costs of a run's own events.
+
+    Events that a fork shares belong to the run that they were appended to.
+    """
+    found = list(ctx.run(_USAGE, runId=run_id, by=options.by, children=options.children))
+    if not found and options.by == "run" and len(ctx.run(_LINEAGE, id=run_id)):
+        yield UsageRow(id=run_id, input_tokens=0, output_tokens=0, cost=0.0, events=0)
+    for record in found:
+        yield UsageRow(
+            id=run_id,
+            input_tokens=record["inputTokens"],
+            output_tokens=record["outputTokens"],
+            cost=float(record["cost"]),
+            events=record["events"],
+            model=record["model"],
+            agent_id=record["agentId"],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +162,63 @@ def extent_of(ctx: Context, run_id: str) -> Extent:
 
 def events_of(ctx: Context, run_id: str, options: EventsOptions) -> Iterator[EventRow]:
     """Yield the events of a run in order, without deleted ones."""
-    types = options.types and [event_type(name).storage for name in options.types]
+    types = _stored_types(options)
     for record in records_in_run(ctx, run_id, _EVENTS, options.cursor, options.most, types=types):
         yield event_row(record, options.naming)
+
+
+POLL_SECONDS: Final = 0.1
+"""How often `runs.follow` looks for new events."""
+
+_RETURN_SECONDS: Final = 0.5
+"""How long before its deadline a call stops waiting, so that the caller gets no error."""
+
+_PROGRESS: Final = """
+    MATCH (r:WorkflowRun {id: $id})
+    RETURN coalesce(r.lastSeq, 0) AS lastSeq, coalesce(r.state, r.status) AS state,
+        r.lineage AS lineage, r.lineageSeqs AS seqs
+"""
+
+
+async def follow(ctx: Context, run_id: str, options: FollowOptions) -> AsyncIterator[EventRow]:
+    """Yield the events of a run behind a place as soon as there are any, or none in time.
+
+    Neo4j reads committed data, so a repeated statement sees what others have committed meanwhile.
+    """
+    patience = min(options.wait_ms / 1000, ctx.deadline.remaining() - _RETURN_SECONDS)
+    until, seen = ctx.deadline.at_most(patience), options.cursor
+    while True:
+        # Read before the events: what was appended before the run ended is then found.
+        run = next(iter(await ctx.run(_PROGRESS, id=run_id)), None)
+        if run is None:
+            return
+        is_last = state_of(run["state"]) in FINAL or until.expired()
+        if is_last or run["lastSeq"] > seen:
+            any_found = False
+            async for record in _behind(ctx, run_id, run, seen, options):
+                any_found = True
+                yield event_row(record, options.naming)
+            if any_found or is_last:
+                return
+            seen = max(seen, run["lastSeq"])
+        await asyncio.sleep(min(POLL_SECONDS, until.remaining()))
+
+
+async def _behind(
+    ctx: Context, run_id: str, run: Mapping[str, Any], cursor: int, options: FollowOptions
+) -> AsyncIterator[Mapping[str, Any]]:
+    left, types = options.most, _stored_types(options)
+    for part in parts_of(run_id, run["lineage"], run["seqs"]):
+        if part["upTo"] <= cursor or not left:
+            continue
+        bounds = {**part, "after": max(cursor, part["after"]), "limit": left}
+        async for record in ctx.run(_EVENTS, **bounds, types=types):
+            left -= 1
+            yield record
+
+
+def _stored_types(options: EventsOptions) -> list[str] | None:
+    return options.types and [event_type(name).storage for name in options.types]
 
 
 def records_in_run(
@@ -163,6 +272,7 @@ def event_of(
         event[kind.body] = payload if payload is not None else properties.get("content")
     for name in kind.further:
         event[name] = properties.get(name)
+    event |= {name: properties[name] for name in USAGE if name in properties}
     if parents:
         event["parentIds"] = parents
     if "metadata" in properties:

@@ -41,13 +41,14 @@ class Forked:
 
 @dataclass(frozen=True)
 class Stored:
-    """An event of the graph; `empty` says that it has no text."""
+    """An event of the graph; `empty` says that it has no text, `moment` when it was."""
 
     id: str
     seq: int
     parents: frozenset
     digest: str | None = None
     content_digest: str | None = None
+    moment: int | None = None
     empty: bool = True
 
 
@@ -76,6 +77,7 @@ def stored(session, run, forks=None):
         """
         MATCH (e:Event {runId: $run})
         RETURN e.id AS id, e.seq AS seq, e.digest AS digest, e.contentDigest AS contentDigest,
+            e.createdAt.epochSeconds * 1000000000 + e.createdAt.nanosecond AS moment,
             [(p)-[:NEXT]->(e) | p.id] AS parents,
             e.content IS NULL AND NOT EXISTS { (e)-[:HAS_PAYLOAD]->() } AS empty
         ORDER BY e.seq
@@ -89,6 +91,7 @@ def stored(session, run, forks=None):
             frozenset(record["parents"]),
             record["digest"],
             record["contentDigest"],
+            record["moment"],
             record["empty"],
         )
         for record in found
@@ -165,7 +168,8 @@ def _digests(events):
         if event.digest is None:
             continue
         parents = sorted(digests.get(parent) or "" for parent in event.parents)
-        text = json.dumps([event.content_digest, event.seq, parents], separators=(",", ":"))
+        parts = [2, event.content_digest, event.seq, parents, event.moment, None]
+        text = json.dumps(parts, separators=(",", ":"))
         if event.digest != hashlib.sha256(text.encode()).hexdigest():
             yield f"{event.seq} has a digest that does not fit"
 

@@ -1,6 +1,7 @@
 """`runs.append` and `runs.appendMany` on a real Neo4j."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import pytest
 from neo4j.exceptions import ClientError
@@ -26,6 +27,34 @@ def test_branches_are_joined(runs):
     runs.append(run, join=True)
 
     assert runs.events(run)[-1]["parentIds"] == branches
+    assert runs.one("verify", run)["ok"]
+
+
+def test_a_parent_may_be_given_by_the_name_of_the_designs(runs):
+    """`parentEventId` is `parentIds` with one id, also for who repeats the event."""
+    run = runs.new()
+    first = runs.append(run)["id"]
+    for name in ("left", "right"):
+        runs.append(run, id=name, parentEventId=first)
+    assert runs.append(run, id="left", parentIds=[first])["duplicate"]
+    assert runs.append(run, id="right", parentEventId=first)["duplicate"]
+
+    assert [row["parentIds"] for row in runs.events(run)] == [[], [first], [first]]
+    assert runs.one("verify", run)["ok"]
+
+
+def test_every_event_has_a_timestamp(runs, session):
+    """It is when the event was created, so that a query may order all steps by it."""
+    run = runs.new()
+    runs.append(run, "workflowStarted")
+    runs.append(run, "userMessage", createdAt=datetime(2020, 1, 2, tzinfo=UTC))
+    runs.append(run, "workflowCompleted")
+
+    query = """
+        MATCH (e:Event {runId: $run}) WHERE e.timestamp = e.createdAt
+        RETURN e.seq ORDER BY e.timestamp
+    """
+    assert session.run(query, run=run).value() == [2, 1, 3]
     assert runs.one("verify", run)["ok"]
 
 
@@ -136,6 +165,10 @@ def test_words_of_long_texts_are_found(runs, session):
         ({"type": "userMessage", "content": {"n": 1}}, "SC-204.*has a MAP as `content`"),
         ({"type": "status", "parentIds": []}, "SC-204.*`event.parentIds`"),
         ({"type": "status", "parentIds": ["x"], "join": True}, "SC-204.*both"),
+        ({"type": "status", "parentEventId": "x", "join": True}, "SC-204.*both.*`parentEventId`"),
+        ({"type": "status", "parentEventId": "x", "parentIds": ["x"]}, "SC-204.*both"),
+        ({"type": "status", "parentEventId": "none"}, "SC-904.*`none`"),
+        ({"type": "status", "parentEventId": ""}, "SC-204.*`event.parentEventId`"),
     ],
 )
 def test_what_is_no_event_is_refused(runs, event, error):

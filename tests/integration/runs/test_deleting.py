@@ -31,7 +31,7 @@ def test_what_an_event_says_goes_and_its_place_stays(runs, session):
     assert runs.one("verify", run)["ok"]
     assert node(session, "e").keys() == {
         *("id", "runId", "seq", "type", "role", "createdAt", "timestamp", "runState"),
-        *("contentDigest", "digest", "deletedAt"),
+        *("contentDigest", "digest", "digestVersion", "agentDigest", "deletedAt"),
     }
     left = session.run("MATCH (:Event {id: 'e'})-[l]-() RETURN type(l) AS t ORDER BY t").value()
     assert left == ["NEXT", "NEXT", "PART_OF"]

@@ -9,7 +9,8 @@ from sidecypher_procedures.runs.conversation import _MESSAGES
 from sidecypher_procedures.runs.timeline import _ANCESTORS
 
 DATA = """
-    CREATE (issue:Issue {id: '7'}), (repository:Repository {id: '7'}), (user:User {id: '7'})
+    CREATE (issue:Issue {id: '7'}), (repository:Repository {id: '7'}), (user:User {id: '7'}),
+        (parent:WorkflowRun {id: 'parent'})
     WITH *
     UNWIND range(1, 2000) AS n
     WITH *, toString(n) AS id, datetime('2026-01-01T00:00Z') + duration({hours: n}) AS at
@@ -21,11 +22,11 @@ DATA = """
     })
     FOREACH (_ IN CASE n % 100 WHEN 0 THEN [1] ELSE [] END |
         CREATE (r)-[:BASED_ON_ISSUE]->(issue), (r)-[:BASED_ON_REPOSITORY]->(repository),
-            (r)-[:INITIATED_BY]->(user)
+            (r)-[:INITIATED_BY]->(user), (r)-[:CHILD_OF]->(parent)
     )
 """
 LIST = {
-    **dict.fromkeys(("type", "issue", "repository", "user", "state", "stored")),
+    **dict.fromkeys(("type", "issue", "repository", "user", "parent", "state", "stored")),
     "timeout": 10**6,
     "limit": 5,
     "before": "2026-03-01T00:00Z",
@@ -81,6 +82,7 @@ def test_every_statement_begins_at_an_index(operators):
     others = [
         (listing._OF_STATE, state, "state, createdAt"),
         (listing._OF_ISSUE, {**LIST, "issue": "7"}, "Issue(id)"),
+        (listing._OF_PARENT, {**LIST, "parent": "parent"}, "WorkflowRun(id)"),
         (listing._OF_USER, {**LIST, "user": "7"}, "User(id)"),
         (listing._OF_REPOSITORY, {**LIST, "repository": "7"}, "Repository(id)"),
         (
