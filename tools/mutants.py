@@ -5,6 +5,7 @@ them only, give parts of their names: `python tools/mutants.py lease token`.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -134,9 +135,12 @@ def killed_by(copy: Copy, mutants: Sequence[Mutant]) -> list[bool]:
 
     A fixture that fails does not count: several mutants share one Neo4j.
     """
+    first_failure = ["-x"] * (len(mutants) == 1)
     with copy.with_faults(mutants):
-        _, printed = copy.run([test for each in mutants for test in each.tests])
-    return [any(f"FAILED {test}" in printed for test in each.tests) for each in mutants]
+        _, printed = copy.run([*first_failure, *(test for each in mutants for test in each.tests)])
+    failed = re.findall(r"^FAILED ([^\[\n]+?)(?:\[| - |$)", printed, re.MULTILINE)
+    failed += [test.partition("::")[0] for test in failed]
+    return [not set(failed).isdisjoint(each.tests) for each in mutants]
 
 
 def main(words: Sequence[str]) -> int:
