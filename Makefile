@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CORE := plugin-build/sidecypher_plugin/core.jar
 MVN := mvn --batch-mode --quiet --file plugin-build/core/pom.xml
 
-.PHONY: default check demo test test-deep test-pythons test-without-neo4j docker-test \
+.PHONY: default check demo test test-deep mutants test-pythons test-without-neo4j docker-test \
 	faults soak lint format core wheel bench docs reference lock clean
 
 .DELETE_ON_ERROR:
@@ -73,6 +73,14 @@ test-deep: export SIDECYPHER_TEST_KILLS ?= 20
 test-deep: export SIDECYPHER_TEST_EXAMPLES ?= 300
 test-deep: $(VENV)/ready $(CORE)
 	$(PYTEST) -m "deep or effort or hypothesis" --ignore tests/integration/docker
+	$(MAKE) --no-print-directory mutants
+
+# Whether the tests find faults: each of tests/mutants.toml is applied to a copy, and its tests run there.
+# ONLY="lease token" applies those that have one of these words in their names.
+mutants: export SIDECYPHER_TEST_SLOWER ?= 5
+mutants: export SIDECYPHER_TEST_EXAMPLES = 30
+mutants: $(VENV)/ready $(CORE)
+	$(BIN)/python tools/mutants.py $(ONLY)
 
 # By the other Pythons that are promised, each that answers here and in an environment of its own: what
 # needs no Neo4j. `make test-pythons PYTHONS=/path/to/python3.13` names one that is not on the PATH.

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from fix_waiting import wait_until
 
-from sidecypher.errors import ContextExpired, SidecypherError
+from sidecypher.errors import ContextExpired, ProtocolError, SidecypherError
 from sidecypher.host.limits import Limits
 from sidecypher.protocol import envelope
 from sidecypher.protocol.envelope import VERSION, RunReply
@@ -971,6 +971,17 @@ def test_an_answer_to_a_callback_that_is_none_fails_the_call(stand, line, state,
 
     assert state.ended.wait(10)
     assert state.seen == [code]
+
+
+def test_an_answer_to_a_callback_that_is_too_long_ends_the_connection(stand, line, state):
+    """What is left of it is still to come, and would be read as something else."""
+    caller = line(call_back=lambda *_message: b"x" * (LIMIT + 1))
+
+    with pytest.raises((OSError, ProtocolError)):
+        call(caller, stand, "long", "fault.callback")
+
+    assert state.ended.wait(10)
+    assert state.seen == ["SC-216"]
 
 
 def test_a_callback_above_the_limit_is_refused_before_it_is_sent(stand, line):

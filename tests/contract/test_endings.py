@@ -376,6 +376,22 @@ def test_a_lease_begins_again_with_each_page(stand, own):
     stream.close()
 
 
+def test_the_next_page_renews_the_lease(stand, own):
+    """A caller that asks in time, however late, has all of its lease again."""
+    dispatcher, client = own(stand, lease_seconds=60.0)
+    stream = client.rows("ending.stream")
+    next(stream)
+    [call] = dispatcher._calls
+    call.idle_since -= 61.0
+
+    while call.pages < 2:
+        next(stream)
+    dispatcher.expire()
+
+    assert open_call(dispatcher, "ending.stream").state == "waiting"
+    stream.close()
+
+
 @pytest.mark.parametrize("name", ["ending.stream", "ending.streamAsync"])
 def test_a_call_that_is_cancelled_with_its_page_is_not_left_open(stand, own, name):
     """A cancel after a page was checked ends the call at once: nobody asks for the next page."""

@@ -67,6 +67,13 @@ def test_a_file_is_durable_before_it_has_its_name(archives, monkeypatch):
     archives.write(with_tail([HEAD]))
 
 
+def test_a_file_is_private(archives):
+    """What a run said is for the account of the sidecar alone."""
+    file = archives.write(with_tail([HEAD]))
+
+    assert (file.folder / file.name).stat().st_mode & 0o777 == 0o600
+
+
 def test_what_is_attached_after_the_file_is_written_is_not_deleted(tmp_path, monkeypatch):
     """The deletion counts other relationships than the file has: the call fails."""
     found = {"lock_ended": None, "_archived_digest": None, "is_intact": True, "remove": (0, 1)}

@@ -408,6 +408,22 @@ def test_a_condition_is_sent_by_whom_it_was_given_to(rotating, github, answering
     assert ["if-none-match" in headers for headers in sent] == [True, False]
 
 
+def test_a_request_is_shared_by_one_credential_alone(rotating, github) -> None:
+    """A caller with the new token does not join the request of the old one."""
+
+    async def scenario() -> None:
+        async with rotating() as client:
+            before = asyncio.create_task(client.get(ISSUE))
+            await asyncio.to_thread(wait_until, lambda: github.paths == [ISSUE.path])
+            await client.get(OTHER)
+            assert (await client.get(ISSUE)).fields["title"] == "Bearer ghp_new"
+            github.released.set()
+            assert (await before).fields["title"] == "Bearer ghp_old"
+
+    asyncio.run(scenario())
+    assert github.paths.count(ISSUE.path) == 2
+
+
 def test_a_query_is_shared_by_one_credential_alone(rotating, github) -> None:
     """A batch of the new token does not join the query of the old one, nor get what it kept."""
     many = [Target(Kind.ISSUE, "o", "r", number) for number in range(1, 31)]

@@ -217,6 +217,19 @@ def test_a_user_who_is_more_than_a_memory_stays(rules):
     assert nodes(rules) == {"User": 1, "Session": 1}
 
 
+@pytest.mark.parametrize(
+    "more", ["SET u.login = 'ann'", "CREATE (:Team)-[:HAS_MEMBER]->(u)"], ids=["login", "team"]
+)
+def test_a_user_stays_for_one_thing_more(rules, more):
+    """Either a property or a relationship is enough."""
+    remember(rules, entities=[{"name": "Apollo"}])
+    rules.session.run(f"MATCH (u:User {{id: $user}}) {more}", user=rules.user).consume()
+
+    forget(rules, userId=rules.user)
+
+    assert nodes(rules) == {"User": 1}
+
+
 def test_forgetting_is_part_of_the_callers_transaction(rules):
     """A rollback brings everything back."""
     remember(rules, entities=[{"name": "Apollo"}], rules=[{"text": "formal tone"}])

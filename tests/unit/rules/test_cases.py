@@ -20,6 +20,8 @@ EMOJIS, NO_EMOJIS = "use emojis", "never use emojis"
         ("emojis in comments", "never emojis in titles", "compatible"),
         (FORMAL, "used to like casual", "conflict"),
         (FORMAL, EMOJIS, "compatible"),
+        ("write between 50 and 60 words", "never write between 40 and 70 words", "conflict"),
+        ("write between 30 and 60 words", "never write between 40 and 70 words", "compatible"),
         ("write like Hemingway", "Write like Hemingway!", "same"),
         ("write like Hemingway", "never write like Hemingway", "conflict"),
         ("write like Hemingway", "write like Woolf", "unknown"),

@@ -56,6 +56,8 @@ def test_contradictions_in_words_without_a_slot(one, other):
     [
         ("Never push to main", "Push to the feature branch when tests pass"),
         ("No meat", "Suggest meat substitutes"),
+        ("No milk", "Recommend milk alternatives"),
+        ("Never write tests", "Write test plans"),
         ("I prefer TypeScript over JavaScript", "I prefer Rust over C++"),
         ("I prefer pandas to Excel", "I prefer Excel to Google Sheets"),
         ("Emails to Karim go in Arabic", "Emails to Lena go in German"),

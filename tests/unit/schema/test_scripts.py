@@ -87,6 +87,7 @@ def test_the_shipped_scripts_can_be_read():
 def test_a_checksum_is_that_of_the_text():
     """Comments count, ends of lines do not, and the values are known ones."""
     assert checksum("RETURN 1;\r\nRETURN 2;") == checksum("RETURN 1;\nRETURN 2\n")
+    assert checksum("RETURN\r\n1;") == checksum("RETURN\n1")
     assert checksum("// a\nRETURN 1") != checksum("RETURN 1")
     assert checksum("") == "0"
 

@@ -136,6 +136,15 @@ def test_a_reference_that_may_be_right(reference):
     assert found(*workflow, entry="before") == []
 
 
+def test_a_step_of_a_parallel_branch_may_have_run():
+    """Which of two branches is faster is not known before; a step behind cannot have run."""
+    given = {"a": f"{S}.left.x"}
+    branches = step("root", "left", "right"), step("left")
+
+    assert found(*branches, step("right", given=given)) == []
+    assert len(found(step("root", "left", given=given), step("left"))) == 1
+
+
 def test_a_step_that_an_error_leads_to_may_refer_to_what_failed_before():
     """`onError` is a way as any edge is."""
     workflow = (

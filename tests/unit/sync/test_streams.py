@@ -45,6 +45,11 @@ def test_a_run_has_one_partition(run, partitions):
     assert partition_of(run, partitions) == partition_of(run, partitions)
 
 
+def test_processes_agree_on_partitions():
+    """A run has the partition that it had in other processes, and in older versions."""
+    assert [partition_of(f"triage-{number}", 8) for number in range(4)] == [4, 2, 0, 6]
+
+
 @given(st.integers(1, 60), st.randoms(use_true_random=False))
 def test_parents_come_first(count, chance):
     """However entries come, each is behind its parents; without parents they stay as they are."""

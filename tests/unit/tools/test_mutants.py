@@ -1,0 +1,36 @@
+"""The list of mutants fits the code."""
+
+from dataclasses import replace
+
+import pytest
+from docs.pages import ROOT
+
+from mutants import Mutant, read_mutants
+
+MUTANTS = read_mutants()
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_can_be_applied(mutant):
+    """Its old text occurs once in its file, and the files of its tests have these tests."""
+    assert mutant.problem(ROOT) == ""
+    for test in mutant.tests:
+        file, _, name = test.partition("::")
+        assert not name or f"def {name}(" in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_names_of_mutants_differ():
+    """A name says what is broken, and the lines of the table are told apart by it."""
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+
+
+def test_a_mutant_that_cannot_be_applied_says_why(tmp_path):
+    """The file is gone, the text is gone or there twice, or nothing changes."""
+    mutant = Mutant("a limit is off by one", "code.py", "a < b", "a <= b", ["tests/unit"])
+
+    assert "occurs 0 times in code.py" in mutant.problem(tmp_path)
+    (tmp_path / "code.py").write_text("if a < b and a < b:")
+    assert "occurs 2 times in code.py" in mutant.problem(tmp_path)
+    (tmp_path / "code.py").write_text("if a < b:")
+    assert not mutant.problem(tmp_path)
+    assert "its new text is its old text" in replace(mutant, new="a < b").problem(tmp_path)
