@@ -76,7 +76,7 @@ def test_a_file_is_private(archives):
 
 def test_what_is_attached_after_the_file_is_written_is_not_deleted(tmp_path, monkeypatch):
     """The deletion counts other relationships than the file has: the call fails."""
-    found = {"lock_ended": None, "_archived_digest": None, "is_intact": True, "remove": (0, 1)}
+    found = {"lock_ended": None, "_archived_digest": None, "fault_of": None, "remove": (0, 1)}
     found["lines_of"] = with_tail([HEAD])
     for name, answer in found.items():
         monkeypatch.setattr(archiving, name, lambda *_, answer=answer: answer)
