@@ -8,6 +8,7 @@ from fix_deliveries import Context, Graph, until
 from fix_waiting import awaited
 
 from sidecypher import CypherError, Neo4jUnavailable
+from sidecypher_procedures.github.errors import WebhooksUnstored
 from sidecypher_procedures.github.webhooks import spool
 from sidecypher_procedures.github.webhooks import writing as module
 from sidecypher_procedures.github.webhooks.writing import write_all
@@ -108,6 +109,26 @@ async def test_one_sidecar_of_a_home_writes(tmp_path):
         await until(lambda: second.written == ["c"])
 
     await contexts[0].inbox.stop()
+
+
+@awaited
+async def test_a_file_that_is_busy_for_a_moment_is_read_again_soon(tmp_path, monkeypatch):
+    """The log has it, and deliveries do not wait for the longest pause."""
+    first, errors = spool.Spool.first, [WebhooksUnstored("database is locked")]
+
+    def busy_once(*arguments):
+        if errors:
+            raise errors.pop()
+        return first(*arguments)
+
+    monkeypatch.setattr(spool.Spool, "first", busy_once)
+    context = Context(tmp_path, Graph())
+
+    async with context.writing():
+        await context.put("a")
+        await until(lambda: context.graph.written == ["a"])
+
+    assert context.lines == [("webhooks not written", {"reason": "database is locked"})]
 
 
 @awaited

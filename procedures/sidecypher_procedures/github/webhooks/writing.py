@@ -96,7 +96,9 @@ async def write_all(context: SidecarContext) -> None:
 
 
 async def _write_from(queue: Queue, context: SidecarContext) -> None:
+    pause = _SHORTEST_PAUSE
     while True:
+        begun = time.monotonic()
         try:
             with queue.writing():
                 await _write_deliveries(queue, context)
@@ -105,7 +107,11 @@ async def _write_from(queue: Queue, context: SidecarContext) -> None:
         except (GithubError, OSError) as error:
             reason = error.message if isinstance(error, GithubError) else error.strerror
             context.log.error("webhooks not written", reason=reason)  # noqa: TRY400 - the same
-            await asyncio.sleep(LONGEST_PAUSE)
+            # A busy disk is back in a moment, and a full one is not.
+            if time.monotonic() - begun > LONGEST_PAUSE:
+                pause = _SHORTEST_PAUSE
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
 
 async def _write_deliveries(queue: Queue, context: SidecarContext) -> None:
