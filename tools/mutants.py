@@ -95,8 +95,8 @@ class Copy:
             # Python takes it for current if the source has the same size and second.
             Path(cache_from_source(file)).unlink(missing_ok=True)
 
-    def run(self, tests: Sequence[str]) -> tuple[bool, str]:
-        """Run tests; return whether all of them passed, and what pytest printed."""
+    def run(self, tests: Sequence[str]) -> tuple[int, str]:
+        """Run tests; return the exit code of pytest, and what it printed."""
         command = [sys.executable, "-m", "pytest", *_PYTEST, *tests]
         done = subprocess.run(
             command,
@@ -107,14 +107,14 @@ class Copy:
             text=True,
             check=False,
         )
-        return done.returncode == 0, done.stdout
+        return done.returncode, done.stdout
 
 
 def check(copy: Copy, mutants: Sequence[Mutant]) -> None:
     """Stop if a test fails without its mutant, or if the tests do not import the copy."""
-    passed, printed = copy.run(sorted({test for each in mutants for test in each.tests}))
-    if not passed:
-        _stop(f"a test fails without its mutant; correct it first\n{printed}")
+    code, printed = copy.run(sorted({test for each in mutants for test in each.tests}))
+    if code:
+        _stop(f"without a mutant, pytest ended with {code}; correct its tests first\n{printed}")
     first = {_package(each): each.tests for each in reversed(mutants) if not each.neo4j}
     for package, tests in first.items():
         file = f"{package}/__init__.py"
@@ -131,14 +131,17 @@ def _package(mutant: Mutant) -> str:
 
 
 def killed_by(copy: Copy, mutants: Sequence[Mutant]) -> list[bool]:
-    """Apply mutants, and return for each of them whether one of its tests fails.
-
-    A fixture that fails does not count: several mutants share one Neo4j.
-    """
+    """Apply mutants, and return for each of them whether one of its tests fails."""
     first_failure = ["-x"] * (len(mutants) == 1)
     with copy.with_faults(mutants):
-        _, printed = copy.run([*first_failure, *(test for each in mutants for test in each.tests)])
-    failed = re.findall(r"^FAILED ([^\[\n]+?)(?:\[| - |$)", printed, re.MULTILINE)
+        code, printed = copy.run(
+            [*first_failure, *(test for each in mutants for test in each.tests)]
+        )
+    # 0: all tests have passed. 1: some have failed. A fixture tells nothing about one of several.
+    if code not in {0, 1} or (len(mutants) > 1 and "\nERROR " in printed):
+        names = ", ".join(f"`{each.name}`" for each in mutants)
+        _stop(f"pytest ended with {code} on {names}, and has not run all tests\n{printed}")
+    failed = re.findall(r"^(?:FAILED|ERROR) ([^\[\n]+?)(?:\[| - |$)", printed, re.MULTILINE)
     failed += [test.partition("::")[0] for test in failed]
     return [not set(failed).isdisjoint(each.tests) for each in mutants]
 
