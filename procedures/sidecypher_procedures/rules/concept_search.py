@@ -195,40 +195,30 @@ def _of_chunks(ctx: Context, request: ContextInput, bounds: Bounds) -> tuple[lis
     return list(keys), any(chunk["cut"] for chunk in chunks)
 
 
-# A fact holds unless what was said last ended it. With `fromKey` in ORDER BY the index provides the
-# order.
-_FACTS: Final = """
+# A fact holds unless what was said last ended it.
+_HOLDS: Final = """
+    f.factId > '' AND f.user = $user AND EXISTS {
+        MATCH (e:Extraction)-[:ASSERTED|CREATED]->(f)
+        WHERE $known IS NULL OR e.createdAt <= $known
+    } AND NOT EXISTS {
+        MATCH (e:Extraction)-[:ENDED]->(f)
+        WHERE ($known IS NULL OR e.createdAt <= $known) AND NOT EXISTS {
+            MATCH (later:Extraction)-[:ASSERTED|CREATED]->(f)
+            WHERE later.createdAt > e.createdAt AND ($known IS NULL OR later.createdAt <= $known)
+        }
+    }
+"""
+# With `fromKey` in ORDER BY the index provides the order.
+_FACTS: Final = f"""
     UNWIND range(0, size($keys) - 1) AS place
     WITH place, $keys[place] AS key
-    CALL (key) {
-        MATCH (f:Fact)
-        WHERE f.fromKey = key AND f.factId > '' AND f.user = $user AND EXISTS {
-            MATCH (e:Extraction)-[:ASSERTED|CREATED]->(f)
-            WHERE $known IS NULL OR e.createdAt <= $known
-        } AND NOT EXISTS {
-            MATCH (e:Extraction)-[:ENDED]->(f)
-            WHERE ($known IS NULL OR e.createdAt <= $known) AND NOT EXISTS {
-                MATCH (later:Extraction)-[:ASSERTED|CREATED]->(f)
-                WHERE later.createdAt > e.createdAt
-                    AND ($known IS NULL OR later.createdAt <= $known)
-            }
-        }
+    CALL (key) {{
+        MATCH (f:Fact) WHERE f.fromKey = key AND {_HOLDS}
         RETURN f ORDER BY f.fromKey, f.factId LIMIT $most
         UNION
-        MATCH (f:Fact)
-        WHERE f.toKey = key AND f.factId > '' AND f.user = $user AND EXISTS {
-            MATCH (e:Extraction)-[:ASSERTED|CREATED]->(f)
-            WHERE $known IS NULL OR e.createdAt <= $known
-        } AND NOT EXISTS {
-            MATCH (e:Extraction)-[:ENDED]->(f)
-            WHERE ($known IS NULL OR e.createdAt <= $known) AND NOT EXISTS {
-                MATCH (later:Extraction)-[:ASSERTED|CREATED]->(f)
-                WHERE later.createdAt > e.createdAt
-                    AND ($known IS NULL OR later.createdAt <= $known)
-            }
-        }
+        MATCH (f:Fact) WHERE f.toKey = key AND {_HOLDS}
         RETURN f ORDER BY f.toKey, f.factId LIMIT $most
-    }
+    }}
     RETURN place, f.factId AS factId, f.type AS type, f.fromKey AS source, f.toKey AS target
     ORDER BY place, factId
 """

@@ -149,38 +149,31 @@ _KEEP_RULES: Final = """
     }
     RETURN 'StyleRule' AS label, id, false AS deleted, 'another extraction states it' AS reason
 """
-_FACTS: Final = """
-    UNWIND $ids AS id
-    MATCH (f:Fact {factId: id})
-    OPTIONAL MATCH (e:Extraction)-[:ASSERTED|CREATED]->(f)
-    WITH f, id, e ORDER BY e.createdAt, e.extractionId
-    WITH f, id, collect(e)[0] AS first
-    OPTIONAL MATCH (:Concept)-[relation:RELATED_TO {factId: id}]->(:Concept)
-    WITH f, id, first, collect(relation) AS relations
+# The end of a statement that has found concepts or facts `x` by `id`. The earliest extraction of
+# those that are left becomes the source; without any the node is deleted.
+_KEEP_OR_DELETE: Final = """
+    OPTIONAL MATCH (e:Extraction)-[:ASSERTED|CREATED]->(x)
+    WITH x, id, e ORDER BY e.createdAt, e.extractionId
+    WITH x, id, CASE WHEN x:Concept THEN 'Concept' ELSE 'Fact' END AS label,
+        collect(e)[0] AS first
     FOREACH (_ IN CASE WHEN first IS NOT NULL THEN [1] END |
-        SET f.extractionId = first.extractionId
+        SET x.extractionId = first.extractionId
     )
-    FOREACH (_ IN CASE WHEN first IS NULL THEN [1] END |
-        FOREACH (relation IN relations | DELETE relation)
-        DETACH DELETE f
+    FOREACH (_ IN CASE WHEN first IS NOT NULL AND label = 'Concept' THEN [1] END |
+        MERGE (first)-[:CREATED]->(x)
     )
-    RETURN 'Fact' AS label, id, first IS NULL AS deleted,
+    FOREACH (_ IN CASE WHEN first IS NULL THEN [1] END | DETACH DELETE x)
+    RETURN label, id, first IS NULL AS deleted,
         CASE WHEN first IS NOT NULL THEN 'another extraction states it' END AS reason
 """
-_CONCEPTS: Final = """
+_FACTS: Final = f"UNWIND $ids AS id MATCH (x:Fact {{factId: id}}) {_KEEP_OR_DELETE}"
+_RELATIONS: Final = """
     UNWIND $ids AS id
-    MATCH (c:Concept {key: id})
-    OPTIONAL MATCH (e:Extraction)-[:ASSERTED|CREATED]->(c)
-    WITH c, id, e ORDER BY e.createdAt, e.extractionId
-    WITH c, id, collect(e)[0] AS first
-    FOREACH (_ IN CASE WHEN first IS NOT NULL THEN [1] END |
-        SET c.extractionId = first.extractionId
-        MERGE (first)-[:CREATED]->(c)
-    )
-    FOREACH (_ IN CASE WHEN first IS NULL THEN [1] END | DETACH DELETE c)
-    RETURN 'Concept' AS label, id, first IS NULL AS deleted,
-        CASE WHEN first IS NOT NULL THEN 'another extraction states it' END AS reason
+    MATCH (:Concept)-[relation:RELATED_TO {factId: id}]->(:Concept)
+    WHERE NOT EXISTS { MATCH (:Fact {factId: id}) }
+    DELETE relation
 """
+_CONCEPTS: Final = f"UNWIND $ids AS id MATCH (x:Concept {{key: id}}) {_KEEP_OR_DELETE}"
 _MENTIONS: Final = """
     UNWIND $ids AS id
     MATCH (a:Artifact {id: id})-[mention:MENTIONS]->(c:Concept)
@@ -223,12 +216,13 @@ def forget(ctx: Context, what: ForgetInput) -> list[Forgotten]:
         UnknownRule: No rule has this id.
         UnknownExtraction: No extraction has this id.
     """
-    scopes = _all_scopes(ctx, what.user_id) if what.is_user else []
-    # Before what they have is looked up, so that nothing is stated meanwhile.
-    lock_all(ctx, scopes)
+    scopes = _own_scopes(ctx, what)
+    if what.is_user:
+        # Before what they have is looked up, so that nothing is stated meanwhile.
+        lock_all(ctx, scopes)
     chosen = _chosen(ctx, what)
     touched = ctx.run(_TOUCHED, rules=chosen.rules, extractions=chosen.extractions).single()
-    held = lock_all(ctx, map(_scope, touched["rules"]))
+    held = lock_all(ctx, [*scopes, *map(_scope, touched["rules"])])
     revs = {each["ruleId"]: held[_scope(each)].rev for each in touched["rules"]}
     ctx.run(_LOCK_CONCEPTS, ids=sorted(touched["concepts"]))
 
@@ -245,12 +239,13 @@ def forget(ctx: Context, what: ForgetInput) -> list[Forgotten]:
     rows += (row for row in run(_DELETE_RULES, gone) if row.deleted or row.id not in gone)
     rows += run(_KEEP_RULES, revs.keys() - gone, revs=revs)
     rows += run(_FACTS, touched["facts"])
+    ctx.run(_RELATIONS, ids=touched["facts"])
     rows += run(_CONCEPTS, touched["concepts"])
-    rows += run(_MENTIONS, touched["artifacts"], concepts=touched["concepts"])
+    ctx.run(_MENTIONS, ids=touched["artifacts"], concepts=touched["concepts"])
     rows += run(_ARTIFACTS, touched["artifacts"])
     rows += run(_SESSIONS, touched["sessions"])
+    ctx.run(_SCOPES, ids=[each.key for each in scopes])
     if what.is_user:
-        rows += run(_SCOPES, [each.key for each in scopes])
         rows += run(_USER, [what.user_id])
     return rows
 
@@ -293,8 +288,13 @@ def _chosen(ctx: Context, what: ForgetInput) -> _Chosen:
     return _Chosen(ids(_RULES_OF_USER), ids(_EXTRACTIONS_OF_USER))
 
 
-def _all_scopes(ctx: Context, user: str) -> list[Scope]:
-    return [_scope(dict(each)) for each in ctx.run(_SCOPES_OF_USER, user=user)]
+def _own_scopes(ctx: Context, what: ForgetInput) -> list[Scope]:
+    """Return the scopes that nothing is left of."""
+    if what.session_id:
+        return [Scope(what.user_id, "session", what.session_id)]
+    if what.is_user:
+        return [_scope(dict(each)) for each in ctx.run(_SCOPES_OF_USER, user=what.user_id)]
+    return []
 
 
 def _scope(rule: dict[str, Any]) -> Scope:

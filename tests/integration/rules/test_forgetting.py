@@ -166,6 +166,7 @@ def test_a_forgotten_session_leaves_what_other_sessions_state(rules, new_user):
     assert set(rules.standings("session", "s1")) == {"formal tone"}
     assert set(other.standings()) == {"be brief"}
     assert nodes(rules)["Concept"] == 1
+    assert count(rules, "(s:RuleScope {scope: 'session'})") == 0
     deleted, _ = forget(other, userId=other.user, sessionId="s1")
     assert deleted["Session"] == {"s1"}
 

@@ -5,6 +5,7 @@ import logging
 import subprocess
 import sys
 from datetime import UTC, datetime
+from unittest.mock import Mock
 
 import pytest
 
@@ -254,6 +255,16 @@ def test_a_variable_that_cannot_be_used(monkeypatch, name, value):
     with pytest.raises(ClientSettingsError, match=name) as caught:
         MemoryClient()
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("rows", [[], [{"id": None}]], ids=["none", "one of an absent sidecar"])
+def test_a_procedure_that_gave_nothing_has_not_answered(monkeypatch, rows):
+    """One row is expected of each that writes: without it, the memory is not available."""
+    memory = MemoryClient(ClientSettings(mode="REQUIRED"))
+    monkeypatch.setattr(memory, "_connected", lambda: Mock(write=lambda *_, **__: rows))
+
+    with pytest.raises(MemoryUnavailable, match="gave nothing"):
+        memory.add({"userId": "ann", "text": "formal tone"}, {"method": "rule"})
 
 
 def test_disabled_search_is_deterministic():

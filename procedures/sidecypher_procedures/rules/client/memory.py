@@ -207,15 +207,15 @@ class MemoryClient:
         found = self._rows(_FORGET, "label", write=True, what=dict(what))
         return cast("list[Forgotten] | None", found)
 
-    def search(self, user_id: str, query: str, *, limit: int = 10) -> _Rows | None:
+    def search(self, user_id: str, query: str, *, most: int = 10) -> _Rows | None:
         """Return the rows of `rules.search`, or None without a memory.
 
         Raises:
             CallError: An argument cannot be used (SC-204).
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
         """
-        _check(user_id, query, limit)
-        return self._rows(_SEARCH, "id", write=False, user=user_id, words=query, most=limit)
+        _check(user_id, query, most)
+        return self._rows(_SEARCH, "id", write=False, user=user_id, words=query, most=most)
 
     def judge(
         self, rule_id: str, judge: Judge | None = None, *, limit: int = 100
@@ -269,18 +269,18 @@ class MemoryClient:
         self, statement: LiteralString, key: str, *, write: bool, **parameters: Any
     ) -> dict[str, Any] | None:
         """Return the only row of a procedure."""
-        rows = self._rows(statement, key, write=write, **parameters)
+        rows = self._rows(statement, key, write=write, least=1, **parameters)
         return None if rows is None else rows[0]
 
     def _rows(
-        self, statement: LiteralString, key: str, *, write: bool, **parameters: Any
+        self, statement: LiteralString, key: str, *, write: bool, least: int = 0, **parameters: Any
     ) -> _Rows | None:
-        """Return the rows of a procedure; `key` is a column that is never null."""
+        """Return the rows of a procedure, `least` or more; its column `key` is never null."""
 
         def ask(connection: "Connection") -> _Rows:
             run = connection.write if write else connection.read
             rows = run(statement, **parameters)
-            if any(row[key] is None for row in rows):
+            if len(rows) < least or any(row[key] is None for row in rows):
                 # An OPTIONAL procedure returns this without a sidecar.
                 raise MemoryUnavailable("The memory gave nothing: no sidecar answers")
             return rows
@@ -429,10 +429,9 @@ class LocalSearch:
             CallError: There is no user, or `most` is out of range (SC-204).
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
         """
-        _check(user_id, query, most)
+        rows = self._memory.search(user_id, query, most=most)
         if not any(map(str.isalnum, query)):
             return SearchResult("local", reason="the query has no words")
-        rows = self._memory.search(user_id, query, limit=most)
         if rows is None:
             return SearchResult("local", reason="the memory is not available")
         found = (Found(row["kind"], row["id"], row["text"], row["score"]) for row in rows)
