@@ -66,7 +66,7 @@ def hard_pairs():
 
 
 def independent_pairs(name):
-    """Give a set of pairs by somebody who had not seen the vocabulary; it is never changed."""
+    """Give a set of pairs by a writer who had not seen the vocabulary; it is never changed."""
     lines = (GRAMMAR.parent / f"independent-{name}.jsonl").read_text(encoding="utf-8").splitlines()
     return [
         Pair(each["a"], each["b"], each["label"].replace("unclear", "unknown"), each["class"])
@@ -132,7 +132,11 @@ def _label(one, other, entry):
 def _of_amounts(one, other):
     if (one.low, one.high, one.open) == (other.low, other.high, other.open):
         return "same"
-    return "conflict" if _beyond(one, other) or _beyond(other, one) else "compatible"
+    if _beyond(one, other) or _beyond(other, one):
+        return "conflict"
+    # Of two upper limits, or two lower ones, the later may replace the other.
+    limits = one.low == other.low == 0 or one.high == other.high == float("inf")
+    return "unknown" if limits else "compatible"
 
 
 def _beyond(one, other):

@@ -35,8 +35,7 @@ def family_rows():
 
 def figure_rows():
     parts = {
-        "set a": independent_pairs("a"),
-        "set b": independent_pairs("b"),
+        **{f"set {name}": independent_pairs(name) for name in "abcd"},
         "held apart": pairs("held"),
         "open": pairs("open"),
         "hard": hard_pairs(),

@@ -60,6 +60,15 @@ def is_worker_there(deployment):
     return done.returncode == 0 and json.loads(done.stdout)["workers"] == 1
 
 
+@pytest.fixture(scope="module", autouse=True)
+def tables(deployment):
+    """The tables of the graph and of PostgreSQL, without which its worker ends again and again."""
+    for command in ("migrate", "sync postgres init", "sync watch"):
+        done = deployment.run("sidecar", "sidecypher", *command.split())
+        assert done.returncode == 0, done.stderr
+    wait_until(lambda: is_worker_there(deployment), 180)
+
+
 def generations(deployment):
     """Tell which starts of the sidecar Neo4j finds: one, or none for a moment."""
     found = deployment.run("neo4j", "cat", f"{RUN_FOLDER}/sidecar.json")
@@ -100,12 +109,7 @@ def test_a_trigger_of_apoc_asks_python(deployment):
 
 def test_redis_and_postgresql_carry_events_and_changes(deployment):
     """With both profiles, what is published or added is in the graph, and its changes in Redis."""
-    for command in ("migrate", "sync postgres init", "sync watch"):
-        done = deployment.run("sidecar", "sidecypher", *command.split())
-        assert done.returncode == 0, done.stderr
     deployment.value_of("CALL runs.create('test', {id: 'carried'}) YIELD id")
-    # It ended while there were no tables, and is started again.
-    wait_until(lambda: is_worker_there(deployment), 180)
 
     for program in (PUBLISH, ADD):
         done = deployment.run("sidecar", "python", "-c", program)

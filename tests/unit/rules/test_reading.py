@@ -10,7 +10,7 @@ from sidecypher_procedures.rules import detector
 from sidecypher_procedures.rules.detector.comparison import VERSION, compare, read_parts, read_text
 from sidecypher_procedures.rules.detector.vocabulary import canonical
 
-DATA = {"3": "7dfb032e83deb4d3"}
+DATA = {"4": "a048f4e53dfbab47"}
 
 
 def parts(text):

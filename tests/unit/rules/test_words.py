@@ -44,6 +44,26 @@ def verdict(one, other):
         ("Mets toujours des titres", "Ne mets jamais de titres"),
         ("Usa siempre tablas", "Nunca uses las tablas"),
         ("Keine Kommentare", "Comment the code"),
+        ("Always ask before deleting a file", "Delete files without asking"),
+        ("Before merging, get my OK", "You can merge without my approval"),
+        ("Don't install packages unless I approve it", "Install packages on your own"),
+        ("Commits need my approval", "You may commit without asking"),
+        ("Keep the thermostat at 18", "Keep the thermostat at 22"),
+        ("No footers", "Add two footers"),
+        ("Write the changelog before every release", "Never write a changelog"),
+        ("Camera on in every meeting", "I keep my camera off in meetings"),
+        ("Those long dashes - not in titles", "Use long dashes in titles"),
+        ("Spoilers? Absolutely not", "Spoilers are welcome"),
+        ("No nuts, shellfish or eggs", "Eggs, please"),
+        ("Never book Ryanair, Wizz or easyJet", "You may book easyJet"),
+        ("Stay away from mixins and metaclasses", "Use metaclasses"),
+        ("Skip the plan and start coding", "Show me a plan first"),
+        ("When reviewing, mention nits", "Don't mention nits in reviews"),
+        ("Charts without labels", "Labels on every chart"),
+        ("Greetings can go", "I want greetings"),
+        ("Composition beats inheritance", "Inheritance over composition"),
+        ("Weekly reports", "Send a report every day"),
+        ("Test the parser, my boss insists", "Don't test the parser"),
     ],
 )
 def test_contradictions_in_words_without_a_slot(one, other):
@@ -70,11 +90,43 @@ def test_contradictions_in_words_without_a_slot(one, other):
         ("Use React", "What would it look like if we used Vue for everything?"),
         ("No emojis", "The style guide of that company reads: 'Use emojis'"),
         ("Use emojis", "nevr use emojis"),
+        ("Don't make up sources", "Cite sources for every claim"),
+        ("Distances in km, not miles", "Kilometres instead of miles for distances"),
+        ("Every table needs a caption", "No tables without captions"),
+        ("Only email me if it's urgent", "If it isn't urgent, don't email me"),
+        ("Unless I say so, don't refactor", "Refactor only when I tell you to"),
+        ("It isn't forbidden to disagree", "You're allowed to disagree"),
+        ("Don't use anything but UTC", "Timestamps in UTC only"),
+        ("Avoid gluten, dairy and soy", "No soy, gluten or dairy for me"),
+        ("Unused imports have to go", "There should be no unused imports"),
+        ("Never push to main", "Push to my branch after every step"),
+        ("Don't quote me in the newsletter", "Quote the release notes in the newsletter"),
+        ("Nobody but me may see my calendar", "I may see my calendar"),
+        ("Tabs, not spaces in emails", "No tabs"),
+        ("Temperatures in Celsius", "Distances in miles"),
+        ("There's no reason not to use emojis", "You can use emojis"),
+        ("Plain text only, my client shows raw markdown", "No markdown"),
     ],
 )
 def test_what_only_looks_like_a_contradiction(one, other):
     """Another object, a narrower rule, a rank or what is no rule contradicts nothing."""
     assert verdict(one, other) in {"unknown", "compatible"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Lines must not go past 80 columns", "Run to 120 characters before you wrap a line"),
+        ("At most 100 words", "At most 200 words"),
+        ("Use emojis", "Use emojis only in titles"),
+        ("Start every reply with a summary", "The summary isn't useful, drop it"),
+        ("Compliment me", "Praise makes me cringe so don't compliment my work"),
+        ("Use tables", "Use tables without captions"),
+    ],
+)
+def test_what_one_text_may_replace_is_not_compatible(one, other):
+    """Where one rule may replace the other, they are neither the same nor compatible."""
+    assert verdict(one, other) == verdict(other, one) in {"unknown", "conflict"}
 
 
 @pytest.mark.parametrize(
@@ -116,7 +168,7 @@ def test_slots_of_the_user(tmp_path):
     ).stdout.split()
 
     assert found[0] == "conflict"
-    assert found[1].startswith("3+")
+    assert found[1].startswith("4+")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from sidecypher_procedures.rules.detector.vocabulary import (
 
 DETECTOR: Final = "slots"
 """Name of this detector in recorded contradictions."""
-VERSION: Final = "3"
+VERSION: Final = "4"
 """Version of the detector; changes if the same two rules may get another verdict."""
 
 
@@ -370,7 +370,8 @@ def _by_text(a: Reading, b: Reading) -> Verdict:
 
 
 def _by_condition(a: Reading, b: Reading) -> Verdict:
-    if _by_value(a, b).kind == "conflict" and _may_meet(a, b):
+    conflict = _by_value(a, b).kind == "conflict"
+    if (conflict and _may_meet(a, b)) or _refuses_elsewhere(a, b):
         return Verdict("unknown", "typed", "it is not known whether their conditions meet")
     if a.condition and b.condition:
         reason = f"different conditions: {_pair(a.condition, b.condition)}"
@@ -383,8 +384,18 @@ def _may_meet(a: Reading, b: Reading) -> bool:
     """Return whether one condition may be the other one in other words, or part of it."""
     if a.condition and b.condition:
         return not all(_is_place(each.condition) for each in (a, b))
-    general = b if a.condition else a
+    general, special = (b, a) if a.condition else (a, b)
+    if not _is_place(special.condition):
+        return True
     return not _UNIVERSAL.isdisjoint(canonical(general.text).split())
+
+
+def _refuses_elsewhere(a: Reading, b: Reading) -> bool:
+    """Return whether one rule holds "only in titles", and the other one everywhere."""
+    if a.condition and b.condition:
+        return False
+    special = a if a.condition else b
+    return not _ONLY.isdisjoint(canonical(special.text).split())
 
 
 def _is_place(condition: str) -> bool:
@@ -392,9 +403,10 @@ def _is_place(condition: str) -> bool:
     return all(each.removeprefix("except ") in contexts for each in condition.split(" + "))
 
 
-_UNIVERSAL: Final = {
+_ONLY: Final = {"only", "exclusively", "solely"}
+_UNIVERSAL: Final = _ONLY | {
     *("always", "never", "ever", "all", "any", "every", "everywhere", "anywhere", "everything"),
-    *("anything", "only", "nothing", "exclusively", "solely"),
+    *("anything", "nothing"),
 }
 
 
@@ -434,7 +446,10 @@ def _compare_wanted(slot: Slot | None, a: Reading, b: Reading) -> tuple[Kind, st
             return "unknown", "typed"
         if one == other:
             return "same", "typed"
-        return ("conflict" if one.is_disjoint(other) else "compatible"), "typed"
+        if one.is_disjoint(other):
+            return "conflict", "typed"
+        # Both can be followed, but the later one may replace the other.
+        return ("unknown" if one.is_limit_like(other) else "compatible"), "typed"
     first, second = _values(slot, a), _values(slot, b)
     if any(frozenset((x, y)) in slot.opposites for x in first for y in second):
         return "conflict", "lexicon"

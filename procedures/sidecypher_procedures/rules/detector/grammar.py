@@ -325,7 +325,8 @@ def _valued(
     said = _negations(marks, places, mentions) or {}
     wanted = {mentions[place] for place, no in said.items() if not no}
     refused = {mentions[place] for place, no in said.items() if no}
-    value = _single_value(slot, wanted or refused)
+    # What one part of the text wants and another refuses is not known.
+    value = "" if wanted & refused else _single_value(slot, wanted or refused)
     if slot.kind == "presence" and value == "use":
         value = _degree(marks, places) or value
     return Finding(
@@ -422,7 +423,7 @@ def _finish(marks: Sequence[Mark], found: Finding, parts: Sequence[Clause]) -> P
     outside = {place for part in conditions for place in _parsing_places(part)}
     names = {part.name for part in conditions if part.name}
     unused = 0
-    if _asks_for_part(marks, found, named=bool(names)):
+    if _asks_for_part(marks, found, named=bool(names)) or _takes_for_granted(marks, found):
         return None
     for place, mark in enumerate(marks):
         if place in found.used or place in outside:
@@ -460,6 +461,11 @@ def _asks_for_part(marks: Sequence[Mark], found: Finding, *, named: bool) -> boo
         return True
     only = any(mark.text in _ONLY for mark in marks)
     return only and found.slot.kind == "presence" and not named
+
+
+def _takes_for_granted(marks: Sequence[Mark], found: Finding) -> bool:
+    """Return whether a text speaks about each of what is there: "every table needs a caption"."""
+    return marks[0].text in {"every", "each"} and 1 in found.core
 
 
 def _is_subject(marks: Sequence[Mark], part: Clause, found: Finding) -> bool:

@@ -4,16 +4,18 @@ The texts may have words that no slot has: "never squash commits" forbids what "
 asks for.
 """
 
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise, product
 from typing import Final
 
 from sidecypher_procedures.rules.detector.statements import Statement, statements
-from sidecypher_procedures.rules.detector.tokens import AFTER, BEFORE, everyday
+from sidecypher_procedures.rules.detector.tokens import AFTER, ALONE, BEFORE, UNASKED, everyday
 from sidecypher_procedures.rules.detector.values import interval
 from sidecypher_procedures.rules.detector.vocabulary import vocabulary
 
 _SOFT: Final = {"permission", "waiver"}
+_SOME: Final = {"exactly", "at least", "about", "between"}
 _ORDER: Final = [frozenset({BEFORE}), frozenset({AFTER})]
 
 
@@ -60,10 +62,10 @@ def contradiction(one: str, other: str) -> str:
 def _opposed(a: Statement, b: Statement) -> str:
     if not a.content or not b.content:
         return ""
-    if a.condition != b.condition:
-        return _other_time(a, b)
     if a.wanted != b.wanted:
         return _refused(a, b) if a.wanted else _refused(b, a)
+    if a.condition != b.condition:
+        return _other_time(a, b)
     if a.wanted and not a.strength and not b.strength:
         return _apart(a, b) or _other_numbers(a, b)
     return ""
@@ -79,26 +81,44 @@ def _other_time(a: Statement, b: Statement) -> str:
 
 def _refused(yes: Statement, no: Statement) -> str:
     """Compare what one statement asks for with what the other one refuses."""
-    if {yes.strength, no.strength} == _SOFT or yes.amounts != no.amounts:
+    if {yes.strength, no.strength} == _SOFT or not _same_amounts(yes, no):
+        return ""
+    if no.condition == {UNASKED} and (yes.strength == "permission" or ALONE in yes.content):
+        yes = replace(yes, content=yes.content - {ALONE}, condition=no.condition)
+    if yes.condition != no.condition and not (_is_ordered(yes) and not no.condition):
         return ""
     if yes.strength == no.strength == "rank" and yes.beside != no.beside:
         # "A over B" and "B over C" can both hold, "A over B" and "B over A" cannot.
         return ""
     inside = (
         no.content <= yes.content
-        and no.place == yes.place
+        and no.place <= yes.all
+        and yes.place <= no.all
         and not yes.unknown - no.content
         and not _is_compound(yes, no)
+        and not (no.content <= everyday().actions and no.content != yes.content)
     )
     if inside or yes.all == no.all:
         return f"one refuses what the other asks for: {', '.join(sorted(no.all))}"
     return ""
 
 
+def _is_ordered(said: Statement) -> bool:
+    """Return whether something is asked for each time, before or after something else."""
+    return not {BEFORE, AFTER}.isdisjoint(said.condition)
+
+
+def _same_amounts(yes: Statement, no: Statement) -> bool:
+    """Return whether what is refused is as much as what is asked for, or any of it."""
+    if yes.amounts == no.amounts:
+        return True
+    return not no.amounts and all(operator in _SOME for operator, _ in yes.amounts)
+
+
 def _is_compound(yes: Statement, no: Statement) -> bool:
     """Return whether the refused words are only part of a name: "meat" of "meat substitutes"."""
     last = next((word for word in reversed(no.order) if word), "")
-    extra = yes.content - no.content
+    extra = yes.content - no.content - everyday().contrasts.keys()
     return any(first == last and second in extra for first, second in pairwise(yes.order))
 
 
@@ -110,11 +130,16 @@ def _apart(a: Statement, b: Statement) -> str:
     for x, y in product(sorted(ours), sorted(theirs)):
         if not _exclude(x, y) or ((x in a.place or y in b.place) and _is_place(x)):
             continue
-        rest = (ours | theirs) - {x, y}
+        rest = (ours | theirs) - {x, y} - _actions(a, b)
         narrows = rest & (a.place | b.place | a.unknown | b.unknown)
         if not rest or (a.all & b.all and len(rest) == 1 and not narrows):
             return f"they exclude each other: {min(x, y)} and {max(x, y)}"
     return ""
+
+
+def _actions(a: Statement, b: Statement) -> frozenset[str]:
+    """Return the verbs that make no difference: "book" and "find" a window seat."""
+    return everyday().actions - a.place - b.place
 
 
 def _exclude(x: str, y: str) -> bool:
@@ -139,7 +164,10 @@ def _is_place(x: str) -> bool:
 
 
 def _other_numbers(a: Statement, b: Statement) -> str:
-    if len(a.amounts) != 1 or len(b.amounts) != 1 or a.all != b.all:
+    differ = a.all ^ b.all
+    if len(a.amounts) != 1 or len(b.amounts) != 1 or not differ <= _actions(a, b):
+        return ""
+    if not (a.all <= b.all or b.all <= a.all):
         return ""
     one, other = interval(*a.amounts[0]), interval(*b.amounts[0])
     if one and other and one.unit == other.unit and one.is_disjoint(other):

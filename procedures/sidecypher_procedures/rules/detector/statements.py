@@ -7,6 +7,12 @@ from functools import lru_cache
 from typing import Final
 
 from sidecypher_procedures.rules.detector.tokens import (
+    AFTER,
+    ASK,
+    BEFORE,
+    NEEDS_APPROVAL,
+    UNASKED,
+    UNTIL,
     Token,
     contents,
     everyday,
@@ -15,12 +21,17 @@ from sidecypher_procedures.rules.detector.tokens import (
     sentences,
     tokens,
 )
-from sidecypher_procedures.rules.detector.values import amounts, separable_verb
+from sidecypher_procedures.rules.detector.values import LACKING, amounts, separable_verb
 from sidecypher_procedures.rules.detector.vocabulary import MAX_CHARACTERS, scan, vocabulary
 
 _PARTS: Final = re.compile(r",\s+")
 _TOPIC: Final = re.compile(r":\s+")
-_BUT: Final = re.compile(r"(?i)[,\s]\s{0,3}(?:but|instead|so|then)(?:,\s{0,3}|\s)(?=\w)")
+_BUT: Final = re.compile(
+    r"(?i)(?<!nothing)(?<!anything)(?<!everything)(?<!all)"
+    r"[,\s]\s{0,3}(?:but|instead(?!\s{1,3}of\b)|so|then)(?:,\s{0,3}|\s)(?=\w)"
+)
+_OWNERS: Final = {"my", "our", "his", "her", "their"}
+_AND: Final = {"and", "or", "nor"}
 _MOST_STATEMENTS: Final = 20
 _LONGEST_TOPIC: Final = 4
 _RANKED: Final = 2
@@ -72,35 +83,136 @@ def statements(text: str) -> tuple[Statement, ...]:
     """
     if len(text) > MAX_CHARACTERS:
         return ()
-    lasting = (each for each in sentences(text) if not is_aside(each))
+    lasting = (each for each in _joined(sentences(text)) if not is_aside(each))
     found = [each for sentence in lasting for each in _of_sentence(sentence)]
     return tuple(each for each in found if each.content or each.amounts)[:_MOST_STATEMENTS]
 
 
-def _of_sentence(sentence: str) -> Iterator[Statement]:
+def _joined(parts: Sequence[str]) -> Iterator[str]:
+    """Yield sentences; one that only refuses what the one before names becomes its negation."""
+    before = ""
+    for part in parts:
+        rest = _refusal(part)
+        if before and rest is not None:
+            yield f"no {before.rstrip('?!.')} {rest}"
+            before = ""
+            continue
+        if before:
+            yield before
+        before = part
+    if before:
+        yield before
+
+
+def _refusal(sentence: str) -> str | None:
+    """Return where a sentence refuses: "not in titles", "absolutely not"; None if it does not."""
+    found = [each for each in tokens(sentence) if each.roles or each.content]
+    if not found or "not" not in found[0].roles:
+        return None
+    said = [each.text for each in found[1:]]
+    return " ".join(said) if not said or "head" in found[1].roles else None
+
+
+def _of_sentence(sentence: str) -> list[Statement]:
     place, rest = _topic(sentence)
     condition: frozenset[str] = frozenset()
-    refused = wanted = False
-    for part in _PARTS.split(_BUT.sub(", ", rest)):
-        found = tokens(part)
-        if not found:
+    found: list[Statement] = []
+    parts = [tokens(each, sentence) for each in _PARTS.split(_BUT.sub(", ", rest))]
+    parts = [each for part in _listed([each for each in parts if each]) for each in _paired(part)]
+    for number, part in enumerate(parts):
+        if part[0].roles & {"wide", "exception"} and (number < len(parts) - 1 or not _says(part)):
+            condition |= _condition(part)
+        elif "head" in part[0].roles and not _says(part):
+            place |= contents(part)
+        elif _is_read(part, found):
+            refused = bool(found) and not found[-1].wanted and not _begins(part)
+            read = _of_part(part, refused=refused and part[0].text != "and")
+            if part[0].text == "not" and read:
+                # "Tabs, not spaces in emails" asks for tabs in emails.
+                found = [replace(each, place=each.place or read[-1].place) for each in found]
+            found += read
+    return [
+        _placed(
+            _asked(replace(each, place=each.place | place, condition=each.condition | condition))
+        )
+        for each in found
+    ]
+
+
+def _is_read(part: Sequence[Token], found: Sequence[Statement]) -> bool:
+    """Return whether a part says more than the statements before it."""
+    if found and part[0].text in _OWNERS:
+        # It says why: "no lists, my screen is small".
+        return False
+    if not found or found[-1].wanted or _begins(part) or part[0].text in {"or", "nor"}:
+        return True
+    # "No A, B" may refuse B or ask for it; only after a wish does "and B" ask.
+    return part[0].text == "and" and any(each.wanted for each in found)
+
+
+def _listed(parts: list[tuple[Token, ...]]) -> list[tuple[Token, ...]]:
+    """Give each of a list of single words a part of its own: "no A, B or C on Mondays"."""
+    for first, begin in enumerate(parts):
+        middle = []
+        for each in parts[first + 1 :]:
+            conjunction = next((n for n, word in enumerate(each) if word.text in _AND), None)
+            if conjunction is not None:
+                middle.append(each[:conjunction])
+                break
+            middle.append(each)
+        else:
             continue
-        says = _says(found)
-        if not says and found[0].roles & {"head", "wide"}:
-            if "wide" in found[0].roles:
-                condition |= contents(found)
-            else:
-                place |= contents(found)
-            continue
-        bare = refused and not _begins(found)
-        if bare and found[0].text not in {"or", "nor"}:
-            # "no A, B" may refuse B or ask for it; only after a wish does "and B" ask.
-            if found[0].text != "and" or not wanted:
-                continue
-            bare = False
-        for each in _of_part(found, refused=bare):
-            yield replace(each, place=each.place | place, condition=each.condition | condition)
-            refused, wanted = not each.wanted, wanted or each.wanted
+        last = _bare(parts[first + len(middle)][len(middle[-1]) + 1 :])
+        middle = [_bare(each) for each in middle]
+        items = [each[-1] for each in middle if each] + list(last[:1])
+        place = max((n for n, word in enumerate(begin) if word.content), default=None)
+        tail = last[1:]
+        if (
+            place is not None
+            and all(len(each) <= 1 for each in middle)
+            and all(each.content and not each.roles & _SAYING for each in items)
+            and not _goes_on(tail)
+            and items
+            and not begin[place].roles & _SAYING
+        ):
+            listed = [
+                (*begin[:place], item, *begin[place + 1 :], *tail)
+                for item in (begin[place], *items)
+            ]
+            return [*parts[:first], *listed, *_listed(parts[first + len(middle) + 1 :])]
+    return parts
+
+
+def _bare(item: tuple[Token, ...]) -> tuple[Token, ...]:
+    """Remove the article before a word."""
+    return item[1:] if item and _is_article(item[0]) else item
+
+
+def _paired(part: tuple[Token, ...]) -> list[tuple[Token, ...]]:
+    """Give each of two single words a part of its own: "no A or B", "A and B"; not "no A and B"."""
+    negative = any(each.roles & {"not", "avoid", "negative"} for each in part)
+    for place in range(1, len(part) - 1):
+        after = next((n for n in range(place + 1, len(part)) if not _is_article(part[n])), place)
+        both = (part[place - 1], part[after])
+        acts = any(each.content in everyday().actions for each in both)
+        if (
+            part[place].text in ({"or", "nor"} if negative and acts else _AND)
+            and all(each.content and not each.roles & _SAYING for each in both)
+            and not (place > 1 and part[place - 2].content)
+            and not _goes_on(part[after + 1 :])
+        ):
+            head, tail = part[: place - 1], part[after + 1 :]
+            return [(*head, each, *tail) for each in both]
+    return [part]
+
+
+def _is_article(token: Token) -> bool:
+    return token.text in {"a", "an", "the", "my", "our", "any"}
+
+
+def _goes_on(tail: Sequence[Token]) -> bool:
+    """Return whether the next word belongs to the one before: "terms and conditions page"."""
+    return any(each.content and not each.roles & {"head", "wide"} for each in tail[:1])
 
 
 def _begins(found: Sequence[Token]) -> bool:
@@ -134,6 +246,8 @@ class _Draft:
     place: list[Token] = field(default_factory=list)
     condition: list[Token] = field(default_factory=list)
     negative: bool = False
+    refuses: bool = False
+    lacks: bool = False
     doubtful: bool = False
     strength: str = ""
 
@@ -147,19 +261,62 @@ class _Draft:
         said, place = self.tokens, self.place
         slots = _slots([*said, *place])
         said = [each for each in said if not _names(each, slots)]
-        place = [each for each in place if each.entry.context or not _names(each, slots)]
+        place = [each for each in place if not _names(each, slots)]
         if not contents(said):
             said, place = place, []
         return Statement(
             content=contents(said),
             wanted=not self.negative,
-            place=contents(place),
-            condition=contents(self.condition),
-            strength=self.strength,
+            place=contents(place) - everyday().whole,
+            condition=_condition(self.condition),
+            strength="waiver" if self.negative and self.strength == "permission" else self.strength,
             amounts=measured,
             order=tuple(each.content for each in said),
             unknown=contents(each for each in [*said, *place] if not each.known),
         )
+
+
+def _asked(said: Statement) -> Statement:
+    """Read "ask before you push" as "do not push unasked", which "push without asking" opposes."""
+    if UNASKED in said.content:
+        return replace(said, content=said.content - {UNASKED}, condition=said.condition | {UNASKED})
+    if NEEDS_APPROVAL in said.content:
+        return replace(
+            said,
+            content=said.content - {NEEDS_APPROVAL},
+            wanted=not said.wanted,
+            condition=said.condition | {UNASKED},
+            strength="" if said.wanted else "permission",
+        )
+    verbs = said.condition - {"except"}
+    if verbs < said.condition and verbs and verbs <= everyday().consent:
+        return replace(said, condition=frozenset({UNASKED}))
+    if said.content == {ASK} and BEFORE in said.condition:
+        return replace(
+            said,
+            content=said.condition - {BEFORE},
+            wanted=not said.wanted,
+            condition=frozenset({UNASKED}),
+            strength="permission" if said.strength == "waiver" else said.strength,
+            order=(),
+        )
+    return said
+
+
+_BOUND: Final = {BEFORE, AFTER, UNTIL, UNASKED, "except", "not", "unless"}
+
+
+def _placed(said: Statement) -> Statement:
+    """Take "when reviewing" for a place, as "in reviews" is one."""
+    if said.condition & _BOUND:
+        return said
+    return replace(said, place=said.place | said.condition, condition=frozenset())
+
+
+def _condition(found: Sequence[Token]) -> frozenset[str]:
+    """Return the words of a condition; of "if I say so", which has none of its own, the first."""
+    denied = frozenset(["not"] if any("not" in each.roles for each in found) else [])
+    return contents(found) | denied or frozenset(each.text for each in found[:1])
 
 
 def _slots(found: Iterable[Token]) -> set[str]:
@@ -182,6 +339,7 @@ _AUXILIARIES: Final = {
 }
 _RANKING: Final = {
     *("prefer", "prefers", "favour", "favor", "rather", "better", "like", "more", "sooner"),
+    *("nicer", "superior"),
 }
 
 
@@ -201,6 +359,8 @@ class _Reader:
         # Where words go: into the statement, its place or its condition.
         self._into = "tokens"
         self._ranks = any(each.text in _RANKING for each in found)
+        # "Delete files without asking" is about an action, and refuses no files.
+        self._unasked = any(each.content == UNASKED for each in found)
         self._separable = separable_verb([each.entry for each in found])
 
     def read(self) -> list[Statement]:
@@ -213,17 +373,36 @@ class _Reader:
                 self._soften(token)
             elif "not" in token.roles:
                 self._deny(number)
-            elif token.roles & {"avoid", "negative"} or number == self._separable:
-                self._turn()
-            elif "predicate" in token.roles and self._drafts[-1].begun:
-                self._drafts[-1].negative = not self._drafts[-1].negative
-            else:
+            elif not self._refuse(number):
                 self._keep(token)
         for draft in self._drafts[:-1]:
             draft.place = draft.place or self._drafts[-1].place
         measured = _measured(self._tokens)
         # What two negations with words between them mean is not known: "never X without Y".
-        return _ranked([each.finish(measured) for each in self._drafts if not each.doubtful])
+        clear = [
+            each for each in self._drafts if not each.doubtful and (each.begun or not each.lacks)
+        ]
+        return _ranked([each.finish(measured) for each in clear])
+
+    def _refuse(self, number: int) -> bool:
+        """Read a word that refuses, or ends a refusal; return whether it is one."""
+        draft, token = self._drafts[-1], self._tokens[number]
+        if draft.begun and (token.text in LACKING or self._is_with_no(number)):
+            self._lack()
+        elif "ending" in token.roles:
+            draft.negative ^= number == len(self._tokens) - 1
+        elif number == self._separable or (
+            token.roles & {"avoid", "negative"} and not self._unasked
+        ):
+            self._turn()
+        elif token.text == "and" and draft.refuses and self._is_order(number + 1):
+            self._drafts.append(_Draft())
+            self._into = "tokens"
+        elif "predicate" in token.roles and self._separable is None:
+            draft.negative = not draft.negative
+        else:
+            return False
+        return True
 
     def _begin(self, strength: str = "") -> None:
         self._drafts.append(_Draft(negative=True, strength=strength))
@@ -239,10 +418,14 @@ class _Reader:
     def _deny(self, number: int) -> None:
         draft, token = self._drafts[-1], self._tokens[number]
         auxiliary = number > 0 and self._tokens[number - 1].text in _AUXILIARIES
+        begins = token.text == "not" or (number > 0 and self._tokens[number - 1].text == "and")
         if self._into == "condition":
             draft.condition.append(replace(token, content="not"))
-        elif token.text == "not" and draft.begun and not auxiliary and self._into == "tokens":
+        elif begins and draft.begun and not auxiliary and self._into == "tokens":
             self._begin()
+        elif token.text.endswith(" but") and draft.negative:
+            # "Do not use anything but X" asks for X.
+            draft.negative = False
         else:
             draft.doubtful |= draft.negative and draft.begun
             draft.negative = True
@@ -253,7 +436,19 @@ class _Reader:
         """Read a verb that refuses, and asks for what it refuses after a "not"."""
         draft = self._drafts[-1]
         draft.doubtful |= draft.negative and draft.begun
-        draft.negative = not draft.negative
+        draft.negative = draft.refuses = not draft.negative
+
+    def _lack(self) -> None:
+        """Read "charts without labels": no labels, in charts."""
+        draft = self._drafts[-1]
+        if draft.negative:
+            draft.doubtful = True
+        else:
+            place = [*draft.tokens, *draft.place]
+            self._drafts[-1] = _Draft(
+                place=place, condition=draft.condition, negative=True, lacks=True
+            )
+            self._into = "tokens"
 
     def _keep(self, token: Token) -> None:
         draft = self._drafts[-1]
@@ -270,13 +465,24 @@ class _Reader:
                 self._into = "tokens"
             getattr(draft, self._into).append(token)
 
+    def _is_with_no(self, number: int) -> bool:
+        """Return whether "with no" stands here, which is "without"."""
+        said = [each.text for each in self._tokens[max(0, number - 1) : number + 1]]
+        return said == ["with", "no"]
+
+    def _is_order(self, number: int) -> bool:
+        """Return whether a verb follows: "skip the plan and start coding"."""
+        return any("verb" in each.roles for each in self._tokens[number : number + 1])
+
     def _is_contrast(self, number: int) -> bool:
         """Return whether a token is between what is better and what is worse."""
         token, after = self._tokens[number], self._tokens[number + 1 : number + 2]
         if not after or after[0].entry.number:
             return False
-        if token.text in {"over", "to", "than"}:
-            plain = token.text == "over" and not any("verb" in each.roles for each in self._tokens)
+        if token.text in {"over", ">", "to", "than"}:
+            plain = token.text in {"over", ">"} and not any(
+                "verb" in each.roles for each in self._tokens
+            )
             return (self._ranks or plain) and bool(contents(self._tokens[:number]))
         return "contrast" in token.roles
 
@@ -317,5 +523,8 @@ def _measured(found: Sequence[Token]) -> tuple[tuple[str, str], ...]:
     return tuple(
         (each.operator, each.value)
         for each in amounts(marks, range(len(marks)))
-        if each.unit or each.operator != "exactly" or marks[each.number].text not in {"one", "zero"}
+        if each.unit
+        or each.operator != "exactly"
+        or marks[each.number].text not in {"one", "zero"}
+        or (each.number and marks[each.number - 1].text in {"just", "only", "exactly"})
     )

@@ -21,7 +21,7 @@ from sidecypher_procedures.rules.detector.vocabulary import (
 )
 
 _STEMMER: Final = snowballstemmer.stemmer("english")
-_KINDS: Final = ("permission", "waiver", "aside", "past", "negative")
+_KINDS: Final = ("permission", "waiver", "aside", "past", "negative", "ending")
 _NEGATIONS: Final = {"not", "avoid", "predicate", "contrast", "neutral", "less"}
 _EVERYDAY: Final = {"verb", "filler"}
 _SENTENCES: Final = re.compile(r"(?<=[.;!?])\s+|\n+|\s[-\u2013\u2014]+\s|[()]")
@@ -46,6 +46,11 @@ def root(word: str) -> str:
 
 BEFORE: Final = root("before")
 AFTER: Final = root("after")
+ASK: Final = root("ask")
+ALONE: Final = root("automatically")
+NEEDS_APPROVAL: Final = "needs_approval"
+UNTIL: Final = root("until")
+UNASKED: Final = root("unasked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +58,8 @@ class Phrase:
     """A phrase of `statements.toml`.
 
     Attributes:
-        kind: `permission`, `waiver`, `aside`, `past`, `negative`, `function`, or `word` for one
-            that adds `name` to a statement.
+        kind: `permission`, `waiver`, `aside`, `past`, `negative`, `ending`, `function`, or `word`
+            for one that adds `name` to a statement.
     """
 
     words: tuple[str, ...]
@@ -69,7 +74,10 @@ class EverydayWords:
     Attributes:
         function: Roots of words without a meaning of their own.
         phrases: By their first word or root, longer ones first.
-        contrasts: For each word of opposites the number of its group, and its side in it.
+        contrasts: For the first word of each side of opposites its group and its side.
+        actions: Roots of verbs that refuse nothing.
+        consent: Roots of verbs for what allows something.
+        whole: Roots of places that are everywhere: "in this project".
         change: Roots of verbs before "from X to Y".
         replace: Roots of verbs before "X with Y".
     """
@@ -77,6 +85,9 @@ class EverydayWords:
     function: frozenset[str]
     phrases: Mapping[str, Sequence[Phrase]]
     contrasts: Mapping[str, tuple[int, int]]
+    actions: frozenset[str]
+    consent: frozenset[str]
+    whole: frozenset[str]
     change: frozenset[str]
     replace: frozenset[str]
 
@@ -86,15 +97,17 @@ def everyday() -> EverydayWords:
     """Return the everyday words, which are read once."""
     data = table("statements.toml")
     contrasts = {
-        _name(text): (number, side)
+        _name(texts[0]): (number, side)
         for number, sides in enumerate(data["contrasts"])
         for side, texts in enumerate(sides)
-        for text in texts
     }
     return EverydayWords(
         function=frozenset(root(text) for text in data["function"] if " " not in text),
         phrases=_by_first(_read_phrases(data)),
         contrasts=contrasts,
+        actions=frozenset(map(root, data["actions"])),
+        consent=frozenset(map(root, data["consent"])),
+        whole=frozenset(map(root, data["whole"])),
         change=frozenset(map(root, data["change"])),
         replace=frozenset(map(root, data["replace"])),
     )
@@ -157,7 +170,9 @@ def _read_phrases(data: Mapping[str, Any]) -> Iterator[Phrase]:
         yield from (Phrase(_words(text), kind) for text in data[kind])
     yield from (Phrase(_words(text), "function") for text in data["function"] if " " in text)
     for sides in data["contrasts"]:
-        yield from (Phrase(_roots(text), "word", _name(text)) for texts in sides for text in texts)
+        for texts in sides:
+            yield from (Phrase(_roots(text), "word", _name(texts[0])) for text in texts)
+    yield from (Phrase(_roots(text), "word", _name(text)) for text in data["actions"])
     for first, *others in data["synonyms"]:
         yield from (Phrase(_roots(text), "word", _name(first)) for text in (first, *others))
 
@@ -172,9 +187,10 @@ def _roots(text: str) -> tuple[str, ...]:
 
 def _name(text: str) -> str:
     """Return what a phrase adds to a statement: a slot and its value stay as they are."""
-    if " " in text or text.partition("=")[0] in vocabulary().slots:
+    if text.partition("=")[0] in vocabulary().slots:
         return text
-    return root(canonical(text))
+    plain = canonical(text)
+    return plain.replace(" ", "_") if " " in plain else root(plain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,15 +216,22 @@ _NO_PHRASE: Final = Phrase((), "")
 
 
 @lru_cache(maxsize=8192)
-def tokens(text: str) -> tuple[Token, ...]:
+def tokens(text: str, sentence: str = "") -> tuple[Token, ...]:
     """Divide a text into the longest phrases that are known.
+
+    Args:
+        text: What is divided.
+        sentence: What it is a part of, which tells its language.
 
     Example:
         >>> [(each.text, each.content) for each in tokens("No squashed commits")]
         [('no', ''), ('squashed', 'squash'), ('commits', 'commit')]
     """
-    written = canonical(_ELIDED.sub(r"\1e ", mark_code(text))).split()
-    return _tokenize(written, foreign=_is_foreign(written))
+    return _tokenize(_written(text), foreign=_is_foreign(_written(sentence or text)))
+
+
+def _written(text: str) -> list[str]:
+    return canonical(_ELIDED.sub(r"\1e ", mark_code(text))).split()
 
 
 def _tokenize(written: Sequence[str], *, foreign: bool) -> tuple[Token, ...]:
@@ -226,7 +249,7 @@ def counts(found: Sequence[Token], number: int) -> bool:
     after = found[number + 1 : number + 2]
     before = found[max(0, number - 1) : number]
     return any(each.content or each.entry.unit for each in after) or any(
-        each.entry.operators for each in before
+        each.entry.operators or each.text == "at" for each in before
     )
 
 
@@ -243,7 +266,7 @@ def _divided(written: Sequence[str], *, foreign: bool) -> Iterator[tuple[str, Ph
         phrase = max(candidates, key=lambda each: len(each.words))
         if len(phrase.words) > size:
             size, entry = len(phrase.words), _NO_ENTRY
-        elif len(phrase.words) < size or entry.values:
+        elif len(phrase.words) < size or any(sure for _, _, sure in entry.values):
             phrase = _NO_PHRASE
         yield " ".join(written[place : place + size]), phrase, entry
         place += size
@@ -280,7 +303,7 @@ def _content(said: str, entry: Entry, topics: Collection[str]) -> str:
     for slot, value, sure in entry.values:
         if slot in topics or (sure and not common):
             return slot if value == "use" else f"{slot}={value}"
-    if entry.number or entry.roles & _NEGATIONS:
+    if entry.number or entry.operators or entry.roles & _NEGATIONS:
         return ""
     if entry.context:
         return entry.context
@@ -293,7 +316,7 @@ def contents(found: Iterable[Token]) -> frozenset[str]:
     return frozenset(
         word
         for each in found
-        if not each.roles & {"head", "wide"} or each.content in (BEFORE, AFTER)
+        if not each.roles & {"head", "wide"} or each.content in (BEFORE, AFTER, UNTIL)
         for word in each.content.split()
     )
 

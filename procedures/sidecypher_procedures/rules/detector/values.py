@@ -143,6 +143,10 @@ class Interval:
             return first.open_high or second.open_low
         return first.high < second.low
 
+    def is_limit_like(self, other: "Interval") -> bool:
+        """Return whether both are upper limits, or both are lower limits."""
+        return (self.low == other.low == 0) or (self.high == other.high == math.inf)
+
     def is_within(self, other: "Interval") -> bool:
         """Return whether this interval is a subset of the other one."""
         low = (self.low, self.open_low) >= (other.low, other.open_low)
@@ -183,6 +187,10 @@ def interval(operator: str, value: str) -> Interval | None:
     return Interval(
         *bounds, base, unit, open_low=operator == "more than", open_high=operator == "less than"
     )
+
+
+LACKING: Final = {"without", "minus", "sans", "free of"}
+"""These refuse what follows, and not what is before them: "tables without captions"."""
 
 
 def negated(marks: Sequence[Mark], mentions: Collection[int]) -> dict[int, bool] | None:
@@ -234,15 +242,27 @@ def _prefers(marks: Sequence[Mark]) -> bool:
 
 def _behind(marks: Sequence[Mark]) -> bool | None:
     no = says = False
-    for mark in marks:
+    for place, mark in enumerate(marks):
         roles = mark.entry.roles
         if "not" in roles:
             no = True
+        elif mark.text in LACKING:
+            return None
+        elif "avoid" in roles and _follows(marks, place, _PRONOUNS):
+            # "It is not useful, drop it" refuses it twice.
+            return True
         elif roles & {"avoid", "predicate"}:
             says = True
         elif no and not says and (not mark.known or mark.entry.values):
             return None
     return no != says
+
+
+_PRONOUNS: Final = {"it", "them", "that", "this", "those", "these"}
+
+
+def _follows(marks: Sequence[Mark], place: int, texts: Collection[str]) -> bool:
+    return any(mark.text in texts for mark in marks[place + 1 : place + 2])
 
 
 def separable_verb(entries: Sequence[Entry]) -> int | None:
