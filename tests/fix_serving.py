@@ -73,8 +73,8 @@ class Running:
     def client(self):
         """A caller over a connection of its own."""
         token = (self.run_dir / "token").read_bytes().strip()
-        port = self.announcement().port
-        line = wire.WireClient(port, token, no_transaction, wire.client_context())
+        opened = wire.connect_unix(self.announcement().socket)
+        line = wire.WireClient(opened, token, no_transaction)
         signatures = {each.name: each.entry.signature for each in load([self.procedures]).registry}
         yield Client(line.ask, signatures)
         line.close()

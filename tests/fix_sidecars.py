@@ -103,7 +103,7 @@ class Proxied:
         self._membership = Membership(
             run,
             load_credentials(folder).fingerprint,
-            msgspec.structs.replace(self.sidecar.announcement, port=self.proxy.port),
+            msgspec.structs.replace(self.sidecar.announcement, port=self.proxy.port, socket=""),
         )
 
     def reconnect(self, session, end):
@@ -242,11 +242,20 @@ def sick_sidecar(server):
         yield start
 
 
-@contextlib.contextmanager
-def announced(server, port):
-    """Name a port in the run folder as if a sidecar listened there."""
+def without_socket(server):
+    """Let the plugin reach the supervised sidecar by TLS, until the sidecar is replaced."""
     folder = server.home / "run"
-    own = Announcement("announced", os.getpid(), "127.0.0.1", port, 0, 0, left_out={})
+    with run_folder_lock(folder):
+        found = read_rendezvous(folder)
+        sidecars = [msgspec.structs.replace(each, socket="") for each in found.sidecars]
+        write_private(folder / FILE, msgspec.json.encode(Rendezvous(found.fingerprint, sidecars)))
+
+
+@contextlib.contextmanager
+def announced(server, port, socket=""):
+    """Name a port in the run folder, or a socket, as if a sidecar listened there."""
+    folder = server.home / "run"
+    own = Announcement("announced", os.getpid(), "127.0.0.1", port, 0, 0, {}, socket)
     membership = Membership(folder, load_credentials(folder).fingerprint, own)
     try:
         yield
@@ -261,7 +270,7 @@ def behind_proxy(server):
     found = server.sidecar
     with contextlib.closing(Proxy(found.port)) as proxy:
         with run_folder_lock(folder):
-            there = msgspec.structs.replace(found, port=proxy.port)
+            there = msgspec.structs.replace(found, port=proxy.port, socket="")
             content = Rendezvous(read_rendezvous(folder).fingerprint, [there])
             write_private(folder / FILE, msgspec.json.encode(content))
         yield proxy

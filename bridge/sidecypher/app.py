@@ -27,6 +27,8 @@ from sidecypher.host.rendezvous import (
     LEAVE_LOCK_SECONDS,
     Announcement,
     Membership,
+    place_for_socket,
+    remove_socket,
     running_sidecars,
 )
 from sidecypher.host.settings import Settings
@@ -53,6 +55,7 @@ from sidecypher.transport.http.server import CLOSE_SECONDS, HttpServer
 from sidecypher.transport.http.tokens import TokenCheck
 from sidecypher.transport.http.webhooks import WebhookApi
 from sidecypher.transport.py4j import SEND_SECONDS, Py4JServer
+from sidecypher.transport.roads import TlsRoad, UnixRoad
 
 SWITCH_SECONDS: Final = 0.0005
 """How long a thread may hold the interpreter when others wait.
@@ -141,11 +144,12 @@ class Sidecar:
             traces=settings.traces,
         )
         self._dispatcher = self._dispatch(limits)
+        self._tls_road = TlsRoad(settings.port, credentials.tls)
+        self._unix_road = self._open_socket()
         self._py4j = Py4JServer(
             self._dispatcher,
-            tls=credentials.tls,
+            roads=[self._tls_road, *([self._unix_road] if self._unix_road else [])],
             token=credentials.token,
-            port=settings.port,
             limits=limits,
             telemetry=self._telemetry,
         )
@@ -248,7 +252,7 @@ class Sidecar:
         logger().info(
             "sidecar ready",
             procedures=len(self.loaded.registry),
-            port=self._py4j.port,
+            port=self._tls_road.port,
             http_port=self._http.port,
         )
 
@@ -257,11 +261,26 @@ class Sidecar:
             generation=self._dispatcher.generation,
             pid=os.getpid(),
             host="127.0.0.1",
-            port=self._py4j.port,
+            port=self._tls_road.port,
             http=self._http.port,
             procedures=len(loaded.registry),
             left_out=loaded.left_out,
+            socket=str(self._unix_road.path) if self._unix_road else "",
         )
+
+    def _open_socket(self) -> UnixRoad | None:
+        """Listen on a unix socket, where the file system has some."""
+        folder = self._settings.run_folder
+        try:
+            path = place_for_socket(folder, self._dispatcher.generation)
+            try:
+                return UnixRoad(path)
+            except OSError:
+                remove_socket(folder, str(path))
+                raise
+        except OSError as error:
+            logger().warning("no unix socket", reason=error.strerror)
+            return None
 
     def _reloaded(self, loaded: Loaded, changes: tuple[Change, ...]) -> None:
         """Tell what a reload has changed."""
@@ -324,6 +343,8 @@ class Sidecar:
         # Cancelled calls still send their answer.
         self._await_calls(ANSWER_SECONDS)
         self._py4j.stop()
+        if self._unix_road is not None:
+            remove_socket(self._settings.run_folder, str(self._unix_road.path))
         self._workers.stop()
         self._loop.stop([self._resources.stop])
         self._http.stop()

@@ -23,6 +23,7 @@ from sidecypher.transport.http.api import HttpApi
 from sidecypher.transport.http.server import HttpServer
 from sidecypher.transport.memory import Client, memory
 from sidecypher.transport.py4j import Py4JServer
+from sidecypher.transport.roads import TlsRoad, UnixRoad
 
 PROCEDURES = Path(__file__).parents[1] / "procedures"
 FAULTS = Path(__file__).parent / "procedures"
@@ -94,15 +95,8 @@ class Stand:
             workers=self.workers,
         )
         self.credentials = load_credentials(folder)
-        self.server = Py4JServer(
-            self.dispatcher,
-            tls=self.credentials.tls,
-            token=self.credentials.token,
-            port=0,
-            limits=self.limits,
-            telemetry=self.telemetry,
-        )
-        self.server.start()
+        self.tls, self.unix = TlsRoad(0, self.credentials.tls), UnixRoad(folder / "socket")
+        self.server = self.serve(self.tls, self.unix, limits=self.limits)
         self.http = self.serve_http(calls=64)
         self.signatures = self._signatures("procedure")
         self.functions = self._signatures("function")
@@ -135,10 +129,26 @@ class Stand:
     def http_client(self, port=None, **settings):
         return HttpClient(port or self.http.port, self.credentials.http_token, **settings)
 
-    def line(self, call_back=None, port=None):
-        token = self.credentials.token
+    def serve(self, *roads, limits):
+        """Start a server for JVMs in front of the dispatcher."""
+        server = Py4JServer(
+            self.dispatcher,
+            roads=roads,
+            token=self.credentials.token,
+            limits=limits,
+            telemetry=self.telemetry,
+        )
+        server.start()
+        return server
+
+    def reach(self, road=None):
+        """Connect to a road, and say nothing yet."""
+        road = road or self.unix
+        return wire.connect_unix(road.path) if road is self.unix else wire.connect(road.port, TLS)
+
+    def line(self, call_back=None, road=None):
         answer = call_back or wire.callback_handler(FakeTransaction())
-        line = wire.WireClient(port or self.server.port, token, answer, TLS)
+        line = wire.WireClient(self.reach(road), self.credentials.token, answer)
         self.lines.append(line)
         return line
 
@@ -180,6 +190,12 @@ def stand(tmp_path_factory):
     made = Stand(tmp_path_factory.mktemp("run"))
     yield made
     made.stop()
+
+
+@pytest.fixture(params=["unix", "tls"])
+def road(request, stand):
+    """Each way on which a JVM comes."""
+    return getattr(stand, request.param)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from sidecypher.sdk.registry import Registry
 from sidecypher.sdk.resources import Resources
 from sidecypher.telemetry.calls import Telemetry
 from sidecypher.transport.py4j import Py4JServer
+from sidecypher.transport.roads import TlsRoad
 
 
 @pytest.fixture
@@ -28,9 +29,8 @@ def serving(tmp_path):
             credentials = load_credentials(tmp_path)
             server = Py4JServer(
                 Dispatcher(Registry([]), loop, Resources(), telemetry, limits),
-                tls=credentials.tls,
+                roads=[TlsRoad(0, credentials.tls)],
                 token=credentials.token,
-                port=0,
                 limits=limits,
                 telemetry=telemetry,
             )
@@ -51,7 +51,7 @@ def test_a_stranger_who_dribbles_is_closed_after_the_handshakes_time(serving):
     pause = threading.Event()
     sent = 0
 
-    peer = tls.wrap_socket(socket.create_connection(("127.0.0.1", server.port), 10))
+    peer = tls.wrap_socket(socket.create_connection(("127.0.0.1", server.roads[0].port), 10))
     with peer, contextlib.suppress(OSError):
         for _ in range(100):
             peer.sendall(b"x")
@@ -64,7 +64,7 @@ def test_a_stranger_who_dribbles_is_closed_after_the_handshakes_time(serving):
 def test_accepting_goes_on_after_accept_has_failed(serving):
     """An error of `accept`, such as too many open files, does not end accepting."""
     server = serving(Limits())
-    listener, failed = server._listener, threading.Event()
+    listener, failed = server.roads[0].listener, threading.Event()
 
     class Flaky:
         def accept(self):
@@ -76,9 +76,9 @@ def test_accepting_goes_on_after_accept_has_failed(serving):
         def __getattr__(self, name):
             return getattr(listener, name)
 
-    server._listener = Flaky()
+    server.roads[0].listener = Flaky()
     server.start()
     assert failed.wait(10)
 
-    with socket.create_connection(("127.0.0.1", server.port), 10):
+    with socket.create_connection(("127.0.0.1", server.roads[0].port), 10):
         wait_until(lambda: server._strangers)

@@ -19,7 +19,7 @@ from sidecypher.host.limits import Limits
 from sidecypher.protocol import envelope
 from sidecypher.protocol.envelope import VERSION, RunReply
 from sidecypher.transport.memory import Client
-from sidecypher.transport.py4j import Py4JServer
+from sidecypher.transport.roads import TlsRoad
 
 FATAL = b"!xsprotocol error\n"
 LIMIT = 2 * 1024 * 1024
@@ -60,11 +60,11 @@ def held():
 
 
 @pytest.fixture
-def tls(stand, held, dial):
-    """Open connections that have shaken hands and said nothing."""
+def reached(stand, held, road):
+    """Open connections on which a token may be sent."""
 
     def connect():
-        held.append(dial(stand.server.port))
+        held.append(stand.reach(road))
         return held[-1]
 
     return connect
@@ -75,18 +75,18 @@ def plain(stand, held):
     """Open bare TCP connections."""
 
     def connect():
-        held.append(socket.create_connection(("127.0.0.1", stand.server.port), 10))
+        held.append(socket.create_connection(("127.0.0.1", stand.tls.port), 10))
         return held[-1]
 
     return connect
 
 
 @pytest.fixture
-def line(stand, held):
+def line(stand, held, road):
     """Open connections with the right token, and say hello as a JVM unless told not to."""
 
     def connect(jvm="jvm", role="call", call_back=None):
-        opened = stand.line(call_back)
+        opened = stand.line(call_back, road)
         held.append(opened)
         assert opened.greeting == b"!yv\n"
         if jvm is not None:
@@ -167,9 +167,9 @@ def request(method=b"hello", text=b"{}", command=b"c", target=b"t", end=b"e"):
 # Before the token is known
 
 
-def test_the_token_for_http_is_a_wrong_one(stand, tls):
+def test_the_token_for_http_is_a_wrong_one(stand, reached):
     """HTTP is not encrypted: who has overheard its token gets nothing here."""
-    connection = tls()
+    connection = reached()
 
     send(connection, b"A\n" + stand.credentials.http_token + b"\n" + request())
 
@@ -179,9 +179,9 @@ def test_the_token_for_http_is_a_wrong_one(stand, tls):
 @pytest.mark.parametrize(
     "first", [b"c\nt\nhello\ns{}\ne\n", b"s\n", b"\n\n", b"B\n", b"GET / HTTP/1.1\r\n\r\n", b"a\n"]
 )
-def test_nothing_is_understood_before_the_token(stand, tls, first):
+def test_nothing_is_understood_before_the_token(stand, reached, first):
     """Any other first command is cut off without an answer, even when the token follows."""
-    connection = tls()
+    connection = reached()
 
     send(connection, first + stand.credentials.token + b"\n")
 
@@ -189,9 +189,9 @@ def test_nothing_is_understood_before_the_token(stand, tls, first):
 
 
 @pytest.mark.parametrize("start", [b"", b"A\n"], ids=["command", "token"])
-def test_an_endless_line_before_the_token_is_cut(tls, start):
+def test_an_endless_line_before_the_token_is_cut(reached, start):
     """A stranger cannot fill memory: the line is cut long before it ends."""
-    connection = tls()
+    connection = reached()
     send(connection, start)
     sent = 0
     try:
@@ -226,11 +226,11 @@ def test_what_is_no_tls_is_closed(plain, content):
     assert b"HTTP" not in answer
 
 
-def test_peers_that_say_nothing_delay_nobody_and_are_closed(stand, plain, tls, line):
+def test_peers_that_say_nothing_delay_nobody_and_are_closed(stand, plain, reached, line):
     """Silence before TLS, token or hello ends with the handshake's time; idle callers stay."""
     idle = line()
     silent = [plain() for _ in range(20)]
-    silent += [tls(), line(jvm=None).socket]
+    silent += [reached(), line(jvm=None).socket]
     tls_half = plain()
     send(tls_half, b"\x16\x03\x01")
 
@@ -243,33 +243,33 @@ def test_peers_that_say_nothing_delay_nobody_and_are_closed(stand, plain, tls, l
     assert call(idle, stand, "idle", "test.echo", "served")["rows"] == [["served"]]
 
 
-def test_peers_that_go_at_once_leave_nothing(plain, tls):
+def test_peers_that_go_at_once_leave_nothing(plain, reached):
     """Connections that are opened and closed are forgotten."""
     for _ in range(20):
         plain().close()
     for _ in range(5):
-        tls().close()
+        reached().close()
 
 
 TURNED_AWAY = {
-    "TLS failed": lambda plain, tls, line: send(plain(), b"GET / HTTP/1.1\r\n\r\n"),
-    "no token": lambda plain, tls, line: tls(),
-    "wrong token": lambda plain, tls, line: send(tls(), b"A\nx\n"),
-    "no hello": lambda plain, tls, line: line(jvm=None),
-    "another version": lambda plain, tls, line: ask(
+    "TLS failed": lambda plain, reached, line: send(plain(), b"GET / HTTP/1.1\r\n\r\n"),
+    "no token": lambda plain, reached, line: reached(),
+    "wrong token": lambda plain, reached, line: send(reached(), b"A\nx\n"),
+    "no hello": lambda plain, reached, line: line(jvm=None),
+    "another version": lambda plain, reached, line: ask(
         line(jvm=None), "hello", v=VERSION + 1, jvm="j", role="call", catalogue=""
     ),
-    "protocol error": lambda plain, tls, line: send(line().socket, b"s\n"),
-    "too large": lambda plain, tls, line: send(line().socket, b"x" * 3 * 2**20),
+    "protocol error": lambda plain, reached, line: send(line().socket, b"s\n"),
+    "too large": lambda plain, reached, line: send(line().socket, b"x" * 3 * 2**20),
 }
 
 
 @pytest.mark.parametrize("reason", TURNED_AWAY)
-def test_whoever_is_turned_away_is_counted(stand, plain, tls, line, reason):
+def test_whoever_is_turned_away_is_counted(stand, plain, reached, line, reason):
     """A counter tells why connections were not accepted or were ended."""
     before = turned_away(stand, reason)
 
-    TURNED_AWAY[reason](plain, tls, line)
+    TURNED_AWAY[reason](plain, reached, line)
 
     wait_until(lambda: turned_away(stand, reason) == before + 1)
 
@@ -440,8 +440,9 @@ def test_half_a_request_is_no_request(stand, line, part):
     assert stand.telemetry.metrics.get_sample_value(*counted) == calls
 
 
-def test_a_call_whose_caller_has_gone_is_not_begun(stand, line):
+def test_a_call_whose_caller_has_gone_is_not_begun(stand, line, road):
     """A request that is read after its connection was closed is dropped, whatever it asks for."""
+    before = connections(stand)
     counted = "sidecypher_calls_total", {"procedure": "test.echo", "outcome": "ok"}
     calls = stand.telemetry.metrics.get_sample_value(*counted)
     dropped = turned_away(stand, "caller gone")
@@ -457,7 +458,9 @@ def test_a_call_whose_caller_has_gone_is_not_begun(stand, line):
     connection.close()
     state.go.set()
 
-    wait_until(lambda: turned_away(stand, "caller gone") == dropped + 1)
+    wait_until(lambda: connections(stand) == before)
+    # A unix socket refuses the answer to the first call already.
+    assert turned_away(stand, "caller gone") == dropped + (road is stand.tls)
     assert stand.telemetry.metrics.get_sample_value(*counted) == calls
 
 
@@ -573,17 +576,8 @@ def limited(stand):
     started = []
 
     def start(port=0, **limits):
-        started.append(
-            Py4JServer(
-                stand.dispatcher,
-                tls=stand.credentials.tls,
-                token=stand.credentials.token,
-                port=port,
-                limits=Limits(**limits),
-                telemetry=stand.telemetry,
-            )
-        )
-        started[-1].start()
+        road = TlsRoad(port, stand.credentials.tls)
+        started.append(stand.serve(road, limits=Limits(**limits)))
         return started[-1]
 
     yield start
@@ -599,12 +593,12 @@ def test_strangers_keep_out_each_other_only(stand, limited, held):
     """However many say nothing, a JVM connects at once; the oldest of them is closed for it."""
     server = limited(strangers=3, handshake_seconds=60)
     before = turned_away(stand, "too many strangers")
-    address = ("127.0.0.1", server.port)
+    address = ("127.0.0.1", server.roads[0].port)
     silent = [socket.create_connection(address, 10) for _ in range(3)]
     held += silent
     wait_until(lambda: len(server._strangers) == 3)
 
-    lines = [stand.line(port=server.port) for _ in range(5)]
+    lines = [stand.line(road=server.roads[0]) for _ in range(5)]
 
     assert [line.greeting for line in lines] == [b"!yv\n"] * 5
     assert not any("error" in greet(line) for line in lines)
@@ -624,23 +618,23 @@ def test_above_the_limit_a_jvm_is_told_that_the_sidecar_is_busy(stand, limited):
     """Calls get no further connection until room comes back; a JVM still says that it is there."""
     server = limited(connections=3)
     before = turned_away(stand, "too many connections")
-    three = [stand.line(port=server.port) for _ in range(3)]
+    three = [stand.line(road=server.roads[0]) for _ in range(3)]
     assert not any("error" in greet(line) for line in three)
 
-    fourth = stand.line(port=server.port)
+    fourth = stand.line(road=server.roads[0])
     answer = greet(fourth)
 
     assert (answer["busy"], answer["error"]["code"]) == (True, "SC-211")
     assert rest(fourth.socket) == b""
     assert turned_away(stand, "too many connections") == before + 1
-    control = stand.line(port=server.port)
+    control = stand.line(road=server.roads[0])
     assert "error" not in greet(control, "control")
     assert call(three[0], stand, "still", "test.echo", "x")["rows"] == [["x"]]
     for line in (control, three.pop(), fourth):
         line.close()
 
     def room():
-        line = stand.line(port=server.port)
+        line = stand.line(road=server.roads[0])
         if "error" not in greet(line):
             return line
         line.close()
@@ -653,12 +647,12 @@ def test_above_the_limit_a_jvm_is_told_that_the_sidecar_is_busy(stand, limited):
     for line in three:
         line.close()
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", server.port), 10)
+        socket.create_connection(("127.0.0.1", server.roads[0].port), 10)
 
 
 def test_a_port_that_is_taken_is_told(limited):
     """A server that cannot listen says on which port, and what to do."""
-    port = limited().port
+    port = limited().roads[0].port
 
     with pytest.raises(SidecypherError, match=f"listen on port {port}: Addr") as caught:
         limited(port)
@@ -673,7 +667,7 @@ def test_the_answer_of_a_call_in_flight_is_encrypted_to_the_end(stand, limited, 
     server = limited()
     state = stand.state_of("fault.held")
     state.reset()
-    caller = stand.line(port=server.port)
+    caller = stand.line(road=server.roads[0])
     ask(caller, "hello", v=VERSION, jvm="jvm", role="call", catalogue="")
     serving = background(call, caller, stand, "in flight", "fault.held", size)
     assert state.begun.wait(10)
@@ -687,15 +681,14 @@ def test_the_answer_of_a_call_in_flight_is_encrypted_to_the_end(stand, limited, 
     caller.close()
 
 
-def test_small_messages_are_not_held_back(stand, line):
+def test_small_messages_are_not_held_back(stand):
     """Nagle's algorithm is off on the sidecar's side as well."""
-    line()
+    opened = stand.line(road=stand.tls)
 
     with stand.server._lock:
-        sockets = [connection._socket for connection in stand.server._peers]
-    assert sockets
-    for each in sockets:
-        assert each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+        [peer] = stand.server._peers
+    assert peer._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+    opened.close()
 
 
 # Calls, and whose they are
@@ -858,22 +851,22 @@ def test_the_end_of_a_jvm_stops_what_it_is_waiting_for(stand, line, state, backg
     assert state.ended.wait(10)
 
 
-def test_the_end_of_a_jvm_closes_its_streams_and_no_others(stand, line):
+def test_the_end_of_a_jvm_closes_its_streams_and_no_others(stand, line, request):
     """A control connection's end closes the open generators of that JVM only."""
     controls = {jvm: line(jvm, "control") for jvm in ("one", "two")}
     callers = {jvm: line(jvm) for jvm in controls}
     for jvm, caller in callers.items():
-        assert call(caller, stand, f"of {jvm}", "test.closing", f"stream of {jvm}")["more"]
+        assert call(caller, stand, f"of {jvm}", "test.closing", f"{request.node} {jvm}")["more"]
     witness = line("witness")
 
     def closed():
         rows = call(witness, stand, "witness", "test.closed")["rows"]
-        return [label for [label] in rows if label in {"stream of one", "stream of two"}]
+        return [label for [label] in rows if label.startswith(str(request.node))]
 
     assert closed() == []
     controls["one"].close()
 
-    wait_until(lambda: closed() == ["stream of one"])
+    wait_until(lambda: closed() == [f"{request.node} one"])
     gone = ask(callers["one"], "page", id="of one", remaining_ms=30_000)
     still = ask(callers["two"], "page", id="of two", remaining_ms=30_000)
     assert gone["error"]["code"] == "SC-214"
@@ -910,7 +903,7 @@ def test_the_end_of_a_calling_connection_keeps_the_jvms_streams(stand, line):
 
 
 @pytest.mark.parametrize("name", ["fault.callback", "fault.callbackAsync"])
-def test_a_peer_that_vanishes_in_a_callback_cancels_the_call(stand, tls, line, state, name):
+def test_a_peer_that_vanishes_in_a_callback_cancels_the_call(stand, reached, line, state, name):
     """A body that waits for its caller's answer is told that nobody is there any more."""
     caller = line()
     message = envelope.write(

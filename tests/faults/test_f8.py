@@ -9,7 +9,7 @@ from fix_waiting import promised, wait_until
 
 from sidecypher.protocol import envelope
 from sidecypher.sdk.call import no_transaction_in_function
-from sidecypher.testing.wire import WireClient, client_context
+from sidecypher.testing.wire import WireClient, connect_unix
 
 PROTOCOL_ERROR = b"!xsprotocol error\n"
 
@@ -88,11 +88,11 @@ def test_what_follows_an_answer_is_not_the_next_one(session, evidence, sick_side
 @pytest.mark.parametrize("kind", REQUESTS)
 def test_a_sick_client_is_cut_off(server, session, evidence, kind):
     """A message that is none ends its connection and no other, and is counted with its reason."""
-    token, port = server.token.encode(), server.sidecar.port
+    token, path = server.token.encode(), server.sidecar.socket
     hello = envelope.Hello(envelope.VERSION, "sick", "call", "")
 
     def attack():
-        sick = WireClient(port, token, no_transaction_in_function, client_context())
+        sick = WireClient(connect_unix(path), token, no_transaction_in_function)
         sick.send("hello", envelope.write(hello))
         begun = time.monotonic()
         sick.socket.sendall(REQUESTS[kind])

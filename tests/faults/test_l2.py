@@ -41,7 +41,8 @@ class Strangers:
             way()
 
     def _line(self, token=None):
-        return wire.WireClient(self._port, token or self._token, no_transaction, self._tls)
+        opened = wire.connect(self._port, self._tls)
+        return wire.WireClient(opened, token or self._token, no_transaction)
 
     def _call(self):
         line = self._line()

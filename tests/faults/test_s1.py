@@ -5,7 +5,7 @@ import ssl
 
 import pytest
 
-from sidecypher.testing.wire import client_context, connect
+from sidecypher.testing.wire import client_context, connect, connect_unix
 
 HELLO = b'c\nt\nhello\ns{"v":2,"jvm":"stranger","role":"control","catalogue":""}\ne\n'
 CALL = ("sidecypher_calls_total", {"procedure": "test.echo", "outcome": "ok"})
@@ -34,13 +34,21 @@ def _no_body_runs(session, evidence):
     assert evidence.metric(CALL[0], **CALL[1]) == before + 1
 
 
+@pytest.fixture(params=["unix", "tls"])
+def reach(request, server):
+    """Connect to the sidecar, on each of its roads."""
+    if request.param == "unix":
+        return lambda: connect_unix(server.sidecar.socket)
+    return lambda: connect(server.sidecar.port, client_context())
+
+
 @pytest.mark.parametrize("kind", TOKENS)
-def test_a_plugin_without_the_token_is_cut_off(server, evidence, kind):
+def test_a_plugin_without_the_token_is_cut_off(server, evidence, kind, reach):
     """Its connection ends without a byte, whatever follows the token; the reason is counted."""
     wrong = TOKENS[kind](server.token.encode())
 
     def attack():
-        with connect(server.sidecar.port, client_context()) as stranger:
+        with reach() as stranger:
             with contextlib.suppress(OSError):
                 stranger.sendall(b"A\n" + wrong + b"\n" + HELLO)
             with contextlib.suppress(ConnectionResetError, ssl.SSLError):

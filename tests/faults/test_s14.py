@@ -78,7 +78,7 @@ def sidecar(tmp_path_factory):
 def line(sidecar):
     """A connection that has shown its token."""
     found, credentials = sidecar
-    opened = wire.WireClient(found.port, credentials.token, no_transaction, wire.client_context())
+    opened = wire.WireClient(wire.connect_unix(found.socket), credentials.token, no_transaction)
     assert opened.greeting == b"!yv\n"
     yield opened
     opened.close()

@@ -83,6 +83,7 @@ def test_the_file_has_the_agreed_shape(tmp_path):
                 "http": 40002,
                 "procedures": 3,
                 "left_out": {"bad.py": "syntax error in line 1"},
+                "socket": "",
             }
         ],
     }

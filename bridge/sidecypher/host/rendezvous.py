@@ -6,6 +6,9 @@ So the next sidecar that starts or stops removes it.
 """
 
 import contextlib
+import os
+import stat
+import tempfile
 from pathlib import Path
 from typing import Final, Literal
 
@@ -17,6 +20,9 @@ from sidecypher.host.locks import file_lock, is_locked
 
 FILE: Final = "sidecar.json"
 
+MOST_PATH_BYTES: Final = 107
+"""The longest path of a unix socket, without the zero that ends it (`unix(7)`)."""
+
 LEAVE_LOCK_SECONDS: Final = 1.0
 """How long a sidecar that stops waits for others to change the run folder."""
 
@@ -27,10 +33,11 @@ class Announcement(msgspec.Struct, frozen=True):
     Attributes:
         generation: Identity of this start of the sidecar.
         pid: Id of its process.
-        host: Host on which plugins reach it, with `port`.
+        host: Host on which plugins reach it by TLS, with `port`.
         http: Port of `/livez`, `/readyz` and `/metrics`.
         procedures: Number of loaded procedures.
         left_out: Reasons by name: of modules that failed, and of procedures that are not offered.
+        socket: Path of the unix socket on which plugins reach it; empty if it has none.
     """
 
     generation: str
@@ -40,6 +47,7 @@ class Announcement(msgspec.Struct, frozen=True):
     http: int
     procedures: int
     left_out: dict[str, str]
+    socket: str = ""
 
 
 class Rendezvous(msgspec.Struct, frozen=True):
@@ -137,7 +145,32 @@ def _running(folder: Path, found: Rendezvous) -> list[Announcement]:
     for each in found.sidecars:
         if each not in running:
             _lock_file(folder, each).unlink(missing_ok=True)
+            remove_socket(folder, each.socket)
     return running
+
+
+def place_for_socket(folder: Path, generation: str) -> Path:
+    """Return a path for the socket of a sidecar that is short enough for the system.
+
+    If the run folder's path is too long, it is in a new private folder for temporary files.
+    """
+    path = folder / f"{generation[:8]}.sock"
+    if len(os.fsencode(path)) <= MOST_PATH_BYTES:
+        return path
+    place = tempfile.mkdtemp(prefix="sidecypher-", dir=os.environ.get("XDG_RUNTIME_DIR"))
+    return Path(place) / "sock"
+
+
+def remove_socket(folder: Path, socket: str) -> None:
+    """Remove the socket of a sidecar that has ended, and a folder that was made for it."""
+    path = Path(socket)
+    with contextlib.suppress(OSError):
+        facts = path.lstat()
+        if stat.S_ISSOCK(facts.st_mode) and facts.st_uid == os.geteuid():
+            path.unlink()
+    if socket and path.parent != folder and path.parent.name.startswith("sidecypher-"):
+        with contextlib.suppress(OSError):
+            path.parent.rmdir()
 
 
 def _is_running(folder: Path, sidecar: Announcement) -> bool:

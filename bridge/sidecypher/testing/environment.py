@@ -31,9 +31,10 @@ from sidecypher.sdk.resources import Resources
 from sidecypher.sdk.results import Record
 from sidecypher.sdk.steps import Step, Steps
 from sidecypher.telemetry.calls import Telemetry, configure_logging
-from sidecypher.testing.wire import WireClient, callback_handler, client_context
+from sidecypher.testing.wire import WireClient, callback_handler, connect_unix
 from sidecypher.transport.memory import Client, Send, memory
 from sidecypher.transport.py4j import Py4JServer
+from sidecypher.transport.roads import UnixRoad
 from sidecypher.values.coders import decode_map, encode_any
 
 Run = Callable[[str, Mapping[str, Any]], list[Record]]
@@ -100,19 +101,17 @@ class ProcedureEnvironment:
         """Return a function that sends requests over the sidecar's real socket."""
         folder = self._ends.enter_context(tempfile.TemporaryDirectory())
         credentials = load_credentials(Path(folder))
+        road = UnixRoad(Path(folder) / "socket")
         server = Py4JServer(
             dispatcher,
-            tls=credentials.tls,
+            roads=[road],
             token=credentials.token,
-            port=0,
             limits=Limits(),
             telemetry=telemetry,
         )
         self._ends.callback(server.stop)
         server.start()
-        line = WireClient(
-            server.port, credentials.token, callback_handler(call_back), client_context()
-        )
+        line = WireClient(connect_unix(road.path), credentials.token, callback_handler(call_back))
         self._ends.callback(line.close)
         return line.ask
 

@@ -4,6 +4,7 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 from sidecypher.errors import ProtocolError
@@ -60,6 +61,14 @@ def client_context() -> ssl.SSLContext:
     return context
 
 
+def connect_unix(path: Path | str) -> socket.socket:
+    """Connect to a unix socket, without sending anything."""
+    opened = socket.socket(socket.AF_UNIX)
+    opened.settimeout(_SECONDS)
+    opened.connect(str(path))
+    return opened
+
+
 def connect(port: int, context: ssl.SSLContext) -> ssl.SSLSocket:
     """Connect to a port of this machine and shake hands, without sending anything else."""
     plain = socket.create_connection(("127.0.0.1", port), _SECONDS)
@@ -74,8 +83,8 @@ class WireClient:
         greeting: The sidecar's reply to the token.
     """
 
-    def __init__(self, port: int, token: bytes, call_back: Answer, context: ssl.SSLContext) -> None:
-        self.socket = connect(port, context)
+    def __init__(self, opened: socket.socket, token: bytes, call_back: Answer) -> None:
+        self.socket = opened
         self.reader = self.socket.makefile("rb")
         self.call_back = call_back
         self.socket.sendall(b"A\n" + token + b"\n")

@@ -1,4 +1,4 @@
-"""The transport for JVMs: Py4J's line protocol over pinned TLS, with a token, on loopback.
+"""The transport for JVMs: Py4J's line protocol over a unix socket or pinned TLS, with a token.
 
 The peer is a Py4J `ClientServerConnection` in the Neo4j JVM. Of Py4J's commands only the call of
 the entry point is understood; there are no proxies, no reflection and no garbage-collection
@@ -13,24 +13,25 @@ import contextlib
 import hmac
 import select
 import socket
-import ssl
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from py4j import protocol
 
 from sidecypher.calls.dispatcher import Dispatcher, Session
-from sidecypher.errors import CallCancelled, ListenError, MessageTooLarge, ProtocolError
+from sidecypher.errors import CallCancelled, MessageTooLarge, ProtocolError
 from sidecypher.host.limits import Limits
 from sidecypher.protocol import envelope
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.protocol.envelope import CallBackRequest, RunReply
 from sidecypher.telemetry.calls import Telemetry, logger
 from sidecypher.transport._messages import Messages
+from sidecypher.transport.roads import Road
 
 SEND_SECONDS: Final = 1.0
 """Longest time to send pending answers when the server stops."""
@@ -48,8 +49,7 @@ _CALLBACKS: Final = {
     for method in ("run", "next", "discard")
 }
 
-_BACKLOG: Final = 128
-_TLS_RECORD: Final = 16 * 1024
+_RECEIVED_BYTES: Final = 64 * 1024
 _GREETING_LINES: Final = 2
 _GREETING_BYTES: Final = 512
 _SHORTEST_TIMEOUT: Final = 0.001
@@ -73,7 +73,7 @@ def unescape(text: bytes) -> bytes:
 class LineReader:
     """Reader that splits received bytes into lines of a bounded length.
 
-    Almost always one TLS record is one request, so one read and one `split` return all its lines.
+    Almost always one read brings one request, so one read and one `split` return all its lines.
     With `_send`, this saves 7 of 35 us per call over `readline` and `sendall` (CPython 3.11).
     """
 
@@ -91,7 +91,7 @@ class LineReader:
             MessageTooLarge: The line is longer than the limit.
         """
         while not self._lines:
-            received = self._receive(_TLS_RECORD)
+            received = self._receive(_RECEIVED_BYTES)
             if not received:
                 return None
             self._split(received)
@@ -117,7 +117,7 @@ class Connection:
     def __init__(
         self,
         plain: socket.socket,
-        tls: ssl.SSLContext,
+        road: Road,
         token: bytes,
         dispatcher: Dispatcher,
         *,
@@ -126,7 +126,7 @@ class Connection:
         telemetry: Telemetry,
     ) -> None:
         self._socket = plain
-        self._tls = tls
+        self._road = road
         self._token = token
         self._dispatcher = dispatcher
         self._messages = Messages(dispatcher)
@@ -181,22 +181,18 @@ class Connection:
             socket.socket.shutdown(self._socket, how)
 
     def _open(self) -> bool:
-        """Shake hands, and return whether the peer has sent the right token."""
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        """Check the peer, and return whether it has sent the right token."""
         deadline = Deadline.after(self._limits.handshake_seconds)
         self._socket.settimeout(deadline.remaining())
         try:
-            tls = self._tls.wrap_socket(
-                self._socket, server_side=True, do_handshake_on_connect=False
-            )
-            # The descriptor has moved to it, so `close` must shut it from now on.
-            self._socket = tls
+            # The descriptor may have moved to it, so `close` must shut it from now on.
+            self._socket = self._road.wrap(self._socket)
             if self._is_evicted:
                 # While the descriptor moved, `evict` had nothing to shut.
                 raise ConnectionAbortedError
-            tls.do_handshake()
+            self._road.check(self._socket)
         except (OSError, ValueError) as error:
-            self._refused("TLS failed", type=type(error).__name__)
+            self._refused(self._road.refusal, type=type(error).__name__)
             return False
         expected = _AUTHENTICATE + b"\n" + self._token + b"\n"
         greeting = self._greeting(deadline)
@@ -302,33 +298,27 @@ class Py4JServer:
     strangers. Their limit does not affect the others.
 
     Attributes:
-        port: The port it listens on, on 127.0.0.1.
+        roads: What it listens on.
     """
 
     def __init__(
         self,
         dispatcher: Dispatcher,
         *,
-        tls: ssl.SSLContext,
+        roads: Sequence[Road],
         token: bytes,
-        port: int,
         limits: Limits,
         telemetry: Telemetry,
     ) -> None:
-        """Listen; nothing is accepted before `start`.
-
-        Raises:
-            ListenError: The port is taken.
-        """
-        self._connect: Final[Callable[[socket.socket], Connection]] = lambda plain: Connection(
-            plain,
-            tls,
-            token,
-            dispatcher,
+        self._connect: Final[Callable[[socket.socket, Road], Connection]] = partial(
+            Connection,
+            token=token,
+            dispatcher=dispatcher,
             on_authenticated=self._add_peer,
             limits=limits,
             telemetry=telemetry,
         )
+        self.roads: Final = roads
         self._limits = limits
         self._telemetry = telemetry
         self._lock = threading.Lock()
@@ -336,19 +326,20 @@ class Py4JServer:
         # A dict, because it keeps the order, and the oldest one is evicted first.
         self._strangers: dict[Connection, None] = {}
         self._peers: set[Connection] = set()
-        self._listener = _listen(port)
-        self.port: Final[int] = self._listener.getsockname()[1]
 
     def start(self) -> None:
         """Start to accept connections."""
-        threading.Thread(target=self._accept, name="sidecypher-accept", daemon=True).start()
+        for road in self.roads:
+            threading.Thread(
+                target=self._accept, args=(road,), name="sidecypher-accept", daemon=True
+            ).start()
 
-    def _accept(self) -> None:
+    def _accept(self, road: Road) -> None:
         # Nothing but accepting happens here: one silent client must not keep others waiting.
         while not self._stopped.is_set():
             try:
-                plain, _ = self._listener.accept()
-                self._admit(self._connect(plain))
+                plain, _ = road.listener.accept()
+                self._admit(self._connect(plain, road))
             except (OSError, RuntimeError) as error:
                 # Out of descriptors or threads: others will end, so wait for them and go on.
                 if not self._stopped.wait(_PAUSE_SECONDS):
@@ -397,11 +388,10 @@ class Py4JServer:
         self._telemetry.connections.set(len(self._strangers) + len(self._peers))
 
     def stop(self) -> None:
-        """Close the listener and every connection, after sending pending answers."""
+        """Stop listening, and close every connection after sending pending answers."""
         self._stopped.set()
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+        for road in self.roads:
+            road.close()
         with self._lock:
             connections = [*self._strangers, *self._peers]
         for connection in connections:
@@ -411,18 +401,3 @@ class Py4JServer:
             time.sleep(_PAUSE_SECONDS)
         for connection in connections:
             connection.close()
-
-
-def _listen(port: int) -> socket.socket:
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind(("127.0.0.1", port))
-        listener.listen(_BACKLOG)
-    except OSError as error:
-        listener.close()
-        raise ListenError(
-            f"The sidecar cannot listen on port {port}: {error.strerror}",
-            hint="Choose another port with `--port` or SIDECYPHER_PORT, or 0 for any free one.",
-        ) from None
-    return listener

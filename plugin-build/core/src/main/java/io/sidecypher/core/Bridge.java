@@ -5,14 +5,11 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import java.util.logging.Level;
-import java.util.logging.Logger;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.neo4j.graphdb.Transaction;
 import org.neo4j.logging.Log;
 import org.neo4j.procedure.TerminationGuard;
-import py4j.ClientServerConnection;
 
 /**
  * The bridge to Python, one for each JVM.
@@ -21,13 +18,6 @@ import py4j.ClientServerConnection;
  * calls that need it.
  */
 final class Bridge {
-    /** Py4J logs all requests; this reference keeps the log manager from dropping the logger. */
-    private static final Logger PY4J_LOGGER = Logger.getLogger(ClientServerConnection.class.getPackageName());
-
-    static {
-        PY4J_LOGGER.setLevel(Level.OFF);
-    }
-
     private final Settings settings;
     private final Watchdog watchdog = new Watchdog();
     private final FailureCounts failures = new FailureCounts();

@@ -1,54 +1,33 @@
 package io.sidecypher.core;
 
 import java.io.IOException;
-import java.io.OutputStream;
-import java.net.Socket;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
-import javax.net.ssl.SSLSocket;
-import py4j.ClientServerConnection;
-import py4j.Gateway;
 import py4j.Protocol;
-import py4j.commands.Command;
 
 /**
- * One Py4J connection to the sidecar, over TLS.
+ * One connection to the sidecar, which speaks Py4J's protocol.
  *
- * <p>Of Py4J's protocol it accepts only replies and, while a call waits, callbacks. It has no gateway,
+ * <p>Of that protocol it accepts only replies and, while a call waits, callbacks. It has no gateway,
  * and the peer cannot reach an object or another command.
  */
-final class Connection extends ClientServerConnection {
+final class Connection {
     private static final String TEXT_REPLY = "ys";
 
-    private final Socket plain;
-    private final OutputStream out;
+    private final Wire wire;
     private final LineReader lines;
     private final String token;
     private boolean takesFailures;
     private volatile boolean closed;
     private Call call;
 
-    /**
-     * @param plain the socket under TLS; closing it ends a blocked read or write at once, while closing
-     *     the TLS socket does not
-     */
-    Connection(Socket plain, SSLSocket tls, String token, int maxLineBytes) throws IOException {
-        super(null, tls, null, null, null, 0);
-        this.plain = plain;
+    Connection(Wire wire, String token, int maxLineBytes) {
+        this.wire = wire;
         this.token = token;
-        out = tls.getOutputStream();
-        lines = new LineReader(tls.getInputStream(), maxLineBytes);
-        setInitiatedFromClient(true);
+        lines = new LineReader(wire::read, maxLineBytes);
     }
 
-    @Override
-    protected void initCommands(Gateway gateway, List<Class<? extends Command>> commands) {
-        // Py4J's commands must not reach this JVM.
-    }
-
-    /** Sends the token; the certificate was verified before. */
-    @Override
-    public void start() throws IOException {
+    /** Sends the token; the peer was verified before. */
+    void start() throws IOException {
         write(Protocol.AUTH_COMMAND_NAME + "\n" + token + "\n");
         if (!Protocol.getOutputVoidCommand().strip().equals(lines.readLine())) {
             throw WireFailure.unavailable("the sidecar refused the token of the run folder");
@@ -69,8 +48,8 @@ final class Connection extends ClientServerConnection {
         call = served;
     }
 
-    @Override
-    public String sendCommand(String command, boolean blocking) {
+    /** Sends a command, answers the callbacks of its call, and returns the reply. */
+    String ask(String command) {
         send(command);
         try {
             while (true) {
@@ -118,14 +97,9 @@ final class Connection extends ClientServerConnection {
         return closed;
     }
 
-    @Override
-    public void shutdown(boolean reset) {
+    void shutdown() {
         closed = true;
-        try {
-            plain.close();
-        } catch (IOException alreadyBroken) {
-            // It is closed anyway.
-        }
+        wire.close();
     }
 
     private void answer(String first) throws IOException {
@@ -141,8 +115,7 @@ final class Connection extends ClientServerConnection {
     }
 
     private void write(String text) throws IOException {
-        out.write(text.getBytes(StandardCharsets.UTF_8));
-        out.flush();
+        wire.write(text.getBytes(StandardCharsets.UTF_8));
     }
 
     private static WireFailure lost() {

@@ -1,18 +1,15 @@
 package io.sidecypher.core;
 
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.Socket;
-import java.net.StandardSocketOptions;
 import java.net.UnknownHostException;
-import java.security.cert.CertificateException;
 import java.util.concurrent.LinkedBlockingDeque;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
-import javax.net.ssl.SSLHandshakeException;
 
 /**
  * A bounded pool of connections to one run of a sidecar, instead of Py4J's connection per thread.
@@ -87,7 +84,7 @@ final class ConnectionPool {
             // A call that was stopped meanwhile sends nothing.
             call.attach(connection);
             healthy = false;
-            T result = read.apply(Connection.text(connection.sendCommand(command, true)));
+            T result = read.apply(Connection.text(connection.ask(command)));
             healthy = true;
             return result;
         } catch (SidecypherException wrongRow) {
@@ -105,43 +102,51 @@ final class ConnectionPool {
     }
 
     /**
-     * Connects, verifies the certificate, sends token and hello, all within the handshake's time.
+     * Connects, verifies the peer, sends token and hello, all within the handshake's time.
      *
      * @param abandoned returns true when the connection is not needed any more
      */
     Connection connect(String role, long atMostNanos, BooleanSupplier abandoned) {
-        Socket plain = new Socket();
-        Handshake handshake = null;
+        Wire wire = reach();
+        Handshake handshake = new Handshake(wire, System.nanoTime() + atMostNanos, abandoned);
         boolean ready = false;
+        watchdog.add(handshake);
         try {
-            // Without NODELAY a call over 8 KiB takes 44 ms.
-            plain.setOption(StandardSocketOptions.TCP_NODELAY, true);
-            plain.connect(address, settings.connectMillis());
-            handshake = new Handshake(plain, System.nanoTime() + atMostNanos, abandoned);
-            watchdog.add(handshake);
-            Connection connection = new Connection(
-                    plain, tls.handshake(plain, rendezvous.host(), rendezvous.port()), rendezvous.token(),
-                    settings.maxLineBytes());
+            verify(wire);
+            Connection connection = new Connection(wire, rendezvous.token(), settings.maxLineBytes());
             connection.start();
-            String reply = connection.sendCommand(Hello.request(role), true);
+            String reply = connection.ask(Hello.request(role));
             connection.takesFailures(Hello.check(Connection.text(reply), rendezvous.generation()));
             ready = true;
             return connection;
+        } catch (ConnectException refused) {
+            throw WireFailure.unavailable("nothing answers on its socket");
         } catch (IOException failed) {
-            if (failed instanceof SSLHandshakeException && failed.getCause() instanceof CertificateException) {
-                throw WireFailure.unavailable("the certificate on the sidecar's port is not the sidecar's");
-            }
-            throw WireFailure.unavailable(
-                    handshake == null ? "nothing answers on its port" : "it did not finish the handshake");
+            throw WireFailure.unavailable("it did not finish the handshake");
         } catch (WireFailure failed) {
             throw failed.kind() == WireFailure.Kind.BUSY ? failed : WireFailure.unavailable(failed.getMessage());
         } finally {
-            if (handshake != null) {
-                watchdog.remove(handshake);
-            }
+            watchdog.remove(handshake);
             if (!ready) {
-                closeQuietly(plain);
+                wire.close();
             }
+        }
+    }
+
+    /** Returns a wire that the watchdog can close; a connection to a port ends by itself. */
+    private Wire reach() {
+        try {
+            return rendezvous.hasSocket() ? new UnixWire() : new TlsWire(address, settings.connectMillis());
+        } catch (IOException failed) {
+            throw WireFailure.unavailable("nothing answers on its port");
+        }
+    }
+
+    private void verify(Wire wire) throws IOException {
+        if (wire instanceof UnixWire unix) {
+            unix.connect(rendezvous.socket(), rendezvous.owner());
+        } else {
+            ((TlsWire) wire).secure(tls, rendezvous);
         }
     }
 
@@ -177,20 +182,12 @@ final class ConnectionPool {
         }
     }
 
-    private static void closeQuietly(Socket socket) {
-        try {
-            socket.close();
-        } catch (IOException alreadyBroken) {
-            // It is closed anyway.
-        }
-    }
-
     /** Ends a handshake that takes too long, wherever it blocks. */
-    private record Handshake(Socket plain, long deadline, BooleanSupplier abandoned) implements Watchdog.Watched {
+    private record Handshake(Wire wire, long deadline, BooleanSupplier abandoned) implements Watchdog.Watched {
         @Override
         public void tick(long now) {
             if (now - deadline > 0 || abandoned.getAsBoolean()) {
-                closeQuietly(plain);
+                wire.close();
             }
         }
     }

@@ -2,20 +2,24 @@ package io.sidecypher.core;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /** Reads lines of UTF-8 up to a limit, which is checked before a line is kept in memory. */
 final class LineReader {
-    private final InputStream in;
+    /** Reads some bytes into an array; returns how many, or -1 at the end. */
+    interface Source {
+        int read(byte[] into) throws IOException;
+    }
+
+    private final Source source;
     private final int limit;
     private final byte[] buffer = new byte[16 * 1024];
     private int start;
     private int end;
 
-    LineReader(InputStream in, int limit) {
-        this.in = in;
+    LineReader(Source source, int limit) {
+        this.source = source;
         this.limit = limit;
     }
 
@@ -42,7 +46,7 @@ final class LineReader {
                 return decode(earlier.toByteArray(), 0, earlier.size());
             }
             start = 0;
-            end = Math.max(0, in.read(buffer, 0, buffer.length));
+            end = Math.max(0, source.read(buffer));
             if (end == 0) {
                 return null;
             }

@@ -5,13 +5,21 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.UserPrincipal;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Pattern;
 
 /** Address and credentials of one sidecar, as it wrote them into the run folder. */
-record Rendezvous(String generation, String host, int port, String fingerprint, String token) {
+record Rendezvous(
+        String generation,
+        String host,
+        int port,
+        String fingerprint,
+        String token,
+        String socket,
+        UserPrincipal owner) {
     static final String FILE = "sidecar.json";
     /** The file also lists modules that could not be loaded, so it can be large. */
     private static final int MOST_BYTES = 4 * 1024 * 1024;
@@ -40,27 +48,42 @@ record Rendezvous(String generation, String host, int port, String fingerprint, 
                 && !sidecars.isEmpty()
                 && TOKEN.matcher(token).matches()) {
             String lower = fingerprint.toLowerCase(Locale.ROOT);
-            return sidecars.stream().map(sidecar -> of(sidecar, lower, token)).toList();
+            UserPrincipal owner = ownerOf(runDir);
+            return sidecars.stream().map(sidecar -> of(sidecar, lower, token, owner)).toList();
         }
         throw malformed();
     }
 
-    private static Rendezvous of(Object sidecar, String fingerprint, String token) {
+    private static Rendezvous of(Object sidecar, String fingerprint, String token, UserPrincipal owner) {
         if (sidecar instanceof Map<?, ?> members
                 && members.get("generation") instanceof String generation
                 && members.get("host") instanceof String host
                 && members.get("port") instanceof Long port
                 && port > 0
                 && port < 65536) {
-            return new Rendezvous(generation, host, port.intValue(), fingerprint, token);
+            String socket = members.get("socket") instanceof String path ? path : "";
+            return new Rendezvous(generation, host, port.intValue(), fingerprint, token, socket, owner);
         }
         throw malformed();
+    }
+
+    /** Returns whether this machine has the sidecar's unix socket. */
+    boolean hasSocket() {
+        return !socket.isEmpty() && Files.exists(Path.of(socket));
     }
 
     /** Leaves out the token, which a record would print. */
     @Override
     public String toString() {
         return "Rendezvous of generation " + generation;
+    }
+
+    private static UserPrincipal ownerOf(Path folder) {
+        try {
+            return Files.getOwner(folder);
+        } catch (IOException unreadable) {
+            throw WireFailure.unavailable("the owner of the run folder cannot be read");
+        }
     }
 
     private static String readSmall(Path file) {

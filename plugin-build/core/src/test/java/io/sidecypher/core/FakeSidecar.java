@@ -1,6 +1,7 @@
 package io.sidecypher.core;
 
 import java.io.BufferedReader;
+import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
@@ -9,6 +10,11 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.Channels;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,8 +35,13 @@ import java.util.stream.Stream;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 
-/** A sidecar in this JVM: real TLS, real sockets, and answers that each test writes itself. */
+/**
+ * A sidecar in this JVM: real sockets, and answers that each test writes itself.
+ *
+ * <p>It is reached by TLS, or with {@code -Dsidecypher.road=unix} by its unix socket.
+ */
 final class FakeSidecar implements AutoCloseable {
+    private static final boolean UNIX = "unix".equals(System.getProperty("sidecypher.road"));
     static final String TOKEN = "0123456789abcdef0123456789abcdef";
 
     /** Answers one request of a call connection. */
@@ -49,16 +60,16 @@ final class FakeSidecar implements AutoCloseable {
         };
     }
 
-    /** One accepted connection, after TLS. */
+    /** One accepted connection, on which the token comes next. */
     final class Peer {
-        final Socket socket;
+        final Closeable socket;
         private final BufferedReader in;
         private final OutputStream out;
 
-        Peer(Socket socket) throws IOException {
+        Peer(Closeable socket, InputStream in, OutputStream out) {
             this.socket = socket;
-            in = new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
-            out = socket.getOutputStream();
+            this.in = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8));
+            this.out = out;
         }
 
         String line() throws IOException {
@@ -144,8 +155,10 @@ final class FakeSidecar implements AutoCloseable {
     volatile boolean isFull;
     final AtomicInteger tokensSeen = new AtomicInteger();
     final AtomicInteger callConnections = new AtomicInteger();
-    final Set<Socket> open = ConcurrentHashMap.newKeySet();
+    final Set<Closeable> open = ConcurrentHashMap.newKeySet();
     private final ServerSocket server;
+    private final ServerSocketChannel unix;
+    private final Path path = Files.createTempDirectory("fake-sidecar").resolve("s");
     private final SSLContext tls;
     private final Script script;
 
@@ -156,7 +169,10 @@ final class FakeSidecar implements AutoCloseable {
         tls = SSLContext.getInstance("TLS");
         tls.init(keys.getKeyManagers(), null, null);
         server = new ServerSocket(0, 128, InetAddress.getLoopbackAddress());
+        unix = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+        unix.bind(UnixDomainSocketAddress.of(path));
         start(this::accept);
+        start(this::acceptUnix);
     }
 
     int port() {
@@ -181,7 +197,17 @@ final class FakeSidecar implements AutoCloseable {
 
     /** What a sidecar file says of this one, at any port. */
     String entry(int port) {
-        return "{\"generation\":\"" + generation + "\",\"pid\":1,\"host\":\"127.0.0.1\",\"port\":" + port + "}";
+        return entry(port, UNIX && port == port() ? ",\"socket\":\"" + path + "\"" : "");
+    }
+
+    /** What a sidecar file says of one that is reached by TLS only. */
+    String entryWithoutSocket() {
+        return entry(port(), "");
+    }
+
+    private String entry(int port, String socket) {
+        return "{\"generation\":\"" + generation + "\",\"pid\":1,\"host\":\"127.0.0.1\",\"port\":" + port + socket
+                + "}";
     }
 
     static void write(Path runDir, String fingerprint, String token, String... entries) throws IOException {
@@ -209,9 +235,12 @@ final class FakeSidecar implements AutoCloseable {
     @Override
     public void close() throws IOException {
         server.close();
-        for (Socket socket : open) {
+        unix.close();
+        for (Closeable socket : open) {
             socket.close();
         }
+        Files.deleteIfExists(path);
+        Files.deleteIfExists(path.getParent());
     }
 
     private void accept() {
@@ -220,18 +249,39 @@ final class FakeSidecar implements AutoCloseable {
                 Socket plain = server.accept();
                 plain.setTcpNoDelay(true);
                 open.add(plain);
-                start(() -> serve(plain));
+                start(() -> serve(plain, () -> secured(plain)));
             } catch (IOException closed) {
                 return;
             }
         }
     }
 
-    private void serve(Socket plain) {
+    private void acceptUnix() {
+        while (unix.isOpen()) {
+            try {
+                SocketChannel channel = unix.accept();
+                open.add(channel);
+                start(() -> serve(channel, () -> new Peer(
+                        channel, Channels.newInputStream(channel), Channels.newOutputStream(channel))));
+            } catch (IOException closed) {
+                return;
+            }
+        }
+    }
+
+    private interface Opening {
+        Peer open() throws IOException;
+    }
+
+    private Peer secured(Socket plain) throws IOException {
+        Socket socket = tls.getSocketFactory().createSocket(plain, null, plain.getPort(), true);
+        ((javax.net.ssl.SSLSocket) socket).setUseClientMode(false);
+        return new Peer(socket, socket.getInputStream(), socket.getOutputStream());
+    }
+
+    private void serve(Closeable plain, Opening opening) {
         try (plain) {
-            Socket socket = tls.getSocketFactory().createSocket(plain, null, plain.getPort(), true);
-            ((javax.net.ssl.SSLSocket) socket).setUseClientMode(false);
-            Peer peer = new Peer(socket);
+            Peer peer = opening.open();
             if (!peer.line().equals("A") || !peer.line().equals(TOKEN)) {
                 tokensSeen.incrementAndGet();
                 return;

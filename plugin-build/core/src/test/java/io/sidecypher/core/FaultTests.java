@@ -48,10 +48,8 @@ class FaultTests {
     void aListenerThatNeverAnswersIsUnavailable() throws Exception {
         try (FakeSidecar sidecar = new FakeSidecar(ONE);
                 ServerSocket deaf = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            sidecar.announce(runDir);
-            String file = java.nio.file.Files.readString(runDir.resolve("sidecar.json"));
-            java.nio.file.Files.writeString(runDir.resolve("sidecar.json"),
-                    file.replace(":" + sidecar.port() + "}", ":" + deaf.getLocalPort() + "}"));
+            FakeSidecar.write(
+                    runDir, FakeSidecar.fingerprint(), FakeSidecar.TOKEN, sidecar.entry(deaf.getLocalPort()));
             Harness harness = new Harness(runDir, "HANDSHAKE_TIMEOUT_MS=200");
             assertTrue(harness.error(Harness.ECHO, 1L).contains("it did not finish the handshake"));
         }

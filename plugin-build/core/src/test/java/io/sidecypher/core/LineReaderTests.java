@@ -34,7 +34,7 @@ class LineReaderTests {
                 return super.read(target, offset, 1);
             }
         };
-        LineReader lines = new LineReader(slow, 10);
+        LineReader lines = new LineReader(slow::read, 10);
         assertEquals("ab", lines.readLine());
         assertEquals("cd", lines.readLine());
     }
@@ -63,6 +63,6 @@ class LineReaderTests {
     }
 
     private static LineReader reader(byte[] bytes, int limit) {
-        return new LineReader(new ByteArrayInputStream(bytes), limit);
+        return new LineReader(new ByteArrayInputStream(bytes)::read, limit);
     }
 }

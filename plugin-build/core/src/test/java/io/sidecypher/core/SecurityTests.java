@@ -28,7 +28,7 @@ class SecurityTests {
     @Test
     void aStrangerOnThePortNeverSeesTheToken() throws Exception {
         try (FakeSidecar stranger = new FakeSidecar((peer, method, json) -> {})) {
-            stranger.announce(runDir, "ab".repeat(32), FakeSidecar.TOKEN);
+            FakeSidecar.write(runDir, "ab".repeat(32), FakeSidecar.TOKEN, stranger.entryWithoutSocket());
             String error = new Harness(runDir).error(Harness.ECHO, 1L);
             assertTrue(error.startsWith("[SC-210]") && error.contains("is not the sidecar's"), error);
             Harness.await(stranger.open::isEmpty);
@@ -48,7 +48,7 @@ class SecurityTests {
 
     @Test
     void theTokenIsNotInTheTextOfARendezvous() {
-        assertFalse(new Rendezvous("g", "127.0.0.1", 1, "f", FakeSidecar.TOKEN).toString().contains(FakeSidecar.TOKEN));
+        assertFalse(new Rendezvous("g", "127.0.0.1", 1, "f", FakeSidecar.TOKEN, "", null).toString().contains(FakeSidecar.TOKEN));
     }
 
     @ParameterizedTest

@@ -1,0 +1,115 @@
+"""Unix sockets of sidecars: who may use them, where they are, and when they go."""
+
+import os
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from sidecypher.host.rendezvous import MOST_PATH_BYTES, place_for_socket, remove_socket
+from sidecypher.transport.roads import UnixRoad
+
+CONNECT = """
+import os, socket, sys
+os.setuid(65534)
+socket.socket(socket.AF_UNIX).connect(sys.argv[1])
+"""
+
+
+@pytest.fixture
+def road(tmp_path):
+    found = UnixRoad(Path(os.path.relpath(tmp_path / "s")))
+    yield found
+    found.close()
+
+
+def peer_of(road):
+    """Connect, and return what the road has accepted."""
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(str(road.path))
+    accepted, _ = road.listener.accept()
+    return client, accepted
+
+
+def test_only_the_owner_may_use_a_socket(road):
+    """The file of a socket has the mode 0600."""
+    assert stat.S_IMODE(road.path.lstat().st_mode) == 0o600
+
+
+def test_this_account_passes(road):
+    """A peer of the same account may send its token."""
+    client, accepted = peer_of(road)
+
+    with client, accepted:
+        road.check(accepted)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another account")
+def test_another_account_is_refused_whatever_the_file_says():
+    """A peer of another account may send nothing, also where the file and its folder are open."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        road = UnixRoad(Path(folder) / "s")
+        road.path.chmod(0o777)
+        road.listener.settimeout(30)
+        with subprocess.Popen([sys.executable, "-c", CONNECT, str(road.path)]) as process:
+            accepted, _ = road.listener.accept()
+            with accepted, pytest.raises(PermissionError):
+                road.check(accepted)
+        road.close()
+
+    assert process.returncode == 0
+
+
+def test_a_socket_goes_with_its_road(road):
+    """A road that is closed leaves no file."""
+    road.close()
+
+    assert not road.path.exists()
+
+
+def test_the_socket_of_a_short_path_is_in_the_run_folder():
+    """Its name is the beginning of the sidecar's generation."""
+    assert place_for_socket(Path("/run/x"), "0123456789abcdef") == Path("/run/x/01234567.sock")
+
+
+def test_a_long_path_gets_a_private_folder(tmp_path, monkeypatch):
+    """A path that is too long for the system is replaced, and goes with its folder."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/tmp")
+    folder = tmp_path / ("x" * MOST_PATH_BYTES)
+    folder.mkdir()
+
+    path = place_for_socket(folder, "0123456789abcdef")
+    road = UnixRoad(path)
+
+    assert path.parent.parent == Path("/tmp")
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    road.listener.close()
+    remove_socket(folder, str(path))
+    assert not path.parent.exists()
+
+
+def test_only_a_socket_is_removed(tmp_path):
+    """What lies in the place of a socket stays: a file, and a folder that is not empty."""
+    path = tmp_path / "sidecypher-x" / "sock"
+    path.parent.mkdir()
+    path.write_text("mine")
+
+    remove_socket(tmp_path, str(path))
+    remove_socket(tmp_path, "")
+
+    assert path.read_text() == "mine"
+
+
+def test_a_path_that_is_taken_is_left_alone(road):
+    """A second road of the same path is an error, and the first one goes on."""
+    with pytest.raises(OSError, match="in use"):
+        UnixRoad(road.path)
+
+    client, accepted = peer_of(road)
+    with client, accepted:
+        road.check(accepted)
