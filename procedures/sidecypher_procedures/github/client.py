@@ -105,11 +105,15 @@ class GithubClient:
 
     async def stop(self) -> None:
         """Close the connections to GitHub and Redis."""
+        if self._follower is not None:
+            # Before `stop` lets it end by itself: if it were cancelled while it closes its
+            # connection, that would stay open.
+            self._follower.cancel()
         await self._connection.close()
         if self._shared is not None:
             await self._shared.stop()
         if self._follower is not None:
-            self._follower.cancel()
+            # `wait_for` of Python 3.11 may swallow a cancellation; then `stop` has ended it.
             await asyncio.wait([self._follower])
 
     def collect(self) -> Iterator[Metric]:

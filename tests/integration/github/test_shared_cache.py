@@ -576,3 +576,25 @@ async def test_requests_that_cost_nothing_do_not_use_up_a_limit(github, answerin
                 await client.get(ISSUE, max_age=0)
 
     assert len(github.requests) == 20
+
+
+@awaited
+async def test_a_client_that_stops_leaves_no_connection(
+    github, answering, sidecars_of, redis_server
+):
+    """However the end of a client meets what it follows, its connections to Redis are closed."""
+    github.answer = lambda request: answering.of(issue(7))
+    before = redis_server.client.info("clients")["connected_clients"]
+
+    for number in range(30):
+        async with sidecars_of() as (one, other):
+            await one.get(ISSUE)
+            await other.get(ISSUE)
+            # What the other one follows wakes while it stops.
+            one.invalidate("octocat", "Hello-World", 7)
+            await asyncio.sleep(number % 10 / 2000)
+
+    def left():
+        return redis_server.client.info("clients")["connected_clients"] - before
+
+    await asyncio.to_thread(wait_until, lambda: left() <= 0)
