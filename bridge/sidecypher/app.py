@@ -54,8 +54,8 @@ from sidecypher.transport.http.health import health_routes
 from sidecypher.transport.http.server import CLOSE_SECONDS, HttpServer
 from sidecypher.transport.http.tokens import TokenCheck
 from sidecypher.transport.http.webhooks import WebhookApi
+from sidecypher.transport.listeners import TlsListener, UnixListener
 from sidecypher.transport.py4j import SEND_SECONDS, Py4JServer
-from sidecypher.transport.roads import TlsRoad, UnixRoad
 
 SWITCH_SECONDS: Final = 0.0005
 """How long a thread may hold the interpreter when others wait.
@@ -144,11 +144,11 @@ class Sidecar:
             traces=settings.traces,
         )
         self._dispatcher = self._dispatch(limits)
-        self._tls_road = TlsRoad(settings.port, credentials.tls)
-        self._unix_road = self._open_socket()
+        self._tls_listener = TlsListener(settings.port, credentials.tls)
+        self._unix_listener = self._open_socket()
         self._py4j = Py4JServer(
             self._dispatcher,
-            roads=[self._tls_road, *([self._unix_road] if self._unix_road else [])],
+            listeners=[self._tls_listener, *([self._unix_listener] if self._unix_listener else [])],
             token=credentials.token,
             limits=limits,
             telemetry=self._telemetry,
@@ -252,7 +252,7 @@ class Sidecar:
         logger().info(
             "sidecar ready",
             procedures=len(self.loaded.registry),
-            port=self._tls_road.port,
+            port=self._tls_listener.port,
             http_port=self._http.port,
         )
 
@@ -261,20 +261,20 @@ class Sidecar:
             generation=self._dispatcher.generation,
             pid=os.getpid(),
             host="127.0.0.1",
-            port=self._tls_road.port,
+            port=self._tls_listener.port,
             http=self._http.port,
             procedures=len(loaded.registry),
             left_out=loaded.left_out,
-            socket=str(self._unix_road.path) if self._unix_road else "",
+            socket=str(self._unix_listener.path) if self._unix_listener else "",
         )
 
-    def _open_socket(self) -> UnixRoad | None:
+    def _open_socket(self) -> UnixListener | None:
         """Listen on a unix socket, where the file system has some."""
         folder = self._settings.run_folder
         try:
             path = place_for_socket(folder, self._dispatcher.generation)
             try:
-                return UnixRoad(path)
+                return UnixListener(path)
             except OSError:
                 remove_socket(folder, str(path))
                 raise
@@ -343,8 +343,8 @@ class Sidecar:
         # Cancelled calls still send their answer.
         self._await_calls(ANSWER_SECONDS)
         self._py4j.stop()
-        if self._unix_road is not None:
-            remove_socket(self._settings.run_folder, str(self._unix_road.path))
+        if self._unix_listener is not None:
+            remove_socket(self._settings.run_folder, str(self._unix_listener.path))
         self._workers.stop()
         self._loop.stop([self._resources.stop])
         self._http.stop()

@@ -21,9 +21,9 @@ from sidecypher.telemetry.calls import Telemetry
 from sidecypher.testing import wire
 from sidecypher.transport.http.api import HttpApi
 from sidecypher.transport.http.server import HttpServer
+from sidecypher.transport.listeners import TlsListener, UnixListener
 from sidecypher.transport.memory import Client, memory
 from sidecypher.transport.py4j import Py4JServer
-from sidecypher.transport.roads import TlsRoad, UnixRoad
 
 PROCEDURES = Path(__file__).parents[1] / "procedures"
 FAULTS = Path(__file__).parent / "procedures"
@@ -95,7 +95,7 @@ class Stand:
             workers=self.workers,
         )
         self.credentials = load_credentials(folder)
-        self.tls, self.unix = TlsRoad(0, self.credentials.tls), UnixRoad(folder / "socket")
+        self.tls, self.unix = TlsListener(0, self.credentials.tls), UnixListener(folder / "socket")
         self.server = self.serve(self.tls, self.unix, limits=self.limits)
         self.http = self.serve_http(calls=64)
         self.signatures = self._signatures("procedure")
@@ -129,11 +129,11 @@ class Stand:
     def http_client(self, port=None, **settings):
         return HttpClient(port or self.http.port, self.credentials.http_token, **settings)
 
-    def serve(self, *roads, limits):
+    def serve(self, *listeners, limits):
         """Start a server for JVMs in front of the dispatcher."""
         server = Py4JServer(
             self.dispatcher,
-            roads=roads,
+            listeners=listeners,
             token=self.credentials.token,
             limits=limits,
             telemetry=self.telemetry,
@@ -141,14 +141,18 @@ class Stand:
         server.start()
         return server
 
-    def reach(self, road=None):
-        """Connect to a road, and say nothing yet."""
-        road = road or self.unix
-        return wire.connect_unix(road.path) if road is self.unix else wire.connect(road.port, TLS)
+    def reach(self, listener=None):
+        """Connect to a listener, and say nothing yet."""
+        listener = listener or self.unix
+        return (
+            wire.connect_unix(listener.path)
+            if listener is self.unix
+            else wire.connect(listener.port, TLS)
+        )
 
-    def line(self, call_back=None, road=None):
+    def line(self, call_back=None, listener=None):
         answer = call_back or wire.callback_handler(FakeTransaction())
-        line = wire.WireClient(self.reach(road), self.credentials.token, answer)
+        line = wire.WireClient(self.reach(listener), self.credentials.token, answer)
         self.lines.append(line)
         return line
 
@@ -193,7 +197,7 @@ def stand(tmp_path_factory):
 
 
 @pytest.fixture(params=["unix", "tls"])
-def road(request, stand):
+def listener(request, stand):
     """Each way on which a JVM comes."""
     return getattr(stand, request.param)
 

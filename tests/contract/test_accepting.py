@@ -15,8 +15,8 @@ from sidecypher.host.limits import Limits
 from sidecypher.sdk.registry import Registry
 from sidecypher.sdk.resources import Resources
 from sidecypher.telemetry.calls import Telemetry
+from sidecypher.transport.listeners import TlsListener
 from sidecypher.transport.py4j import Py4JServer
-from sidecypher.transport.roads import TlsRoad
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def serving(tmp_path):
             credentials = load_credentials(tmp_path)
             server = Py4JServer(
                 Dispatcher(Registry([]), loop, Resources(), telemetry, limits),
-                roads=[TlsRoad(0, credentials.tls)],
+                listeners=[TlsListener(0, credentials.tls)],
                 token=credentials.token,
                 limits=limits,
                 telemetry=telemetry,
@@ -51,7 +51,7 @@ def test_a_stranger_who_dribbles_is_closed_after_the_handshakes_time(serving):
     pause = threading.Event()
     sent = 0
 
-    peer = tls.wrap_socket(socket.create_connection(("127.0.0.1", server.roads[0].port), 10))
+    peer = tls.wrap_socket(socket.create_connection(("127.0.0.1", server.listeners[0].port), 10))
     with peer, contextlib.suppress(OSError):
         for _ in range(100):
             peer.sendall(b"x")
@@ -64,7 +64,7 @@ def test_a_stranger_who_dribbles_is_closed_after_the_handshakes_time(serving):
 def test_accepting_goes_on_after_accept_has_failed(serving):
     """An error of `accept`, such as too many open files, does not end accepting."""
     server = serving(Limits())
-    listener, failed = server.roads[0].listener, threading.Event()
+    listener, failed = server.listeners[0].sock, threading.Event()
 
     class Flaky:
         def accept(self):
@@ -76,9 +76,9 @@ def test_accepting_goes_on_after_accept_has_failed(serving):
         def __getattr__(self, name):
             return getattr(listener, name)
 
-    server.roads[0].listener = Flaky()
+    server.listeners[0].sock = Flaky()
     server.start()
     assert failed.wait(10)
 
-    with socket.create_connection(("127.0.0.1", server.roads[0].port), 10):
+    with socket.create_connection(("127.0.0.1", server.listeners[0].port), 10):
         wait_until(lambda: server._strangers)

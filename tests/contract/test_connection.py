@@ -18,8 +18,8 @@ from sidecypher.errors import ContextExpired, ProtocolError, SidecypherError
 from sidecypher.host.limits import Limits
 from sidecypher.protocol import envelope
 from sidecypher.protocol.envelope import VERSION, RunReply
+from sidecypher.transport.listeners import TlsListener
 from sidecypher.transport.memory import Client
-from sidecypher.transport.roads import TlsRoad
 
 FATAL = b"!xsprotocol error\n"
 LIMIT = 2 * 1024 * 1024
@@ -60,11 +60,11 @@ def held():
 
 
 @pytest.fixture
-def reached(stand, held, road):
+def reached(stand, held, listener):
     """Open connections on which a token may be sent."""
 
     def connect():
-        held.append(stand.reach(road))
+        held.append(stand.reach(listener))
         return held[-1]
 
     return connect
@@ -82,11 +82,11 @@ def plain(stand, held):
 
 
 @pytest.fixture
-def line(stand, held, road):
+def line(stand, held, listener):
     """Open connections with the right token, and say hello as a JVM unless told not to."""
 
     def connect(jvm="jvm", role="call", call_back=None):
-        opened = stand.line(call_back, road)
+        opened = stand.line(call_back, listener)
         held.append(opened)
         assert opened.greeting == b"!yv\n"
         if jvm is not None:
@@ -440,7 +440,7 @@ def test_half_a_request_is_no_request(stand, line, part):
     assert stand.telemetry.metrics.get_sample_value(*counted) == calls
 
 
-def test_a_call_whose_caller_has_gone_is_not_begun(stand, line, road):
+def test_a_call_whose_caller_has_gone_is_not_begun(stand, line, listener):
     """A request that is read after its connection was closed is dropped, whatever it asks for."""
     before = connections(stand)
     counted = "sidecypher_calls_total", {"procedure": "test.echo", "outcome": "ok"}
@@ -460,7 +460,7 @@ def test_a_call_whose_caller_has_gone_is_not_begun(stand, line, road):
 
     wait_until(lambda: connections(stand) == before)
     # A unix socket refuses the answer to the first call already.
-    assert turned_away(stand, "caller gone") == dropped + (road is stand.tls)
+    assert turned_away(stand, "caller gone") == dropped + (listener is stand.tls)
     assert stand.telemetry.metrics.get_sample_value(*counted) == calls
 
 
@@ -576,8 +576,8 @@ def limited(stand):
     started = []
 
     def start(port=0, **limits):
-        road = TlsRoad(port, stand.credentials.tls)
-        started.append(stand.serve(road, limits=Limits(**limits)))
+        listener = TlsListener(port, stand.credentials.tls)
+        started.append(stand.serve(listener, limits=Limits(**limits)))
         return started[-1]
 
     yield start
@@ -593,12 +593,12 @@ def test_strangers_keep_out_each_other_only(stand, limited, held):
     """However many say nothing, a JVM connects at once; the oldest of them is closed for it."""
     server = limited(strangers=3, handshake_seconds=60)
     before = turned_away(stand, "too many strangers")
-    address = ("127.0.0.1", server.roads[0].port)
+    address = ("127.0.0.1", server.listeners[0].port)
     silent = [socket.create_connection(address, 10) for _ in range(3)]
     held += silent
     wait_until(lambda: len(server._strangers) == 3)
 
-    lines = [stand.line(road=server.roads[0]) for _ in range(5)]
+    lines = [stand.line(listener=server.listeners[0]) for _ in range(5)]
 
     assert [line.greeting for line in lines] == [b"!yv\n"] * 5
     assert not any("error" in greet(line) for line in lines)
@@ -618,23 +618,23 @@ def test_above_the_limit_a_jvm_is_told_that_the_sidecar_is_busy(stand, limited):
     """Calls get no further connection until room comes back; a JVM still says that it is there."""
     server = limited(connections=3)
     before = turned_away(stand, "too many connections")
-    three = [stand.line(road=server.roads[0]) for _ in range(3)]
+    three = [stand.line(listener=server.listeners[0]) for _ in range(3)]
     assert not any("error" in greet(line) for line in three)
 
-    fourth = stand.line(road=server.roads[0])
+    fourth = stand.line(listener=server.listeners[0])
     answer = greet(fourth)
 
     assert (answer["busy"], answer["error"]["code"]) == (True, "SC-211")
     assert rest(fourth.socket) == b""
     assert turned_away(stand, "too many connections") == before + 1
-    control = stand.line(road=server.roads[0])
+    control = stand.line(listener=server.listeners[0])
     assert "error" not in greet(control, "control")
     assert call(three[0], stand, "still", "test.echo", "x")["rows"] == [["x"]]
     for line in (control, three.pop(), fourth):
         line.close()
 
     def room():
-        line = stand.line(road=server.roads[0])
+        line = stand.line(listener=server.listeners[0])
         if "error" not in greet(line):
             return line
         line.close()
@@ -647,12 +647,12 @@ def test_above_the_limit_a_jvm_is_told_that_the_sidecar_is_busy(stand, limited):
     for line in three:
         line.close()
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", server.roads[0].port), 10)
+        socket.create_connection(("127.0.0.1", server.listeners[0].port), 10)
 
 
 def test_a_port_that_is_taken_is_told(limited):
     """A server that cannot listen says on which port, and what to do."""
-    port = limited().roads[0].port
+    port = limited().listeners[0].port
 
     with pytest.raises(SidecypherError, match=f"listen on port {port}: Addr") as caught:
         limited(port)
@@ -667,7 +667,7 @@ def test_the_answer_of_a_call_in_flight_is_encrypted_to_the_end(stand, limited, 
     server = limited()
     state = stand.state_of("fault.held")
     state.reset()
-    caller = stand.line(road=server.roads[0])
+    caller = stand.line(listener=server.listeners[0])
     ask(caller, "hello", v=VERSION, jvm="jvm", role="call", catalogue="")
     serving = background(call, caller, stand, "in flight", "fault.held", size)
     assert state.begun.wait(10)
@@ -683,7 +683,7 @@ def test_the_answer_of_a_call_in_flight_is_encrypted_to_the_end(stand, limited, 
 
 def test_small_messages_are_not_held_back(stand):
     """Nagle's algorithm is off on the sidecar's side as well."""
-    opened = stand.line(road=stand.tls)
+    opened = stand.line(listener=stand.tls)
 
     with stand.server._lock:
         [peer] = stand.server._peers

@@ -36,7 +36,7 @@ def _no_body_runs(session, evidence):
 
 @pytest.fixture(params=["unix", "tls"])
 def reach(request, server):
-    """Connect to the sidecar, on each of its roads."""
+    """Connect to the sidecar, over each of its listeners."""
     if request.param == "unix":
         return lambda: connect_unix(server.sidecar.socket)
     return lambda: connect(server.sidecar.port, client_context())

@@ -32,9 +32,9 @@ from sidecypher.sdk.results import Record
 from sidecypher.sdk.steps import Step, Steps
 from sidecypher.telemetry.calls import Telemetry, configure_logging
 from sidecypher.testing.wire import WireClient, callback_handler, connect_unix
+from sidecypher.transport.listeners import UnixListener
 from sidecypher.transport.memory import Client, Send, memory
 from sidecypher.transport.py4j import Py4JServer
-from sidecypher.transport.roads import UnixRoad
 from sidecypher.values.coders import decode_map, encode_any
 
 Run = Callable[[str, Mapping[str, Any]], list[Record]]
@@ -101,17 +101,19 @@ class ProcedureEnvironment:
         """Return a function that sends requests over the sidecar's real socket."""
         folder = self._ends.enter_context(tempfile.TemporaryDirectory())
         credentials = load_credentials(Path(folder))
-        road = UnixRoad(Path(folder) / "socket")
+        listener = UnixListener(Path(folder) / "socket")
         server = Py4JServer(
             dispatcher,
-            roads=[road],
+            listeners=[listener],
             token=credentials.token,
             limits=Limits(),
             telemetry=telemetry,
         )
         self._ends.callback(server.stop)
         server.start()
-        line = WireClient(connect_unix(road.path), credentials.token, callback_handler(call_back))
+        line = WireClient(
+            connect_unix(listener.path), credentials.token, callback_handler(call_back)
+        )
         self._ends.callback(line.close)
         return line.ask
 

@@ -1,6 +1,6 @@
 """The transport for JVMs: Py4J's line protocol over a unix socket or pinned TLS, with a token.
 
-The peer is a Py4J `ClientServerConnection` in the Neo4j JVM. Of Py4J's commands only the call of
+The peer is the plugin in the Neo4j JVM. Of Py4J's commands only the call of
 the entry point is understood; there are no proxies, no reflection and no garbage-collection
 commands on either side. One thread serves one connection, and a function's callbacks go back over
 the same connection to the caller's thread.
@@ -31,7 +31,7 @@ from sidecypher.protocol.deadline import Deadline
 from sidecypher.protocol.envelope import CallBackRequest, RunReply
 from sidecypher.telemetry.calls import Telemetry, logger
 from sidecypher.transport._messages import Messages
-from sidecypher.transport.roads import Road
+from sidecypher.transport.listeners import Listener
 
 SEND_SECONDS: Final = 1.0
 """Longest time to send pending answers when the server stops."""
@@ -117,7 +117,7 @@ class Connection:
     def __init__(
         self,
         plain: socket.socket,
-        road: Road,
+        listener: Listener,
         token: bytes,
         dispatcher: Dispatcher,
         *,
@@ -126,7 +126,7 @@ class Connection:
         telemetry: Telemetry,
     ) -> None:
         self._socket = plain
-        self._road = road
+        self._road = listener
         self._token = token
         self._dispatcher = dispatcher
         self._messages = Messages(dispatcher)
@@ -298,19 +298,19 @@ class Py4JServer:
     strangers. Their limit does not affect the others.
 
     Attributes:
-        roads: What it listens on.
+        listeners: What it listens on.
     """
 
     def __init__(
         self,
         dispatcher: Dispatcher,
         *,
-        roads: Sequence[Road],
+        listeners: Sequence[Listener],
         token: bytes,
         limits: Limits,
         telemetry: Telemetry,
     ) -> None:
-        self._connect: Final[Callable[[socket.socket, Road], Connection]] = partial(
+        self._connect: Final[Callable[[socket.socket, Listener], Connection]] = partial(
             Connection,
             token=token,
             dispatcher=dispatcher,
@@ -318,7 +318,7 @@ class Py4JServer:
             limits=limits,
             telemetry=telemetry,
         )
-        self.roads: Final = roads
+        self.listeners: Final = listeners
         self._limits = limits
         self._telemetry = telemetry
         self._lock = threading.Lock()
@@ -329,17 +329,17 @@ class Py4JServer:
 
     def start(self) -> None:
         """Start to accept connections."""
-        for road in self.roads:
+        for listener in self.listeners:
             threading.Thread(
-                target=self._accept, args=(road,), name="sidecypher-accept", daemon=True
+                target=self._accept, args=(listener,), name="sidecypher-accept", daemon=True
             ).start()
 
-    def _accept(self, road: Road) -> None:
+    def _accept(self, listener: Listener) -> None:
         # Nothing but accepting happens here: one silent client must not keep others waiting.
         while not self._stopped.is_set():
             try:
-                plain, _ = road.listener.accept()
-                self._admit(self._connect(plain, road))
+                plain, _ = listener.sock.accept()
+                self._admit(self._connect(plain, listener))
             except (OSError, RuntimeError) as error:
                 # Out of descriptors or threads: others will end, so wait for them and go on.
                 if not self._stopped.wait(_PAUSE_SECONDS):
@@ -390,8 +390,8 @@ class Py4JServer:
     def stop(self) -> None:
         """Stop listening, and close every connection after sending pending answers."""
         self._stopped.set()
-        for road in self.roads:
-            road.close()
+        for listener in self.listeners:
+            listener.close()
         with self._lock:
             connections = [*self._strangers, *self._peers]
         for connection in connections:

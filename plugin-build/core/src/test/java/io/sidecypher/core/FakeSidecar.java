@@ -38,10 +38,10 @@ import javax.net.ssl.SSLContext;
 /**
  * A sidecar in this JVM: real sockets, and answers that each test writes itself.
  *
- * <p>It is reached by TLS, or with {@code -Dsidecypher.road=unix} by its unix socket.
+ * <p>It is reached by TLS, or with {@code -Dsidecypher.listener=unix} by its unix socket.
  */
 final class FakeSidecar implements AutoCloseable {
-    private static final boolean UNIX = "unix".equals(System.getProperty("sidecypher.road"));
+    private static final boolean UNIX = "unix".equals(System.getProperty("sidecypher.listener"));
     static final String TOKEN = "0123456789abcdef0123456789abcdef";
 
     /** Answers one request of a call connection. */

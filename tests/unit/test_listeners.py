@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sidecypher.host.rendezvous import MOST_PATH_BYTES, place_for_socket, remove_socket
-from sidecypher.transport.roads import UnixRoad
+from sidecypher.transport.listeners import UnixListener
 
 CONNECT = """
 import os, socket, sys
@@ -21,31 +21,31 @@ socket.socket(socket.AF_UNIX).connect(sys.argv[1])
 
 
 @pytest.fixture
-def road(tmp_path):
-    found = UnixRoad(Path(os.path.relpath(tmp_path / "s")))
+def listener(tmp_path):
+    found = UnixListener(Path(os.path.relpath(tmp_path / "s")))
     yield found
     found.close()
 
 
-def peer_of(road):
-    """Connect, and return what the road has accepted."""
+def peer_of(listener):
+    """Connect, and return what the listener has accepted."""
     client = socket.socket(socket.AF_UNIX)
-    client.connect(str(road.path))
-    accepted, _ = road.listener.accept()
+    client.connect(str(listener.path))
+    accepted, _ = listener.sock.accept()
     return client, accepted
 
 
-def test_only_the_owner_may_use_a_socket(road):
+def test_only_the_owner_may_use_a_socket(listener):
     """The file of a socket has the mode 0600."""
-    assert stat.S_IMODE(road.path.lstat().st_mode) == 0o600
+    assert stat.S_IMODE(listener.path.lstat().st_mode) == 0o600
 
 
-def test_this_account_passes(road):
+def test_this_account_passes(listener):
     """A peer of the same account may send its token."""
-    client, accepted = peer_of(road)
+    client, accepted = peer_of(listener)
 
     with client, accepted:
-        road.check(accepted)
+        listener.check(accepted)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another account")
@@ -53,23 +53,23 @@ def test_another_account_is_refused_whatever_the_file_says():
     """A peer of another account may send nothing, also where the file and its folder are open."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
-        road = UnixRoad(Path(folder) / "s")
-        road.path.chmod(0o777)
-        road.listener.settimeout(30)
-        with subprocess.Popen([sys.executable, "-c", CONNECT, str(road.path)]) as process:
-            accepted, _ = road.listener.accept()
+        listener = UnixListener(Path(folder) / "s")
+        listener.path.chmod(0o777)
+        listener.sock.settimeout(30)
+        with subprocess.Popen([sys.executable, "-c", CONNECT, str(listener.path)]) as process:
+            accepted, _ = listener.sock.accept()
             with accepted, pytest.raises(PermissionError):
-                road.check(accepted)
-        road.close()
+                listener.check(accepted)
+        listener.close()
 
     assert process.returncode == 0
 
 
-def test_a_socket_goes_with_its_road(road):
-    """A road that is closed leaves no file."""
-    road.close()
+def test_a_socket_goes_with_its_listener(listener):
+    """A listener that is closed leaves no file."""
+    listener.close()
 
-    assert not road.path.exists()
+    assert not listener.path.exists()
 
 
 def test_the_socket_of_a_short_path_is_in_the_run_folder():
@@ -84,11 +84,11 @@ def test_a_long_path_gets_a_private_folder(tmp_path, monkeypatch):
     folder.mkdir()
 
     path = place_for_socket(folder, "0123456789abcdef")
-    road = UnixRoad(path)
+    listener = UnixListener(path)
 
     assert path.parent.parent == Path("/tmp")
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    road.listener.close()
+    listener.sock.close()
     remove_socket(folder, str(path))
     assert not path.parent.exists()
 
@@ -105,11 +105,11 @@ def test_only_a_socket_is_removed(tmp_path):
     assert path.read_text() == "mine"
 
 
-def test_a_path_that_is_taken_is_left_alone(road):
-    """A second road of the same path is an error, and the first one goes on."""
+def test_a_path_that_is_taken_is_left_alone(listener):
+    """A second listener of the same path is an error, and the first one goes on."""
     with pytest.raises(OSError, match="in use"):
-        UnixRoad(road.path)
+        UnixListener(listener.path)
 
-    client, accepted = peer_of(road)
+    client, accepted = peer_of(listener)
     with client, accepted:
-        road.check(accepted)
+        listener.check(accepted)

@@ -1,4 +1,4 @@
-"""The roads on which JVMs reach a sidecar: a unix socket on one machine, TLS on loopback.
+"""The listeners on which JVMs reach a sidecar: a unix socket on one machine, TLS on loopback.
 
 A message over the unix socket needs a quarter of the time that TLS needs: there is nothing to
 encrypt, since the kernel says which account the peer has.
@@ -19,15 +19,15 @@ _CREDENTIALS: Final = struct.Struct("3i")
 _ROOT: Final = 0
 
 
-class Road(Protocol):
+class Listener(Protocol):
     """A listening socket, and the check of those who connect to it.
 
     Attributes:
-        listener: Accepts connections.
+        sock: Accepts connections.
         refusal: Why a peer is refused that does not pass `check`.
     """
 
-    listener: socket.socket
+    sock: socket.socket
     refusal: str
 
     def wrap(self, plain: socket.socket) -> socket.socket:
@@ -44,7 +44,7 @@ class Road(Protocol):
         """Stop listening."""
 
 
-class TlsRoad:
+class TlsListener:
     """TLS with the sidecar's certificate, on 127.0.0.1.
 
     Attributes:
@@ -60,18 +60,18 @@ class TlsRoad:
             ListenError: The port is taken.
         """
         self._tls = tls
-        self.listener = socket.socket()
-        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.sock = socket.socket()
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            self.listener.bind(("127.0.0.1", port))
-            self.listener.listen(_BACKLOG)
+            self.sock.bind(("127.0.0.1", port))
+            self.sock.listen(_BACKLOG)
         except OSError as error:
-            self.listener.close()
+            self.sock.close()
             raise ListenError(
                 f"The sidecar cannot listen on port {port}: {error.strerror}",
                 hint="Choose another port with `--port` or SIDECYPHER_PORT, or 0 for any free one.",
             ) from None
-        self.port: Final[int] = self.listener.getsockname()[1]
+        self.port: Final[int] = self.sock.getsockname()[1]
 
     def wrap(self, plain: socket.socket) -> socket.socket:
         """Return the socket for TLS, before its handshake."""
@@ -85,10 +85,10 @@ class TlsRoad:
 
     def close(self) -> None:
         """Stop listening."""
-        _close(self.listener)
+        _close(self.sock)
 
 
-class UnixRoad:
+class UnixListener:
     """A unix socket that only this account and root may use.
 
     Attributes:
@@ -104,13 +104,13 @@ class UnixRoad:
             OSError: The file system has no sockets, the path is too long, or it is taken.
         """
         self.path: Final = path
-        self.listener = socket.socket(socket.AF_UNIX)
+        self.sock = socket.socket(socket.AF_UNIX)
         try:
-            self.listener.bind(str(path))
+            self.sock.bind(str(path))
             path.chmod(0o600)
-            self.listener.listen(_BACKLOG)
+            self.sock.listen(_BACKLOG)
         except OSError:
-            self.listener.close()
+            self.sock.close()
             raise
 
     def wrap(self, plain: socket.socket) -> socket.socket:
@@ -126,7 +126,7 @@ class UnixRoad:
 
     def close(self) -> None:
         """Stop listening, and remove the file."""
-        _close(self.listener)
+        _close(self.sock)
         with suppress(OSError):
             self.path.unlink()
 
