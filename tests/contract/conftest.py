@@ -8,7 +8,7 @@ import pytest
 from fix_http import HttpClient
 
 from sidecypher.calls.dispatcher import Dispatcher
-from sidecypher.calls.executors._pages import Page
+from sidecypher.calls.executors._pages import Pages
 from sidecypher.calls.executors.loop import EventLoop
 from sidecypher.calls.executors.pool import ProcessWorkers
 from sidecypher.host.credentials import load_credentials
@@ -186,7 +186,9 @@ def pytest_collection_modifyitems(config, items):
 @pytest.fixture(autouse=True)
 def _whole_pages(monkeypatch):
     """Pages end by their rows alone, so that the first has 16 however busy the machine is."""
-    monkeypatch.setattr("sidecypher.calls.dispatcher.Page", partial(Page, flush_seconds=math.inf))
+    monkeypatch.setattr(
+        "sidecypher.calls.executors.execution.Pages", partial(Pages, flush_seconds=math.inf)
+    )
 
 
 @pytest.fixture(scope="session")

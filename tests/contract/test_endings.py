@@ -384,7 +384,7 @@ def test_the_next_page_renews_the_lease(stand, own):
     [call] = dispatcher._calls
     call.idle_since -= 61.0
 
-    while call.pages < 2:
+    while call.pages_begun < 2:
         next(stream)
     dispatcher.expire()
 

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 from fix_waiting import wait_until
 
-from sidecypher.calls.executors._pages import Page
+from sidecypher.calls.executors._pages import Pages
 from sidecypher.errors import CallError
 from sidecypher.host.limits import Limits
 from sidecypher.transport.memory import Client, memory
@@ -108,7 +108,9 @@ def test_who_reads_no_further_sees_no_error(stand, client, name):
 @pytest.mark.not_over_http("it has no transaction")
 def test_what_loses_the_transaction_comes_before_the_rows(client, monkeypatch, name, code):
     """A procedure that writes, or whose statement failed, sends no rows with its error to come."""
-    monkeypatch.setattr("sidecypher.calls.dispatcher.Page", partial(Page, flush_seconds=math.inf))
+    monkeypatch.setattr(
+        "sidecypher.calls.executors.execution.Pages", partial(Pages, flush_seconds=math.inf)
+    )
     with pytest.raises(CallError) as caught:
         next(client.rows(name, 5))
 

@@ -88,14 +88,44 @@ def test_wrong_json_is_an_error_of_its_argument(case):
         echo(case.kind).arguments([as_json(case.wire)])
 
 
+def written_together(kind, values):
+    """Return the JSON of many rows as a page has it."""
+    made = echo(kind)
+    return made.encode_rows([made.collect(One(value=value)) for value in values])
+
+
 @pytest.mark.parametrize("case", REFUSED_PYTHON, ids=str)
 def test_a_wrong_value_is_an_error_of_its_column(case):
-    """The caller of a procedure is told which column is wrong, and why."""
-    with pytest.raises(RowError) as caught:
-        echo(case.kind).encode_row(One(value=case.value))
+    """The caller of a procedure is told which column is wrong, and why, in whatever row it is."""
+    values = [found.value for found in VALUES if found.kind == case.kind][:2]
+    nullable = dataclasses.replace(case.kind, nullable=case.value is not None)
 
-    assert str(caught.value).startswith("The column `value` of `kg.echo` ")
-    assert case.reason in str(caught.value)
+    for write in (
+        lambda: echo(case.kind).encode_row(One(value=case.value)),
+        lambda: written_together(case.kind, [*values, case.value, *values]),
+        lambda: written_together(nullable, [*values, case.value, *values]),
+    ):
+        with pytest.raises(RowError) as caught:
+            write()
+
+        assert str(caught.value).startswith("The column `value` of `kg.echo` ")
+        assert case.reason in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", sorted({case.kind for case in VALUES}, key=str), ids=str)
+@pytest.mark.parametrize("nullable", [False, True], ids=["", "nullable"])
+def test_rows_are_written_together_as_the_file_says(kind, nullable):
+    """What is common to a column is found out once, and each value is written as if alone."""
+    cases = [case for case in VALUES if case.kind == kind]
+    wires = [case.wire for case in cases]
+    values = [case.value for case in cases]
+    if nullable and kind.name != "ANY":
+        kind = dataclasses.replace(kind, nullable=True)
+        wires, values = [None, *wires], [None, *values]
+
+    written = msgspec.json.decode(written_together(kind, values))
+
+    assert json.dumps(written) == json.dumps([[wire] for wire in wires])
 
 
 @pytest.mark.parametrize("case", VALUES, ids=str)

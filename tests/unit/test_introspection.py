@@ -11,7 +11,7 @@ from fix_modules import good, write
 from fix_waiting import wait_until
 
 from sidecypher.calls.dispatcher import Dispatcher
-from sidecypher.calls.executors._pages import Page
+from sidecypher.calls.executors._pages import Pages
 from sidecypher.calls.executors.loop import EventLoop
 from sidecypher.host.limits import Limits
 from sidecypher.loading.loader import load
@@ -111,7 +111,9 @@ def stopped():
 @pytest.fixture
 def bench(tmp_path, stopped, monkeypatch):
     # The first page has 16 rows, however busy the machine is.
-    monkeypatch.setattr("sidecypher.calls.dispatcher.Page", partial(Page, flush_seconds=math.inf))
+    monkeypatch.setattr(
+        "sidecypher.calls.executors.execution.Pages", partial(Pages, flush_seconds=math.inf)
+    )
     write(tmp_path, "good.py", good("kg.good", "there"))
     write(tmp_path, "slow.py", SLOW.format(word="old"))
     write(tmp_path, "bad.py", "print('hello')\nbroken\n")

@@ -10,7 +10,7 @@ import msgspec
 
 from sidecypher.calls._open_calls import OpenCalls
 from sidecypher.calls.executors._async import AsyncExecution
-from sidecypher.calls.executors._pages import PAGE_ROWS, Page
+from sidecypher.calls.executors._pages import PAGE_ROWS, Rows, joined
 from sidecypher.calls.executors._process import ProcessExecution
 from sidecypher.calls.executors._thread import StreamExecution, ThreadExecution
 from sidecypher.calls.executors.execution import Execution, RunningCall
@@ -38,8 +38,12 @@ from sidecypher.sdk.signature.model import ReturnKind
 from sidecypher.telemetry import tracing
 from sidecypher.telemetry.calls import Telemetry, log_unexpected
 
-_FRAME_BYTES: Final = len(envelope.write(envelope.PageReply("", [], more=False)))
-"""Bytes of a page besides its rows, the commas between them, and the call's id."""
+_NO_ROWS: Final = b"[]"
+
+_FRAME_BYTES: Final = len(
+    envelope.write(envelope.PageReply("", msgspec.Raw(_NO_ROWS), more=False))
+) - len(_NO_ROWS)
+"""Bytes of a page besides its rows and the call's id."""
 
 _REFUSED: Final[dict[type[SidecypherError], envelope.Refused]] = {
     SidecarStopping: "stopping",
@@ -251,19 +255,17 @@ class Dispatcher:
             raise ProtocolError("The peer requested two pages of one call at a time")
         started = time.perf_counter()
         deadline = deadline.at_most(call.seconds_left)
-        page = Page(
-            call.procedure,
-            PAGE_ROWS[min(call.pages, len(PAGE_ROWS) - 1)],
-            self._limits.page_bytes,
-        )
-        call.pages += 1
+        page_rows = PAGE_ROWS[min(call.pages_begun, len(PAGE_ROWS) - 1)]
+        call.pages.begin(page_rows, self._limits.page_bytes)
+        call.pages_begun += 1
         call.serve(call.refusal or session.call_back, deadline)
         try:
-            more = self._fill(call, page)
-            rows = page.take()
-            sent = self._size(call, rows)
+            rows, more = self._fill(call)
+            json = joined(rows)
+            sent = self._size(call, json)
+            count = sum(each.count for each in rows)
             seconds = time.perf_counter() - started
-            call.observed.page(len(rows), seconds, received, sent, last=not more)
+            call.observed.page(count, seconds, received, sent, last=not more)
         except BaseException as error:  # noqa: BLE001 - a function may raise anything, SystemExit too
             return self._failed(call, error, time.perf_counter() - started)
         finally:
@@ -276,31 +278,36 @@ class Dispatcher:
         elif call.is_cancelled:
             # Cancelled after the page was made: its caller will not request the next one.
             self._calls.cancel(call, call.reason)
-        return envelope.PageReply(call.call_id, list(map(msgspec.Raw, rows)), more)
+        return envelope.PageReply(call.call_id, msgspec.Raw(json), more)
 
-    def _fill(self, call: Execution, page: Page) -> bool:
-        """Let the function add rows; keep an error after the first of them for the next page."""
-        if call.pending_error is not None:
+    def _fill(self, call: Execution) -> tuple[list[Rows], bool]:
+        """Return the rows of the page, and whether more may follow: rows or an error."""
+        pages = call.pages
+        if call.pending_error is not None and not pages.has_more:
             raise call.pending_error
         # The call may have been cancelled before this thread acquired its lock.
         if call.is_cancelled:
             raise call.reason
+        if call.pending_error is not None or pages.is_full:
+            return pages.take(), True
         try:
-            return call.fill(page)
+            more = call.fill()
         except BaseException as error:
             # A caller that reads no further must not commit the writes of the function.
-            if not page.rows or not call.procedure.is_read:
+            if not pages.has_more or not call.procedure.is_read:
                 raise
             call.check()
             # A raised error keeps its frames and all their values, so a copy is stored.
             call.pending_error = envelope.ErrorBody.of(self._public_error(call, error)).error()
-            return True
+            return pages.take(), True
+        rows = pages.take()
+        return rows, more or pages.has_more
 
-    def _size(self, call: Execution, rows: list[bytes]) -> int:
+    def _size(self, call: Execution, rows: bytes) -> int:
         """Return the size of the page's message in bytes; raise if it may not be sent."""
         # Nobody reads a cancelled or late page; raising here closes its generator.
         call.check()
-        size = _FRAME_BYTES + len(call.call_id) + sum(map(len, rows)) + max(0, len(rows) - 1)
+        size = _FRAME_BYTES + len(call.call_id) + len(rows)
         if size > self._limits.message_bytes:
             raise MessageTooLarge(
                 f"A page of `{call.procedure.name}` has {size} bytes, "

@@ -4,12 +4,13 @@ They reach procedures that the plugin does not know yet, or knows with another s
 forwarded at admission: the other procedure itself runs, with its own rules for calls.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Self, TypeVar
 
 from sidecypher import Row, procedure
 from sidecypher.errors import ArgumentError
+from sidecypher.protocol import envelope
 from sidecypher.protocol.catalogue import Mode, ProcedureEntry
 from sidecypher.sdk.registry import MARK, Procedure, Registry
 
@@ -82,10 +83,14 @@ class AsMaps(Procedure):
         """Return a procedure that runs the function of `target`."""
         return cls(target.function, target.signature, target.entry, target.executor, target=target)
 
-    def encode_row(self, row: object) -> list[Any]:
+    def collect(self, row: object) -> list[Any]:
         """Return the row as a map of its columns."""
         names = (column.name for column in self.signature.columns)
         return [dict(zip(names, self.target.encode_row(row), strict=True))]
+
+    def encode_rows(self, collected: Sequence[Any]) -> bytes:
+        """Return a JSON array of the rows."""
+        return envelope.write(collected)
 
 
 def _mode(target: Procedure) -> Mode:

@@ -160,10 +160,10 @@ class HelloReply(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class PageReply(msgspec.Struct, frozen=True):
-    """Rows of a call; if `more` is true, another page must be requested."""
+    """Rows of a call, an array of arrays; if `more` is true, another page must be requested."""
 
     id: str
-    rows: list[msgspec.Raw]
+    rows: msgspec.Raw
     more: bool
 
 

@@ -1,12 +1,15 @@
 """Procedures and functions as the sidecar runs them, and the registry of all of them."""
 
 import inspect
+import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard
+
+import msgspec
 
 from sidecypher.errors import (
     ArgumentError,
@@ -15,12 +18,13 @@ from sidecypher.errors import (
     UnknownProcedure,
     ValueTypeError,
 )
+from sidecypher.protocol import envelope
 from sidecypher.protocol.catalogue import Catalogue, FunctionEntry, ProcedureEntry
 from sidecypher.sdk.declarations import declared_in, mark_of
 from sidecypher.sdk.encoded import EncodedRow
 from sidecypher.sdk.signature.model import Parameter, ReturnKind, Signature
 from sidecypher.values.codec.problems import Coder
-from sidecypher.values.coders import decoder, encoder
+from sidecypher.values.coders import column_encoder, decoder, encoder
 
 if TYPE_CHECKING:
     # It imports pydantic, which few procedures need.
@@ -53,15 +57,24 @@ class Procedure:
     batch: bool | Callable[..., Any] = False
     is_async: bool = field(init=False)
     """Whether the function is `async def`, with or without `yield`."""
+    values_of: Callable[[Any], tuple[Any, ...]] = field(init=False, repr=False)
+    """Returns the values of a row, in column order; not checked, nor written."""
+    plain_row: type | None = field(init=False, repr=False)
+    """The class of rows of which `collect` does no more than `values_of`, if there is one."""
     _count_without_defaults: int = field(init=False, repr=False)
     _decoders: tuple[Coder, ...] = field(init=False, repr=False)
     _encoders: tuple[Coder, ...] = field(init=False, repr=False)
-    _values_of: Callable[[Any], tuple[Any, ...]] = field(init=False, repr=False)
+    _together: tuple[Callable[[Sequence[Any]], Sequence[Any]], ...] = field(init=False, repr=False)
+    """Writes a whole column, or returns what `collect` has written already."""
+    _alone: tuple[int, ...] = field(init=False, repr=False)
+    """Numbers of the columns whose values are written one by one."""
 
     def __post_init__(self) -> None:
         """Make the coders, once for all calls."""
         columns = self.signature.columns
         defaults = [parameter.default for parameter in self.signature.parameters]
+        together = [column_encoder(column.type) for column in columns]
+        is_plain = all(together) and type(self).collect is Procedure.collect
         prepared = {
             "is_async": is_async(self.function),
             # Nulls that mean "use the default" are replaced before decoding.
@@ -70,7 +83,10 @@ class Procedure:
             else len(defaults),
             "_decoders": tuple(map(_decoder, self.signature.parameters)),
             "_encoders": tuple(encoder(column.type) for column in columns),
-            "_values_of": _single_value
+            "plain_row": self.signature.row if is_plain else None,
+            "_together": tuple(each or _as_written for each in together),
+            "_alone": tuple(index for index, each in enumerate(together) if each is None),
+            "values_of": _single_value
             if self.signature.returns is ReturnKind.VALUE
             else _values_of([column.attribute for column in columns]),
         }
@@ -185,27 +201,70 @@ class Procedure:
         Raises:
             RowError: It is not a row of this procedure, or a value is not of its column's type.
         """
-        if not isinstance(row, self.signature.row):
-            if isinstance(row, EncodedRow) and row.row is self.signature.row:
-                return row.values()
-            raise RowError(
-                f"`{self.name}` returned a {type(row).__name__} where a row is expected",
-                hint=f"Return `{self.signature.row.__name__}(...)`.",
-            )
-        values = self._values_of(row)
+        if self._is_encoded(row):
+            return row.values()
+        values = self._values(row)
         try:
             # `strict=True` alone would cost as much as the rest of this line.
             return [encode(value) for encode, value in zip(self._encoders, values)]  # noqa: B905
         except (ValueTypeError, RecursionError):
-            raise self._wrong_column(values) from None
+            raise self._wrong_column([values], range(len(values))) from None
 
-    def _wrong_column(self, values: Iterable[Any]) -> RowError:
-        for column, encode, value in zip(
-            self.signature.columns, self._encoders, values, strict=True
-        ):
+    def _is_encoded(self, row: object) -> TypeGuard[EncodedRow[Any]]:
+        return isinstance(row, EncodedRow) and row.row is self.signature.row
+
+    def _values(self, row: object) -> tuple[Any, ...]:
+        if isinstance(row, self.signature.row):
+            return self.values_of(row)
+        raise RowError(
+            f"`{self.name}` returned a {type(row).__name__} where a row is expected",
+            hint=f"Return `{self.signature.row.__name__}(...)`.",
+        )
+
+    def collect(self, row: object) -> Any:
+        """Return what `encode_rows` needs of a row, so that the row may change afterwards.
+
+        Raises:
+            RowError: It is not a row of this procedure, or a value is not of its column's type.
+        """
+        if self._is_encoded(row):
+            return msgspec.Raw(row.json)
+        values = self._values(row)
+        collected = list(values)
+        try:
+            for index in self._alone:
+                collected[index] = self._encoders[index](values[index])
+        except (ValueTypeError, RecursionError):
+            raise self._wrong_column([values], self._alone) from None
+        return collected
+
+    def encode_rows(self, collected: Sequence[Any]) -> bytes:
+        """Return a JSON array of rows, each of them as `collect` has returned it.
+
+        Columns of the most common types are checked as a whole.
+
+        Raises:
+            RowError: A value is not of its column's type.
+        """
+        if msgspec.Raw in map(type, collected):
+            return b"[%b]" % b",".join(
+                bytes(each) if type(each) is msgspec.Raw else self.encode_rows([each])[1:-1]
+                for each in collected
+            )
+        columns = zip(*collected, strict=True)
+        try:
+            encoded = [encode(column) for encode, column in zip(self._together, columns)]  # noqa: B905
+            return envelope.write(list(zip(*encoded, strict=True)))
+        except (ValueTypeError, UnicodeEncodeError):
+            together = [index for index in range(len(self._encoders)) if index not in self._alone]
+            raise self._wrong_column(collected, together) from None
+
+    def _wrong_column(self, rows: Iterable[Sequence[Any]], indexes: Iterable[int]) -> RowError:
+        for values, index in itertools.product(rows, indexes):
             try:
-                encode(value)
+                self._encoders[index](values[index])
             except (ValueTypeError, RecursionError) as error:
+                column = self.signature.columns[index]
                 named = "result" if self.kind == "function" else f"column `{column.name}`"
                 return RowError(f"The {named} of `{self.name}` {_problem(error)}")
         return RowError(f"`{self.name}` returned a row that changed while it was read")
@@ -233,6 +292,10 @@ def _problem(error: ValueTypeError | RecursionError) -> str:
     if isinstance(error, ValueTypeError):
         return error.message
     return "nests too deeply, or holds itself"
+
+
+def _as_written(values: Sequence[Any]) -> Sequence[Any]:
+    return values
 
 
 def _single_value(value: Any) -> tuple[Any, ...]:

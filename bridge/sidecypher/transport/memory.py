@@ -118,5 +118,5 @@ def memory(dispatcher: Dispatcher, call_back: envelope.CallBack = no_transaction
 
 
 def _rows(page: envelope.PageReply) -> Iterator[list[Any]]:
-    for row in page.rows:
-        yield [decode_any(value) for value in msgspec.json.decode(row)]
+    for row in msgspec.json.decode(page.rows):
+        yield [decode_any(value) for value in row]

@@ -1,5 +1,7 @@
 """The functions that write and read values of a Cypher type."""
 
+from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Any, Final
 
 from sidecypher.errors import ValueTypeError
@@ -43,6 +45,37 @@ def encoder(kind: CypherType) -> Coder:
     else:
         coder = KINDS[kind.name].encode
     return _nullable(kind, _restricted(kind, coder))
+
+
+def column_encoder(kind: CypherType) -> Callable[[Sequence[Any]], Sequence[Any]] | None:
+    """Return the function that writes many values of type `kind` together, if there is one.
+
+    It checks what they have in common, and returns them as they are if they are their own JSON.
+
+    Example:
+        >>> write = column_encoder(CypherType("FLOAT"))
+        >>> write((0.5, 1.0)), write((0.5, 1))
+        ((0.5, 1.0), [0.5, 1.0])
+    """
+    described = KINDS.get(kind.name)
+    if described is None or described.is_plain is None:
+        return None
+    own, is_plain = described.annotations[0], described.is_plain
+    encode, allowed = encoder(kind), frozenset(kind.allowed)
+
+    def encode_column(values: Sequence[Any]) -> Sequence[Any]:
+        classes = set(map(type, values))
+        present = values
+        if kind.nullable and NoneType in classes:
+            classes.remove(NoneType)
+            present = [value for value in values if value is not None]
+        if not classes or (
+            classes == {own} and is_plain(present) and (not allowed or allowed.issuperset(present))
+        ):
+            return values
+        return list(map(encode, values))
+
+    return encode_column
 
 
 def decoder(kind: CypherType) -> Coder:

@@ -4,6 +4,7 @@ Signatures, codec, OpenAPI, sample statements and the plugin's generator read it
 entry here and one in `Kind.java` of the plugin.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any, Final
@@ -37,6 +38,8 @@ class Kind:
         pattern: The pattern in sample statements for a type that has no expression.
         has_literals: Whether Neo4j reads defaults of this type.
         encode_nullable: Writes a value or null, for types so common that a second step counts.
+        is_plain: Tells of values of the first class whether all are their own JSON; only for types
+            so common that values are checked together.
         encode_any: Writes a value of one of the classes where any type is allowed, if not `encode`.
         driver_class: The class of Neo4j's driver, as `module:name`; `BoltClient` reads no other.
         from_driver: Reads a value of that class.
@@ -55,6 +58,7 @@ class Kind:
     pattern: str = ""
     has_literals: bool = False
     encode_nullable: Coder | None = None
+    is_plain: Callable[[Sequence[Any]], bool] | None = None
     encode_any: Coder | None = None
     driver_class: str = ""
     from_driver: Coder | None = None
@@ -102,6 +106,7 @@ _TABLE: Final = (
         annotations=(bool,),
         encode=scalars.encode_boolean,
         encode_nullable=scalars.encode_nullable_boolean,
+        is_plain=scalars.are_all_plain,
         decode=scalars.decode_boolean,
         java="Boolean",
         schema={"type": "boolean"},
@@ -113,6 +118,7 @@ _TABLE: Final = (
         annotations=(int,),
         encode=scalars.encode_integer,
         encode_nullable=scalars.encode_nullable_integer,
+        is_plain=scalars.are_all_in_64_bits,
         decode=scalars.decode_integer,
         java="Long",
         schema={"type": "integer", "minimum": INTEGER_MIN, "maximum": INTEGER_MAX},
@@ -124,6 +130,7 @@ _TABLE: Final = (
         annotations=(float,),
         tag="$float",
         encode=scalars.encode_float,
+        is_plain=scalars.are_all_finite,
         decode=scalars.decode_float,
         java="Double",
         schema={
@@ -144,6 +151,7 @@ _TABLE: Final = (
         annotations=(str,),
         encode=scalars.encode_string,
         encode_nullable=scalars.encode_nullable_string,
+        is_plain=scalars.are_all_plain,
         decode=scalars.decode_string,
         java="String",
         schema={"type": "string"},

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from msgspec import structs
 
 from sidecypher import SidecypherError
 from sidecypher.cli.packages import (
@@ -76,7 +76,7 @@ def index(
     """
 
     def index_once() -> None:
-        row = asdict(_index(repo or path.name, path, scip or [], home, config))
+        row = structs.asdict(_index(repo or path.name, path, scip or [], home, config))
         if as_json:
             show_json(row)
         else:

@@ -12,7 +12,6 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import fields, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -67,7 +66,7 @@ class Snapshot(msgspec.Struct, frozen=True, gc=False):
     def fields(self) -> Mapping[str, Any]:
         """The values of the row by their Python names."""
         row = self.row.decode()
-        return {field.name: getattr(row, field.name) for field in fields(row)}
+        return msgspec.structs.asdict(row)
 
 
 class GithubClient:
@@ -570,7 +569,7 @@ def _unusable_answers(what: str) -> Iterator[None]:
 
 
 def _replaced(row: EncodedRow[Any], **columns: object) -> EncodedRow[Any]:
-    return EncodedRow.of(replace(row.decode(), **columns))
+    return EncodedRow.of(msgspec.structs.replace(row.decode(), **columns))
 
 
 def _lifetime(columns: Mapping[str, Any], target: Target) -> float:

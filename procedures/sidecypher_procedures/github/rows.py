@@ -1,7 +1,6 @@
 """The columns of the `github` procedures, in order."""
 
 from collections.abc import Mapping
-from dataclasses import fields
 from datetime import datetime
 from typing import Annotated, Any, Final, TypeVar
 
@@ -197,7 +196,7 @@ def instead(row: type[R], error: GithubError, on_error: OnError) -> R | None:
 
 def failed(row: type[R], error: GithubError) -> R:
     """Return a row of nulls with the error in its column `error`."""
-    columns: dict[str, Any] = dict.fromkeys(field.name for field in fields(row))
+    columns: dict[str, Any] = dict.fromkeys(row.__struct_fields__)
     columns["error"] = {
         "code": error.code,
         "message": error.message,

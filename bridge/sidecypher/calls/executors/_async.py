@@ -5,7 +5,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
-from sidecypher.calls.executors._pages import Page, rows_of
+from sidecypher.calls.executors._pages import rows_of
 from sidecypher.calls.executors._waiting import WaitingExecution
 from sidecypher.calls.executors.loop import CLEANUP_SECONDS, STOP_SECONDS, EventLoop, Job
 from sidecypher.errors import CallError
@@ -36,25 +36,25 @@ class AsyncExecution(WaitingExecution[Job]):
         self._listed: Iterator[Any] | None = None
         self._clean_up: Deadline | None = None
 
-    def fill(self, page: Page) -> bool:
-        """Add rows to `page`; return whether more may follow."""
+    def fill(self) -> bool:
+        """Add rows to `pages` until the page is full; return whether more may follow."""
         if self.procedure.signature.returns is ReturnKind.ITERATOR:
-            return self._stream(page, lambda: self._submit(lambda: self._add_rows(page)))
+            return self._stream(lambda: self._submit(self._add_rows))
         if self._listed is None:
             self._work = self._submit(self._start)
             self._listed = iter(rows_of(self.procedure, self._wait(self._work)))
-        return page.add_all(self._listed)
+        return self.pages.add_all(self._listed)
 
     def _start(self) -> Any:
         # The context refers to the call: kept here, only the garbage collector could free both.
         arguments, self._arguments = self._arguments, []
         return self.procedure.function(*arguments)
 
-    async def _add_rows(self, page: Page) -> bool:
+    async def _add_rows(self) -> bool:
         if self._rows is None:
             self._rows = self._start()
         async for row in self._rows:
-            if page.add(row):
+            if self.pages.add(row):
                 return True
         return False
 

@@ -1,13 +1,12 @@
 """Plain functions in a worker process, for long computations or code that may crash."""
 
 import contextlib
-from collections import deque
 from queue import Empty
 from typing import Final
 
 import msgspec
 
-from sidecypher.calls.executors._pages import Page
+from sidecypher.calls.executors._pages import Rows
 from sidecypher.calls.executors._waiting import RunOnThread, ThreadWork, WaitingExecution
 from sidecypher.calls.executors.pool import Lease, ProcessWorkers
 from sidecypher.calls.executors.pool_messages import Task
@@ -42,27 +41,28 @@ class ProcessExecution(WaitingExecution[ThreadWork]):
         self._request = request
         self._traceparent = tracing.traceparent()
         self._lease = Lease()
-        self._rows: deque[bytes] = deque()
 
-    def fill(self, page: Page) -> bool:
-        """Add rows to `page`; return whether more may follow."""
-        work = self._work or self._begin()
+    def fill(self) -> bool:
+        """Wait until the page is full or due; return whether more may follow."""
+        work, pages = self._work or self._begin(), self.pages
         while True:
             # Read before the rows: if the work is done, all of its rows have been added.
             is_done = work.is_done
-            if page.add_encoded(self._rows):
-                return not is_done or bool(self._rows) or work.error is not None
+            if pages.is_full:
+                return not is_done or work.error is not None
             if is_done:
                 self._outcome(work)
                 return False
-            if page.rows and not page.seconds_to_flush():
+            if pages.has_more and not pages.seconds_to_flush():
                 return True
-            self._wait_for_rows(work, page)
+            self._wait_for_rows(work)
 
-    def _wait_for_rows(self, work: ThreadWork, page: Page) -> None:
+    def _wait_for_rows(self, work: ThreadWork) -> None:
         seconds = self.deadline.remaining()
+        if self.pages.has_more:
+            seconds = min(seconds, self.pages.seconds_to_flush())
         try:
-            self.inbox.get(timeout=min(seconds, page.seconds_to_flush()) if page.rows else seconds)
+            self.inbox.get(timeout=seconds)
         except Empty:
             if self.deadline.expired():
                 self.cancel(deadline_exceeded(self.name))
@@ -95,8 +95,8 @@ class ProcessExecution(WaitingExecution[ThreadWork]):
         work.is_done = True
         self.inbox.put(work)
 
-    def _add(self, rows: list[msgspec.Raw]) -> None:
-        self._rows.extend(map(bytes, rows))
+    def _add(self, rows: list[tuple[int, msgspec.Raw]]) -> None:
+        self.pages.add_encoded(Rows(count, bytes(json)) for count, json in rows)
         self.inbox.put(None)
 
     def _task(self, seconds: float) -> Task:

@@ -12,7 +12,7 @@ from functools import partial
 from threading import get_ident
 from typing import Any, Final
 
-from sidecypher.calls.executors._pages import Page, rows_of
+from sidecypher.calls.executors._pages import Pages, rows_of
 from sidecypher.calls.executors._waiting import RunOnThread, ThreadWork, WaitingExecution
 from sidecypher.calls.executors.execution import Execution
 from sidecypher.calls.executors.loop import CLEANUP_SECONDS
@@ -41,8 +41,8 @@ class _Function:
         self._variables = contextvars.copy_context()
         self._own = os.getpid()
 
-    def fill(self, page: Page) -> bool:
-        return bool(self._run(self._fill, page))
+    def fill(self, pages: Pages) -> bool:
+        return bool(self._run(self._fill, pages))
 
     def _run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
@@ -51,10 +51,10 @@ class _Function:
             if os.getpid() != self._own:
                 os._exit(0)
 
-    def _fill(self, page: Page) -> bool:
+    def _fill(self, pages: Pages) -> bool:
         if self._rows is None:
             self._rows = self._start()
-        return page.add_all(self._rows)
+        return pages.add_all(self._rows)
 
     def _start(self) -> Iterator[Any]:
         # The context refers to the call: kept here, only the garbage collector could free both.
@@ -90,9 +90,9 @@ class ThreadExecution(Execution):
         super().__init__(head, procedure)
         self._function = _Function(self, arguments, resources)
 
-    def fill(self, page: Page) -> bool:
-        """Add rows to `page`; return whether more may follow."""
-        return self._function.fill(page)
+    def fill(self) -> bool:
+        """Add rows to `pages` until the page is full; return whether more may follow."""
+        return self._function.fill(self.pages)
 
     def close(self) -> None:
         """Close the generator, if the function is a generator."""
@@ -121,13 +121,13 @@ class StreamExecution(WaitingExecution[ThreadWork]):
         self._is_closed = False
         self._clean_up: Deadline | None = None
 
-    def fill(self, page: Page) -> bool:
-        """Add rows to `page`; return whether more may follow."""
-        return self._stream(page, lambda: self._begin(page))
+    def fill(self) -> bool:
+        """Add rows to `pages` until the page is full; return whether more may follow."""
+        return self._stream(self._begin)
 
-    def _begin(self, page: Page) -> ThreadWork:
+    def _begin(self) -> ThreadWork:
         work = ThreadWork()
-        make_rows = partial(self._make_rows, work, page)
+        make_rows = partial(self._make_rows, work)
         try:
             self._run(make_rows)
         except RuntimeError:
@@ -135,11 +135,11 @@ class StreamExecution(WaitingExecution[ThreadWork]):
             make_rows()
         return work
 
-    def _make_rows(self, work: ThreadWork, page: Page) -> None:
+    def _make_rows(self, work: ThreadWork) -> None:
         """Let the function make rows on the current thread."""
         self.function_thread = get_ident()
         try:
-            work.result = self._function.fill(page)
+            work.result = self._function.fill(self.pages)
         except BaseException as error:  # noqa: BLE001 - the serving thread raises it
             work.error = error
         self.function_thread = None

@@ -2,10 +2,10 @@
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
-from sidecypher.calls.executors._pages import Page
 from sidecypher.calls.executors.execution import Execution
 from sidecypher.calls.executors.loop import STOP_SECONDS
 from sidecypher.protocol.deadline import Deadline
@@ -50,34 +50,36 @@ class WaitingExecution(Execution, Generic[_Work]):
         super().__init__(head, procedure)
         self.inbox = SimpleQueue()
         self._work: _Work | None = None
-        self._sent: Page | None = None
+        self._is_sent_early = False
 
     @property
     def is_still_running(self) -> bool:
         """Whether it is running: for this page, for the next one, or although it was cancelled."""
         return self._work is not None and not self._work.is_done
 
-    def _stream(self, page: Page, begin: Callable[[], _Work]) -> bool:
-        """Let the function add rows to `page` until it is sent; return whether more may follow."""
-        sent, self._sent = self._sent, None
-        if sent is not None and self._work is not None:
-            # The function was making its next row when that page was sent.
-            more = bool(self._wait(self._work))
-            if page.take_over(sent) or not more:
+    def _stream(self, begin: Callable[[], _Work]) -> bool:
+        """Let the function add rows until the page is sent; return whether more may follow."""
+        # Not a method of this call: the two would refer to each other.
+        self.pages.on_first_row = partial(self.inbox.put, None)
+        while True:
+            # Work that was making its next row when the latest page was sent goes on with this one,
+            # or ends with that row.
+            if self._work is None or not self._is_sent_early:
+                self._work = begin()
+            self._is_sent_early = False
+            more = bool(self._wait(self._work, sends_early=True))
+            if not more or self._is_sent_early or self.pages.is_full:
                 return more
-        page.on_first_row = self.inbox.put
-        self._work = begin()
-        return bool(self._wait(self._work, page))
 
-    def _wait(self, work: _Work, page: Page | None = None) -> Any:
-        """Run work items until the work is done or `page` must be sent."""
+    def _wait(self, work: _Work, *, sends_early: bool = False) -> Any:
+        """Run work items until the work is done or, if it `sends_early`, a page must be sent."""
         deadline = self.deadline
         while True:
             seconds = deadline.remaining()
-            if page is not None and page.rows:
-                seconds_to_flush = page.seconds_to_flush()
+            if sends_early and self.pages.has_more:
+                seconds_to_flush = self.pages.seconds_to_flush()
                 if not seconds_to_flush:
-                    self._sent = page
+                    self._is_sent_early = True
                     return True
                 seconds = min(seconds, seconds_to_flush)
             try:

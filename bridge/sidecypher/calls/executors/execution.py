@@ -6,7 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from typing import Annotated, Any, Final
 
-from sidecypher.calls.executors._pages import Page
+from sidecypher.calls.executors._pages import Pages
 from sidecypher.calls.reservation import Reservation
 from sidecypher.errors import CallError
 from sidecypher.protocol.envelope import CallBack, CallHead
@@ -45,8 +45,9 @@ class Execution(Call, ABC):
         started: When it started, on the monotonic clock.
         idle_since: When its latest page was ready.
         seconds_left: Rest of its procedure's timeout, if its caller applies another one.
-        pages: Number of pages that were started.
-        pending_error: Error that the function raised after the rows of the previous page.
+        pages: The rows that wait to be sent.
+        pages_begun: Number of pages that were begun.
+        pending_error: Error that the function raised after the rows that are sent before it.
         lock: Held by the thread that serves or closes it.
     """
 
@@ -60,13 +61,14 @@ class Execution(Call, ABC):
         self.reservation = Reservation()
         self.started = self.idle_since = time.monotonic()
         self.seconds_left = math.inf
-        self.pages = 0
+        self.pages: Final = Pages(procedure)
+        self.pages_begun = 0
         self.pending_error: CallError | None = None
         self.lock: Final = threading.Lock()
 
     @abstractmethod
-    def fill(self, page: Page) -> bool:
-        """Add rows to `page`; return whether more may follow."""
+    def fill(self) -> bool:
+        """Add rows to `pages` until the page is full; return whether more may follow."""
 
     @abstractmethod
     def close(self) -> None:

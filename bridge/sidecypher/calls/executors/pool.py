@@ -28,8 +28,8 @@ CRASHES: Final = 5
 CRASH_SECONDS: Final = 60.0
 """`CRASHES` workers that die by themselves within these seconds are a crash loop."""
 
-AddRows = Callable[[list[msgspec.Raw]], None]
-"""Receives encoded rows of a task."""
+AddRows = Callable[[list[tuple[int, msgspec.Raw]]], None]
+"""Receives rows of a task: JSON arrays, each with its number of rows."""
 
 _FAILED_STARTS: Final = 2
 _FIRST_PAUSE: Final = 0.1

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import msgspec
 
-from sidecypher.calls.executors._pages import Page
+from sidecypher.calls.executors._pages import Pages
 from sidecypher.calls.executors._thread import ThreadExecution
 from sidecypher.calls.executors.pool_messages import (
     MEMORY_EXIT,
@@ -31,7 +31,7 @@ from sidecypher.calls.executors.pool_messages import (
     Setup,
     Task,
 )
-from sidecypher.errors import CatalogueMismatch, MessageTooLarge, SidecypherError
+from sidecypher.errors import CatalogueMismatch, MessageTooLarge, RowError, SidecypherError
 from sidecypher.loading.loader import load
 from sidecypher.protocol import envelope
 from sidecypher.protocol.deadline import Deadline
@@ -60,7 +60,7 @@ class OutcomeSender:
         self._end = end
         self._own = os.getpid()
         self._lock = threading.Lock()
-        self._with_rows: SimpleQueue[tuple[str, Page]] = SimpleQueue()
+        self._with_rows: SimpleQueue[tuple[str, Pages]] = SimpleQueue()
         threading.Thread(target=self._send_due, name="sidecypher-pages", daemon=True).start()
 
     def answer(self, outcome: Outcome) -> None:
@@ -70,27 +70,34 @@ class OutcomeSender:
         with self._lock:
             self._connection.send_bytes(envelope.write(outcome))
 
-    def watch(self, call_id: str, page: Page) -> None:
-        """Send the rows of a page when they are due, even if its function is still running."""
-        page.on_first_row = lambda page: self._with_rows.put((call_id, page))
+    def watch(self, call_id: str, pages: Pages) -> None:
+        """Send rows when they are due, even if the function is still running."""
+        pages.on_first_row = lambda: self._with_rows.put((call_id, pages))
 
-    def send_rows(self, call_id: str, page: Page, *, more: bool) -> None:
-        """Send the rows of a page that were not sent before."""
+    def send_rows(self, call_id: str, pages: Pages, *, more: bool) -> None:
+        """Send the rows of the page that were not sent before.
+
+        Raises:
+            RowError: A row does not fit its procedure.
+        """
         if os.getpid() != self._own:
             self._end(0)
         with self._lock:
-            rows = page.take()
+            rows = [(each.count, msgspec.Raw(each.json)) for each in pages.take()]
+            more = more or pages.has_more
             if rows or not more:
-                outcome = Outcome(call_id, list(map(msgspec.Raw, rows)), more=more)
-                self._connection.send_bytes(envelope.write(outcome))
+                self._connection.send_bytes(envelope.write(Outcome(call_id, rows, more=more)))
 
     def _send_due(self) -> None:
         while True:
-            call_id, page = self._with_rows.get()
-            if page.rows:
-                time.sleep(page.seconds_to_flush())
+            call_id, pages = self._with_rows.get()
+            if pages.has_more:
+                time.sleep(pages.seconds_to_flush())
             try:
-                self.send_rows(call_id, page, more=True)
+                self.send_rows(call_id, pages, more=True)
+            except RowError:
+                # It is raised again where the function adds its next row, or at its end.
+                continue
             except MemoryError:
                 self._end(MEMORY_EXIT)
             except OSError:
@@ -142,24 +149,23 @@ class TaskRunner:
         with tracing.continued(task.traceparent):
             call = ThreadExecution(head, procedure, arguments, self.resources)
         call.serve(no_transaction_in_worker, Deadline.after(task.seconds))
-        bytes_left, more = self._message_bytes, True
+        pages, more = call.pages, True
+        if procedure.signature.returns is ReturnKind.ITERATOR:
+            self._sender.watch(task.call_id, pages)
         try:
-            while more:
+            while more or pages.has_more:
+                bytes_left = self._message_bytes - pages.bytes_taken
                 if bytes_left <= 0:
                     raise MessageTooLarge(
                         f"The rows of `{procedure.name}` have more than {self._message_bytes} "
                         "bytes, which a worker may send",
                         hint="Return less per call, or run the procedure on a thread.",
                     )
-                limit = min(bytes_left, _PAGE_BYTES)
-                page = Page(procedure, sys.maxsize, limit)
-                if procedure.signature.returns is ReturnKind.ITERATOR:
-                    self._sender.watch(task.call_id, page)
+                pages.begin(sys.maxsize, min(bytes_left, _PAGE_BYTES))
                 try:
-                    more = call.fill(page)
+                    more = pages.is_full or call.fill()
                 finally:
-                    self._sender.send_rows(task.call_id, page, more=more)
-                bytes_left -= limit - page.bytes_left
+                    self._sender.send_rows(task.call_id, pages, more=more)
         finally:
             call.suspend()
             call.end()

@@ -58,10 +58,11 @@ class Outcome(msgspec.Struct, frozen=True):
     """Result of a task so far: encoded rows, or an error.
 
     Attributes:
+        rows: JSON arrays of rows, each with its number of rows.
         more: Whether the function continues and another outcome follows.
     """
 
     call_id: str
-    rows: list[msgspec.Raw] = []
+    rows: list[tuple[int, msgspec.Raw]] = []
     more: bool = False
     error: ErrorBody | None = None

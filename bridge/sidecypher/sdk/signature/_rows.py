@@ -13,7 +13,11 @@ def is_row(annotation: object) -> bool:
         isinstance(annotation, type)
         and annotation is not Row
         and annotation not in VALUE_CLASSES
-        and (dataclasses.is_dataclass(annotation) or _is_model(annotation))
+        and (
+            issubclass(annotation, Row)
+            or dataclasses.is_dataclass(annotation)
+            or _is_model(annotation)
+        )
     )
 
 
@@ -21,6 +25,8 @@ def attributes_of(row: type[Any]) -> dict[str, str]:
     """Return the attributes of a class of rows that are columns, with their descriptions."""
     if _is_model(row):
         return {name: each.description or "" for name, each in row.model_fields.items()}
+    if issubclass(row, Row):
+        return dict.fromkeys(row.__struct_fields__, "")
     return {each.name: "" for each in dataclasses.fields(row)}
 
 

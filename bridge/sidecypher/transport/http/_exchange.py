@@ -41,7 +41,7 @@ _UNICODE_ENDS: Final = (
 Rows = tuple[list[bytes], bool]
 """Rows of a page, each as JSON, and whether there may be more."""
 
-_values: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_rows: Final = msgspec.json.Decoder(list[list[msgspec.Raw]]).decode
 
 
 class HttpCall:
@@ -102,7 +102,7 @@ class HttpCall:
     def _rows(self, reply: envelope.CallReply) -> Rows:
         if isinstance(reply, envelope.ErrorReply):
             raise reply.error.error()
-        return [self._row(_values(row)) for row in reply.rows], reply.more
+        return list(map(self._row, _rows(reply.rows))), reply.more
 
     def _row(self, values: list[msgspec.Raw]) -> bytes:
         if self.procedure.kind == "function":

@@ -2,6 +2,7 @@
 
 import binascii
 import math
+from collections.abc import Sequence
 from typing import Any, Final
 
 from sidecypher.errors import ValueTypeError
@@ -79,6 +80,21 @@ def encode_bytes(value: Any) -> Any:
     if isinstance(value, bytes | bytearray):
         return {"$bytes": binascii.b2a_base64(value, newline=False).decode()}
     raise not_written(value, "BYTES")
+
+
+def are_all_plain(_values: Sequence[Any]) -> bool:
+    """Return True; only writing them tells whether a string has half of a surrogate pair."""
+    return True
+
+
+def are_all_in_64_bits(values: Sequence[int]) -> bool:
+    """Return whether Cypher has all these INTEGERs."""
+    return min(values) >= INTEGER_MIN and max(values) <= INTEGER_MAX
+
+
+def are_all_finite(values: Sequence[float]) -> bool:
+    """Return whether JSON can write all these FLOATs."""
+    return all(map(math.isfinite, values))
 
 
 def decode_boolean(value: Any) -> Any:

@@ -6,7 +6,7 @@ import math
 import secrets
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -459,7 +459,7 @@ def _kind(path: str) -> Kind:
 
 def _columns(path: str) -> int:
     """Return a checksum of the columns, which differ between versions of sidecypher."""
-    names = ",".join(field.name for field in fields(ROWS[_kind(path)]))
+    names = ",".join(ROWS[_kind(path)].__struct_fields__)
     return zlib.crc32(names.encode())
 
 
