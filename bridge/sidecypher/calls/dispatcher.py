@@ -261,11 +261,10 @@ class Dispatcher:
         call.serve(call.refusal or session.call_back, deadline)
         try:
             rows, more = self._fill(call)
-            json = joined(rows)
-            sent = self._size(call, json)
-            count = sum(each.count for each in rows)
+            page = joined(rows)
+            sent = self._size(call, page.json)
             seconds = time.perf_counter() - started
-            call.observed.page(count, seconds, received, sent, last=not more)
+            call.observed.page(page.count, seconds, received, sent, last=not more)
         except BaseException as error:  # noqa: BLE001 - a function may raise anything, SystemExit too
             return self._failed(call, error, time.perf_counter() - started)
         finally:
@@ -278,18 +277,18 @@ class Dispatcher:
         elif call.is_cancelled:
             # Cancelled after the page was made: its caller will not request the next one.
             self._calls.cancel(call, call.reason)
-        return envelope.PageReply(call.call_id, msgspec.Raw(json), more)
+        return envelope.PageReply(call.call_id, msgspec.Raw(page.json), more)
 
     def _fill(self, call: Execution) -> tuple[list[Rows], bool]:
         """Return the rows of the page, and whether more may follow: rows or an error."""
         pages = call.pages
-        if call.pending_error is not None and not pages.has_more:
-            raise call.pending_error
         # The call may have been cancelled before this thread acquired its lock.
         if call.is_cancelled:
             raise call.reason
-        if call.pending_error is not None or pages.is_full:
+        if pages.has_more and (call.pending_error is not None or pages.is_full):
             return pages.take(), True
+        if call.pending_error is not None:
+            raise call.pending_error
         try:
             more = call.fill()
         except BaseException as error:

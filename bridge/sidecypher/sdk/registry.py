@@ -251,10 +251,12 @@ class Procedure:
                 bytes(each) if type(each) is msgspec.Raw else self.encode_rows([each])[1:-1]
                 for each in collected
             )
-        columns = zip(*collected, strict=True)
+        columns = [*zip(*collected)]  # noqa: B905 - `strict=True` costs as much, here and below
         try:
-            encoded = [encode(column) for encode, column in zip(self._together, columns)]  # noqa: B905
-            return envelope.write(list(zip(*encoded, strict=True)))
+            written = [encode(column) for encode, column in zip(self._together, columns)]  # noqa: B905
+            if all(map(operator.is_, written, columns)):
+                return envelope.write(collected)
+            return envelope.write([*zip(*written)])  # noqa: B905
         except (ValueTypeError, UnicodeEncodeError):
             together = [index for index in range(len(self._encoders)) if index not in self._alone]
             raise self._wrong_column(collected, together) from None

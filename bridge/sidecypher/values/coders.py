@@ -60,18 +60,16 @@ def column_encoder(kind: CypherType) -> Callable[[Sequence[Any]], Sequence[Any]]
     described = KINDS.get(kind.name)
     if described is None or described.is_plain is None:
         return None
-    own, is_plain = described.annotations[0], described.is_plain
+    is_plain, plain_classes = described.is_plain, {described.annotations[0]}
     encode, allowed = encoder(kind), frozenset(kind.allowed)
 
     def encode_column(values: Sequence[Any]) -> Sequence[Any]:
-        classes = set(map(type, values))
-        present = values
+        classes, present = set(map(type, values)), values
         if kind.nullable and NoneType in classes:
             classes.remove(NoneType)
             present = [value for value in values if value is not None]
-        if not classes or (
-            classes == {own} and is_plain(present) and (not allowed or allowed.issuperset(present))
-        ):
+        is_own = classes == plain_classes and is_plain(present)
+        if is_own and (not allowed or allowed.issuperset(present)):
             return values
         return list(map(encode, values))
 

@@ -10,8 +10,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from sidecypher.errors import RowError
 from sidecypher.sdk.registry import Procedure
@@ -27,8 +28,7 @@ _MOST_TOGETHER: Final = 128
 """Most rows that are encoded together: more of them would gain little."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(msgspec.Struct, frozen=True):
     """Encoded rows.
 
     Attributes:
@@ -43,9 +43,9 @@ class Rows:
 class Pages:
     """The rows of one call that wait to be sent.
 
-    Rows are encoded together, which takes a third of the time of one by one: first a single row,
-    then twice as many each time as long as they are small. Their values were taken when they were
-    added, so a function may change a row afterwards.
+    Rows are encoded together, which takes a third of the time of one by one: as many as the first
+    page has, then twice as many each time while they are small. Their values were taken when they
+    were added, so a function may change a row afterwards.
 
     Attributes:
         on_first_row: Called when a page has its first row.
@@ -65,7 +65,7 @@ class Pages:
         self._is_sent = False
         self._row_limit = self._byte_limit = 0
         self._collected: deque[Any] = deque()
-        self._together = self._most_together = 1
+        self._together = self._most_together = PAGE_ROWS[0]
         self._lock = threading.Lock()
         # What the lock protects: the rows that are encoded, in their order, and their size.
         self._encoded: deque[Rows] = deque()
@@ -187,9 +187,10 @@ class Pages:
             self._encode_each(rows)
         else:
             self._append(Rows(len(rows), json))
-        rows_in_a_page = self._byte_limit * len(rows) // len(json)
-        self._most_together = max(1, min(2 * self._most_together, _MOST_TOGETHER, rows_in_a_page))
-        self._limit_together()
+        if len(rows) == self._together:
+            fitting = self._byte_limit * len(rows) // len(json)
+            self._most_together = max(1, min(2 * self._most_together, _MOST_TOGETHER, fitting))
+            self._limit_together()
 
     def _encode_each(self, rows: list[Any]) -> None:
         for row in rows:
@@ -204,14 +205,17 @@ class Pages:
         self._together = max(1, min(self._most_together, self._row_limit - self._count))
 
 
-def joined(rows: list[Rows]) -> bytes:
-    """Return a JSON array of all rows.
+def joined(rows: list[Rows]) -> Rows:
+    """Return all rows as one array.
 
     Example:
         >>> joined([Rows(2, b"[[1],[2]]"), Rows(1, b"[[3]]")])
-        b'[[1],[2],[3]]'
+        Rows(count=3, json=b'[[1],[2],[3]]')
     """
-    return b"[" + b",".join(each.json[1:-1] for each in rows) + b"]"
+    if len(rows) == 1:
+        return rows[0]
+    count = sum(each.count for each in rows)
+    return Rows(count, b"[%b]" % b",".join(each.json[1:-1] for each in rows))
 
 
 def rows_of(procedure: Procedure, answer: object) -> list[Any]:
