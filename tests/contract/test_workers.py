@@ -163,12 +163,17 @@ def test_failures_cost_no_worker(call, stand):
     assert stand.workers.restarts == restarts
 
 
-def test_rows_above_the_limit_are_refused(rows):
-    """A worker sends its rows at once: more bytes than a message may have are an error."""
-    with pytest.raises(CallError, match="more than 2097152 bytes") as caught:
-        rows("worker.count", 30, 100_000)
+def test_rows_above_the_limit_are_refused(rows, stand):
+    """More bytes than a message may have are an error, and none of them reaches another call."""
+    restarts = stand.workers.restarts
+    for _ in range(5):
+        with pytest.raises(CallError, match="more than 2097152 bytes") as caught:
+            rows("worker.count", 30, 100_000)
 
-    assert caught.value.code == "SC-216"
+        assert caught.value.code == "SC-216"
+
+    assert len(rows("worker.count", 3, 1)) == 3
+    assert stand.workers.restarts == restarts
 
 
 def test_arguments_are_checked_before_a_worker_is_asked(rows):

@@ -152,6 +152,12 @@ class Pages:
             self.bytes_taken += size
             return taken
 
+    def drop(self) -> None:
+        """Remove all rows: their call has ended."""
+        with self._lock:
+            self._collected.clear()
+            self._encoded.clear()
+
     def _note(self) -> bool:
         """Do what is due after a row; return whether the function must wait."""
         was_sent = self._is_sent

@@ -167,6 +167,8 @@ class TaskRunner:
                 finally:
                     self._sender.send_rows(task.call_id, pages, more=more)
         finally:
+            # What `_send_due` sends after the answer would be taken for an answer of the next task.
+            pages.drop()
             call.suspend()
             call.end()
             call.close()
