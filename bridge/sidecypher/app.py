@@ -138,6 +138,7 @@ class Sidecar:
             settings.procedures,
             settings.worker_processes,
             settings.worker_memory_mb,
+            sources=self.loaded.sources_for_workers,
             message_bytes=settings.max_line_bytes,
             log_level=settings.log_level,
             log_format=settings.log_format,
@@ -284,7 +285,7 @@ class Sidecar:
 
     def _reloaded(self, loaded: Loaded, changes: tuple[Change, ...]) -> None:
         """Tell what a reload has changed."""
-        self._workers.reload()
+        self._workers.reload(loaded.sources_for_workers)
         self._backgrounds.run(loaded)
         self._telemetry.load_failures.set(len(loaded.failures))
         if self._membership is not None:

@@ -84,7 +84,11 @@ class Stand:
         self.resources = Resources()
         self.limits = Limits(message_bytes=2 * 1024 * 1024, handshake_seconds=3.0)
         self.workers = ProcessWorkers(
-            [PROCEDURES, FAULTS], 2, 256, message_bytes=self.limits.message_bytes
+            [PROCEDURES, FAULTS],
+            2,
+            256,
+            sources=self.loaded.sources_for_workers,
+            message_bytes=self.limits.message_bytes,
         )
         self.dispatcher = Dispatcher(
             self.loaded.registry,

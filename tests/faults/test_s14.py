@@ -153,7 +153,7 @@ def test_a_pickle_for_the_body_of_a_request_is_refused(sidecar, trap, kind, stat
 @oldest_and_newest
 def test_a_pickle_for_a_message_ends_a_worker(trap):
     """What comes to a worker process is JSON too; anything else ends it."""
-    worker = Worker(Setup([], 256, 1024, "CRITICAL", "json", traces=False), 0)
+    worker = Worker(Setup([], None, 256, 1024, "CRITICAL", "json", traces=False), 0)
     worker.answer(Deadline.after(60.0))
 
     with pytest.raises(EOFError):

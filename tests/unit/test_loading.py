@@ -26,6 +26,21 @@ def test_a_folder_without_faults_loads_all_of_it(folder):
     assert loaded.failures == ()
 
 
+def test_a_worker_process_loads_what_has_procedures_for_it(folder, tmp_path_factory):
+    """The others are not imported there; sidecypher's own procedures call any by name."""
+    heavy = tmp_path_factory.mktemp("heavy")
+    write(
+        heavy, "heavy.py", good("kg.heavy").replace('"kg.heavy"', '"kg.heavy", executor="process"')
+    )
+    everywhere = load([folder, heavy])
+
+    loaded = load([folder, heavy], only=everywhere.sources_for_workers)
+
+    assert names(everywhere) == ["kg.good", "kg.heavy"]
+    assert names(loaded) == ["kg.heavy"]
+    assert set(loaded.parts) == {"sidecypher", str(heavy)}
+
+
 def test_all_modules_of_a_package_are_loaded(folder):
     """What `__init__.py` does not import is imported all the same, but what is private."""
     write(folder, "kg/__init__.py", "")

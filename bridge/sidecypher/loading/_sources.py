@@ -19,7 +19,7 @@ from sidecypher.loading._files import Stamp, decorated_in, stamp_of
 
 ENTRY_POINT_GROUP: Final = "sidecypher.procedures"
 
-_OWN_PACKAGE: Final = "sidecypher"
+OWN_PACKAGE: Final = "sidecypher"
 _loads: Final = itertools.count(1)
 
 _NO_INIT: Final = "is not offered: its folder has no `__init__.py`. Put an empty one there"
@@ -77,7 +77,7 @@ class Package:
     def stamp(self) -> Stamp:
         """Return the stamp of its files; those of sidecypher itself never change."""
         spec = _find_spec(self.name)
-        if self.name == _OWN_PACKAGE or spec is None or spec.origin is None:
+        if self.name == OWN_PACKAGE or spec is None or spec.origin is None:
             return {}
         return stamp_of(Path((spec.submodule_search_locations or [spec.origin])[0]))
 
@@ -87,7 +87,7 @@ class Package:
 
     def forget(self, kept: Iterable[ModuleType]) -> None:  # noqa: ARG002 - they left `sys.modules`
         """Prepare a new import."""
-        if self.name != _OWN_PACKAGE:
+        if self.name != OWN_PACKAGE:
             for module in self.modules():
                 del sys.modules[module.__name__]
 

@@ -6,7 +6,7 @@ Changed sources can be loaded again while their previous code keeps running.
 
 import importlib
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 from sidecypher.errors import SidecypherError
 from sidecypher.loading._files import Stamp, changed_files, forget_bytecode
 from sidecypher.loading._guard import guarded
-from sidecypher.loading._sources import Source, find_sources, modules_of
+from sidecypher.loading._sources import OWN_PACKAGE, Source, find_sources, modules_of
 from sidecypher.sdk.backgrounds import Background
 from sidecypher.sdk.batch.variants import with_batches
 from sidecypher.sdk.declarations import collect_declarations, declared_in
@@ -140,6 +140,16 @@ class Loaded:
         return tuple(unit for part in self.parts.values() for unit in part.units)
 
     @property
+    def sources_for_workers(self) -> list[str]:
+        """Names of the sources with procedures for worker processes, and of sidecypher itself."""
+        return [
+            name
+            for name, part in self.parts.items()
+            if name == OWN_PACKAGE
+            or any(found.executor == "process" for unit in part.units for found in unit.procedures)
+        ]
+
+    @property
     def failures(self) -> tuple[LoadProblem, ...]:
         """Modules that could not be imported."""
         return tuple(
@@ -159,7 +169,11 @@ class Loaded:
 
 
 def load(
-    folders: Iterable[Path], before: Loaded | None = None, *, seconds: float = IMPORT_SECONDS
+    folders: Iterable[Path],
+    before: Loaded | None = None,
+    *,
+    only: Container[str] | None = None,
+    seconds: float = IMPORT_SECONDS,
 ) -> Loaded:
     """Load every procedure of the installed packages and of `folders`.
 
@@ -167,6 +181,7 @@ def load(
         folders: Folders of an author's own modules; each `*.py` file and package in them.
         before: Result of the previous load. Sources without changed files are reused from it, and
             so are the procedures of a module that cannot be imported now.
+        only: Names of the sources to load; all if it is None.
         seconds: How long the first module may take.
 
     Returns:
@@ -174,7 +189,8 @@ def load(
     """
     loader = _Loader(before, seconds)
     for source in find_sources(folders):
-        loader.load(source)
+        if only is None or source.name in only:
+            loader.load(source)
     return loader.loaded()
 
 

@@ -110,8 +110,9 @@ class Pages:
         collected, plain_row, values_of = self._collected, self._plain_row, self._values_of
         for row in rows:
             collected.append(values_of(row) if type(row) is plain_row else self._collect(row))
-            is_noted = len(collected) < self._together and self._flush_at and not self._is_sent
-            if not is_noted and self._note():
+            if len(collected) < self._together and self._flush_at and not self._is_sent:
+                continue
+            if self._note():
                 return operator.length_hint(rows, 1) > 0
         return False
 

@@ -83,6 +83,7 @@ class ProcessWorkers:
         processes: int = 2,
         memory_mb: int = 1024,
         *,
+        sources: list[str] | None = None,
         message_bytes: int = 16 * 1024 * 1024,
         log_level: str = "WARNING",
         log_format: LogFormat = "json",
@@ -94,13 +95,14 @@ class ProcessWorkers:
             folders: Folders of procedures, as the sidecar loads them.
             processes: Number of processes; 0 refuses all calls.
             memory_mb: Memory that a function may use, in MiB.
+            sources: Names of the packages and folders that the processes load; all if it is None.
             message_bytes: Maximum size of the rows of a call.
             log_level: Least severe level that a worker logs.
             log_format: Format of its log lines.
             traces: Whether it sends the spans of functions.
         """
         paths = [str(folder) for folder in folders]
-        self._setup = Setup(paths, memory_mb, message_bytes, log_level, log_format, traces)
+        self._setup = Setup(paths, sources, memory_mb, message_bytes, log_level, log_format, traces)
         self._processes = processes
         self._changed = threading.Condition()
         self._missing = processes
@@ -167,9 +169,10 @@ class ProcessWorkers:
         with self._changed:
             self._changed.notify_all()
 
-    def reload(self) -> None:
-        """Run all further calls in processes that load the procedures again."""
+    def reload(self, sources: list[str] | None = None) -> None:
+        """Run all further calls in processes that load the procedures of `sources` again."""
         with self._changed:
+            self._setup = msgspec.structs.replace(self._setup, sources=sources)
             self._generation += 1
             self._failed_starts = 0
             self._crashes.clear()

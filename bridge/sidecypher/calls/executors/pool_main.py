@@ -206,7 +206,7 @@ def serve(connection: Connection, end: Callable[[int], None] = os._exit) -> None
     setup = envelope.read(connection.recv_bytes(), Setup)
     configure_logging(setup.log_level, setup.log_format)
     spans = export_spans() if setup.traces else None
-    registry = load([Path(folder) for folder in setup.folders]).registry
+    registry = load([Path(folder) for folder in setup.folders], only=setup.sources).registry
     runner = TaskRunner(registry, setup.message_bytes, OutcomeSender(connection, end))
     limit_memory(setup.memory_mb)
     connection.send_bytes(envelope.write(Ready(len(registry))))

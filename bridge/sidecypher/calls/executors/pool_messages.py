@@ -19,9 +19,15 @@ KILL_SECONDS: Final = 1.5
 
 
 class Setup(msgspec.Struct, frozen=True):
-    """First message to a worker: folders to load, limits, and settings for logs and traces."""
+    """First message to a worker: what to load, limits, and settings for logs and traces.
+
+    Attributes:
+        folders: Folders of procedures.
+        sources: Names of the packages and folders to load; all if it is None.
+    """
 
     folders: list[str]
+    sources: list[str] | None
     memory_mb: int
     message_bytes: int
     log_level: str
