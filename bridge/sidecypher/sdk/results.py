@@ -14,7 +14,7 @@ from typing import Any
 from sidecypher.errors import ArgumentError, ContextExpired, CypherError
 from sidecypher.protocol.envelope import CallBackRequest, CursorRequest, RunRequest
 from sidecypher.sdk.call import Call
-from sidecypher.values.coders import decode_any
+from sidecypher.values.coders import decode_all
 
 Record = dict[str, Any]
 """One record of a statement: values by column name."""
@@ -135,9 +135,9 @@ class Statements:
             failure = CypherError(reply.error.message, neo4j_code=reply.error.code)
             self._call.failure = self._call.failure or failure
             raise self._call.failure
-        columns = reply.columns
-        records = [dict(zip(columns, map(decode_any, row), strict=True)) for row in reply.rows]
-        return records, reply.more
+        columns = [decode_all(column) for column in zip(*reply.rows, strict=True)]
+        names = reply.columns
+        return [dict(zip(names, row)) for row in zip(*columns, strict=True)], reply.more  # noqa: B905
 
 
 class Result:

@@ -15,6 +15,9 @@ _ANY: Final = CypherType("ANY", nullable=True)
 decode_any: Final = containers.decode_any
 """Reads a value of any type, null too."""
 
+decode_all: Final = containers.decode_all
+"""Reads many values of any type."""
+
 encode_any: Final = containers.encode_any
 """Writes a value of any type, null too."""
 

@@ -2,12 +2,14 @@
 
 import binascii
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from sidecypher.errors import ValueTypeError
 from sidecypher.values.annotations import INTEGER_MAX, INTEGER_MIN
 from sidecypher.values.codec.problems import not_read, not_written
+
+_MANY: Final = 8
 
 _NON_FINITE: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
@@ -82,6 +84,24 @@ def encode_bytes(value: Any) -> Any:
     raise not_written(value, "BYTES")
 
 
+def are_plain(values: Sequence[Any]) -> bool:
+    """Return whether many values of any types are of one common type, and are their own JSON.
+
+    For few values it is False: to look at each is faster then.
+
+    Example:
+        >>> are_plain([0.5] * 8), are_plain([0.5] * 8 + [1]), are_plain([float("nan")] * 8)
+        (True, False, False)
+    """
+    if len(values) < _MANY:
+        return False
+    classes = set(map(type, values))
+    if len(classes) != 1:
+        return False
+    check = _PLAIN.get(classes.pop())
+    return check is not None and check(values)
+
+
 def are_all_plain(_values: Sequence[Any]) -> bool:
     """Return True; only writing them tells whether a string has half of a surrogate pair."""
     return True
@@ -95,6 +115,14 @@ def are_all_in_64_bits(values: Sequence[int]) -> bool:
 def are_all_finite(values: Sequence[float]) -> bool:
     """Return whether JSON can write all these FLOATs."""
     return all(map(math.isfinite, values))
+
+
+_PLAIN: Final[dict[type, Callable[[Sequence[Any]], bool]]] = {
+    bool: are_all_plain,
+    int: are_all_in_64_bits,
+    float: are_all_finite,
+    str: lambda values: all(map(str.isascii, values)),
+}
 
 
 def decode_boolean(value: Any) -> Any:

@@ -4,11 +4,12 @@ For ANY, a value's exact class is looked up before its base classes: most values
 classes, and every value of a MAP is ANY.
 """
 
+from collections.abc import Sequence
 from operator import length_hint
 from typing import Any, Final
 
 from sidecypher.errors import ValueTypeError
-from sidecypher.values.codec._scalars import encode_string, in_64_bits
+from sidecypher.values.codec._scalars import are_plain, encode_string, in_64_bits
 from sidecypher.values.codec._tags import looks_tagged
 from sidecypher.values.codec.problems import Coder, PartError, not_read, not_written
 
@@ -67,6 +68,8 @@ def encode_map(value: Any, depth: int = 0) -> Any:
 def _encode_list(value: Any, depth: int) -> list[Any]:
     if depth >= DEEPEST:
         raise _too_deep()
+    if are_plain(value):
+        return list(value)
     below = depth + 1
     return [encode_any(item, below) for item in value]
 
@@ -127,7 +130,7 @@ def decode_any(value: Any) -> Any:
     """Read a value of any type, null too."""
     kind = type(value)
     if kind is list:
-        return [decode_any(item) for item in value]
+        return decode_all(value)
     if kind is int:
         return in_64_bits(value)
     if kind is not dict:
@@ -138,6 +141,13 @@ def decode_any(value: Any) -> Any:
     if decode is None:
         raise ValueTypeError("has a tag that this version does not know")
     return decode(value)
+
+
+def decode_all(values: Sequence[Any]) -> Sequence[Any]:
+    """Read many values of any type; return them as they are if JSON has them all."""
+    if are_plain(values):
+        return values
+    return [decode_any(value) for value in values]
 
 
 def decode_map(value: Any) -> Any:
