@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Annotated, Any, LiteralString
 
 from sidecypher import Context, Description, Row, procedure
-from sidecypher_schema import migration_rows, migration_states, read_chain, shipped_scripts
 
 __all__ = ["migrations"]
 
@@ -27,6 +26,13 @@ class Migration(Row):
 @procedure("sidecypher.migrations")
 def migrations(ctx: Context) -> list[Migration]:
     """List the migrations that ship with sidecypher and their state in the graph."""
+    # It imports Neo4j's driver: 30 MB, and a fifth of the time that a sidecar needs to start.
+    from sidecypher_schema import (  # noqa: PLC0415
+        migration_rows,
+        migration_states,
+        read_chain,
+        shipped_scripts,
+    )
 
     def run(query: LiteralString, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
         return [dict(record) for record in ctx.run(query, **parameters)]
