@@ -95,6 +95,14 @@ FIGURES = (
     ),
     Figure("batch_row", "`.batch` per row", "us", lambda s: s["batch_row"] * 1e6),
     Figure(
+        "columns_to_native",
+        "`.batch` of columns per row / native Java",
+        "x",
+        lambda s: s["columns_row"] / s["native_row"],
+        Bar(1.5),
+    ),
+    Figure("columns_row", "`.batch` of columns per row", "us", lambda s: s["columns_row"] * 1e6),
+    Figure(
         "callback_to_bare",
         "call with callback / bare Py4J",
         "x",

@@ -85,12 +85,20 @@ def _rows(installation: Installation, scale: Scale) -> Samples:
 
 
 def _batch(installation: Installation, scale: Scale) -> Samples:
-    query = (
-        "CALL bench.echo.batch([n IN range(1, $rows) | ['x']]) YIELD value, error "
-        "RETURN count(value) AS rows"
-    )
-    taken = [installation.seconds(query, rows=scale.rows)[0] for _ in range(scale.turns)]
-    return {"batch_row": median(taken) / scale.rows}
+    calls = {"batch_row": "bench.echo.batch", "columns_row": "bench.size.batch"}
+    arguments = {"batch_row": "'x'", "columns_row": "0.5 * n"}
+    return {
+        name: median(
+            installation.seconds(
+                f"CALL {procedure}([n IN range(1, $rows) | [{arguments[name]}]]) "
+                "YIELD value, error RETURN count(value) AS rows",
+                scale.turns,
+                rows=scale.rows,
+            )
+        )
+        / scale.rows
+        for name, procedure in calls.items()
+    }
 
 
 def _callbacks(installation: Installation, scale: Scale) -> Samples:

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from sidecypher import Context, Row, procedure
+import numpy as np
+
+from sidecypher import Columns, Context, Row, procedure
 
 _EVENTS = """
     MATCH (e:Event) WHERE e.runId = $run AND e.seq > 0 WITH e ORDER BY e.runId, e.seq
@@ -17,6 +19,10 @@ _spinning = threading.Event()
 
 class Text(Row):
     value: str
+
+
+class Size(Row):
+    value: float
 
 
 class Answer(Row):
@@ -52,6 +58,12 @@ def echo(value: str) -> Text:
 async def echo_async(value: str) -> Text:
     """Return the text from the event loop, without waiting."""
     return Text(value=value)
+
+
+@procedure("bench.size", batch="columns")
+def size(number: list[float]) -> Columns[Size]:
+    """Return the size of numbers, by numpy."""
+    return Columns(Size, value=np.abs(np.array(number)))
 
 
 @procedure("bench.callback")

@@ -24,6 +24,7 @@ _NAMES = {
     "sdk.backgrounds": ("SidecarContext", "background"),
     "sdk.bolt": ("BoltClient", "BoltTransaction"),
     "sdk.checks": ("CannotCheck", "Check", "CheckContext", "Finding"),
+    "sdk.columns": ("Columns",),
     "sdk.context": ("Context",),
     "sdk.decorators": ("function", "procedure"),
     "sdk.encoded": ("EncodedRow",),

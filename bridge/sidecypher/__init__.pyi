@@ -23,6 +23,7 @@ from sidecypher.sdk.checks import (
     CheckContext as CheckContext,
     Finding as Finding,
 )
+from sidecypher.sdk.columns import Columns as Columns
 from sidecypher.sdk.context import Context as Context
 from sidecypher.sdk.decorators import function as function, procedure as procedure
 from sidecypher.sdk.encoded import EncodedRow as EncodedRow

@@ -50,6 +50,21 @@ def test_every_type_crosses_in_a_batch(session):
     assert [record.values() for record in found] == [[index, True, None] for index in range(10)]
 
 
+def test_a_function_of_columns_gets_all_rows_at_once(session):
+    """Its arrays come back as rows, and by itself it answers one row."""
+    found = session.run(
+        "UNWIND range(1, 3000) AS n WITH collect(n) AS values "
+        "CALL test.lengths.batch([v IN values | [3.0 * v, 4.0 * v]]) YIELD index, length, vector, "
+        "error WITH values, collect(length) AS lengths, collect(vector) AS vectors, "
+        "count(error) AS errors RETURN lengths = [v IN values | 5.0 * v] AS right, "
+        "vectors[1] AS second, size(vectors) AS rows, errors"
+    ).single()
+    one = session.run("CALL test.lengths(3.0, 4.0) YIELD length, vector RETURN *").single()
+
+    assert found.data() == {"rows": 3_000, "right": True, "second": [6.0, 8.0], "errors": 0}
+    assert one.data() == {"length": 5.0, "vector": [3.0, 4.0]}
+
+
 def test_a_key_may_have_no_row_or_many(session):
     """A procedure of one row keeps each key, one of lists gives what there is."""
     maybe = session.run("CALL test.even.batch([[1], [2]]) YIELD index, part RETURN index, part")

@@ -5,7 +5,14 @@ import contextlib
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from sidecypher import Context, ProcedureError, Row, procedure
+import numpy as np
+
+from sidecypher import Columns, Context, ProcedureError, Row, procedure
+
+
+class Length(Row):
+    length: float
+    vector: list[float]
 
 
 class Ratio(Row):
@@ -40,6 +47,13 @@ def _divide(a: float, b: float) -> Ratio:
     if b == 0:
         raise ProcedureError("`b` is 0", code="test.zero", hint="Give another number.")
     return Ratio(value=a / b, note=f"{a:g}/{b:g}")
+
+
+@procedure("test.lengths", batch="columns")
+def lengths(x: list[float], y: list[float]) -> Columns[Length]:
+    """Return the length of vectors, and the vectors themselves."""
+    vectors = np.array([x, y])
+    return Columns(Length, length=np.hypot(*vectors), vector=vectors.T)
 
 
 @procedure("test.divide", batch=True)

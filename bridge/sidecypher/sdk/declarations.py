@@ -24,9 +24,14 @@ def mark_of(kind: type) -> str:
     return f"__sidecypher_{kind.__name__.lower()}__"
 
 
-def declare(declaration: Declaration) -> None:
-    """Keep a declaration at its function, and add it to the list of the current import, if any."""
-    setattr(declaration.function, mark_of(type(declaration)), declaration)
+def declare(declaration: Declaration, kind: type | None = None) -> None:
+    """Keep a declaration at its function, and add it to the list of the current import, if any.
+
+    Args:
+        declaration: What was declared.
+        kind: The class by which it is found, if that is a base class of its own.
+    """
+    setattr(declaration.function, mark_of(kind or type(declaration)), declaration)
     collected = _collected.get()
     if collected is not None:
         collected.append(declaration)

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Never, NoReturn, TypeVar, get_args
+from typing import Any, Final, Literal, Never, NoReturn, TypeVar, get_args
 
 from sidecypher.errors import SignatureError
 from sidecypher.protocol.catalogue import (
@@ -15,11 +15,17 @@ from sidecypher.protocol.catalogue import (
     ProcedureEntry,
     signature_of,
 )
+from sidecypher.sdk.columns import ColumnsProcedure
 from sidecypher.sdk.declarations import declare
 from sidecypher.sdk.registry import Executor, Procedure, is_async
 from sidecypher.sdk.signature.model import ReturnKind, Signature
 from sidecypher.sdk.signature.names import check_procedure_name
-from sidecypher.sdk.signature.reader import place_of, read_function_signature, read_signature
+from sidecypher.sdk.signature.reader import (
+    place_of,
+    read_columns_signature,
+    read_function_signature,
+    read_signature,
+)
 
 DEFAULT_TIMEOUT: Final = 30.0
 """Longest time of a call, in seconds, if its procedure sets no timeout."""
@@ -37,7 +43,7 @@ def procedure(
     timeout: float = DEFAULT_TIMEOUT,
     availability: Availability = "REQUIRED",
     executor: Executor | None = None,
-    batch: bool | Callable[..., Any] = False,
+    batch: bool | Callable[..., Any] | Literal["columns"] = False,
     deprecated_by: str | None = None,
     admin: bool = False,
     eager: bool = False,
@@ -57,7 +63,8 @@ def procedure(
         executor: `"process"` runs a plain function in a worker process. By default an `async def`
             runs on the event loop (`"async"`) and any other function on the thread that serves the
             call (`"thread"`).
-        batch: True adds a `NAME.batch` that accepts many rows at once; or a function for it.
+        batch: True adds a `NAME.batch` that accepts many rows at once; or a function for it. With
+            `"columns"` the function itself takes a list for each parameter, and returns `Columns`.
         deprecated_by: The successor to call, or `""`; Neo4j then warns the callers.
         admin: Whether only administrators may call it.
         eager: Whether Neo4j finishes the preceding operations before the call.
@@ -84,7 +91,8 @@ def procedure(
         check.choice("availability", availability, Availability)
         check.deprecated_by(deprecated_by)
         chosen = check.executor(executor)
-        signature = read_signature(decorated)
+        takes_columns = batch == "columns"
+        signature = (read_columns_signature if takes_columns else read_signature)(decorated)
         if batch is not False:
             check.batch(batch, signature, chosen)
         parameters = _parameters(signature)
@@ -106,7 +114,8 @@ def procedure(
             admin=admin,
             deprecated_by=deprecated_by,
         )
-        declare(Procedure(decorated, signature, entry, chosen, batch))
+        kind = ColumnsProcedure if takes_columns else Procedure
+        declare(kind(decorated, signature, entry, chosen, batch), Procedure)
         return decorated
 
     return decorate
@@ -262,7 +271,7 @@ class _Check:
         return executor
 
     def batch(self, batch: object, signature: Signature, executor: Executor) -> None:
-        if batch is not True:
+        if batch is not True and batch != "columns":
             self.own_batch(batch, executor)
         for column in signature.columns:
             if column.name == "index":
@@ -280,7 +289,7 @@ class _Check:
         if not inspect.isfunction(batch):
             self.refuse(
                 "has a batch that is neither a boolean nor a function",
-                "Write `batch=True`, or pass a function of `ctx` and `rows`.",
+                'Write `batch=True` or `batch="columns"`, or pass a function of `ctx` and `rows`.',
             )
         try:
             inspect.signature(batch).bind(object(), object())

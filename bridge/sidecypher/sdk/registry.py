@@ -47,14 +47,15 @@ class Procedure:
         entry: Its entry in the catalogue.
         executor: Where the function runs: on the thread that serves the call, on the event loop, or
             in a worker process.
-        batch: Whether there is a `NAME.batch` too; or the author's own function for it.
+        batch: Whether there is a `NAME.batch` too; or the author's own function for it; or
+            `"columns"` if its function takes all rows of a batch at once.
     """
 
     function: Callable[..., Any]
     signature: Signature
     entry: ProcedureEntry | FunctionEntry
     executor: Executor = "thread"
-    batch: bool | Callable[..., Any] = False
+    batch: bool | Callable[..., Any] | Literal["columns"] = False
     is_async: bool = field(init=False)
     """Whether the function is `async def`, with or without `yield`."""
     values_of: Callable[[Any], tuple[Any, ...]] = field(init=False, repr=False)

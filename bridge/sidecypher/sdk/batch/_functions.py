@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sidecypher.errors import RowError
 from sidecypher.sdk.batch._rows import ROW_ERRORS, BatchRows, Encoded
+from sidecypher.sdk.columns import ColumnsProcedure, numbered
 from sidecypher.sdk.context import Context
 from sidecypher.sdk.signature.model import ReturnKind
 
@@ -24,6 +25,8 @@ _CHECK_EVERY: Final = 64
 
 def batch_function(rows: BatchRows) -> Callable[..., Any]:
     """Return the function of a batch: a generator function of the context and the rows as sent."""
+    if isinstance(rows.base, ColumnsProcedure):
+        return _columns_async(rows, rows.base) if rows.base.is_async else _columns(rows, rows.base)
     own = rows.base.batch
     if callable(own):
         return _own_async(rows, own) if inspect.iscoroutinefunction(own) else _own(rows, own)
@@ -135,20 +138,88 @@ def _own_async(rows: BatchRows, own: Callable[..., Any]) -> Callable[..., Any]:
     return batch
 
 
+def _columns(rows: BatchRows, base: ColumnsProcedure) -> Callable[..., Any]:
+    """Return the batch of a plain function that takes and returns columns."""
+
+    def batch(context: Context, sent: list[Any]) -> Iterator[Any]:
+        valid = _ValidColumns(rows, base, context, sent)
+        if valid.count:
+            yield from valid.rows_of(rows.function_with(context)(*valid.columns))
+        else:
+            yield from valid.refused.values()
+
+    return batch
+
+
+def _columns_async(rows: BatchRows, base: ColumnsProcedure) -> Callable[..., Any]:
+    """Return the batch of an async function that takes and returns columns."""
+
+    async def batch(context: Context, sent: list[Any]) -> AsyncIterator[Any]:
+        valid = _ValidColumns(rows, base, context, sent)
+        if valid.count:
+            found = valid.rows_of(await rows.function_with(context)(*valid.columns))
+        else:
+            found = iter(valid.refused.values())
+        for row in found:
+            yield row
+
+    return batch
+
+
+class _ValidColumns:
+    """The arguments that a function of columns gets: of the rows whose arguments fit.
+
+    Attributes:
+        count: Number of these rows.
+        columns: A list for each parameter.
+        refused: The rows of the others, by their numbers.
+    """
+
+    def __init__(
+        self, rows: BatchRows, base: ColumnsProcedure, context: Context, sent: list[Any]
+    ) -> None:
+        self._rows = rows
+        self._base = base
+        self._sent = len(sent)
+        self.refused: dict[int, Encoded] = {}
+        columns = base.argument_columns(sent)
+        if columns is None:
+            found = _ValidRows(rows, context, sent)
+            self.refused = found.refused
+            columns = [[value for [value] in column] for column in zip(*found.arguments)]  # noqa: B905
+        self.columns = columns
+        self.count = len(sent) - len(self.refused)
+
+    def rows_of(self, answer: object) -> Iterator[Any]:
+        """Yield the rows of the answer and those that were refused, in order.
+
+        Raises:
+            RowError: The answer has another number of rows, or a value is not of its column's type.
+        """
+        columns, tail = self._base.encode_columns(answer, self.count), self._rows.tail
+        if not self.refused:
+            yield from numbered(columns, tail, iter(range(self._sent)))
+            return
+        valid = (index for index in range(self._sent) if index not in self.refused)
+        found = numbered(columns, tail, valid)
+        for index in range(self._sent):
+            yield self.refused[index] if index in self.refused else next(found)
+
+
 class _ValidRows:
     """The rows that an author's own batch gets: those whose arguments fit."""
 
     def __init__(self, rows: BatchRows, context: Context, sent: list[Any]) -> None:
         self._rows = rows
         self._context = context
-        self._refused: dict[int, Encoded] = {}
+        self.refused: dict[int, Encoded] = {}
         self._count = len(sent)
         self.arguments: list[tuple[Any, ...]] = []
         for index, values in enumerate(sent):
             try:
                 self.arguments.append(tuple(rows.arguments(values)))
             except ROW_ERRORS as error:
-                self._refused[index] = rows.of_error(context, index, error)
+                self.refused[index] = rows.of_error(context, index, error)
 
     def rows_of(self, entries: Any) -> Iterator[Encoded]:
         """Yield the rows of all entries and of the errors, in order.
@@ -166,8 +237,8 @@ class _ValidRows:
             )
         remaining = iter(entries)
         for index in range(self._count):
-            if index in self._refused:
-                yield self._refused[index]
+            if index in self.refused:
+                yield self.refused[index]
                 continue
             try:
                 yield from self._rows.of_entry(index, next(remaining))

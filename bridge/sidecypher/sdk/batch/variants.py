@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
+from sidecypher.errors import RowError
 from sidecypher.protocol import envelope
 from sidecypher.protocol.catalogue import ColumnEntry, ParameterEntry, ProcedureEntry, signature_of
 from sidecypher.sdk.batch._functions import batch_function
@@ -62,8 +63,17 @@ class BatchVariant(Procedure):
     collect = encode_row
 
     def encode_rows(self, collected: Sequence[Encoded]) -> bytes:
-        """Return a JSON array of the rows, which the function has checked already."""
-        return envelope.write(collected)
+        """Return a JSON array of the rows, which the function has checked already.
+
+        Raises:
+            RowError: A string of a column that was checked as a whole cannot be written.
+        """
+        try:
+            return envelope.write(collected)
+        except UnicodeEncodeError:
+            raise RowError(
+                f"A row of `{self.name}` has a string with half of a surrogate pair"
+            ) from None
 
 
 def _variant_of(base: Procedure) -> BatchVariant:

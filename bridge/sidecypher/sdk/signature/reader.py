@@ -45,6 +45,27 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     return _Reader(function, place_of(function)).read()
 
 
+def read_columns_signature(function: Callable[..., Any]) -> Signature:
+    """Return the Cypher signature of `function`, which takes and returns columns.
+
+    Args:
+        function: A plain or async function. Each parameter is annotated with a list of what Cypher
+            passes for one row, and the result with `Columns` of the class of rows.
+
+    Raises:
+        SignatureError: With file, line, and the fix.
+
+    Example:
+        >>> from sidecypher import Columns, Row
+        >>> class Twice(Row):
+        ...     value: int
+        >>> def double(values: list[int]) -> Columns[Twice]: ...
+        >>> str(read_columns_signature(double).parameters[0].type)
+        'INTEGER'
+    """
+    return _ColumnsReader(function, place_of(function)).read()
+
+
 def read_function_signature(
     function: Callable[..., Any], context: type[Any] = Context
 ) -> Signature:
@@ -315,6 +336,44 @@ class _Reader:
             return cypher_type(annotation)
         except NoTypeError as error:
             self.refuse(f"annotates {where} with {error}", error.hint)
+
+
+class _ColumnsReader(_Reader):
+    """Reader of a function that takes and returns columns."""
+
+    def read(self) -> Signature:
+        signature = super().read()
+        if not signature.parameters:
+            self.refuse("has no column to take", "Write a parameter, such as `texts: list[str]`.")
+        return signature
+
+    def hints(self, annotated: Any) -> dict[str, Any]:
+        hints = super().hints(annotated)
+        if annotated is not self.function:
+            return hints
+        return {name: self.of_one_row(name, hint) for name, hint in hints.items()}
+
+    def of_one_row(self, name: str, hint: Any) -> Any:
+        origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+        if name == "return":
+            # Not by `is`: `Columns` needs this module.
+            if getattr(origin, "__name__", "") == "Columns" and arguments:
+                return arguments[0]
+            self.refuse("does not return columns", "Write `-> Columns[MyRow]`.")
+        if hint is self.context:
+            return hint
+        if origin is list and arguments:
+            return arguments[0]
+        self.refuse(
+            f"has the parameter `{name}`, which is not annotated as a list",
+            f"Write `{name}: list[str]`, say: it gets the arguments of all rows.",
+        )
+
+    def default(self, parameter: inspect.Parameter, kind: CypherType) -> Default:
+        self.refuse(
+            f"has a default for `{parameter.name}`, which gets the arguments of all rows",
+            f"Leave it out, or annotate `{parameter.name}: list[{kind.name.lower()} | None]`.",
+        )
 
 
 def _is_generator(function: Callable[..., Any]) -> bool:
