@@ -42,11 +42,11 @@ JVM_STAGES: Stages = {
     "Neo4j": ("org.neo4j", "io.sidecypher.generated"),
 }
 PYTHON_STAGES: Stages = {
-    "receive: system call and TLS": ("recv (ssl.py", "read (ssl.py"),
-    "send: system call and TLS": ("send (ssl.py",),
+    "receive: system call": ("line (sidecypher/transport/py4j.py",),
+    "send: system call": ("_send (sidecypher/transport/py4j.py",),
     "cut into lines": ("transport/py4j.py",),
     "read and write envelopes": ("protocol/envelope.py", "transport/messages.py"),
-    "run the body, encode the row": ("executors/", "interruption.py", "encode_row", "measured.py"),
+    "run the body, encode the row": ("executors/", "interruption.py", "encode_rows", "measured.py"),
     "count": ("sidecypher/telemetry/",),
     "admit, decode, dispatch": ("sidecypher/",),
 }

@@ -16,7 +16,8 @@ class Bar:
     at_least: bool = False
 
     def share(self, value: float) -> float:
-        """Return a value as a share of the limit; up to 1 the limit is met."""
+        """Return a value, as it is shown, as a share of the limit; up to 1 the limit is met."""
+        value = float(f"{value:.3g}")
         if self.limit == 0:
             return math.inf if value else 0.0
         return self.limit / value if self.at_least else value / self.limit
@@ -67,7 +68,7 @@ FIGURES = (
         "echo per row / bare Py4J",
         "x",
         lambda s: s["echo_row"] / s["bare_row"],
-        Bar(1.5),
+        Bar(1),
     ),
     Figure(
         "echo_to_native",
@@ -91,7 +92,7 @@ FIGURES = (
         "`.batch` per row / native Java",
         "x",
         lambda s: s["batch_row"] / s["native_row"],
-        Bar(1.5),
+        Bar(3),
     ),
     Figure("batch_row", "`.batch` per row", "us", lambda s: s["batch_row"] * 1e6),
     Figure(
@@ -107,7 +108,7 @@ FIGURES = (
         "call with callback / bare Py4J",
         "x",
         lambda s: s["callback"] / s["bare_callback"],
-        Bar(1.5),
+        Bar(1),
     ),
     Figure("callback", "call with callback", "us", lambda s: s["callback"] * 1e6),
     Figure("bare_callback", "the same, bare Py4J", "us", lambda s: s["bare_callback"] * 1e6),
@@ -152,7 +153,7 @@ FIGURES = (
         "first 16 calls after a start",
         "ms",
         lambda s: s["first_calls"] * 1e3,
-        Bar(200),
+        Bar(60),
     ),
     Figure(
         "busy_p99",
@@ -167,7 +168,7 @@ FIGURES = (
         "idle sidecar, resident",
         "MB",
         lambda s: s["idle_memory"] / 1e6,
-        Bar(110),
+        Bar(100),
     ),
     Figure("ready", "start until ready", "s", lambda s: s["ready"], Bar(2)),
 )

@@ -126,7 +126,7 @@ class Connection:
         telemetry: Telemetry,
     ) -> None:
         self._socket = plain
-        self._road = listener
+        self._listener = listener
         self._token = token
         self._dispatcher = dispatcher
         self._messages = Messages(dispatcher)
@@ -186,13 +186,13 @@ class Connection:
         self._socket.settimeout(deadline.remaining())
         try:
             # The descriptor may have moved to it, so `close` must shut it from now on.
-            self._socket = self._road.wrap(self._socket)
+            self._socket = self._listener.wrap(self._socket)
             if self._is_evicted:
                 # While the descriptor moved, `evict` had nothing to shut.
                 raise ConnectionAbortedError
-            self._road.check(self._socket)
+            self._listener.check(self._socket)
         except (OSError, ValueError) as error:
-            self._refused(self._road.refusal, type=type(error).__name__)
+            self._refused(self._listener.refusal, type=type(error).__name__)
             return False
         expected = _AUTHENTICATE + b"\n" + self._token + b"\n"
         greeting = self._greeting(deadline)
