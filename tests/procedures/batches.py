@@ -2,10 +2,10 @@
 
 import asyncio
 import contextlib
+import math
+from array import array
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
-
-import numpy as np
 
 from sidecypher import Columns, Context, ProcedureError, Row, procedure
 
@@ -52,8 +52,8 @@ def _divide(a: float, b: float) -> Ratio:
 @procedure("test.lengths", batch="columns")
 def lengths(x: list[float], y: list[float]) -> Columns[Length]:
     """Return the length of vectors, and the vectors themselves."""
-    vectors = np.array([x, y])
-    return Columns(Length, length=np.hypot(*vectors), vector=vectors.T)
+    vectors = [list(each) for each in zip(x, y, strict=True)]
+    return Columns(Length, length=array("d", map(math.hypot, x, y)), vector=vectors)
 
 
 @procedure("test.divide", batch=True)
