@@ -45,7 +45,7 @@ PYTHON_STAGES: Stages = {
     "receive: system call": ("line (sidecypher/transport/py4j.py",),
     "send: system call": ("_send (sidecypher/transport/py4j.py",),
     "cut into lines": ("transport/py4j.py",),
-    "read and write envelopes": ("protocol/envelope.py", "transport/messages.py"),
+    "read and write envelopes": ("protocol/envelope.py", "transport/_messages.py"),
     "run the body, encode the row": ("executors/", "interruption.py", "encode_rows", "measured.py"),
     "count": ("sidecypher/telemetry/",),
     "admit, decode, dispatch": ("sidecypher/",),

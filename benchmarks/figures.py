@@ -16,8 +16,7 @@ class Bar:
     at_least: bool = False
 
     def share(self, value: float) -> float:
-        """Return a value, as it is shown, as a share of the limit; up to 1 the limit is met."""
-        value = float(f"{value:.3g}")
+        """Return a value as a share of the limit; up to 1 the limit is met."""
         if self.limit == 0:
             return math.inf if value else 0.0
         return self.limit / value if self.at_least else value / self.limit

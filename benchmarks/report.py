@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from benchmarks.figures import Result
 from benchmarks.installation import Installation
@@ -16,9 +16,19 @@ from benchmarks.measures import Samples, Scale
 _HEADER = ("measure", "figure", "least to most", "bar", "met")
 
 
+_NEAR: Final = 0.05
+
+
 def number(value: float) -> str:
-    """Return a number with three significant digits."""
-    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}".replace(",", " ")
+    """Return a number with three significant digits, or four within 5 % of 1, a common bar.
+
+    Example:
+        >>> number(1.0019), number(2.807), number(12345.6)
+        ('1.002', '2.81', '12 346')
+    """
+    if value < 1000:
+        return f"{value:.4g}" if abs(value - 1) < _NEAR else f"{value:.3g}"
+    return f"{value:,.0f}".replace(",", " ")
 
 
 def table(results: Sequence[Result]) -> str:

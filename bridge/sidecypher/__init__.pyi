@@ -23,10 +23,10 @@ from sidecypher.sdk.checks import (
     CheckContext as CheckContext,
     Finding as Finding,
 )
-from sidecypher.sdk.columns import Columns as Columns
 from sidecypher.sdk.context import Context as Context
 from sidecypher.sdk.decorators import function as function, procedure as procedure
 from sidecypher.sdk.encoded import EncodedRow as EncodedRow
+from sidecypher.sdk.signature.columns import Columns as Columns
 from sidecypher.sdk.signature.fields import Options as Options
 from sidecypher.sdk.results import Record as Record, Result as Result
 from sidecypher.sdk.steps import (

@@ -15,7 +15,7 @@ from sidecypher.protocol.catalogue import (
     ProcedureEntry,
     signature_of,
 )
-from sidecypher.sdk.columns import ColumnsProcedure
+from sidecypher.sdk.batch.columns import ColumnsProcedure
 from sidecypher.sdk.declarations import declare
 from sidecypher.sdk.registry import Executor, Procedure, is_async
 from sidecypher.sdk.signature.model import ReturnKind, Signature

@@ -204,7 +204,7 @@ class Procedure:
         """
         if self._is_encoded(row):
             return row.values()
-        values = self._values(row)
+        values = self._values_in(row)
         try:
             # `strict=True` alone would cost as much as the rest of this line.
             return [encode(value) for encode, value in zip(self._encoders, values)]  # noqa: B905
@@ -214,7 +214,7 @@ class Procedure:
     def _is_encoded(self, row: object) -> TypeGuard[EncodedRow[Any]]:
         return isinstance(row, EncodedRow) and row.row is self.signature.row
 
-    def _values(self, row: object) -> tuple[Any, ...]:
+    def _values_in(self, row: object) -> tuple[Any, ...]:
         if isinstance(row, self.signature.row):
             return self.values_of(row)
         raise RowError(
@@ -230,7 +230,7 @@ class Procedure:
         """
         if self._is_encoded(row):
             return msgspec.Raw(row.json)
-        values = self._values(row)
+        values = self._values_in(row)
         collected = list(values)
         try:
             for index in self._alone:

@@ -19,9 +19,9 @@ class _RowType(msgspec.StructMeta):
 class Row(msgspec.Struct, metaclass=_RowType):
     """One row of a procedure; subclass it and annotate the columns in order.
 
-    It is a `msgspec.Struct` with keyword arguments. To make one takes 0.1 us, a fifth of what a
-    dataclass takes (measured on CPython 3.11, 2 cores). Use `msgspec.structs.asdict`, `fields` and
-    `replace` with it.
+    It is a `msgspec.Struct` with keyword arguments. To make one of three columns takes 0.20 us on
+    CPython 3.11 and 0.09 on 3.13; a dataclass takes 0.24 and 0.28 (measured, 2 cores).
+    `msgspec.structs` has its `asdict`, `fields` and `replace`.
 
     Example:
         >>> class Similar(Row):

@@ -98,7 +98,7 @@ class Pages:
             RowError: This row does not fit its procedure, or one of the latest does not.
         """
         self._collected.append(self._collect(row))
-        return self._note()
+        return self._added()
 
     def add_all(self, rows: Iterator[Any]) -> bool:
         """Add rows until the page is full or they end; return whether more may follow.
@@ -112,7 +112,7 @@ class Pages:
             collected.append(values_of(row) if type(row) is plain_row else self._collect(row))
             if len(collected) < self._together and self._flush_at and not self._is_sent:
                 continue
-            if self._note():
+            if self._added():
                 return operator.length_hint(rows, 1) > 0
         return False
 
@@ -159,8 +159,8 @@ class Pages:
             self._collected.clear()
             self._encoded.clear()
 
-    def _note(self) -> bool:
-        """Do what is due after a row; return whether the function must wait."""
+    def _added(self) -> bool:
+        """Do what is due after a row was added; return whether the function must wait."""
         was_sent = self._is_sent
         if not self._flush_at:
             self._begin_flush()

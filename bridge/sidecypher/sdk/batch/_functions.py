@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sidecypher.errors import RowError
 from sidecypher.sdk.batch._rows import ROW_ERRORS, BatchRows, Encoded
-from sidecypher.sdk.columns import ColumnsProcedure, numbered
+from sidecypher.sdk.batch.columns import ColumnsProcedure, numbered
 from sidecypher.sdk.context import Context
 from sidecypher.sdk.signature.model import ReturnKind
 
@@ -143,10 +143,8 @@ def _columns(rows: BatchRows, base: ColumnsProcedure) -> Callable[..., Any]:
 
     def batch(context: Context, sent: list[Any]) -> Iterator[Any]:
         valid = _ValidColumns(rows, base, context, sent)
-        if valid.count:
-            yield from valid.rows_of(rows.function_with(context)(*valid.columns))
-        else:
-            yield from valid.refused.values()
+        run = rows.function_with(context)
+        yield from valid.rows_of(run(*valid.columns) if valid.count else None)
 
     return batch
 
@@ -156,11 +154,8 @@ def _columns_async(rows: BatchRows, base: ColumnsProcedure) -> Callable[..., Any
 
     async def batch(context: Context, sent: list[Any]) -> AsyncIterator[Any]:
         valid = _ValidColumns(rows, base, context, sent)
-        if valid.count:
-            found = valid.rows_of(await rows.function_with(context)(*valid.columns))
-        else:
-            found = iter(valid.refused.values())
-        for row in found:
+        run = rows.function_with(context)
+        for row in valid.rows_of(await run(*valid.columns) if valid.count else None):
             yield row
 
     return batch
@@ -193,9 +188,15 @@ class _ValidColumns:
     def rows_of(self, answer: object) -> Iterator[Any]:
         """Yield the rows of the answer and those that were refused, in order.
 
+        Args:
+            answer: What the function returned; None if no row fitted.
+
         Raises:
             RowError: The answer has another number of rows, or a value is not of its column's type.
         """
+        if not self.count:
+            yield from self.refused.values()
+            return
         columns, tail = self._base.encode_columns(answer, self.count), self._rows.tail
         if not self.refused:
             yield from numbered(columns, tail, iter(range(self._sent)))

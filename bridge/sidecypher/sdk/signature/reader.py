@@ -14,6 +14,7 @@ from sidecypher.sdk.context import Context
 from sidecypher.sdk.signature._annotations import NoTypeError, cypher_type, notes_of
 from sidecypher.sdk.signature._defaults import Default, default_of
 from sidecypher.sdk.signature._rows import attributes_of, is_row
+from sidecypher.sdk.signature.columns import Columns
 from sidecypher.sdk.signature.model import Column, Parameter, ReturnKind, Signature
 from sidecypher.sdk.signature.names import camel_case, is_column_name, is_parameter_name
 from sidecypher.values.annotations import Description
@@ -356,8 +357,7 @@ class _ColumnsReader(_Reader):
     def of_one_row(self, name: str, hint: Any) -> Any:
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if name == "return":
-            # Not by `is`: `Columns` needs this module.
-            if getattr(origin, "__name__", "") == "Columns" and arguments:
+            if origin is Columns:
                 return arguments[0]
             self.refuse("does not return columns", "Write `-> Columns[MyRow]`.")
         if hint is self.context:
