@@ -7,6 +7,7 @@ import gc
 import json
 import math
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
@@ -624,10 +625,22 @@ def test_a_blocked_loop_is_silent_until_it_goes_on():
     assert entered.wait(10)
     loop.ping()
     wait_until(lambda: loop.silence() > 0.05)
+    loop.ping()
+    assert loop.silence() > 0.05
     release.set()
-    wait_until(lambda: loop.silence() < 0.05 or loop.ping())
+    wait_until(lambda: not loop.silence())
 
     assert job.error is None
+    loop.stop()
+
+
+def test_a_loop_without_pings_is_not_silent():
+    """A sidecar that needs long to load its procedures is ready as soon as it is announced."""
+    loop = EventLoop()
+    begin = time.monotonic()
+    wait_until(lambda: time.monotonic() > begin)
+
+    assert loop.silence() == 0
     loop.stop()
 
 

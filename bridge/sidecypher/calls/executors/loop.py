@@ -95,7 +95,7 @@ class EventLoop:
         self._loop = asyncio.new_event_loop()
         # asyncio itself keeps only weak references to tasks.
         self._jobs: dict[asyncio.Task[None], Job] = {}
-        self._seen = time.monotonic()
+        self._waiting_since: float | None = None  # when a ping was sent that has no answer yet
         self._thread = threading.Thread(target=self._run, name="sidecypher-loop", daemon=True)
         self._thread.start()
 
@@ -166,14 +166,23 @@ class EventLoop:
 
     def ping(self) -> None:
         """Request a sign of life from the loop, without waiting for it."""
-        self._loop.call_soon_threadsafe(self._pong)
+        if self._waiting_since is None:
+            self._waiting_since = time.monotonic()
+            self._loop.call_soon_threadsafe(self._pong)
 
     def _pong(self) -> None:
-        self._seen = time.monotonic()
+        self._waiting_since = None
 
     def silence(self) -> float:
-        """Return the seconds since the loop's last sign of life, which `ping` requests."""
-        return time.monotonic() - self._seen if self._thread.is_alive() else math.inf
+        """Return the seconds for which a `ping` has waited for its answer.
+
+        Time without pings is no silence: a sidecar sends the first one after it has loaded its
+        procedures, and none while its process is suspended.
+        """
+        if not self._thread.is_alive():
+            return math.inf
+        since = self._waiting_since
+        return 0.0 if since is None else time.monotonic() - since
 
     def stop(self, last: Iterable[Callable[[], Awaitable[Any]]] = ()) -> None:
         """Cancel all jobs, await `last` one by one, cancel the other tasks, and end the thread.
