@@ -23,6 +23,7 @@ _NAMES = {
     "protocol.deadline": ("Deadline",),
     "sdk.backgrounds": ("SidecarContext", "background"),
     "sdk.bolt": ("BoltClient", "BoltTransaction"),
+    "sdk.caching": ("invalidate",),
     "sdk.checks": ("CannotCheck", "Check", "CheckContext", "Finding"),
     "sdk.context": ("Context",),
     "sdk.decorators": ("function", "procedure"),

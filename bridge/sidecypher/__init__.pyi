@@ -17,6 +17,7 @@ from sidecypher.errors import (
 from sidecypher.protocol.deadline import Deadline as Deadline
 from sidecypher.sdk.backgrounds import SidecarContext as SidecarContext, background as background
 from sidecypher.sdk.bolt import BoltClient as BoltClient, BoltTransaction as BoltTransaction
+from sidecypher.sdk.caching import invalidate as invalidate
 from sidecypher.sdk.checks import (
     CannotCheck as CannotCheck,
     Check as Check,

@@ -22,6 +22,8 @@ from sidecypher.calls.executors.pool import ProcessWorkers
 from sidecypher.calls.executors.pool_messages import KILL_SECONDS
 from sidecypher.host.address import bolt_address
 from sidecypher.host.credentials import load_credentials
+from sidecypher.host.epochs import FILE as EPOCHS_FILE
+from sidecypher.host.epochs import Epochs
 from sidecypher.host.limits import Limits
 from sidecypher.host.rendezvous import (
     LEAVE_LOCK_SECONDS,
@@ -45,6 +47,7 @@ from sidecypher.operations.sessions import SessionApi
 from sidecypher.operations.statements import Statements
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.sdk.bolt import BoltClient
+from sidecypher.sdk.caching import share_epochs, unshare_epochs
 from sidecypher.sdk.resources import Resources
 from sidecypher.sdk.steps import Steps
 from sidecypher.telemetry.calls import Telemetry, configure_logging, log_unexpected, logger
@@ -134,6 +137,7 @@ class Sidecar:
         limits = Limits(
             message_bytes=settings.max_line_bytes, lease_seconds=settings.stream_lease_seconds
         )
+        self._epochs = self._open_epochs()
         self._workers = ProcessWorkers(
             settings.procedures,
             settings.worker_processes,
@@ -143,6 +147,7 @@ class Sidecar:
             log_level=settings.log_level,
             log_format=settings.log_format,
             traces=settings.traces,
+            epochs=settings.run_folder / EPOCHS_FILE if self._epochs else None,
         )
         self._dispatcher = self._dispatch(limits)
         self._tls_listener = TlsListener(settings.port, credentials.tls)
@@ -233,9 +238,11 @@ class Sidecar:
         parts = (self.loaded.registry, self._loop, self._resources, self._telemetry, limits)
         folder = self._settings.record_dir
         if folder is None:
-            return Dispatcher(*parts, workers=self._workers)
+            return Dispatcher(*parts, workers=self._workers, epochs=self._epochs)
         logger().warning("failing calls are recorded, with all they hold")
-        return RecordingDispatcher(*parts, folder=folder, workers=self._workers)
+        return RecordingDispatcher(
+            *parts, folder=folder, workers=self._workers, epochs=self._epochs
+        )
 
     def start(self) -> None:
         """Accept connections and tell plugins where."""
@@ -283,9 +290,22 @@ class Sidecar:
             logger().warning("no unix socket", reason=error.strerror)
             return None
 
+    def _open_epochs(self) -> Epochs | None:
+        """Open the epochs of the run folder, and make the rows void that earlier sidecars gave."""
+        try:
+            epochs = Epochs.open(self._settings.run_folder)
+        except OSError as error:
+            logger().warning("no rows are kept", reason=error.strerror)
+            return None
+        epochs.replace_all()
+        share_epochs(epochs)
+        return epochs
+
     def _reloaded(self, loaded: Loaded, changes: tuple[Change, ...]) -> None:
         """Tell what a reload has changed."""
         self._workers.reload(loaded.sources_for_workers)
+        if self._epochs is not None:
+            self._epochs.replace_all()
         self._backgrounds.run(loaded)
         self._telemetry.load_failures.set(len(loaded.failures))
         if self._membership is not None:
@@ -349,6 +369,9 @@ class Sidecar:
         self._workers.stop()
         self._loop.stop([self._resources.stop])
         self._http.stop()
+        if self._epochs is not None:
+            unshare_epochs(self._epochs)
+            self._epochs.close()
         if self._spans is not None:
             self._spans.stop(max(grace.remaining(), FLUSH_SECONDS))
         logger().info("sidecar stopped")

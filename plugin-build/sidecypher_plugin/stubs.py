@@ -58,6 +58,7 @@ def procedure_stub(entry: ProcedureEntry, number: int) -> Stub:
         builder_calls=(
             *_builder_calls(entry, entry.mode, entry.columns),
             *([_builder_call("singleRow")] if entry.single else []),
+            *([_builder_call("cache", entry.cache)] if entry.cache else []),
         ),
         annotations=(
             annotation("Procedure", **_procedure_elements(entry)),

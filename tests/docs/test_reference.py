@@ -474,8 +474,13 @@ def test_every_metric_is_documented():
     observed = telemetry.call(Call("call-1", "kg.score", "neo4j", "neo4j"), "procedure")
     observed.queued(0.1)
     telemetry.rejected("request refused", "busy")
-    telemetry.plugin_failures.update(
-        object(), "jvm", [envelope.Failures("kg.score", "SC-210", "error", 1)]
+    telemetry.plugin_reports.update(
+        object(),
+        "jvm",
+        envelope.FailuresRequest(
+            [envelope.Failures("kg.score", "SC-210", "error", 1)],
+            [envelope.CachedCalls("kg.score", 1, 0, 1, 1, 500)],
+        ),
     )
     observed.page(1, 0.1, 10, 10, last=True)
     shared = SharedCache("redis://localhost", GithubSettings(), Clock())

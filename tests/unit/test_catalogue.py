@@ -66,7 +66,7 @@ def test_json_has_the_agreed_shape() -> None:
     read = json.loads(Catalogue.build([entry()], [function()]).to_json())
 
     assert list(read) == ["version", "hash", "procedures", "functions"]
-    assert read["version"] == 2
+    assert read["version"] == 3
     assert len(bytes.fromhex(read["hash"])) == 32
     [procedure] = read["procedures"]
     assert len(bytes.fromhex(procedure.pop("signature"))) == 8
@@ -89,6 +89,7 @@ def test_json_has_the_agreed_shape() -> None:
         "availability": "REQUIRED",
         "eager": False,
         "admin": False,
+        "cache": "",
         "deprecated_by": None,
     }
     [of_function] = read["functions"]
@@ -181,13 +182,13 @@ def test_signature_is_stable() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ('"version":2', '"version":1'),
+        ('"version":3', '"version":2'),
         ('"mode":"READ"', '"mode":"ADMIN"'),
         ('"timeout_ms":30000', '"timeout_ms":"30000"'),
         ('"timeout_ms":30000', '"timeout_ms":30001'),
         ('"type":"FLOAT"', '"type":"STRING"'),
         ('"nullable":false', '"nullable":true'),
-        ('"version":2', '"version":2,"more":1'),
+        ('"version":3', '"version":3,"more":1'),
         ('"availability":"REQUIRED"', '"availability":"SOMETIMES"'),
         ('"admin":false', '"admin":true'),
         ('"deprecated_by":null', '"deprecated_by":"kg.x"'),

@@ -26,6 +26,7 @@ from sidecypher.errors import (
     SidecarStopping,
     SidecypherError,
 )
+from sidecypher.host.epochs import Epochs
 from sidecypher.host.limits import Limits
 from sidecypher.host.threads import SpareThreads
 from sidecypher.protocol import envelope
@@ -44,6 +45,8 @@ _FRAME_BYTES: Final = len(
     envelope.write(envelope.PageReply("", msgspec.Raw(_NO_ROWS), more=False))
 ) - len(_NO_ROWS)
 """Bytes of a page besides its rows and the call's id."""
+
+_LONGEST_CACHE_SECONDS: Final = 86_400.0
 
 _REFUSED: Final[dict[type[SidecypherError], envelope.Refused]] = {
     SidecarStopping: "stopping",
@@ -85,10 +88,16 @@ class Dispatcher:
         limits: Limits,
         *,
         workers: ProcessWorkers | None = None,
+        epochs: Epochs | None = None,
     ) -> None:
-        """Serve a registry; without `workers`, `executor="process"` functions run on threads."""
+        """Serve a registry.
+
+        Without `workers`, functions with `executor="process"` run on threads. Without `epochs`,
+        plugins keep no rows.
+        """
         self.registry = registry
         self._workers = workers
+        self._epochs = epochs
         self.generation: Final = secrets.token_hex(16)
         self._loop = loop
         self._resources = resources
@@ -113,6 +122,11 @@ class Dispatcher:
     def stuck(self) -> int:
         """Number of calls that are still running although they were cancelled."""
         return self._calls.stuck
+
+    def cached_calls(self) -> dict[str, list[envelope.CachedCalls]]:
+        """Return what plugins keep, by the identity of their JVM."""
+        latest = self._telemetry.plugin_reports.latest()
+        return {jvm: report.cache for jvm, report in latest.items()}
 
     def running(self) -> list[RunningCall]:
         """Return the open calls, the oldest first."""
@@ -216,6 +230,8 @@ class Dispatcher:
         call.observed = observed
         call.jvm = session.jvm
         call.reservation = reservation
+        if self._epochs is not None and procedure is found and found.cache_seconds is not None:
+            call.change = self._epochs.change
         if procedure is not found:
             # The caller's timeout is that of the procedure that resolved to this one.
             call.seconds_left = procedure.entry.timeout_ms / 1000
@@ -255,7 +271,9 @@ class Dispatcher:
             raise ProtocolError("The peer requested two pages of one call at a time")
         started = time.perf_counter()
         deadline = deadline.at_most(call.seconds_left)
-        page_rows = PAGE_ROWS[min(call.pages_begun, len(PAGE_ROWS) - 1)]
+        # Only rows of one page can be kept, so that one is as large as any.
+        pages_begun = len(PAGE_ROWS) if call.change is not None else call.pages_begun
+        page_rows = PAGE_ROWS[min(pages_begun, len(PAGE_ROWS) - 1)]
         call.pages.begin(page_rows, self._limits.page_bytes)
         call.pages_begun += 1
         call.serve(call.refusal or session.call_back, deadline)
@@ -277,7 +295,23 @@ class Dispatcher:
         elif call.is_cancelled:
             # Cancelled after the page was made: its caller will not request the next one.
             self._calls.cancel(call, call.reason)
-        return envelope.PageReply(call.call_id, msgspec.Raw(page.json), more)
+        cache = None if more or call.change is None else self._validity(call)
+        return envelope.PageReply(call.call_id, msgspec.Raw(page.json), more, cache)
+
+    def _validity(self, call: Execution) -> envelope.Validity | None:
+        """Return how long the plugin may keep the rows of a call that has ended."""
+        seconds = call.cache_seconds
+        if seconds is None:
+            seconds = call.procedure.cache_seconds
+        # What depends on the graph changes with it, and the plugin has only the first page.
+        if self._epochs is None or not seconds or call.has_run or call.pages_begun > 1:
+            return None
+        epochs = self._epochs.of(call.cache_tags)
+        # After any change since the call began its data may be older than these epochs.
+        if self._epochs.change != call.change:
+            return None
+        milliseconds = int(min(seconds, _LONGEST_CACHE_SECONDS) * 1000)
+        return envelope.Validity(self._epochs.identity, milliseconds, epochs)
 
     def _fill(self, call: Execution) -> tuple[list[Rows], bool]:
         """Return the rows of the page, and whether more may follow: rows or an error."""
@@ -348,21 +382,21 @@ class Dispatcher:
         return envelope.Done(request.id)
 
     def failures(self, request: envelope.FailuresRequest, session: Session) -> envelope.Noted:
-        """Record the calls that a plugin has ended by itself.
+        """Record the calls that a plugin has ended or answered by itself.
 
         Raises:
             ProtocolError: They arrived on a connection for calls.
         """
         if not session.is_control:
             raise ProtocolError("The peer sent its failures over a connection for calls")
-        self._telemetry.plugin_failures.update(session, session.jvm, request.failures)
+        self._telemetry.plugin_reports.update(session, session.jvm, request)
         return envelope.Noted()
 
     def disconnected(self, session: Session) -> None:
         """Cancel the calls of a JVM whose control connection has ended, and forget its failures."""
         if not session.is_control:
             return
-        self._telemetry.plugin_failures.forget(session)
+        self._telemetry.plugin_reports.forget(session)
         if self._controls.get(session.jvm) is not session:
             # The JVM connected again before this end was noticed.
             return

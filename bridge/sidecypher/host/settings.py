@@ -44,6 +44,7 @@ PLUGIN_VARIABLES: Final = frozenset(
         "CIRCUIT_MS",
         "AVAILABILITY",
         "TRACE_CONTEXT",
+        "CACHE_BYTES",
     )
 )
 """Variables that the plugin reads in the JVM of Neo4j."""

@@ -7,6 +7,8 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Annotated
 
+from msgspec import structs
+
 from sidecypher import Context, Description, Row, procedure
 from sidecypher.calls.executors.execution import RunningCall
 from sidecypher.errors import DeadlineExceeded
@@ -15,12 +17,15 @@ from sidecypher.operations._forwarding import call, call_write
 from sidecypher.operations.control import Inspector
 from sidecypher.protocol.catalogue import ProcedureEntry
 from sidecypher.protocol.envelope import VERSION
+from sidecypher.sdk.caching import invalidate_all
 from sidecypher.sdk.registry import Procedure
 
 __all__ = [
     "Inspector",
+    "cache",
     "call",
     "call_write",
+    "clear_cache",
     "graph_size",
     "health",
     "info",
@@ -74,6 +79,18 @@ class Counted(Row):
     kind: Annotated[str, Description("node or relationship")]
     name: Annotated[str, Description("label or type")]
     count: int
+
+
+class Cached(Row):
+    """Rows of one procedure that one Neo4j keeps."""
+
+    jvm: Annotated[str, Description("identity of Neo4j's JVM")]
+    procedure: str
+    hits: Annotated[int, Description("calls that were answered with them since Neo4j started")]
+    hits_without_sidecar: Annotated[int, Description("those while no sidecar could be called")]
+    misses: Annotated[int, Description("calls without rows that were kept")]
+    entries: Annotated[int, Description("calls whose rows are kept")]
+    bytes: Annotated[int, Description("size of those rows, estimated")]
 
 
 class Changed(Row):
@@ -142,6 +159,20 @@ def graph_size(ctx: Context) -> Iterator[Counted]:
             # The other entries count all, or relationships by the label at one end.
             if key in each and not {"startLabel", "endLabel"} & each.keys():
                 yield Counted(kind=kind, name=each[key], count=each["count"])
+
+
+@procedure("sidecypher.cache")
+def cache(ctx: Context) -> Iterator[Cached]:
+    """List the procedures whose rows Neo4j keeps, as it told within the last second."""
+    for jvm, reported in ctx.resource(Inspector).dispatcher.cached_calls().items():
+        for each in reported:
+            yield Cached(jvm=jvm, **structs.asdict(each))
+
+
+@procedure("sidecypher.clearCache", admin=True)
+def clear_cache() -> None:
+    """Make all rows void that Neo4j keeps."""
+    invalidate_all()
 
 
 @procedure("sidecypher.reload", timeout=120.0, admin=True)

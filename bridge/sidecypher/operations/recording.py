@@ -13,7 +13,6 @@ from typing import Any, Final, Literal
 import msgspec
 
 from sidecypher.calls.dispatcher import Dispatcher, Session
-from sidecypher.calls.executors.pool import ProcessWorkers
 from sidecypher.calls.reservation import Reservation
 from sidecypher.errors import RecordingError
 from sidecypher.host.credentials import write_private
@@ -100,11 +99,9 @@ class _RecordedCall:
 class RecordingDispatcher(Dispatcher):
     """A dispatcher that writes each failed call to its own file."""
 
-    def __init__(
-        self, *arguments: Any, folder: Path, workers: ProcessWorkers | None = None
-    ) -> None:
+    def __init__(self, *arguments: Any, folder: Path, **named: Any) -> None:
         """Accept the arguments of `Dispatcher`, and the folder for the recordings."""
-        super().__init__(*arguments, workers=workers)
+        super().__init__(*arguments, **named)
         self._folder = folder
         self._recordings: dict[str, _RecordedCall] = {}
 

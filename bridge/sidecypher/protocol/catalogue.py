@@ -15,6 +15,7 @@ from sidecypher.errors import DuplicateProcedure, SidecypherError
 
 Mode = Literal["READ", "WRITE", "SCHEMA"]
 Availability = Literal["OFF", "OPTIONAL", "REQUIRED"]
+CacheScope = Literal["user", "all"]
 
 _SIGNATURE_DIGITS = 16
 
@@ -70,6 +71,8 @@ class ProcedureEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         eager: Whether Neo4j executes the preceding clauses first, and reads all rows of the call
             before it continues.
         admin: Whether only administrators may call it.
+        cache: Who gets rows that the plugin keeps: the user whose call they are from, or all users;
+            empty if it keeps none.
         deprecated_by: Replacement, ``""`` if there is none; None if it is not deprecated.
     """
 
@@ -84,6 +87,7 @@ class ProcedureEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     availability: Availability = "REQUIRED"
     eager: bool = False
     admin: bool = False
+    cache: CacheScope | Literal[""] = ""
     deprecated_by: str | None = None
 
     def true_signature(self) -> str:
@@ -132,7 +136,7 @@ class Catalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ()
     """
 
-    version: Literal[2]
+    version: Literal[3]
     hash: str
     procedures: tuple[ProcedureEntry, ...]
     functions: tuple[FunctionEntry, ...]
@@ -148,7 +152,7 @@ class Catalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             CatalogueError: A text cannot be written as UTF-8.
         """
         content = (_sorted(procedures, "procedures"), _sorted(functions, "functions"))
-        return cls(2, _sha256(content), *content)
+        return cls(3, _sha256(content), *content)
 
     def to_json(self) -> bytes:
         """Return the catalogue as JSON; equal catalogues have equal bytes."""

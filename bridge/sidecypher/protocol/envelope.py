@@ -106,10 +106,30 @@ class Failures(msgspec.Struct, frozen=True):
     count: _Count
 
 
+class CachedCalls(msgspec.Struct, frozen=True):
+    """Rows of one procedure that a plugin keeps, and calls that it answered with them.
+
+    Attributes:
+        hits: Number of calls that it answered since the JVM started.
+        hits_without_sidecar: Those of them during which no sidecar could be called.
+        misses: Number of calls for which it had no rows.
+        entries: Number of calls whose rows it has.
+        bytes: Their size, estimated.
+    """
+
+    procedure: _Name
+    hits: _Count
+    hits_without_sidecar: _Count
+    misses: _Count
+    entries: _Count
+    bytes: _Count
+
+
 class FailuresRequest(msgspec.Struct, frozen=True):
-    """Report of all failures of the plugin so far, on the control connection."""
+    """Report of what the plugin did without the sidecar so far, on the control connection."""
 
     failures: Annotated[list[Failures], msgspec.Meta(max_length=10_000)]
+    cache: Annotated[list[CachedCalls], msgspec.Meta(max_length=10_000)] = []
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
@@ -159,12 +179,32 @@ class HelloReply(msgspec.Struct, frozen=True, omit_defaults=True):
     error: ErrorBody | None = None
 
 
-class PageReply(msgspec.Struct, frozen=True):
-    """Rows of a call, an array of arrays; if `more` is true, another page must be requested."""
+class Validity(msgspec.Struct, frozen=True):
+    """How long a plugin may keep the rows of a reply.
+
+    Attributes:
+        file: Identity of the file of epochs.
+        ms: Milliseconds, counted from when the plugin sent its request.
+        epochs: Places and epochs in that file; when one of them is replaced, the rows are void.
+    """
+
+    file: str
+    ms: int
+    epochs: list[tuple[int, int]]
+
+
+class PageReply(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Rows of a call, an array of arrays.
+
+    Attributes:
+        more: Whether another page must be requested.
+        cache: Whether and how long the plugin may keep the rows, which are then all of the call.
+    """
 
     id: str
     rows: msgspec.Raw
     more: bool
+    cache: Validity | None = None
 
 
 Refused = Literal["", "stopping", "busy"]

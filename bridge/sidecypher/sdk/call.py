@@ -18,6 +18,7 @@ from sidecypher.errors import (
 )
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.protocol.envelope import CallBack, CallBackRequest, RunReply
+from sidecypher.sdk.caching import check_tags
 from sidecypher.sdk.interruption import InterruptibleSection
 from sidecypher.sdk.work_item import WorkItem
 
@@ -92,6 +93,9 @@ class Call:
         section: The part of a plain function in which its thread may be interrupted.
         done: Progress of the function, if it reports any.
         total: The value of `done` at the function's end, if it knows that.
+        cache_seconds: How long its rows may be kept, as its function says; None if it does not.
+        cache_tags: The tags with which they may be kept.
+        has_run: Whether its function used `ctx.run`.
         is_over: Whether the call has ended, and its context with it.
     """
 
@@ -107,6 +111,9 @@ class Call:
         self.section: InterruptibleSection | None = None
         self.done: float | None = None
         self.total: float | None = None
+        self.cache_seconds: float | None = None
+        self.cache_tags: tuple[str, ...] = ()
+        self.has_run = False
         self.is_over = False
         self._cancelled: CallError | None = None
         self._serving: tuple[int, CallBack] | None = None
@@ -168,6 +175,18 @@ class Call:
             raise self.expired()
         # Lists of calls cannot show other numbers, such as those of numpy.
         self.done, self.total = float(done), None if total is None else float(total)
+
+    def cache(self, seconds: float, tags: tuple[str, ...]) -> None:
+        """Let the rows be kept; of several requests the shortest time and all tags count."""
+        if self.is_over:
+            raise self.expired()
+        check_tags(tags)
+        seconds = float(seconds)
+        if not seconds >= 0:
+            raise ValueError("Rows can be kept for 0 seconds or longer")
+        before = self.cache_seconds
+        self.cache_seconds = seconds if before is None else min(before, seconds)
+        self.cache_tags += tags
 
     def call_back(self, method: str, request: CallBackRequest) -> RunReply:
         """Send one callback from the thread that serves the call; return its reply.

@@ -85,6 +85,23 @@ class Context:
         """
         self._call.progress(done, total)
 
+    def cache(self, seconds: float, *tags: str) -> None:
+        """Say how long Neo4j may give the rows of this call again, without calling your function.
+
+        It has an effect only for a procedure with `cache`, whose seconds it replaces. If you call
+        it more than once, the shortest time and all tags count.
+
+        Args:
+            seconds: From the caller's request on; 0 for not at all.
+            tags: For `sidecypher.invalidate`, which makes the rows void earlier.
+
+        Raises:
+            ContextExpired: The call is over.
+            TypeError: `seconds` is not a number, or a tag is not text.
+            ValueError: `seconds` is negative or NaN.
+        """
+        self._call.cache(seconds, tags)
+
     def run(self, cypher: LiteralString, /, **params: Any) -> Result:
         """Run a statement in the caller's transaction.
 
@@ -104,6 +121,7 @@ class Context:
             NoTransaction: The transport has none.
         """
         self._call.check()
+        self._call.has_run = True
         statement = _encode(_encode_string, cypher, "statement")
         encoded = {
             name: _encode(encode_any, value, f"parameter `{name}`")

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, Never, NoReturn, TypeVar, get_args
 from sidecypher.errors import SignatureError
 from sidecypher.protocol.catalogue import (
     Availability,
+    CacheScope,
     ColumnEntry,
     DefaultEntry,
     FunctionEntry,
@@ -47,6 +48,8 @@ def procedure(
     deprecated_by: str | None = None,
     admin: bool = False,
     eager: bool = False,
+    cache: float | None = None,
+    cache_scope: CacheScope = "user",
     **unknown: Never,
 ) -> Callable[[_Function], _Function]:
     """Make a typed Python function a Cypher procedure.
@@ -68,6 +71,10 @@ def procedure(
         deprecated_by: The successor to call, or `""`; Neo4j then warns the callers.
         admin: Whether only administrators may call it.
         eager: Whether Neo4j finishes the preceding operations before the call.
+        cache: Seconds for which Neo4j may give the rows of a call again for equal arguments, unless
+            the function says it with `ctx.cache`; 0 for calls that do not say it. None for never.
+            Rows are not kept if the function used `ctx.run`, or if they need more than one page.
+        cache_scope: Who gets rows that are kept: the user of the call, or `"all"` users.
         **unknown: No other option; each is refused.
 
     Raises:
@@ -90,6 +97,9 @@ def procedure(
         check.timeout(timeout)
         check.choice("availability", availability, Availability)
         check.deprecated_by(deprecated_by)
+        check.choice("cache_scope", cache_scope, CacheScope)
+        if cache is not None:
+            check.cache(cache, mode)
         chosen = check.executor(executor)
         takes_columns = batch == "columns"
         signature = (read_columns_signature if takes_columns else read_signature)(decorated)
@@ -112,10 +122,11 @@ def procedure(
             availability=availability,
             eager=eager,
             admin=admin,
+            cache="" if cache is None else cache_scope,
             deprecated_by=deprecated_by,
         )
         kind = ColumnsProcedure if takes_columns else Procedure
-        declare(kind(decorated, signature, entry, chosen, batch), Procedure)
+        declare(kind(decorated, signature, entry, chosen, batch, cache), Procedure)
         return decorated
 
     return decorate
@@ -244,6 +255,18 @@ class _Check:
             self.refuse(
                 "has a timeout that cannot be kept",
                 "Set seconds above 0 and up to 86 400 (a day).",
+            )
+
+    def cache(self, seconds: object, mode: Mode) -> None:
+        if not isinstance(seconds, int | float) or not seconds >= 0:
+            self.refuse(
+                "has a cache without a time",
+                "Set seconds, 0 or more: `cache=60.0`, say.",
+            )
+        if mode != "READ":
+            self.refuse(
+                f"has a cache and the mode {mode}",
+                'Leave `cache` out, or use `mode="READ"`: rows that are kept write nothing.',
             )
 
     def deprecated_by(self, successor: object) -> None:

@@ -49,6 +49,8 @@ class Procedure:
             in a worker process.
         batch: Whether there is a `NAME.batch` too; or the author's own function for it; or
             `"columns"` if its function takes all rows of a batch at once.
+        cache_seconds: How long plugins may keep the rows of a call, unless its function says it;
+            None if they must not keep any.
     """
 
     function: Callable[..., Any]
@@ -56,6 +58,7 @@ class Procedure:
     entry: ProcedureEntry | FunctionEntry
     executor: Executor = "thread"
     batch: bool | Callable[..., Any] | Literal["columns"] = False
+    cache_seconds: float | None = None
     is_async: bool = field(init=False)
     """Whether the function is `async def`, with or without `yield`."""
     values_of: Callable[[Any], tuple[Any, ...]] = field(init=False, repr=False)

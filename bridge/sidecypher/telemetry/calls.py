@@ -22,7 +22,7 @@ from sidecypher.host.terminal import visible
 from sidecypher.protocol.envelope import CallHead
 from sidecypher.telemetry import tracing
 from sidecypher.telemetry.failed_calls import FailedCall, FailedCalls
-from sidecypher.telemetry.metrics import CallMetrics, PluginFailures, Series
+from sidecypher.telemetry.metrics import CallMetrics, PluginReports, Series
 
 LogFormat = Literal["json", "console"]
 Rejection = Literal["connection refused", "connection closed", "request refused"]
@@ -219,7 +219,7 @@ class Telemetry:
     """Metrics, log and traces of all calls.
 
     Attributes:
-        plugin_failures: Failures of calls that did not reach the sidecar, as plugins report them.
+        plugin_reports: Calls that did not reach the sidecar, as plugins report them.
         is_debug: Whether successful calls are logged.
     """
 
@@ -234,8 +234,8 @@ class Telemetry:
         self.calls: Final = CallMetrics()
         self.metrics.register(self.calls)
         self.failed_calls: Final = FailedCalls()
-        self.plugin_failures: Final = PluginFailures()
-        self.metrics.register(self.plugin_failures)
+        self.plugin_reports: Final = PluginReports()
+        self.metrics.register(self.plugin_reports)
         self.log: Final = logger()
         # Read once: even a log call that prints nothing costs as much as decoding a small call.
         self.is_debug: Final[bool] = self.log.is_enabled_for(logging.DEBUG)

@@ -6,16 +6,16 @@ One collector instead of six metric objects: a call pays for one lock, not for s
 import math
 import threading
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final, Self
 
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from sidecypher.protocol.envelope import Failures
+from sidecypher.protocol.envelope import FailuresRequest
 
 BUCKET_SECONDS: Final = (0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
 """Upper bounds of the buckets of all histograms of seconds."""
@@ -181,43 +181,61 @@ class CallMetrics(Collector):
         yield from (calls, taken, queued, *counters.values())
 
 
-class PluginFailures(Collector):
-    """The latest reports of connected JVMs about calls that failed without the sidecar."""
+class PluginReports(Collector):
+    """The latest reports of connected JVMs about calls that did not reach the sidecar."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._reports: dict[int, tuple[str, Sequence[Failures]]] = {}
+        self._reports: dict[int, tuple[str, FailuresRequest]] = {}
 
-    def update(self, source: object, jvm: str, failures: Sequence[Failures]) -> None:
+    def update(self, source: object, jvm: str, report: FailuresRequest) -> None:
         """Replace the report of a source.
 
         Args:
             source: The connection.
             jvm: Identity of the JVM, new at each of its starts.
-            failures: All failures so far.
+            report: All that it has counted so far.
         """
         with self._lock:
-            self._reports[id(source)] = (jvm, failures)
+            self._reports[id(source)] = (jvm, report)
 
     def forget(self, source: object) -> None:
         """Remove the report of a closed connection."""
         with self._lock:
             self._reports.pop(id(source), None)
 
+    def latest(self) -> dict[str, FailuresRequest]:
+        """Return the reports by the identity of their JVM."""
+        with self._lock:
+            # A JVM that connects again may be here twice for a moment; the later report counts.
+            return dict(self._reports.values())
+
     def collect(self) -> Iterator[Metric]:
-        """Yield the metric as it is now."""
-        family = CounterMetricFamily(
+        """Yield the metrics as they are now."""
+        failures = CounterMetricFamily(
             "sidecypher_plugin_failures",
             "Calls that plugins have ended by themselves since their JVM started",
             labels=("jvm", "procedure", "code", "result"),
         )
-        with self._lock:
-            # A JVM that connects again may be here twice for a moment; the later report counts.
-            latest = dict(self._reports.values())
-        for jvm, failures in latest.items():
-            for each in failures:
-                family.add_metric((jvm, each.procedure, each.code, each.result), each.count)
-        yield family
+        cached = CounterMetricFamily(
+            "sidecypher_cached_calls",
+            "Calls of procedures with a cache since their JVM started",
+            labels=("jvm", "procedure", "result"),
+        )
+        size = GaugeMetricFamily(
+            "sidecypher_cache_bytes", "Size of the rows kept", labels=("jvm", "procedure")
+        )
+        for jvm, report in self.latest().items():
+            for failed in report.failures:
+                labels = (jvm, failed.procedure, failed.code, failed.result)
+                failures.add_metric(labels, failed.count)
+            for each in report.cache:
+                alone = each.hits_without_sidecar
+                cached.add_metric((jvm, each.procedure, "hit"), each.hits - alone)
+                cached.add_metric((jvm, each.procedure, "hit without sidecar"), alone)
+                cached.add_metric((jvm, each.procedure, "miss"), each.misses)
+                size.add_metric((jvm, each.procedure), each.bytes)
+        yield from (failures, cached, size)
 
 
 _COUNTERS: Final = (

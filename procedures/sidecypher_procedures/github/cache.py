@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 from cachetools import TTLCache
 
-from sidecypher import EncodedRow
+from sidecypher import EncodedRow, invalidate
 from sidecypher_procedures.github.entities import Identity
 from sidecypher_procedures.github.errors import GithubError
 
@@ -229,13 +229,17 @@ class EntityCache:
         kept = paths.union(*map(self._store.below, paths)) if below else paths
         return sum(map(self._store.drop, kept))
 
+    def forget_rows(self) -> None:
+        """Make all rows void that Neo4j keeps; the entries stay."""
+        invalidate(_tag("/"))
+
     def invalidated(self, path: str) -> int:
         """Return the generation of the latest invalidation of a path or of one above it."""
-        marks = self._invalidated
-        parts = path.split("/")
-        places = ("/".join(parts[:end]) for end in _INVALIDATED_WHOLE)
-        below = max(marks.get(f"{place}/", 0) for place in places)
-        return max(marks.get(path, 0), below, self._forgotten)
+        return max(self._forgotten, *(self._invalidated.get(each, 0) for each in _marks(path)))
+
+    def tags(self, asked: str) -> set[str]:
+        """Return the tags of rows of an entity that Neo4j keeps."""
+        return {_tag(each) for path in {asked, self.path(asked)} for each in _marks(path)}
 
     def _mark(self, path: str, generation: int) -> None:
         if len(self._invalidated) >= _MAX_MARKS:
@@ -243,6 +247,17 @@ class EntityCache:
             self._invalidated.clear()
             self._forgotten = self.generation
         self._invalidated[path] = generation
+        invalidate(_tag(path))
+
+
+def _marks(path: str) -> list[str]:
+    """Return the marks that make a path void: its own, and those of what it is below."""
+    parts = path.split("/")
+    return [path, *("/".join(parts[:end]) + "/" for end in _INVALIDATED_WHOLE)]
+
+
+def _tag(mark: str) -> str:
+    return f"github:{mark}"
 
 
 def _within(path: str, asked: str, *, below: bool) -> bool:

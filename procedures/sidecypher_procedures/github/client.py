@@ -51,6 +51,8 @@ _PENDING_SECONDS: Final = 3.0
 # One GraphQL call costs as much as several REST calls, and its answers have no ETag.
 _MOST_BY_REST: Final = 20
 _KEYS_PER_QUERY: Final = 100
+# After that Neo4j asks again, so that a credential which GitHub refuses is noticed.
+_MOST_KEPT_SECONDS: Final = 60.0
 _QUERIES_AT_A_TIME: Final = 4
 
 _Work = Callable[[], Coroutine[Any, Any, Entry]]
@@ -85,6 +87,7 @@ class GithubClient:
         self._flights: SingleFlight[Entry] = SingleFlight()
         self._queries: SingleFlight[dict[Target, Found]] = SingleFlight()
         self._looks: SingleFlight[dict[str, SharedFound]] = SingleFlight()
+        self._kept_for = self._credential_key
         self._query_gate = asyncio.Semaphore(_QUERIES_AT_A_TIME)
 
     @property
@@ -156,6 +159,7 @@ class GithubClient:
                 "The option `api` cannot be 'graphql': GitHub's GraphQL API needs a token",
                 hint="Set SIDECYPHER_GITHUB_TOKEN, or give 'auto' or 'rest'.",
             )
+        self._check_credential()
         wanted = list(targets)
         looked_at: dict[str, int] = {}
         found = self._fresh(wanted, max_age)
@@ -166,6 +170,18 @@ class GithubClient:
             to_fetch = [target for target in to_fetch if found[target] is None]
         fetched = await self._fetch_many(to_fetch, wait, api, looked_at) if to_fetch else {}
         return [found[target] or fetched[target] for target in wanted]
+
+    def kept(self, target: Target, max_age: float) -> tuple[float, set[str]]:
+        """Return how long Neo4j may keep the row of a target, and the row's tags.
+
+        It is 0 seconds for what is not in the cache, or too old for the caller.
+        """
+        entry = self._cache.get(self._credential_key, target.key)
+        if entry is None:
+            return 0.0, set()
+        age = self._clock.monotonic() - entry.checked_at
+        longest = min(max_age, entry.lifetime, _MOST_KEPT_SECONDS)
+        return max(0.0, longest - age), self._cache.tags(target.key)
 
     def _fresh(
         self, targets: list[Target], max_age: float
@@ -179,6 +195,12 @@ class GithubClient:
             fresh = entry is not None and entry.is_fresh(max_age, now)
             found[target] = _result(entry, target) if entry is not None and fresh else None
         return found
+
+    def _check_credential(self) -> None:
+        """Make void what Neo4j keeps of answers to another credential."""
+        if self._kept_for != self._credential_key:
+            self._kept_for = self._credential_key
+            self._cache.forget_rows()
 
     async def _look(self, shared: "SharedCache", targets: list[Target]) -> dict[str, int]:
         """Take into memory what Redis has of targets; return the time by its clock, by path."""

@@ -59,7 +59,7 @@ async def _repositories(ctx: Context, calls: _Batch) -> "_Entries[rows.Repositor
     return await _fetch_many(ctx, rows.Repository, Kind.REPOSITORY, calls)
 
 
-@procedure("github.getIssue", mode="READ", timeout=30.0, batch=_issues)
+@procedure("github.getIssue", mode="READ", timeout=30.0, batch=_issues, cache=0.0)
 async def get_issue(
     ctx: Context, owner: str, repo: str, number: int, options: FetchOptions = FetchOptions()
 ) -> rows.Issue | None:
@@ -67,7 +67,7 @@ async def get_issue(
     return await _fetch(ctx, rows.Issue, Target(Kind.ISSUE, owner, repo, number), options)
 
 
-@procedure("github.getPullRequest", mode="READ", timeout=30.0, batch=_pull_requests)
+@procedure("github.getPullRequest", mode="READ", timeout=30.0, batch=_pull_requests, cache=0.0)
 async def get_pull_request(
     ctx: Context, owner: str, repo: str, number: int, options: FetchOptions = FetchOptions()
 ) -> rows.PullRequest | None:
@@ -77,7 +77,7 @@ async def get_pull_request(
     )
 
 
-@procedure("github.getRepository", mode="READ", timeout=30.0, batch=_repositories)
+@procedure("github.getRepository", mode="READ", timeout=30.0, batch=_repositories, cache=0.0)
 async def get_repository(
     ctx: Context, owner: str, name: str, options: FetchOptions = FetchOptions()
 ) -> rows.Repository | None:
@@ -116,6 +116,8 @@ async def _fetch(ctx: Context, row: type[R], target: Target, wanted: FetchOption
     except GithubError as error:
         ctx.log.debug("github.no_row", code=error.code)
         return rows.instead(row, error, wanted.on_error)
+    seconds, tags = client.kept(target, wanted.max_age)
+    ctx.cache(seconds, *tags)
     given: R = found.row.decode()
     return given
 

@@ -86,6 +86,8 @@ class ProcessExecution(WaitingExecution[ThreadWork]):
         try:
             outcome = self._workers.run(self.name, task, self._lease, deadline, self._add)
             self.observed.queued(self._lease.queued)
+            if outcome.cache is not None:
+                self.cache(*outcome.cache)
             if outcome.error is not None:
                 work.error = outcome.error.error()
         except TimeoutError:

@@ -47,6 +47,7 @@ class Execution(Call, ABC):
         seconds_left: Rest of its procedure's timeout, if its caller applies another one.
         pages: The rows that wait to be sent.
         pages_begun: Number of pages that were begun.
+        change: `Epochs.change` at the start, if plugins may keep the rows.
         pending_error: Error that the function raised after the rows that are sent before it.
         lock: Held by the thread that serves or closes it.
     """
@@ -63,6 +64,7 @@ class Execution(Call, ABC):
         self.seconds_left = math.inf
         self.pages: Final = Pages(procedure)
         self.pages_begun = 0
+        self.change: int | None = None
         self.pending_error: CallError | None = None
         self.lock: Final = threading.Lock()
 

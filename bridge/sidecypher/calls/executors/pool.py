@@ -88,6 +88,7 @@ class ProcessWorkers:
         log_level: str = "WARNING",
         log_format: LogFormat = "json",
         traces: bool = False,
+        epochs: Path | None = None,
     ) -> None:
         """Set up the pool without starting a process.
 
@@ -100,9 +101,19 @@ class ProcessWorkers:
             log_level: Least severe level that a worker logs.
             log_format: Format of its log lines.
             traces: Whether it sends the spans of functions.
+            epochs: The file of epochs, for `invalidate`.
         """
         paths = [str(folder) for folder in folders]
-        self._setup = Setup(paths, sources, memory_mb, message_bytes, log_level, log_format, traces)
+        self._setup = Setup(
+            paths,
+            sources,
+            memory_mb,
+            message_bytes,
+            log_level,
+            log_format,
+            traces,
+            "" if epochs is None else str(epochs),
+        )
         self._processes = processes
         self._changed = threading.Condition()
         self._missing = processes

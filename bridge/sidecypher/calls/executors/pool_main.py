@@ -26,16 +26,19 @@ from sidecypher.calls.executors._thread import ThreadExecution
 from sidecypher.calls.executors.pool_messages import (
     MEMORY_EXIT,
     STOP_SECONDS,
+    Cache,
     Outcome,
     Ready,
     Setup,
     Task,
 )
 from sidecypher.errors import CatalogueMismatch, MessageTooLarge, RowError, SidecypherError
+from sidecypher.host.epochs import Epochs
 from sidecypher.loading.loader import load
 from sidecypher.protocol import envelope
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.protocol.envelope import CallHead, ErrorBody
+from sidecypher.sdk.caching import share_epochs
 from sidecypher.sdk.call import no_transaction_in_worker, procedure_failed
 from sidecypher.sdk.registry import Procedure, Registry
 from sidecypher.sdk.resources import Resources
@@ -74,7 +77,9 @@ class OutcomeSender:
         """Send rows when they are due, even if the function is still running."""
         pages.on_first_row = lambda: self._with_rows.put((call_id, pages))
 
-    def send_rows(self, call_id: str, pages: Pages, *, more: bool) -> None:
+    def send_rows(
+        self, call_id: str, pages: Pages, *, more: bool, cache: Cache | None = None
+    ) -> None:
         """Send the rows of the page that were not sent before.
 
         Raises:
@@ -86,7 +91,8 @@ class OutcomeSender:
             rows = [(each.count, msgspec.Raw(each.json)) for each in pages.take()]
             more = more or pages.has_more
             if rows or not more:
-                self._connection.send_bytes(envelope.write(Outcome(call_id, rows, more=more)))
+                outcome = Outcome(call_id, rows, more=more, cache=cache)
+                self._connection.send_bytes(envelope.write(outcome))
 
     def _send_due(self) -> None:
         while True:
@@ -165,7 +171,9 @@ class TaskRunner:
                 try:
                     more = pages.is_full or call.fill()
                 finally:
-                    self._sender.send_rows(task.call_id, pages, more=more)
+                    kept = call.cache_seconds
+                    cache = None if kept is None else (kept, call.cache_tags)
+                    self._sender.send_rows(task.call_id, pages, more=more, cache=cache)
         finally:
             # What `_send_due` sends after the answer would be taken for an answer of the next task.
             pages.drop()
@@ -208,6 +216,8 @@ def serve(connection: Connection, end: Callable[[int], None] = os._exit) -> None
     spans = export_spans() if setup.traces else None
     registry = load([Path(folder) for folder in setup.folders], only=setup.sources).registry
     runner = TaskRunner(registry, setup.message_bytes, OutcomeSender(connection, end))
+    if setup.epochs:
+        share_epochs(Epochs(Path(setup.epochs)))
     limit_memory(setup.memory_mb)
     connection.send_bytes(envelope.write(Ready(len(registry))))
     try:

@@ -18,12 +18,17 @@ KILL_SECONDS: Final = 1.5
 """How long until it is killed: it can still log how many spans it has lost."""
 
 
+Cache = tuple[float, tuple[str, ...]]
+"""Seconds and tags of `ctx.cache`."""
+
+
 class Setup(msgspec.Struct, frozen=True):
     """First message to a worker: what to load, limits, and settings for logs and traces.
 
     Attributes:
         folders: Folders of procedures.
         sources: Names of the packages and folders to load; all if it is None.
+        epochs: Path of the file of epochs; empty if there is none.
     """
 
     folders: list[str]
@@ -33,6 +38,7 @@ class Setup(msgspec.Struct, frozen=True):
     log_level: str
     log_format: LogFormat
     traces: bool
+    epochs: str
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -66,9 +72,11 @@ class Outcome(msgspec.Struct, frozen=True):
     Attributes:
         rows: JSON arrays of rows, each with its number of rows.
         more: Whether the function continues and another outcome follows.
+        cache: What the function said by `ctx.cache`, in the last outcome.
     """
 
     call_id: str
     rows: list[tuple[int, msgspec.Raw]] = []
     more: bool = False
     error: ErrorBody | None = None
+    cache: Cache | None = None

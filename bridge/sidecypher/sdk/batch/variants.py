@@ -104,6 +104,7 @@ def _entry(base: Procedure, columns: tuple[Column, ...]) -> ProcedureEntry:
         parameters=parameters,
         columns=entries,
         single=False,
+        cache="",
     )
 
 

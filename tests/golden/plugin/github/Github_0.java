@@ -28,6 +28,7 @@ public final class Github_0 extends PythonNamespace {
                 .column("title", "STRING")
                 .column("labels", "LIST<STRING>")
                 .column("createdAt", "ZONED DATETIME")
+                .cache("user")
                 .build();
     }
 
@@ -67,6 +68,7 @@ public final class Github_0 extends PythonNamespace {
                 .parameter("repo", "STRING", false)
                 .column("fullName", "STRING")
                 .column("stars", "INTEGER")
+                .cache("all")
                 .build();
     }
 

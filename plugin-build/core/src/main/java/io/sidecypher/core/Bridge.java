@@ -1,6 +1,7 @@
 package io.sidecypher.core;
 
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -20,14 +21,17 @@ import org.neo4j.procedure.TerminationGuard;
 final class Bridge {
     private final Settings settings;
     private final Watchdog watchdog = new Watchdog();
-    private final FailureCounts failures = new FailureCounts();
+    private final Counts counts = new Counts();
+    private final FailureCounts failures = counts.failures();
     private final Sidecars sidecars;
     private final Admission admission;
+    private final RowCache cache;
     private final Map<PythonProcedure, Fallback> fallbacks = new ConcurrentHashMap<>();
 
     Bridge(Settings settings) {
         this.settings = settings;
-        sidecars = new Sidecars(settings, watchdog, failures);
+        sidecars = new Sidecars(settings, watchdog, counts);
+        cache = new RowCache(settings, counts.cache());
         admission = new Admission(settings, sidecars);
     }
 
@@ -55,11 +59,18 @@ final class Bridge {
             request(call, caller, arguments);
             return fallback.rows(row);
         }
+        RowCache.Key key = cache.serves(procedure) ? key(procedure, caller, arguments) : null;
+        List<Object[]> kept = key == null ? null : cache.find(key, sidecars.isAnyUsable());
+        if (kept != null) {
+            // Neo4j itself does not check between two calls.
+            guard.check();
+            return kept.stream().map(row);
+        }
         Caller traced = settings.traceContext() ? caller.tracedBy(TraceContext.of(tx)) : caller;
         try {
             Pages pages = new Pages(call, guard, new FailureLog(log, failures), settings.maxLineBytes());
             // The first page is fetched now, so that errors arise in the call and not when rows are read.
-            Iterator<Object[]> first = pages.fetch(() -> start(call, request(call, traced, arguments), log));
+            Iterator<Object[]> first = pages.fetch(() -> start(call, request(call, traced, arguments), key, log));
             return StreamSupport.stream(new Rows<>(pages, first, row), false).onClose(pages::close);
         } catch (SidecypherException failed) {
             if (failed.wasNotStarted()) {
@@ -70,16 +81,36 @@ final class Bridge {
     }
 
     private String request(Call call, Caller caller, Object[] arguments) {
+        return written(
+                call.procedure(), () -> Requests.call(call, caller, arguments, settings.maxLineBytes()));
+    }
+
+    private RowCache.Key key(PythonProcedure procedure, Caller caller, Object[] arguments) {
+        String text =
+                written(procedure, () -> Requests.arguments(procedure, arguments, settings.maxLineBytes()));
+        return RowCache.Key.of(procedure, caller, text);
+    }
+
+    private String written(PythonProcedure procedure, Supplier<String> text) {
         try {
-            return Requests.call(call, caller, arguments, settings.maxLineBytes());
+            return text.get();
         } catch (SidecypherException refused) {
-            failures.error(call.procedure(), refused);
+            failures.error(procedure, refused);
             throw refused;
         }
     }
 
     private Fallback fallback(PythonProcedure procedure) {
         return new Fallback(procedure, settings.availability().of(procedure), failures);
+    }
+
+    private Reply start(Call call, String command, RowCache.Key key, Log log) {
+        long begin = System.nanoTime();
+        Reply reply = start(call, command, log);
+        if (key != null) {
+            cache.keep(key, reply, begin);
+        }
+        return reply;
     }
 
     /** Sends a call's first request, to one sidecar after the other until one of them begins it. */

@@ -115,6 +115,11 @@ enum Kind {
         return BY_TAG.get(tag);
     }
 
+    /** Returns whether values belong to one transaction, or could be changed by who gets them. */
+    boolean isTransactional() {
+        return this == NODE || this == RELATIONSHIP || this == PATH || this == BYTES;
+    }
+
     /** Returns the name in Cypher. */
     String cypherName() {
         return name().replace('_', ' ');

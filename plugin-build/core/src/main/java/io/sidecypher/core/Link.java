@@ -9,16 +9,16 @@ final class Link {
     private final Settings settings;
     private final Rendezvous rendezvous;
     private final Watchdog watchdog;
-    private final FailureCounts failures;
+    private final Counts counts;
     private final Circuit circuit;
     private volatile CompletableFuture<Sidecar> attempt;
     private volatile String problem = "it was not tried yet";
 
-    Link(Settings settings, Rendezvous rendezvous, Watchdog watchdog, FailureCounts failures) {
+    Link(Settings settings, Rendezvous rendezvous, Watchdog watchdog, Counts counts) {
         this.settings = settings;
         this.rendezvous = rendezvous;
         this.watchdog = watchdog;
-        this.failures = failures;
+        this.counts = counts;
         long open = TimeUnit.MILLISECONDS.toNanos(settings.circuitMillis());
         long attemptMillis = (long) settings.connectMillis() + settings.handshakeMillis();
         circuit = new Circuit(open, open + TimeUnit.MILLISECONDS.toNanos(attemptMillis), System::nanoTime);
@@ -82,7 +82,7 @@ final class Link {
     private void connect(CompletableFuture<Sidecar> fresh, Log log) {
         Sidecar sidecar;
         try {
-            sidecar = Sidecar.connect(settings, rendezvous, watchdog, failures, log);
+            sidecar = Sidecar.connect(settings, rendezvous, watchdog, counts, log);
         } catch (Throwable failed) {
             fail(fresh, failed);
             return;

@@ -2,6 +2,7 @@ package io.sidecypher.core;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 
 /**
@@ -10,6 +11,7 @@ import java.util.Objects;
  * @param name the full Cypher name
  * @param timeoutMillis the timeout of a call, at least 1
  * @param singleRow whether every call returns exactly one row
+ * @param cache who gets rows of a call that are kept
  */
 public record PythonProcedure(
         String name,
@@ -19,6 +21,7 @@ public record PythonProcedure(
         boolean function,
         boolean singleRow,
         Availability availability,
+        CacheScope cache,
         List<Parameter> parameters,
         List<Column> columns) {
     record Parameter(String name, DeclaredType type, boolean nullable) {}
@@ -33,6 +36,27 @@ public record PythonProcedure(
         OPTIONAL,
         /** It fails. */
         REQUIRED
+    }
+
+    /** The users who get rows that are kept. */
+    enum CacheScope {
+        /** Nothing is kept. */
+        NONE,
+        /** The user whose call they are from. */
+        USER,
+        /** Every user. */
+        ALL
+    }
+
+    /** Compares by identity: a stub has one description of each procedure. */
+    @Override
+    public boolean equals(Object other) {
+        return this == other;
+    }
+
+    @Override
+    public int hashCode() {
+        return name.hashCode();
     }
 
     /**
@@ -60,6 +84,7 @@ public record PythonProcedure(
         private boolean function;
         private boolean singleRow;
         private Availability availability = Availability.REQUIRED;
+        private CacheScope cache = CacheScope.NONE;
 
         private Builder(String name) {
             this.name = name;
@@ -109,6 +134,12 @@ public record PythonProcedure(
             return this;
         }
 
+        /** Lets rows be kept for {@code user} or {@code all}. */
+        public Builder cache(String value) {
+            cache = CacheScope.valueOf(value.toUpperCase(Locale.ROOT));
+            return this;
+        }
+
         public PythonProcedure build() {
             return new PythonProcedure(
                     name,
@@ -118,6 +149,7 @@ public record PythonProcedure(
                     function,
                     singleRow,
                     availability,
+                    cache,
                     List.copyOf(parameters),
                     List.copyOf(columns));
         }

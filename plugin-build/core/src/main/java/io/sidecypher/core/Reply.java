@@ -13,12 +13,20 @@ import java.util.List;
  * @param rows the values of each row, of the classes that the stub's records expect
  * @param more whether there is another page
  * @param error the error instead of rows, or null
+ * @param validity how long the rows may be kept; null if not at all
+ * @param length the number of characters of its JSON
  * @param refused why the sidecar has not begun the call, so that another one may; null if it has
  */
-record Reply(List<Object[]> rows, boolean more, RemoteError error, WireFailure.Kind refused) {
+record Reply(
+        List<Object[]> rows,
+        boolean more,
+        RemoteError error,
+        Validity validity,
+        int length,
+        WireFailure.Kind refused) {
     static Reply parse(String text, Call call) {
         try (JsonParser json = Json.FACTORY.createParser(text)) {
-            return new Parser(json, call).parse(call.id());
+            return new Parser(json, call).parse(call.id(), text.length());
         } catch (ValueProblem problem) {
             throw new WireFailure(WireFailure.Kind.PROTOCOL, "the envelope " + problem.getMessage());
         } catch (JsonProcessingException malformed) {
@@ -36,6 +44,7 @@ record Reply(List<Object[]> rows, boolean more, RemoteError error, WireFailure.K
         private List<Object[]> rows;
         private Boolean more;
         private RemoteError error;
+        private Validity validity;
         private WireFailure.Kind refused;
 
         Parser(JsonParser json, Call call) {
@@ -44,7 +53,7 @@ record Reply(List<Object[]> rows, boolean more, RemoteError error, WireFailure.K
             procedure = call.procedure();
         }
 
-        Reply parse(String expectedId) throws IOException {
+        Reply parse(String expectedId, int length) throws IOException {
             expect(json.nextToken() == JsonToken.START_OBJECT);
             for (String key = json.nextFieldName(); key != null; key = json.nextFieldName()) {
                 json.nextToken();
@@ -54,10 +63,11 @@ record Reply(List<Object[]> rows, boolean more, RemoteError error, WireFailure.K
             expect(expectedId.equals(id));
             if (error != null) {
                 expect(rows == null);
-                return new Reply(List.of(), false, error, refused);
+                return new Reply(List.of(), false, error, null, length, refused);
             }
             expect(rows != null && more != null && refused == null);
-            return new Reply(rows, more, null, null);
+            boolean keep = !more && !values.readTransactional();
+            return new Reply(rows, more, null, keep ? validity : null, length, null);
         }
 
         private void readMember(String key) throws IOException {
@@ -78,6 +88,7 @@ record Reply(List<Object[]> rows, boolean more, RemoteError error, WireFailure.K
                     expect(error == null && json.currentToken() == JsonToken.START_OBJECT);
                     error = RemoteError.read(json);
                 }
+                case "cache" -> validity = Validity.of(Json.read(json));
                 case "refused" -> {
                     boolean busy = "busy".equals(json.getText());
                     expect(busy || "stopping".equals(json.getText()));

@@ -45,6 +45,19 @@ final class Requests {
         }
     }
 
+    /** Checks and writes the arguments alone, as the key of rows that are kept. */
+    static String arguments(PythonProcedure procedure, Object[] arguments, int limit) {
+        try {
+            return LimitedText.of(limit, json -> {
+                json.writeStartArray();
+                writeArguments(json, procedure, arguments);
+                json.writeEndArray();
+            });
+        } catch (LimitedText.TooLong tooLong) {
+            throw Failures.tooLarge(procedure, "arguments", limit);
+        }
+    }
+
     static String page(Call call) {
         return command("page", "{\"v\":" + VERSION + ",\"id\":\"" + call.id() + "\",\"remaining_ms\":"
                 + call.remainingMillis() + "}");
@@ -59,10 +72,10 @@ final class Requests {
     }
 
     /** Writes as many counts as fit into a line: after a longer one the sidecar ends the connection. */
-    static String failures(FailureCounts counts, int limit) {
-        String head = "{\"v\":" + VERSION + ",\"failures\":";
+    static String failures(Counts counts, int limit) {
+        String head = "{\"v\":" + VERSION + ",\"cache\":" + counts.cache().list(limit / 2) + ",\"failures\":";
         String tail = "}";
-        return command("failures", head + counts.list(limit - ("s" + head + tail).length()) + tail);
+        return command("failures", head + counts.failures().list(limit - ("s" + head + tail).length()) + tail);
     }
 
     private static void writeArguments(JsonGenerator json, PythonProcedure procedure, Object[] arguments)

@@ -26,6 +26,7 @@ import java.util.TreeMap;
  * @param circuitMillis time without calls to a sidecar that could not be reached
  * @param availability the availability of procedures without a sidecar
  * @param traceContext whether the trace context of the caller's transaction is sent to the sidecar
+ * @param cacheBytes memory for rows that are kept; with 0 none are
  */
 record Settings(
         Path runDir,
@@ -38,10 +39,12 @@ record Settings(
         int nestedDepth,
         int circuitMillis,
         AvailabilityRules availability,
-        boolean traceContext) {
+        boolean traceContext,
+        int cacheBytes) {
     private static final Set<String> NAMES = Set.of(
             "run_dir", "pool_size", "queue_limit", "connect_timeout_ms", "handshake_timeout_ms",
-            "grace_ms", "max_line_bytes", "nested_depth", "circuit_ms", "availability", "trace_context");
+            "grace_ms", "max_line_bytes", "nested_depth", "circuit_ms", "availability", "trace_context",
+            "cache_bytes");
     private static final String FILE = "sidecypher.conf";
 
     /** Reads the settings of this JVM; throws an IllegalArgumentException that names a wrong one. */
@@ -69,7 +72,8 @@ record Settings(
                 number(values, "nested_depth", 8, 0, 64),
                 number(values, "circuit_ms", 1000, 1, 600_000),
                 AvailabilityRules.parse(values.getOrDefault("availability", "")),
-                flag(values, "trace_context"));
+                flag(values, "trace_context"),
+                number(values, "cache_bytes", 64 * 1024 * 1024, 0, Integer.MAX_VALUE));
     }
 
     /** Returns Neo4j's conf folder from NEO4J_CONF or the server's command line, or null. */

@@ -17,7 +17,7 @@ final class Sidecar {
 
     private final ConnectionPool pool;
     private final Connection control;
-    private final FailureCounts failures;
+    private final Counts counts;
     private final int maxLineBytes;
     private final Log log;
     private final BlockingQueue<String> cancels = new ArrayBlockingQueue<>(MOST_PENDING_CANCELS);
@@ -25,22 +25,22 @@ final class Sidecar {
     private long reported;
     private long reportedAt = System.nanoTime() - REPORT_NANOS;
 
-    private Sidecar(ConnectionPool pool, Connection control, FailureCounts failures, int maxLineBytes, Log log) {
+    private Sidecar(ConnectionPool pool, Connection control, Counts counts, int maxLineBytes, Log log) {
         this.pool = pool;
         this.control = control;
-        this.failures = failures;
+        this.counts = counts;
         this.maxLineBytes = maxLineBytes;
         this.log = log;
     }
 
     /** Connects to a sidecar; {@link #listen} must be called next. */
     static Sidecar connect(
-            Settings settings, Rendezvous rendezvous, Watchdog watchdog, FailureCounts failures, Log log)
+            Settings settings, Rendezvous rendezvous, Watchdog watchdog, Counts counts, Log log)
             throws UnknownHostException {
         ConnectionPool pool = new ConnectionPool(settings, rendezvous, watchdog);
         long atMost = TimeUnit.MILLISECONDS.toNanos(settings.handshakeMillis());
         Connection control = pool.connect("control", atMost, () -> false);
-        return new Sidecar(pool, control, failures, settings.maxLineBytes(), log);
+        return new Sidecar(pool, control, counts, settings.maxLineBytes(), log);
     }
 
     boolean isAlive() {
@@ -94,11 +94,11 @@ final class Sidecar {
         return cancels.poll(REPORT_NANOS, TimeUnit.NANOSECONDS);
     }
 
-    /** Sends the counts of failures if they have grown, at most once per interval. */
+    /** Sends the counts if they have grown, at most once per interval. */
     private void report() {
-        long total = failures.total();
+        long total = counts.total();
         if (control.takesFailures() && total != reported && System.nanoTime() - reportedAt >= REPORT_NANOS) {
-            control.send(Requests.failures(failures, maxLineBytes));
+            control.send(Requests.failures(counts, maxLineBytes));
             reported = total;
             reportedAt = System.nanoTime();
         }

@@ -10,16 +10,16 @@ final class Sidecars {
 
     private final Settings settings;
     private final Watchdog watchdog;
-    private final FailureCounts failures;
+    private final Counts counts;
     private final RunFolder folder;
     private volatile List<Link> links = List.of();
     private volatile String problem;
     private volatile long refreshedAt;
 
-    Sidecars(Settings settings, Watchdog watchdog, FailureCounts failures) {
+    Sidecars(Settings settings, Watchdog watchdog, Counts counts) {
         this.settings = settings;
         this.watchdog = watchdog;
-        this.failures = failures;
+        this.counts = counts;
         folder = new RunFolder(settings.runDir());
     }
 
@@ -75,6 +75,6 @@ final class Sidecars {
                 return known;
             }
         }
-        return new Link(settings, rendezvous, watchdog, failures);
+        return new Link(settings, rendezvous, watchdog, counts);
     }
 }

@@ -12,6 +12,7 @@ final class TaggedValues {
     private static final int PATH_PARTS = 2;
 
     private final Entities entities;
+    private boolean transactional;
 
     TaggedValues(Entities entities) {
         this.entities = entities;
@@ -23,11 +24,17 @@ final class TaggedValues {
         if (kind == null) {
             throw new ValueProblem("holds a value of a kind this plugin does not know");
         }
+        transactional |= kind.isTransactional();
         try {
             return kind.read(this, plain);
         } catch (DateTimeException | IllegalArgumentException malformed) {
             throw new ValueProblem("holds a malformed " + tag.substring(1));
         }
+    }
+
+    /** Returns whether a value was read that no other transaction may get. */
+    boolean areTransactional() {
+        return transactional;
     }
 
     /** Resolves the tags in a value that was read without them. */

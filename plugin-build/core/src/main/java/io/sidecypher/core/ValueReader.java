@@ -21,6 +21,11 @@ final class ValueReader {
         tags = new TaggedValues(entities);
     }
 
+    /** Returns whether a value was read that no other transaction may get. */
+    boolean readTransactional() {
+        return tags.areTransactional();
+    }
+
     /** Reads the value that begins at the parser's current token. */
     Object read() throws IOException {
         return switch (json.currentToken()) {

@@ -143,7 +143,7 @@ class FailureCountsTests {
         for (int i = 0; i < 10_001; i++) {
             counts.off(available("test.off" + i, "OFF"));
         }
-        assertEquals(10_000, Requests.failures(counts, Integer.MAX_VALUE).split("\"procedure\"").length - 1);
+        assertEquals(10_000, Requests.failures(new Counts(counts, new CacheCounts()), Integer.MAX_VALUE).split("\"procedure\"").length - 1);
     }
 
     @Test

@@ -1,0 +1,175 @@
+package io.sidecypher.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Rows that the plugin keeps: when they are given again, and how much memory they take. */
+class RowCacheTests {
+    private static final PythonProcedure PROCEDURE =
+            Harness.procedure("test.kept").column("x", "INTEGER").cache("user").build();
+    private static final long FILE_ID = 0x0123456789abcdefL;
+    private static final String ID = "0123456789abcdef";
+    private static final int PLACE = 7;
+
+    @TempDir
+    Path folder;
+
+    private final CacheCounts counts = new CacheCounts();
+
+    private static void writeEpochs(Path folder, long identity, int numbers) throws IOException {
+        ByteBuffer content = ByteBuffer.allocate(Long.BYTES * numbers).order(ByteOrder.LITTLE_ENDIAN);
+        content.putLong(0, ByteBuffer.wrap("SCEPOCH1".getBytes()).order(ByteOrder.LITTLE_ENDIAN).getLong());
+        content.putLong(Long.BYTES, identity);
+        Path draft = Files.write(folder.resolve("draft"), content.array());
+        Files.move(draft, folder.resolve("epochs"), StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    private void replaceEpoch(long value) throws IOException {
+        try (RandomAccessFile file = new RandomAccessFile(folder.resolve("epochs").toFile(), "rw")) {
+            file.seek(Long.BYTES * (8L + PLACE));
+            file.writeLong(Long.reverseBytes(value));
+        }
+    }
+
+    private RowCache cache(int bytes) {
+        Map<String, String> settings =
+                Map.of("SIDECYPHER_RUN_DIR", folder.toString(), "SIDECYPHER_CACHE_BYTES", "" + bytes);
+        return new RowCache(Settings.of(settings, null), counts);
+    }
+
+    private static RowCache.Key key(String arguments) {
+        return RowCache.Key.of(PROCEDURE, new Caller("neo4j", "tester", ""), arguments);
+    }
+
+    private static Reply reply(String file, long millis, long epoch, int length) {
+        Validity validity = new Validity(file, millis, new int[] {PLACE}, new long[] {epoch});
+        return new Reply(List.<Object[]>of(new Object[] {1L}), false, null, validity, length, null);
+    }
+
+    private static void keep(RowCache cache, String arguments, Reply reply) {
+        cache.keep(key(arguments), reply, System.nanoTime());
+    }
+
+    private static void await(java.util.function.BooleanSupplier condition) {
+        long end = System.nanoTime() + 20_000_000_000L;
+        while (!condition.getAsBoolean()) {
+            assertTrue(System.nanoTime() < end, "the condition never held");
+            Thread.onSpinWait();
+        }
+    }
+
+    @Test
+    void rowsAreGivenUntilTheirEpochIsReplaced() throws IOException {
+        writeEpochs(folder, FILE_ID, 8 + 4096);
+        RowCache cache = cache(1 << 20);
+        keep(cache, "[1]", reply(ID, 60_000, 0, 10));
+
+        assertNotNull(cache.find(key("[1]"), true));
+        assertNull(cache.find(key("[2]"), true));
+        replaceEpoch(5);
+        assertNull(cache.find(key("[1]"), true));
+        keep(cache, "[1]", reply(ID, 60_000, 5, 10));
+        assertNotNull(cache.find(key("[1]"), true));
+    }
+
+    @Test
+    void aReplyIsKeptOnlyForItsTimeAndItsFile() throws IOException {
+        writeEpochs(folder, FILE_ID, 8 + 4096);
+        RowCache cache = cache(1 << 20);
+
+        keep(cache, "[1]", reply(ID, 0, 0, 10));
+        keep(cache, "[2]", reply("0123456789abcdee", 60_000, 0, 10));
+        keep(cache, "[3]", reply(ID, 60_000, 1, 10));
+
+        for (String arguments : List.of("[1]", "[2]", "[3]")) {
+            assertNull(cache.find(key(arguments), true), arguments);
+        }
+    }
+
+    @Test
+    void rowsEndWithTheFileOfEpochs() throws IOException {
+        for (String how : List.of("replaced", "removed", "cut off")) {
+            writeEpochs(folder, FILE_ID, 8 + 4096);
+            RowCache cache = cache(1 << 20);
+            keep(cache, "[1]", reply(ID, 60_000, 0, 10));
+            assertNotNull(cache.find(key("[1]"), true));
+            switch (how) {
+                case "replaced" -> writeEpochs(folder, FILE_ID, 8 + 4096);
+                case "removed" -> Files.delete(folder.resolve("epochs"));
+                default -> {
+                    try (RandomAccessFile file = new RandomAccessFile(folder.resolve("epochs").toFile(), "rw")) {
+                        file.setLength(0);
+                    }
+                }
+            }
+            // A look at memory that was cut off is an error of the JVM, so nothing looks meanwhile.
+            long noticed = System.nanoTime() + 100_000_000L;
+            await(() -> System.nanoTime() > noticed);
+            assertNull(cache.find(key("[1]"), true), how);
+        }
+    }
+
+    @Test
+    void nothingIsKeptWithoutUsableEpochs() throws IOException {
+        RowCache missing = cache(1 << 20);
+        keep(missing, "[1]", reply(ID, 60_000, 0, 10));
+        assertNull(missing.find(key("[1]"), true));
+
+        writeEpochs(folder, FILE_ID, 8);
+        RowCache shorter = cache(1 << 20);
+        keep(shorter, "[1]", reply(ID, 60_000, 0, 10));
+        assertNull(shorter.find(key("[1]"), true));
+        assertTrue(!cache(0).serves(PROCEDURE));
+    }
+
+    @Test
+    void whatIsKeptStaysBelowItsBytes() throws IOException {
+        writeEpochs(folder, FILE_ID, 8 + 4096);
+        int most = 1 << 20;
+        RowCache cache = cache(most);
+        for (int i = 0; i < 1_000_000; i++) {
+            keep(cache, "[" + i + "]", reply(ID, 60_000, 0, 20));
+        }
+
+        java.util.regex.Matcher found =
+                java.util.regex.Pattern.compile("\"bytes\":(\\d+)").matcher(counts.list(10_000));
+        assertTrue(found.find());
+        long bytes = Long.parseLong(found.group(1));
+        assertTrue(bytes <= most && bytes > most / 2, "bytes " + bytes);
+        assertNotNull(cache.find(key("[999999]"), true));
+        assertNull(cache.find(key("[0]"), true));
+        keep(cache, "[\"large\"]", reply(ID, 60_000, 0, most));
+        assertNull(cache.find(key("[\"large\"]"), true));
+    }
+
+    @Test
+    void aMalformedValidityKeepsNothing() {
+        assertNull(Validity.of("text"));
+        for (String text : List.of(
+                "{}",
+                "{\"file\":1,\"ms\":1,\"epochs\":[]}",
+                "{\"file\":\"a\",\"ms\":1.5,\"epochs\":[]}",
+                "{\"file\":\"a\",\"ms\":1,\"epochs\":[1]}",
+                "{\"file\":\"a\",\"ms\":1,\"epochs\":[[4096,1]]}",
+                "{\"file\":\"a\",\"ms\":1,\"epochs\":[[-1,1]]}",
+                "{\"file\":\"a\",\"ms\":1,\"epochs\":[[1,\"1\"]]}")) {
+            assertNull(Validity.of(Json.parseObject(text)), text);
+        }
+        assertEquals(2, Validity.of(Json.parseObject(
+                "{\"file\":\"a\",\"ms\":1,\"epochs\":[[0,9],[4095,8]]}")).places().length);
+    }
+}
