@@ -31,6 +31,11 @@ _SINGLE = f"""
     UNWIND range($from, $to) AS n
     CALL github.getIssue('{_OWNER}', '{_REPO}', n) YIELD title RETURN count(title) AS count
 """
+_NATIVE = f"""
+    UNWIND range($from, $to) AS n
+    CALL bench.nativeIssue('{_OWNER}', '{_REPO}', n) YIELD title RETURN count(title) AS count
+"""
+_CLEAR = "CALL sidecypher.clearCache()"
 _ECHO = (
     "UNWIND range($from, $to) AS n CALL bench.echoAsync('title') YIELD value RETURN count(value)"
 )
@@ -50,6 +55,7 @@ class Scale:
         many: Issues that are fetched with GraphQL.
         apoc: Issues that `apoc.load.json` fetches from the slow origin, one after the other.
         warm: Rows of a warm read.
+        given: Rows that Neo4j gives without a crossing.
         kept: Issues that are kept in the cache.
         beyond: Further issues, so that the cache exceeds its limit.
         runs: Repetitions of the whole measurement.
@@ -59,12 +65,13 @@ class Scale:
     many: int = 1_000
     apoc: int = 20
     warm: int = 20_000
+    given: int = 10_000
     kept: int = 100_000
     beyond: int = 60_000
     runs: int = 3
 
 
-QUICK = Scale(cold=40, many=100, apoc=2, warm=200, kept=200, beyond=200, runs=1)
+QUICK = Scale(cold=40, many=100, apoc=2, warm=200, given=200, kept=200, beyond=200, runs=1)
 
 FIGURES = (
     Figure(
@@ -81,12 +88,27 @@ FIGURES = (
     Figure("warm_calls", "the same again", "calls", lambda s: s["warm_calls"], Bar(0)),
     Figure(
         "warm_to_echo",
-        "warm row / row of an echo",
+        "warm row through the sidecar / row of an echo",
         "x",
         lambda s: s["warm_row"] / s["echo_row"],
         Bar(2),
     ),
-    Figure("warm_row", "warm row", "us", lambda s: s["warm_row"] * 1e6),
+    Figure("warm_row", "warm row through the sidecar", "us", lambda s: s["warm_row"] * 1e6),
+    Figure(
+        "given_to_native",
+        "warm row that Neo4j keeps / native Java of the same width",
+        "x",
+        lambda s: s["given_row"] / s["native_row"],
+        Bar(2),
+    ),
+    Figure("given_row", "warm row that Neo4j keeps", "us", lambda s: s["given_row"] * 1e6),
+    Figure(
+        "given",
+        "10 000 rows that Neo4j keeps, one call each",
+        "ms",
+        lambda s: s["given_row"] * 1e7,
+        Bar(100),
+    ),
     Figure(
         "warm_batch",
         "warm rows of `.batch`",
@@ -102,7 +124,7 @@ FIGURES = (
     ),
     Figure(
         "apoc_warm",
-        "`apoc.load.json` without latency / ours, warm row",
+        "`apoc.load.json` without latency / warm row through the sidecar",
         "x",
         lambda s: s["apoc_row"] / s["warm_row"],
     ),
@@ -200,7 +222,8 @@ class Measurement:
             "many_calls": many["graphql"] + many["rest"],
             "warm_calls": warm["graphql"] + warm["rest"],
             "batch_row": median(self._batch(rows) for _ in range(5)) / scale.warm,
-            "warm_row": self._per_row(_SINGLE, some),
+            "warm_row": self._per_row(_SINGLE, some, before=_CLEAR),
+            **self._given(range(rows.start, rows.start + scale.given)),
             "echo_row": self._per_row(_ECHO, some),
             "apoc_row": self._per_row(_APOC, some),
         }
@@ -230,8 +253,22 @@ class Measurement:
     def _batch(self, numbers: range, api: str = "auto") -> float:
         return self._seconds(_BATCH, numbers, options={"api": api, "maxAge": 3600})
 
-    def _per_row(self, query: str, numbers: range) -> float:
-        taken = [self._seconds(query, numbers, url=self._url) for _ in range(5)]
+    def _given(self, numbers: range) -> Samples:
+        """Measure rows that Neo4j keeps, and native Java, in turns."""
+        queries = {"given_row": _SINGLE, "native_row": _NATIVE}
+        taken: dict[str, list[float]] = {name: [] for name in queries}
+        for turn in range(10):
+            for name, query in queries.items():
+                seconds = self._seconds(query, numbers)
+                # The first turns fill the cache and let the JVM compile.
+                taken[name] += [seconds] if turn > 3 else []
+        return {name: median(each) / len(numbers) for name, each in taken.items()}
+
+    def _per_row(self, query: str, numbers: range, before: str = "RETURN 1") -> float:
+        taken = []
+        for _ in range(5):
+            self._installation.seconds(before)
+            taken.append(self._seconds(query, numbers, url=self._url))
         return median(taken) / len(numbers)
 
     def _seconds(self, query: str, numbers: range, **parameters: object) -> float:

@@ -9,7 +9,6 @@ from collections.abc import (
     Iterable,
     Iterator,
     Mapping,
-    Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime
@@ -40,7 +39,7 @@ from sidecypher_procedures.github.rate_limits import TRIES, budgets_in, retrying
 from sidecypher_procedures.github.responses import Reply
 from sidecypher_procedures.github.rows import ROWS, Credentials, RateLimit
 from sidecypher_procedures.github.settings import GithubSettings
-from sidecypher_procedures.github.sharing.claims import Claim, Claims, open_shared
+from sidecypher_procedures.github.sharing.claims import Claim, Claims, Group, open_shared
 
 if TYPE_CHECKING:
     from sidecypher_procedures.github.sharing.shared import Found as SharedFound
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
 _PENDING_SECONDS: Final = 3.0
 # One GraphQL call costs as much as several REST calls, and its answers have no ETag.
 _MOST_BY_REST: Final = 20
-_KEYS_PER_QUERY: Final = 100
 # After that Neo4j asks again, so that a credential which GitHub refuses is noticed.
 _MOST_KEPT_SECONDS: Final = 60.0
 _QUERIES_AT_A_TIME: Final = 4
@@ -337,13 +335,12 @@ class GithubClient:
         """Fetch a target, unless another sidecar has just done so."""
         since = self._cache.generation
         claim = await claims.of(target)
-        if claim.found is not None and claim.found.entry is not None and not claim.together:
-            self._cache.put(claim.credential, claim.path, claim.found.entry, since)
-            return claim.found.entry
+        if claim.fetched is not None:
+            self._cache.put(claim.credential, claim.path, claim.fetched, since)
+            return claim.fetched
         try:
-            if by_query and _has_query(target):
-                together = _group(target, claim.together)
-                return await self._fetch_by_query(target, together, since, claim, wait)
+            if by_query and claim.group is not None:
+                return await self._fetch_by_query(target, claim.group, since, claim, wait)
             return await self._fetch(target, claim)
         finally:
             if self._shared is not None:
@@ -460,13 +457,13 @@ class GithubClient:
     async def _fetch_by_query(
         self,
         target: Target,
-        together: tuple[Target, ...],
+        group: Group,
         since: int,
         claim: Claim,
         wait: float,
     ) -> Entry:
-        work = partial(self._query, together, wait)
-        answers = await self._queries.run((self._credential_key, since, together), work)
+        work = partial(self._query, group.targets, wait)
+        answers = await self._queries.run((self._credential_key, since, group), work)
         found, credential_key = answers[target].thing, answers[target].credential_key
         if found is None:
             return await self._fetch(target, claim)
@@ -552,13 +549,6 @@ class GithubClient:
 
 def _has_query(target: Target) -> bool:
     return (target.number or 0) <= LARGEST_NUMBER
-
-
-def _group(target: Target, targets: Sequence[Target]) -> tuple[Target, ...]:
-    """Return the targets that are queried together with one of them."""
-    queryable = [each for each in targets if _has_query(each)]
-    start = queryable.index(target) // _KEYS_PER_QUERY * _KEYS_PER_QUERY
-    return tuple(queryable[start : start + _KEYS_PER_QUERY])
 
 
 def _read(

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from sidecypher_procedures.github.cache import Clock
+from sidecypher_procedures.github.cache import Clock, Entry
+from sidecypher_procedures.github.graphql_documents import LARGEST_NUMBER
 from sidecypher_procedures.github.model import Target
 from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.github.sharing.pipe import find_redis
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from sidecypher_procedures.github.sharing.shared import Found, SharedCache
 
 _POLL_SECONDS: Final = 0.03
+_KEYS_PER_QUERY: Final = 100
 
 
 def open_shared(settings: GithubSettings, clock: Clock) -> "SharedCache | None":
@@ -31,6 +33,30 @@ def open_shared(settings: GithubSettings, clock: Clock) -> "SharedCache | None":
     return SharedCache(url, settings, clock)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Targets that one GraphQL query asks for; each group is equal to itself only."""
+
+    targets: tuple[Target, ...]
+
+
+def groups(targets: Iterable[Target]) -> dict[Target, Group]:
+    """Return the group of each target that GraphQL can be asked for.
+
+    Example:
+        >>> from sidecypher_procedures.github.model import Kind
+        >>> issues = [Target(Kind.ISSUE, "o", "r", number) for number in range(1, 251)]
+        >>> [len(found.targets) for found in dict.fromkeys(groups(issues).values())]
+        [100, 100, 50]
+    """
+    queryable = [each for each in targets if (each.number or 0) <= LARGEST_NUMBER]
+    found: dict[Target, Group] = {}
+    for start in range(0, len(queryable), _KEYS_PER_QUERY):
+        group = Group(tuple(queryable[start : start + _KEYS_PER_QUERY]))
+        found |= dict.fromkeys(group.targets, group)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """The permission to fetch a target.
@@ -39,13 +65,16 @@ class Claim:
         credential: Key of the credential that asks.
         path: The path that is locked.
         found: What was in Redis; None without a Redis.
-        together: The targets of the batch that can be fetched now, this one among them.
+        group: What can be fetched now by the same query; None if GraphQL cannot be asked for the
+            target, or another sidecar has fetched it.
+        fetched: What another sidecar has fetched meanwhile.
     """
 
     credential: str
     path: str
     found: "Found | None"
-    together: tuple[Target, ...]
+    group: Group | None
+    fetched: Entry | None = None
 
 
 class Claims:
@@ -71,13 +100,16 @@ class Claims:
         self._paths = paths
         self._looked_at = looked_at
         self._claims: dict[Target, asyncio.Future[Claim]] = {}
+        self._groups: dict[Target, Group] | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def of(self, target: Target) -> Claim:
         """Return the claim of a target once it can be fetched or another sidecar has done so."""
         if self._shared is None:
-            together = tuple(self._paths)
-            return Claim(self._credential, self._paths[target], None, together)
+            if self._groups is None:
+                self._groups = groups(self._paths)
+            path = self._paths[target]
+            return Claim(self._credential, path, None, self._groups.get(target))
         if self._task is None:
             loop = asyncio.get_running_loop()
             self._claims = {each: loop.create_future() for each in self._paths}
@@ -106,12 +138,15 @@ class Claims:
         found = {target: looked[self._paths[target]] for target in wanted}
         new = {target for target, each in found.items() if self._is_new(target, each)}
         mine = tuple(target for target in wanted if found[target].is_mine and target not in new)
+        together = groups(mine)
         for target in [*new, *mine]:
             path = self._paths[target]
             if target in new or self._claims[target].done():
                 shared.release(self._credential, path)
             if not self._claims[target].done():
-                claim = Claim(self._credential, path, found[target], () if target in new else mine)
+                fetched = found[target].entry if target in new else None
+                group = together.get(target)
+                claim = Claim(self._credential, path, found[target], group, fetched)
                 self._claims[target].set_result(claim)
         return [target for target in wanted if not self._claims[target].done()]
 
