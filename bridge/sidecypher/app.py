@@ -25,6 +25,7 @@ from sidecypher.host.credentials import load_credentials
 from sidecypher.host.epochs import FILE as EPOCHS_FILE
 from sidecypher.host.epochs import Epochs
 from sidecypher.host.limits import Limits
+from sidecypher.host.remote import load_remote_access, write_remote_folder
 from sidecypher.host.rendezvous import (
     LEAVE_LOCK_SECONDS,
     Announcement,
@@ -150,7 +151,8 @@ class Sidecar:
             epochs=settings.run_folder / EPOCHS_FILE if self._epochs else None,
         )
         self._dispatcher = self._dispatch(limits)
-        self._tls_listener = TlsListener(settings.port, credentials.tls)
+        self._credentials = credentials
+        self._tls_listener = self._listen()
         self._unix_listener = self._open_socket()
         self._py4j = Py4JServer(
             self._dispatcher,
@@ -231,7 +233,6 @@ class Sidecar:
         if self._spans is not None:
             spans = self._spans
             self._telemetry.lost_spans.set_function(lambda: spans.lost)
-        self._fingerprint = credentials.fingerprint
         self._membership: Membership | None = None
 
     def _dispatch(self, limits: Limits) -> Dispatcher:
@@ -255,8 +256,15 @@ class Sidecar:
         self._backgrounds.run(self._inspector.loaded)
         self._janitor.start()
         self._membership = Membership(
-            self._settings.run_folder, self._fingerprint, self._announcement(self.loaded)
+            self._settings.run_folder,
+            self._credentials.fingerprint,
+            self._announcement(self.loaded),
         )
+        if self._settings.listen_address is not None:
+            listener = self._tls_listener
+            write_remote_folder(
+                self._settings.run_folder, self._credentials, listener.host, listener.port
+            )
         logger().info(
             "sidecar ready",
             procedures=len(self.loaded.registry),
@@ -268,13 +276,22 @@ class Sidecar:
         return Announcement(
             generation=self._dispatcher.generation,
             pid=os.getpid(),
-            host="127.0.0.1",
+            host=self._tls_listener.host,
             port=self._tls_listener.port,
             http=self._http.port,
             procedures=len(loaded.registry),
             left_out=loaded.left_out,
             socket=str(self._unix_listener.path) if self._unix_listener else "",
         )
+
+    def _listen(self) -> TlsListener:
+        """Listen for plugins by TLS: those of this machine, or with `listen` those of another."""
+        address = self._settings.listen_address
+        if address is None:
+            return TlsListener(self._settings.port, self._credentials.tls)
+        host, port = address
+        access = load_remote_access(self._settings.run_folder)
+        return TlsListener(port, access.tls, host, access.fingerprint)
 
     def _open_socket(self) -> UnixListener | None:
         """Listen on a unix socket, where the file system has some."""

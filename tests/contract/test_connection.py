@@ -654,7 +654,9 @@ def test_a_port_that_is_taken_is_told(limited):
     """A server that cannot listen says on which port, and what to do."""
     port = limited().listeners[0].port
 
-    with pytest.raises(SidecypherError, match=f"listen on port {port}: Addr") as caught:
+    with pytest.raises(
+        SidecypherError, match=f"listen on port {port} of 127.0.0.1: Addr"
+    ) as caught:
         limited(port)
 
     assert caught.value.code == "SC-602"

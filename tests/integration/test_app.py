@@ -153,7 +153,7 @@ def test_a_port_in_use_ends_with_one_clear_error(start_sidecar):
         assert running.process.wait(20) == 1
 
     text = running.log.read_text()
-    assert f"listen on port {port}: Address already in use [SC-602]" in text
+    assert f"listen on port {port} of 127.0.0.1: Address already in use [SC-602]" in text
     assert "`--port`" in text
     assert "Traceback" not in text
     assert not (running.run_dir / "sidecar.json").exists()

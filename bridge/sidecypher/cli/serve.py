@@ -16,6 +16,10 @@ def serve(
     port: Annotated[
         int | None, typer.Option(help="Listen for the plugin on this port; 0 picks a free one.")
     ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(help="Listen on `tls://HOST:PORT` for a Neo4j on another machine."),
+    ] = None,
     http_port: Annotated[
         int | None,
         typer.Option(help="Serve HTTP on this port; 0 picks a free one."),
@@ -42,6 +46,7 @@ def serve(
                 "home": home,
                 "procedures": procedures,
                 "port": port,
+                "listen": listen,
                 "http_port": http_port,
                 "log_level": log_level,
                 "log_format": log_format,

@@ -20,7 +20,6 @@ from sidecypher.errors import RunFolderError
 from sidecypher.host.locks import file_lock
 
 _VALID: Final = timedelta(days=3650)
-_NAME: Final = "sidecypher sidecar"
 
 LOCK_SECONDS: Final = 10.0
 """How long a sidecar waits for others to change the run folder: each needs some milliseconds."""
@@ -110,14 +109,10 @@ def _load(folder: Path) -> Credentials:
     if not (key_file.exists() and certificate_file.exists()):
         # After a crash here, an old certificate with a new key would stop every start.
         certificate_file.unlink(missing_ok=True)
-        key, certificate = _make_certificate()
+        key, certificate = make_certificate("sidecypher sidecar")
         write_private(key_file, key)
         write_private(certificate_file, certificate)
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.minimum_version = ssl.TLSVersion.TLSv1_2
-    # Each connection has its own handshake, and each unused session ticket costs a write.
-    tls.num_tickets = 0
-    tls.load_cert_chain(certificate_file, key_file)
+    tls = server_context(folder)
     certificate_der = ssl.PEM_cert_to_DER_cert(certificate_file.read_text())
     return Credentials(
         tls,
@@ -125,6 +120,21 @@ def _load(folder: Path) -> Credentials:
         _token(folder / "token"),
         _token(folder / "http-token"),
     )
+
+
+def server_context(folder: Path) -> ssl.SSLContext:
+    """Return TLS with the sidecar's certificate in this run folder.
+
+    Raises:
+        ssl.SSLError: Certificate or key is damaged.
+        OSError: One of them cannot be read.
+    """
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.minimum_version = ssl.TLSVersion.TLSv1_2
+    # Each connection has its own handshake, and each unused session ticket costs a write.
+    tls.num_tickets = 0
+    tls.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
+    return tls
 
 
 def _token(file: Path) -> bytes:
@@ -159,10 +169,10 @@ def write_private(path: Path, content: bytes) -> None:
         os.close(folder)
 
 
-def _make_certificate() -> tuple[bytes, bytes]:
+def make_certificate(subject: str) -> tuple[bytes, bytes]:
     """Return a new key and its self-signed certificate, as PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, _NAME)])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)])
     now = datetime.now(UTC)
     certificate = (
         x509.CertificateBuilder()

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
 
 from platformdirs import user_cache_path, user_data_path
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
@@ -53,6 +54,7 @@ _NEAR: Final = 0.85
 _MISTYPED: Final = 2
 """Least similarity, and largest difference in length, of a misspelt name and the right one."""
 
+_WILDCARDS: Final = ("0.0.0.0", "::")  # noqa: S104 - they are refused
 _NEO4J_SCHEMES: Final = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -66,6 +68,8 @@ class Settings(BaseModel):
         cache_dir: Folder of downloaded jars, shared by all homes.
         procedures: Folders of an author's own procedures.
         port: Port of the sidecar for the plugin; 0 picks a free one.
+        listen: Address `tls://HOST:PORT` for plugins on another machine; without it only this
+            machine reaches the sidecar.
         http_port: Port of `/livez`, `/readyz` and `/metrics`; 0 picks a free one.
         sidecars: Number of sidecars that `up` starts.
         bolt_port: Bolt port of the embedded Neo4j; 0 picks a free one and keeps it.
@@ -98,6 +102,7 @@ class Settings(BaseModel):
     cache_dir: Path = Field(default_factory=lambda: user_cache_path("sidecypher"))
     procedures: tuple[Path, ...] = ()
     port: Port = 0
+    listen: str = ""
     http_port: Port = 0
     sidecars: Annotated[int, Field(ge=1, le=64)] = 1
     bolt_port: Port = 0
@@ -156,6 +161,16 @@ class Settings(BaseModel):
     def _is_server(cls, value: str) -> str:
         return _checked(value, problem_of(value, _NEO4J_SCHEMES, is_mirror=False))
 
+    @field_validator("listen", mode="after")
+    @classmethod
+    def _is_address(cls, value: str) -> str:
+        problem = problem_of(value, ("tls",), is_mirror=False)
+        if problem is None and urlsplit(value).port is None:
+            problem = "it names no port"
+        if problem is None and urlsplit(value).hostname in _WILDCARDS:
+            problem = "it must name the address by which Neo4j reaches this machine"
+        return _checked(value, problem)
+
     @field_validator("maven_url", mode="after")
     @classmethod
     def _is_mirror(cls, value: str) -> str:
@@ -165,6 +180,12 @@ class Settings(BaseModel):
     def run_folder(self) -> Path:
         """Folder of `sidecar.json` and credentials."""
         return self.run_dir or self.home / "run"
+
+    @property
+    def listen_address(self) -> tuple[str, int] | None:
+        """Host and port for plugins on another machine."""
+        parts = urlsplit(self.listen)
+        return (parts.hostname, parts.port) if parts.hostname and parts.port else None
 
     @property
     def log_dir(self) -> Path:

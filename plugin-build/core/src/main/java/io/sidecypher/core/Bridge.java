@@ -53,10 +53,9 @@ final class Bridge {
             Function<Object[], R> row,
             Object[] arguments) {
         Fallback fallback = fallbacks.computeIfAbsent(procedure, this::fallback);
-        Call call = new Call(procedure, tx, guard, settings, watchdog);
         if (fallback.isOff()) {
             // Only to check the arguments: invalid ones are an error even if the call is not made.
-            request(call, caller, arguments);
+            request(new Call(procedure, tx, guard, settings, watchdog), caller, arguments);
             return fallback.rows(row);
         }
         RowCache.Key key = cache.serves(procedure) ? key(procedure, caller, arguments) : null;
@@ -64,8 +63,9 @@ final class Bridge {
         if (kept != null) {
             // Neo4j itself does not check between two calls.
             guard.check();
-            return kept.stream().map(row);
+            return kept.size() == 1 ? Stream.of(row.apply(kept.get(0))) : kept.stream().map(row);
         }
+        Call call = new Call(procedure, tx, guard, settings, watchdog);
         Caller traced = settings.traceContext() ? caller.tracedBy(TraceContext.of(tx)) : caller;
         try {
             Pages pages = new Pages(call, guard, new FailureLog(log, failures), settings.maxLineBytes());
@@ -81,19 +81,19 @@ final class Bridge {
     }
 
     private String request(Call call, Caller caller, Object[] arguments) {
-        return written(
+        return checked(
                 call.procedure(), () -> Requests.call(call, caller, arguments, settings.maxLineBytes()));
     }
 
     private RowCache.Key key(PythonProcedure procedure, Caller caller, Object[] arguments) {
-        String text =
-                written(procedure, () -> Requests.arguments(procedure, arguments, settings.maxLineBytes()));
-        return RowCache.Key.of(procedure, caller, text);
+        Object comparable =
+                checked(procedure, () -> Requests.comparable(procedure, arguments, settings.maxLineBytes()));
+        return RowCache.Key.of(procedure, caller, comparable);
     }
 
-    private String written(PythonProcedure procedure, Supplier<String> text) {
+    private <T> T checked(PythonProcedure procedure, Supplier<T> arguments) {
         try {
-            return text.get();
+            return arguments.get();
         } catch (SidecypherException refused) {
             failures.error(procedure, refused);
             throw refused;

@@ -33,7 +33,7 @@ final class ConnectionPool {
         this.rendezvous = rendezvous;
         this.watchdog = watchdog;
         address = new InetSocketAddress(InetAddress.getByName(rendezvous.host()), rendezvous.port());
-        tls = new PinnedTls(rendezvous.fingerprint());
+        tls = new PinnedTls(rendezvous);
         permits = new Semaphore(settings.poolSize(), true);
         idle = new LinkedBlockingDeque<>(settings.poolSize());
     }

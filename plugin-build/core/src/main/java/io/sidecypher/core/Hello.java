@@ -25,6 +25,7 @@ final class Hello {
     /**
      * Checks that the reply to a hello accepts this plugin and comes from the expected run of the sidecar.
      *
+     * @param generation the expected run; empty for any
      * @return whether the sidecar accepts counts of failures; older versions do not
      */
     static boolean check(String reply, String generation) {
@@ -43,7 +44,7 @@ final class Hello {
             throw WireFailure.unavailable("the sidecar refused this plugin"
                     + (error.get("message") instanceof String message ? ": " + message : ""));
         }
-        if (!generation.equals(members.get("sidecar"))) {
+        if (!generation.isEmpty() && !generation.equals(members.get("sidecar"))) {
             throw WireFailure.unavailable("another sidecar answered than the one the run folder names");
         }
         return Boolean.TRUE.equals(members.get("failures"));

@@ -19,10 +19,14 @@ final class PinnedTls {
 
     private final SSLContext context;
 
-    PinnedTls(String fingerprint) {
+    PinnedTls(Rendezvous rendezvous) {
+        PluginIdentity identity = rendezvous.identity();
         try {
             context = SSLContext.getInstance("TLS");
-            context.init(null, new TrustManager[] {new Pin(HexFormat.of().parseHex(fingerprint))}, null);
+            context.init(
+                    identity == null ? null : identity.keyManagers(),
+                    new TrustManager[] {new Pin(HexFormat.of().parseHex(rendezvous.fingerprint()))},
+                    null);
         } catch (GeneralSecurityException missing) {
             throw new IllegalStateException("this Java has no TLS", missing);
         }

@@ -11,7 +11,12 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Pattern;
 
-/** Address and credentials of one sidecar, as it wrote them into the run folder. */
+/**
+ * Address and credentials of one sidecar, as it wrote them into the run folder.
+ *
+ * @param generation the identity of its start; empty for one on another machine, which may start again
+ * @param identity this plugin's own certificate; null if the sidecar needs none
+ */
 record Rendezvous(
         String generation,
         String host,
@@ -19,7 +24,8 @@ record Rendezvous(
         String fingerprint,
         String token,
         String socket,
-        UserPrincipal owner) {
+        UserPrincipal owner,
+        PluginIdentity identity) {
     static final String FILE = "sidecar.json";
     /** The file also lists modules that could not be loaded, so it can be large. */
     private static final int MOST_BYTES = 4 * 1024 * 1024;
@@ -49,12 +55,14 @@ record Rendezvous(
                 && TOKEN.matcher(token).matches()) {
             String lower = fingerprint.toLowerCase(Locale.ROOT);
             UserPrincipal owner = ownerOf(runDir);
-            return sidecars.stream().map(sidecar -> of(sidecar, lower, token, owner)).toList();
+            PluginIdentity identity = PluginIdentity.read(runDir);
+            return sidecars.stream().map(sidecar -> of(sidecar, lower, token, owner, identity)).toList();
         }
         throw malformed();
     }
 
-    private static Rendezvous of(Object sidecar, String fingerprint, String token, UserPrincipal owner) {
+    private static Rendezvous of(
+            Object sidecar, String fingerprint, String token, UserPrincipal owner, PluginIdentity identity) {
         if (sidecar instanceof Map<?, ?> members
                 && members.get("generation") instanceof String generation
                 && members.get("host") instanceof String host
@@ -62,7 +70,7 @@ record Rendezvous(
                 && port > 0
                 && port < 65536) {
             String socket = members.get("socket") instanceof String path ? path : "";
-            return new Rendezvous(generation, host, port.intValue(), fingerprint, token, socket, owner);
+            return new Rendezvous(generation, host, port.intValue(), fingerprint, token, socket, owner, identity);
         }
         throw malformed();
     }

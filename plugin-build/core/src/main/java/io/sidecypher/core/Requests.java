@@ -3,7 +3,8 @@ package io.sidecypher.core;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import java.io.IOException;
-import java.util.List;
+import java.util.Arrays;
+import java.util.Map;
 
 /** The requests of the plugin: a JSON envelope inside Py4J's five lines of a method call. */
 final class Requests {
@@ -45,8 +46,29 @@ final class Requests {
         }
     }
 
-    /** Checks and writes the arguments alone, as the key of rows that are kept. */
-    static String arguments(PythonProcedure procedure, Object[] arguments, int limit) {
+    /** Checks the arguments, and returns what is equal for equal ones: simple values, or their JSON. */
+    static Object comparable(PythonProcedure procedure, Object[] arguments, int limit) {
+        checkCount(procedure, arguments);
+        Object[] values = new Object[arguments.length];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = checked(procedure, i, arguments[i]);
+            if (!isSimple(values[i])) {
+                return json(procedure, arguments, limit);
+            }
+        }
+        return Arrays.asList(values);
+    }
+
+    private static boolean isSimple(Object value) {
+        return value == null
+                || value instanceof String
+                || value instanceof Long
+                || value instanceof Boolean
+                || value instanceof Double
+                || Map.of().equals(value);
+    }
+
+    private static String json(PythonProcedure procedure, Object[] arguments, int limit) {
         try {
             return LimitedText.of(limit, json -> {
                 json.writeStartArray();
@@ -80,32 +102,41 @@ final class Requests {
 
     private static void writeArguments(JsonGenerator json, PythonProcedure procedure, Object[] arguments)
             throws IOException {
-        List<PythonProcedure.Parameter> parameters = procedure.parameters();
-        if (arguments.length != parameters.size()) {
-            throw Failures.protocol(procedure, "the stub passes " + arguments.length + " arguments for "
-                    + parameters.size() + " parameters");
-        }
+        checkCount(procedure, arguments);
         for (int i = 0; i < arguments.length; i++) {
-            PythonProcedure.Parameter parameter = parameters.get(i);
+            Object value = checked(procedure, i, arguments[i]);
             try {
-                ValueWriter.write(json, checked(parameter, arguments[i]));
+                ValueWriter.write(json, value);
             } catch (ValueProblem problem) {
-                throw Failures.argument(procedure, parameter.name(), problem);
+                throw Failures.argument(procedure, procedure.parameters().get(i).name(), problem);
             } catch (StreamConstraintsException tooDeep) {
-                throw Failures.argument(procedure, parameter.name(), Json.tooDeep());
+                throw Failures.argument(procedure, procedure.parameters().get(i).name(), Json.tooDeep());
             }
         }
     }
 
-    private static Object checked(PythonProcedure.Parameter parameter, Object argument) {
-        Object value = parameter.type().widened(ValueWriter.normal(argument));
-        if (value == null && !parameter.nullable()) {
-            throw new ValueProblem("must not be null");
+    private static void checkCount(PythonProcedure procedure, Object[] arguments) {
+        if (arguments.length != procedure.parameters().size()) {
+            throw Failures.protocol(procedure, "the stub passes " + arguments.length + " arguments for "
+                    + procedure.parameters().size() + " parameters");
         }
-        if (!parameter.type().accepts(value)) {
-            throw new ValueProblem("must be of type " + parameter.type() + ", not " + ValueWriter.typeName(value));
+    }
+
+    private static Object checked(PythonProcedure procedure, int index, Object argument) {
+        PythonProcedure.Parameter parameter = procedure.parameters().get(index);
+        try {
+            Object value = parameter.type().widened(ValueWriter.normal(argument));
+            if (value == null && !parameter.nullable()) {
+                throw new ValueProblem("must not be null");
+            }
+            if (!parameter.type().accepts(value)) {
+                throw new ValueProblem(
+                        "must be of type " + parameter.type() + ", not " + ValueWriter.typeName(value));
+            }
+            return value;
+        } catch (ValueProblem problem) {
+            throw Failures.argument(procedure, parameter.name(), problem);
         }
-        return value;
     }
 
     private static String command(String method, String json) {

@@ -18,12 +18,24 @@ final class RowCache {
      * What rows are kept for.
      *
      * @param user the user who may get them; empty for all
-     * @param arguments the JSON of the arguments
+     * @param arguments a list of simple values, or the JSON of all arguments
      */
-    record Key(PythonProcedure procedure, String database, String user, String arguments) {
-        static Key of(PythonProcedure procedure, Caller caller, String arguments) {
+    record Key(PythonProcedure procedure, String database, String user, Object arguments) {
+        static Key of(PythonProcedure procedure, Caller caller, Object arguments) {
             String user = procedure.cache() == PythonProcedure.CacheScope.ALL ? "" : caller.user();
             return new Key(procedure, caller.database(), user, arguments);
+        }
+
+        /** Returns the number of characters of the arguments. */
+        int length() {
+            if (arguments instanceof String json) {
+                return json.length();
+            }
+            int length = 0;
+            for (Object value : (List<?>) arguments) {
+                length += value instanceof String text ? text.length() : 1;
+            }
+            return length;
         }
     }
 
@@ -85,7 +97,7 @@ final class RowCache {
             return;
         }
         long bytes = BYTES_OF_ENTRY
-                + (long) BYTES_OF_CHARACTER * (key.arguments().length() + reply.length());
+                + (long) BYTES_OF_CHARACTER * (key.length() + reply.length());
         long end = begin + TimeUnit.MILLISECONDS.toNanos(validity.millis());
         part(key).put(key, new Kept(reply.rows(), end, validity, current, bytes));
     }

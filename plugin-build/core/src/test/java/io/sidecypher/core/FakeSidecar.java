@@ -19,9 +19,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.security.MessageDigest;
 import java.security.cert.Certificate;
+import java.security.cert.CertificateException;
+import java.security.cert.X509Certificate;
+import java.util.Base64;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
@@ -34,6 +38,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocket;
+import javax.net.ssl.TrustManager;
+import javax.net.ssl.X509TrustManager;
 
 /**
  * A sidecar in this JVM: real sockets, and answers that each test writes itself.
@@ -147,12 +154,32 @@ final class FakeSidecar implements AutoCloseable {
         }
     }
 
+    /** Accepts every certificate of a plugin, and notes its fingerprint. */
+    private final class AnyPeer implements X509TrustManager {
+        @Override
+        public void checkClientTrusted(X509Certificate[] chain, String type) throws CertificateException {
+            peers.add(fingerprintOf(chain[0]));
+        }
+
+        @Override
+        public void checkServerTrusted(X509Certificate[] chain, String type) throws CertificateException {
+            throw new CertificateException("it is no client");
+        }
+
+        @Override
+        public X509Certificate[] getAcceptedIssuers() {
+            return new X509Certificate[0];
+        }
+    }
+
     final String generation = UUID.randomUUID().toString();
     final List<String> methods = new CopyOnWriteArrayList<>();
     final List<String> controlRequests = new CopyOnWriteArrayList<>();
     volatile long version = Requests.VERSION;
     volatile boolean takesFailures;
     volatile boolean isFull;
+    volatile boolean wantsIdentity;
+    final Set<String> peers = ConcurrentHashMap.newKeySet();
     final AtomicInteger tokensSeen = new AtomicInteger();
     final AtomicInteger callConnections = new AtomicInteger();
     final Set<Closeable> open = ConcurrentHashMap.newKeySet();
@@ -167,7 +194,7 @@ final class FakeSidecar implements AutoCloseable {
         KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         keys.init(Identity.STORE, "changeit".toCharArray());
         tls = SSLContext.getInstance("TLS");
-        tls.init(keys.getKeyManagers(), null, null);
+        tls.init(keys.getKeyManagers(), new TrustManager[] {new AnyPeer()}, null);
         server = new ServerSocket(0, 128, InetAddress.getLoopbackAddress());
         unix = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
         unix.bind(UnixDomainSocketAddress.of(path));
@@ -218,8 +245,29 @@ final class FakeSidecar implements AutoCloseable {
     }
 
     static String fingerprint() throws Exception {
-        Certificate certificate = Identity.STORE.getCertificate("key");
-        return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(certificate.getEncoded()));
+        return fingerprintOf(Identity.STORE.getCertificate("key"));
+    }
+
+    private static String fingerprintOf(Certificate certificate) {
+        try {
+            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(certificate.getEncoded()));
+        } catch (GeneralSecurityException impossible) {
+            throw new IllegalStateException(impossible);
+        }
+    }
+
+    /** A key and its certificate, of the sidecar itself, for a plugin that needs some. */
+    static String keyPem() throws Exception {
+        return pem("PRIVATE KEY", Identity.STORE.getKey("key", "changeit".toCharArray()).getEncoded());
+    }
+
+    static String certificatePem() throws Exception {
+        return pem("CERTIFICATE", Identity.STORE.getCertificate("key").getEncoded());
+    }
+
+    private static String pem(String what, byte[] content) {
+        return "-----BEGIN " + what + "-----\n" + Base64.getMimeEncoder().encodeToString(content) + "\n-----END "
+                + what + "-----\n";
     }
 
     static String id(String json) {
@@ -275,7 +323,9 @@ final class FakeSidecar implements AutoCloseable {
 
     private Peer secured(Socket plain) throws IOException {
         Socket socket = tls.getSocketFactory().createSocket(plain, null, plain.getPort(), true);
-        ((javax.net.ssl.SSLSocket) socket).setUseClientMode(false);
+        SSLSocket secured = (SSLSocket) socket;
+        secured.setUseClientMode(false);
+        secured.setNeedClientAuth(wantsIdentity);
         return new Peer(socket, socket.getInputStream(), socket.getOutputStream());
     }
 

@@ -47,8 +47,31 @@ class SecurityTests {
     }
 
     @Test
-    void theTokenIsNotInTheTextOfARendezvous() {
-        assertFalse(new Rendezvous("g", "127.0.0.1", 1, "f", FakeSidecar.TOKEN, "", null).toString().contains(FakeSidecar.TOKEN));
+    void secretsAreNotInTheTextOfARendezvous() {
+        PluginIdentity identity = new PluginIdentity("the key", "the certificate");
+        String text = new Rendezvous("g", "127.0.0.1", 1, "f", FakeSidecar.TOKEN, "", null, identity).toString();
+        assertFalse(text.contains(FakeSidecar.TOKEN));
+        assertFalse((text + identity).contains("the key"));
+    }
+
+    @Test
+    void aSidecarOnAnotherMachineSeesThePluginsCertificate() throws Exception {
+        try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar.echoOr((peer, method, json) -> {}))) {
+            sidecar.wantsIdentity = true;
+            // It may start again, so its file names no generation.
+            FakeSidecar.write(runDir, FakeSidecar.fingerprint(), FakeSidecar.TOKEN,
+                    "{\"generation\":\"\",\"host\":\"127.0.0.1\",\"port\":" + sidecar.port() + "}");
+            assertTrue(new Harness(runDir).error(Harness.ECHO, 1L).contains("SC-210"));
+
+            Files.writeString(runDir.resolve("plugin-key.pem"), "no key");
+            Files.writeString(runDir.resolve("plugin-certificate.pem"), FakeSidecar.certificatePem());
+            String malformed = new Harness(runDir).error(Harness.ECHO, 1L);
+            assertTrue(malformed.contains("is malformed") && !malformed.contains("no key"), malformed);
+
+            Files.writeString(runDir.resolve("plugin-key.pem"), FakeSidecar.keyPem());
+            assertEquals(1L, new Harness(runDir).echo(1L));
+            assertEquals(Set.of(FakeSidecar.fingerprint()), sidecar.peers);
+        }
     }
 
     @ParameterizedTest
