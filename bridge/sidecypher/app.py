@@ -25,7 +25,7 @@ from sidecypher.host.credentials import load_credentials
 from sidecypher.host.epochs import FILE as EPOCHS_FILE
 from sidecypher.host.epochs import Epochs
 from sidecypher.host.limits import Limits
-from sidecypher.host.remote import load_remote_access, write_remote_folder
+from sidecypher.host.remote import remote_context, write_remote_folder
 from sidecypher.host.rendezvous import (
     LEAVE_LOCK_SECONDS,
     Announcement,
@@ -290,8 +290,7 @@ class Sidecar:
         if address is None:
             return TlsListener(self._settings.port, self._credentials.tls)
         host, port = address
-        access = load_remote_access(self._settings.run_folder)
-        return TlsListener(port, access.tls, host, access.fingerprint)
+        return TlsListener(port, remote_context(self._settings.run_folder), host)
 
     def _open_socket(self) -> UnixListener | None:
         """Listen on a unix socket, where the file system has some."""

@@ -1,6 +1,7 @@
 """A listener for Neo4j on another machine: both sides prove who they are."""
 
 import json
+import shutil
 import socket
 import ssl
 
@@ -16,10 +17,10 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from fix_waiting import wait_until
 
-from sidecypher.errors import ListenError
+from sidecypher.errors import ListenError, RunFolderError
 from sidecypher.host.credentials import load_credentials, make_certificate
 from sidecypher.host.limits import Limits
-from sidecypher.host.remote import FOLDER, load_remote_access, write_remote_folder
+from sidecypher.host.remote import FOLDER, remote_context, write_remote_folder
 from sidecypher.testing import wire
 from sidecypher.transport.listeners import TlsListener
 
@@ -30,8 +31,7 @@ HOST = "127.0.0.2"
 def remote(stand, tmp_path):
     """A server for another machine, and the folder that its operator copies."""
     credentials = load_credentials(tmp_path)
-    access = load_remote_access(tmp_path)
-    listener = TlsListener(0, access.tls, HOST, access.fingerprint)
+    listener = TlsListener(0, remote_context(tmp_path), HOST)
     server = stand.serve(listener, limits=Limits())
     write_remote_folder(tmp_path, credentials, HOST, listener.port)
     yield tmp_path / FOLDER
@@ -114,16 +114,31 @@ def test_the_folder_stays_valid_when_the_sidecar_starts_again(remote, tmp_path):
     """Nothing has to be copied a second time."""
     before = {each.name: each.read_bytes() for each in remote.iterdir()}
 
-    load_remote_access(tmp_path)
+    remote_context(tmp_path)
 
     assert {each.name: each.read_bytes() for each in remote.iterdir()} == before
+
+
+def test_a_damaged_folder_says_what_to_delete(tmp_path):
+    """A certificate that is none is an error with the way out, and so is a file in the way."""
+    load_credentials(tmp_path)
+    remote_context(tmp_path)
+    (tmp_path / FOLDER / "plugin-certificate.pem").write_text("no certificate")
+    with pytest.raises(RunFolderError, match="is damaged") as caught:
+        remote_context(tmp_path)
+    assert "Delete `remote`" in caught.value.hint
+
+    shutil.rmtree(tmp_path / FOLDER)
+    (tmp_path / FOLDER).write_text("a file")
+    with pytest.raises(RunFolderError, match="cannot be used: File exists"):
+        remote_context(tmp_path)
 
 
 def test_an_address_of_another_machine_is_an_error(tmp_path):
     """The error names the address and what to do."""
     load_credentials(tmp_path)
-    access = load_remote_access(tmp_path)
+    tls = remote_context(tmp_path)
 
     with pytest.raises(ListenError, match=r"192\.0\.2\.1") as caught:
-        TlsListener(0, access.tls, "192.0.2.1", access.fingerprint)
+        TlsListener(0, tls, "192.0.2.1")
     assert "SIDECYPHER_LISTEN" in caught.value.hint

@@ -206,6 +206,42 @@ def test_what_cannot_be_an_address_of_neo4j_is_refused(uri, problem):
     assert "SIDECYPHER_NEO4J_URI" in error.hint
 
 
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        ("tls://10.0.0.7:7001", ("10.0.0.7", 7001)),
+        ("tls://gpu.example:1", ("gpu.example", 1)),
+        ("tls://[fd00::7]:7001", ("fd00::7", 7001)),
+        ("", None),
+    ],
+)
+def test_an_address_to_listen_on_has_a_host_and_a_port(address, found):
+    """Without one the sidecar serves its own machine only."""
+    assert load_settings({"listen": address}, {}).listen_address == found
+
+
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("10.0.0.7:7001", "scheme"),
+        ("tcp://10.0.0.7:7001", "scheme"),
+        ("tls://10.0.0.7", "names no port"),
+        ("tls://10.0.0.7:0", "port is 0"),
+        ("tls://:7001", "names no host"),
+        ("tls://0.0.0.0:7001", "by which Neo4j reaches this machine"),
+        ("tls://[::]:7001", "by which Neo4j reaches this machine"),
+        ("tls://user@10.0.0.7:7001", "user and password"),
+        ("tls://10.0.0.7:7001/path", "more than"),
+    ],
+)
+def test_what_cannot_be_listened_on_is_refused(address, problem):
+    """All addresses of a machine at once are refused too: the plugin needs one to connect to."""
+    error = refused(environ={"SIDECYPHER_LISTEN": address})
+
+    assert "`listen`" in error.message
+    assert problem in error.message
+
+
 def test_a_secret_comes_from_a_file(tmp_path):
     """`SIDECYPHER_NEO4J_PASSWORD_FILE` names a file that holds the password."""
     path = toml(tmp_path, f"{SECRET}\n", "password")

@@ -5,14 +5,15 @@ takes the place of the run folder on the other machine, and stays valid when the
 again, so its `sidecar.json` has no generation.
 """
 
-import hashlib
 import ssl
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from sidecypher.errors import RunFolderError
 from sidecypher.host.credentials import (
     Credentials,
     make_certificate,
@@ -27,53 +28,56 @@ _KEY: Final = "plugin-key.pem"
 _CERTIFICATE: Final = "plugin-certificate.pem"
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteAccess:
-    """TLS for plugins on another machine.
-
-    Attributes:
-        tls: Requires the plugin's certificate.
-        fingerprint: SHA-256 of that certificate, in hex.
-    """
-
-    tls: ssl.SSLContext
-    fingerprint: str
-
-
-def load_remote_access(folder: Path) -> RemoteAccess:
-    """Read the plugin's certificate in the folder to copy, or make it.
+def remote_context(folder: Path) -> ssl.SSLContext:
+    """Return TLS that accepts only the certificate in the folder to copy; make it if it is missing.
 
     Args:
         folder: The run folder, with its credentials.
 
     Raises:
-        OSError: A file cannot be read or written.
-        RunFolderError: Another process keeps the folder locked.
+        RunFolderError: The folder to copy cannot be used, or a file in it is damaged.
     """
     remote = folder / FOLDER
-    with run_folder_lock(folder):
-        remote.mkdir(mode=0o700, exist_ok=True)
-        remote.chmod(0o700)
-        if not ((remote / _KEY).exists() and (remote / _CERTIFICATE).exists()):
-            key, certificate = make_certificate("sidecypher plugin")
-            write_private(remote / _KEY, key)
-            write_private(remote / _CERTIFICATE, certificate)
-    tls = server_context(folder)
-    tls.verify_mode = ssl.CERT_REQUIRED
-    # The certificate is trusted itself, and not as one that issues others.
-    tls.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    tls.load_verify_locations(remote / _CERTIFICATE)
-    der = ssl.PEM_cert_to_DER_cert((remote / _CERTIFICATE).read_text(encoding="ascii"))
-    return RemoteAccess(tls, hashlib.sha256(der).hexdigest())
+    with _problems_told():
+        with run_folder_lock(folder):
+            remote.mkdir(mode=0o700, exist_ok=True)
+            remote.chmod(0o700)
+            if not ((remote / _KEY).exists() and (remote / _CERTIFICATE).exists()):
+                key, certificate = make_certificate("sidecypher plugin")
+                write_private(remote / _KEY, key)
+                write_private(remote / _CERTIFICATE, certificate)
+        tls = server_context(folder)
+        tls.verify_mode = ssl.CERT_REQUIRED
+        # The certificate itself is trusted. It is none of an authority, so it cannot issue others.
+        tls.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        tls.load_verify_locations(remote / _CERTIFICATE)
+        return tls
 
 
 def write_remote_folder(folder: Path, credentials: Credentials, host: str, port: int) -> None:
     """Complete the folder to copy: the address of this sidecar, and the token.
 
     Raises:
-        OSError: A file cannot be written.
+        RunFolderError: A file cannot be written.
     """
     sidecar = Announcement("", 0, host, port, 0, 0, {})
     content = Rendezvous(credentials.fingerprint, [sidecar])
-    write_private(folder / FOLDER / "token", credentials.token + b"\n")
-    write_private(folder / FOLDER / FILE, msgspec.json.encode(content))
+    with _problems_told():
+        write_private(folder / FOLDER / "token", credentials.token + b"\n")
+        write_private(folder / FOLDER / FILE, msgspec.json.encode(content))
+
+
+@contextmanager
+def _problems_told() -> Iterator[None]:
+    try:
+        yield
+    except ssl.SSLError:
+        raise RunFolderError(
+            "The plugin's certificate in `remote` is damaged",
+            hint="Delete `remote` in the run folder, start the sidecar again, and copy it.",
+        ) from None
+    except OSError as error:
+        raise RunFolderError(
+            f"The folder `remote` of the run folder cannot be used: {error.strerror}",
+            hint="Choose another home with `--home` or SIDECYPHER_HOME.",
+        ) from None

@@ -4,7 +4,6 @@ A message over the unix socket needs a quarter of the time that TLS needs: there
 encrypt, since the kernel says which account the peer has.
 """
 
-import hashlib
 import os
 import socket
 import ssl
@@ -55,22 +54,18 @@ class TlsListener:
 
     refusal = "TLS failed"
 
-    def __init__(
-        self, port: int, tls: ssl.SSLContext, host: str = "127.0.0.1", peer: str = ""
-    ) -> None:
+    def __init__(self, port: int, tls: ssl.SSLContext, host: str = "127.0.0.1") -> None:
         """Listen.
 
         Args:
             port: The port; 0 picks a free one.
-            tls: How to shake hands.
+            tls: How to shake hands, and whom to trust.
             host: The address.
-            peer: SHA-256, in hex, of the only certificate that peers may have; empty for none.
 
         Raises:
             ListenError: The port is taken, or this machine has no such address.
         """
         self._tls = tls
-        self._peer = peer
         self.host: Final = host
         try:
             family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
@@ -91,13 +86,9 @@ class TlsListener:
         return self._tls.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
 
     def check(self, opened: socket.socket) -> None:
-        """Shake hands, and verify the peer's certificate if it needs one."""
+        """Shake hands."""
         assert isinstance(opened, ssl.SSLSocket)  # noqa: S101 - what `wrap` has made
         opened.do_handshake()
-        if self._peer:
-            certificate = opened.getpeercert(binary_form=True) or b""
-            if hashlib.sha256(certificate).hexdigest() != self._peer:
-                raise ssl.SSLError("the peer has another certificate")
 
     def close(self) -> None:
         """Stop listening."""
