@@ -83,8 +83,10 @@ def test_procedures_that_reach_others_are_for_administrators(session):
     )
 
     assert {record["name"]: record["admin"] for record in rows} == {
+        "sidecypher.cache": False,
         "sidecypher.call": True,
         "sidecypher.callWrite": True,
+        "sidecypher.clearCache": True,
         "sidecypher.graphSize": True,
         "sidecypher.health": False,
         "sidecypher.info": False,

@@ -38,7 +38,7 @@ class Setup(msgspec.Struct, frozen=True):
     log_level: str
     log_format: LogFormat
     traces: bool
-    epochs: str
+    epochs: str = ""
 
 
 class Ready(msgspec.Struct, frozen=True):
