@@ -303,7 +303,10 @@ def test_each_sidecar_has_a_name_and_a_log_and_only_the_first_one_the_ports(home
 
     assert [spec.name for spec in specs] == ["sidecar", "sidecar-2", "sidecar-3"]
     assert [spec.log_file.name for spec in specs] == [f"{spec.name}.log" for spec in specs]
-    assert ["--port" in spec.argv for spec in specs] == [False, True, True]
+    for option in ("--port", "--http-port", "--listen"):
+        assert [option in spec.argv for spec in specs] == [False, True, True]
+    environment = {"SIDECYPHER_LISTEN": "tls://10.0.0.7:7001"}
+    assert load_settings({"home": home, "listen": ""}, environment).listen_address is None
     assert {spec.env["SIDECYPHER_RUN_DIR"] for spec in specs} == {str(home / "run")}
 
 

@@ -1,6 +1,7 @@
 """What the decorators are told reaches catalogue and executor, or the import fails."""
 
 import functools
+import math
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -127,6 +128,12 @@ def test_a_batch_is_an_option(batch):
         (plain, {"timeout": 0}, "has a timeout that cannot be kept"),
         (plain, {"timeout": "5s"}, "has a timeout that cannot be kept"),
         (plain, {"timeout": None}, "has a timeout that cannot be kept"),
+        (plain, {"cache": -1.0}, "has a cache without a time"),
+        (plain, {"cache": math.nan}, "has a cache without a time"),
+        (plain, {"cache": True}, "has a cache without a time"),
+        (plain, {"cache": "60"}, "has a cache without a time"),
+        (plain, {"cache": 60.0, "mode": "WRITE"}, "has a cache and the mode WRITE"),
+        (plain, {"cache": 60.0, "cache_scope": "database"}, "has no cache_scope `database`"),
         (plain, {"batch": "yes"}, "has a batch that is neither a boolean nor a function"),
         (indexed, {"batch": True}, "has a batch and a column `index`"),
         (faulty, {"batch": True}, "whose errors are in a column `error`, and its own is not a MAP"),
@@ -216,6 +223,7 @@ def test_options_of_a_function_are_checked():
         {"mode": "READ"},
         {"executor": "process"},
         {"batch": True},
+        {"cache": 60.0},
         {"time_out": 5.0},
     ],
 )

@@ -66,7 +66,7 @@ def _sidecar(settings: Settings, number: int) -> ProcessSpec:
     run_folder = settings.home / "run"
     name = f"sidecar-{number + 1}" if number else "sidecar"
     # Only the first one can use the configured ports.
-    ports = ("--port", "0", "--http-port", "0") if number else ()
+    ports = ("--port", "0", "--http-port", "0", "--listen", "") if number else ()
 
     def announced(pid: int) -> Announcement | None:
         return next((each for each in running_sidecars(run_folder) if each.pid == pid), None)

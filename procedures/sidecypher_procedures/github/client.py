@@ -32,7 +32,7 @@ from sidecypher_procedures.github.entities import (
     read_identity,
 )
 from sidecypher_procedures.github.graphql import Found, closing_references, fetch_all
-from sidecypher_procedures.github.graphql_documents import LARGEST_NUMBER
+from sidecypher_procedures.github.graphql_documents import has_query
 from sidecypher_procedures.github.model import Extent, Kind, Target
 from sidecypher_procedures.github.options import Api
 from sidecypher_procedures.github.rate_limits import TRIES, budgets_in, retrying, used_up
@@ -323,7 +323,7 @@ class GithubClient:
         }
         refreshed = await asyncio.gather(
             *(
-                self._refresh(target, work, wait, by_query=by_query and _has_query(target))
+                self._refresh(target, work, wait, by_query=by_query and has_query(target))
                 for target, work in works.items()
             )
         )
@@ -545,10 +545,6 @@ class GithubClient:
             node=node and f"{target.kind.value} {node}",
             identity=read_identity(json),
         )
-
-
-def _has_query(target: Target) -> bool:
-    return (target.number or 0) <= LARGEST_NUMBER
 
 
 def _read(

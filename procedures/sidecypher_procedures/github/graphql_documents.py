@@ -77,6 +77,11 @@ class Document:
     places: dict[Target, tuple[str, ...]]
 
 
+def has_query(target: Target) -> bool:
+    """Return whether GraphQL can be asked for a target: it knows numbers up to `LARGEST_NUMBER`."""
+    return (target.number or 0) <= LARGEST_NUMBER
+
+
 def document(targets: Sequence[Target]) -> Document:
     """Return the query for targets of one kind, with numbers up to `LARGEST_NUMBER`.
 

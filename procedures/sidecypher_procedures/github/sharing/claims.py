@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from sidecypher_procedures.github.cache import Clock, Entry
-from sidecypher_procedures.github.graphql_documents import LARGEST_NUMBER
+from sidecypher_procedures.github.graphql_documents import has_query
 from sidecypher_procedures.github.model import Target
 from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.github.sharing.pipe import find_redis
@@ -49,7 +49,7 @@ def groups(targets: Iterable[Target]) -> dict[Target, Group]:
         >>> [len(found.targets) for found in dict.fromkeys(groups(issues).values())]
         [100, 100, 50]
     """
-    queryable = [each for each in targets if (each.number or 0) <= LARGEST_NUMBER]
+    queryable = [each for each in targets if has_query(each)]
     found: dict[Target, Group] = {}
     for start in range(0, len(queryable), _KEYS_PER_QUERY):
         group = Group(tuple(queryable[start : start + _KEYS_PER_QUERY]))

@@ -1,15 +1,14 @@
 package io.sidecypher.core;
 
-import java.nio.charset.StandardCharsets;
 import java.util.Map;
-import java.util.StringJoiner;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Stream;
 
 /** Counts of the rows that this JVM keeps and has given again, for the metrics of the sidecars. */
 final class CacheCounts {
     /** The counts of one procedure. */
-    static final class Counts {
+    static final class OfProcedure {
         private final LongAdder hits = new LongAdder();
         private final LongAdder hitsWithoutSidecar = new LongAdder();
         private final LongAdder misses = new LongAdder();
@@ -42,10 +41,10 @@ final class CacheCounts {
         }
     }
 
-    private final Map<PythonProcedure, Counts> counts = new ConcurrentHashMap<>();
+    private final Map<PythonProcedure, OfProcedure> counts = new ConcurrentHashMap<>();
 
-    Counts of(PythonProcedure procedure) {
-        return counts.computeIfAbsent(procedure, any -> new Counts());
+    OfProcedure of(PythonProcedure procedure) {
+        return counts.computeIfAbsent(procedure, any -> new OfProcedure());
     }
 
     /** Returns the number of calls that were looked up. */
@@ -53,18 +52,9 @@ final class CacheCounts {
         return counts.values().stream().mapToLong(each -> each.hits.sum() + each.misses.sum()).sum();
     }
 
-    /** Returns the counts as a JSON list of at most this many bytes; the rest is left out. */
-    String list(int limit) {
-        StringJoiner list = new StringJoiner(",", "[", "]");
-        int room = limit - list.length();
-        for (Map.Entry<PythonProcedure, Counts> entry : counts.entrySet()) {
-            String json = entry.getValue().json(entry.getKey().name());
-            room -= json.getBytes(StandardCharsets.UTF_8).length + ",".length();
-            if (room < 0) {
-                break;
-            }
-            list.add(json);
-        }
-        return list.toString();
+    Stream<Counts.Count> all() {
+        return counts.entrySet().stream()
+                .map(each -> new Counts.Count(
+                        each.getKey().name(), each.getValue().json(each.getKey().name())));
     }
 }

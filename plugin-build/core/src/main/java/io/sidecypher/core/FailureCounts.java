@@ -1,10 +1,9 @@
 package io.sidecypher.core;
 
-import java.nio.charset.StandardCharsets;
 import java.util.Map;
-import java.util.StringJoiner;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Stream;
 
 /**
  * Counts of the calls that this JVM has ended by itself: a sidecar cannot count calls that do not reach it.
@@ -14,10 +13,6 @@ import java.util.concurrent.atomic.LongAdder;
 final class FailureCounts {
     private static final String OFF = "OFF";
 
-    /** Limits of the sidecar: it ends the connection if there are more counts, or longer names. */
-    private static final int MOST_COUNTS = 10_000;
-    private static final int LONGEST_NAME = 1000;
-
     private enum Result {
         ERROR,
         NOTHING
@@ -26,7 +21,7 @@ final class FailureCounts {
     private record Kind(String procedure, String code, Result result) {}
 
     private final Map<Kind, LongAdder> counts = new ConcurrentHashMap<>();
-    private final LongAdder all = new LongAdder();
+    private final LongAdder total = new LongAdder();
 
     /** Counts a call that ended with an error of the plugin. */
     void error(PythonProcedure procedure, SidecypherException error) {
@@ -45,24 +40,13 @@ final class FailureCounts {
 
     /** Returns the sum of all counts. */
     long total() {
-        return all.sum();
+        return total.sum();
     }
 
-    /** Returns the counts as a JSON list of at most this many bytes; the rest is left out. */
-    String list(int limit) {
-        StringJoiner list = new StringJoiner(",", "[", "]");
-        int room = limit - list.length();
-        int listed = 0;
-        for (Map.Entry<Kind, LongAdder> entry : counts.entrySet()) {
-            String count = json(entry.getKey(), entry.getValue().sum());
-            int bytes = count.getBytes(StandardCharsets.UTF_8).length + ",".length();
-            if (bytes <= room && listed < MOST_COUNTS && entry.getKey().procedure().length() <= LONGEST_NAME) {
-                list.add(count);
-                room -= bytes;
-                listed++;
-            }
-        }
-        return list.toString();
+    Stream<Counts.Count> all() {
+        return counts.entrySet().stream()
+                .map(each -> new Counts.Count(
+                        each.getKey().procedure(), json(each.getKey(), each.getValue().sum())));
     }
 
     private static String json(Kind kind, long count) {
@@ -78,6 +62,6 @@ final class FailureCounts {
 
     private void count(PythonProcedure procedure, String code, Result result) {
         counts.computeIfAbsent(new Kind(procedure.name(), code, result), kind -> new LongAdder()).increment();
-        all.increment();
+        total.increment();
     }
 }

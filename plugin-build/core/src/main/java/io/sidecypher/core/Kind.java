@@ -115,9 +115,9 @@ enum Kind {
         return BY_TAG.get(tag);
     }
 
-    /** Returns whether values belong to one transaction, or could be changed by who gets them. */
-    boolean isTransactional() {
-        return this == NODE || this == RELATIONSHIP || this == PATH || this == BYTES;
+    /** Returns whether several calls may get one value: it belongs to no transaction, and cannot be changed. */
+    boolean isShareable() {
+        return this != NODE && this != RELATIONSHIP && this != PATH && this != BYTES;
     }
 
     /** Returns the name in Cypher. */

@@ -66,7 +66,7 @@ record Reply(
                 return new Reply(List.of(), false, error, null, length, refused);
             }
             expect(rows != null && more != null && refused == null);
-            boolean keep = !more && !values.readTransactional();
+            boolean keep = !more && values.areShareable();
             return new Reply(rows, more, null, keep ? validity : null, length, null);
         }
 

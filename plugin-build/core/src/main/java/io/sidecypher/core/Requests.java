@@ -95,9 +95,9 @@ final class Requests {
 
     /** Writes as many counts as fit into a line: after a longer one the sidecar ends the connection. */
     static String failures(Counts counts, int limit) {
-        String head = "{\"v\":" + VERSION + ",\"cache\":" + counts.cache().list(limit / 2) + ",\"failures\":";
+        String head = "{\"v\":" + VERSION + ",\"cache\":" + Counts.list(counts.cache().all(), limit / 2) + ",\"failures\":";
         String tail = "}";
-        return command("failures", head + counts.failures().list(limit - ("s" + head + tail).length()) + tail);
+        return command("failures", head + Counts.list(counts.failures().all(), limit - ("s" + head + tail).length()) + tail);
     }
 
     private static void writeArguments(JsonGenerator json, PythonProcedure procedure, Object[] arguments)

@@ -12,7 +12,7 @@ final class TaggedValues {
     private static final int PATH_PARTS = 2;
 
     private final Entities entities;
-    private boolean transactional;
+    private boolean shareable = true;
 
     TaggedValues(Entities entities) {
         this.entities = entities;
@@ -24,7 +24,7 @@ final class TaggedValues {
         if (kind == null) {
             throw new ValueProblem("holds a value of a kind this plugin does not know");
         }
-        transactional |= kind.isTransactional();
+        shareable &= kind.isShareable();
         try {
             return kind.read(this, plain);
         } catch (DateTimeException | IllegalArgumentException malformed) {
@@ -32,9 +32,9 @@ final class TaggedValues {
         }
     }
 
-    /** Returns whether a value was read that no other transaction may get. */
-    boolean areTransactional() {
-        return transactional;
+    /** Returns whether several calls may get the values that were read. */
+    boolean areShareable() {
+        return shareable;
     }
 
     /** Resolves the tags in a value that was read without them. */

@@ -21,9 +21,9 @@ final class ValueReader {
         tags = new TaggedValues(entities);
     }
 
-    /** Returns whether a value was read that no other transaction may get. */
-    boolean readTransactional() {
-        return tags.areTransactional();
+    /** Returns whether several calls may get the values that were read. */
+    boolean areShareable() {
+        return tags.areShareable();
     }
 
     /** Reads the value that begins at the parser's current token. */

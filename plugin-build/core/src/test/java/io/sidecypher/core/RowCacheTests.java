@@ -146,7 +146,7 @@ class RowCacheTests {
         }
 
         java.util.regex.Matcher found =
-                java.util.regex.Pattern.compile("\"bytes\":(\\d+)").matcher(counts.list(10_000));
+                java.util.regex.Pattern.compile("\"bytes\":(\\d+)").matcher(Counts.list(counts.all(), 10_000));
         assertTrue(found.find());
         long bytes = Long.parseLong(found.group(1));
         assertTrue(bytes <= most && bytes > most / 2, "bytes " + bytes);
