@@ -77,6 +77,8 @@ def _facts(entry: ProcedureEntry) -> Iterator[str]:
         yield "for administrators"
     if entry.eager:
         yield "eager"
+    if entry.cache:
+        yield f"cached for {'each user' if entry.cache == 'user' else 'all users'}"
     if entry.availability != "REQUIRED":
         yield f"availability {entry.availability}"
     if entry.deprecated_by is not None:

@@ -52,7 +52,7 @@ def test_every_procedure_and_function_is_on_the_page(shown, page):
 
 
 def test_a_row_tells_how_it_is_run(page):
-    """Mode, executor, time limit, administrators and deprecation are told."""
+    """Mode, executor, time limit, administrators, cache and deprecation are told."""
     text = page()
 
     assert "READ · thread · 60 s" in row_of(text, "shown.wait")
@@ -60,6 +60,7 @@ def test_a_row_tells_how_it_is_run(page):
     assert "administrators" in row_of(text, "sidecypher.reload")
     assert "deprecated: use shown.rows" in row_of(text, "shown.old")
     assert "async" in row_of(text, "github.getIssue")
+    assert "cached for each user" in row_of(text, "github.getIssue")
 
 
 def test_numbers_are_those_of_the_metrics(shown, page):

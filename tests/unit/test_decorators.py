@@ -134,6 +134,7 @@ def test_a_batch_is_an_option(batch):
         (plain, {"cache": "60"}, "has a cache without a time"),
         (plain, {"cache": 60.0, "mode": "WRITE"}, "has a cache and the mode WRITE"),
         (plain, {"cache": 60.0, "cache_scope": "database"}, "has no cache_scope `database`"),
+        (plain, {"cache_scope": "all"}, "has a `cache_scope` and no `cache`"),
         (plain, {"batch": "yes"}, "has a batch that is neither a boolean nor a function"),
         (indexed, {"batch": True}, "has a batch and a column `index`"),
         (faulty, {"batch": True}, "whose errors are in a column `error`, and its own is not a MAP"),

@@ -49,7 +49,7 @@ def procedure(
     admin: bool = False,
     eager: bool = False,
     cache: float | None = None,
-    cache_scope: CacheScope = "user",
+    cache_scope: CacheScope | None = None,
     **unknown: Never,
 ) -> Callable[[_Function], _Function]:
     """Make a typed Python function a Cypher procedure.
@@ -74,7 +74,8 @@ def procedure(
         cache: Seconds for which Neo4j may give the rows of a call again for equal arguments, unless
             the function says it with `ctx.cache`; 0 for calls that do not say it. None for never.
             Rows are not kept if the function used `ctx.run`, or if they need more than one page.
-        cache_scope: Who gets rows that are kept: the user of the call, or `"all"` users.
+        cache_scope: Who gets rows that are kept: the `"user"` of the call (the default), or `"all"`
+            users.
         **unknown: No other option; each is refused.
 
     Raises:
@@ -97,7 +98,8 @@ def procedure(
         check.timeout(timeout)
         check.choice("availability", availability, Availability)
         check.deprecated_by(deprecated_by)
-        check.choice("cache_scope", cache_scope, CacheScope)
+        if cache_scope is not None:
+            check.cache_scope(cache_scope, cache)
         if cache is not None:
             check.cache(cache, mode)
         chosen = check.executor(executor)
@@ -122,7 +124,7 @@ def procedure(
             availability=availability,
             eager=eager,
             admin=admin,
-            cache="" if cache is None else cache_scope,
+            cache="" if cache is None else cache_scope or "user",
             deprecated_by=deprecated_by,
         )
         kind = ColumnsProcedure if takes_columns else Procedure
@@ -267,6 +269,14 @@ class _Check:
             self.refuse(
                 f"has a cache and the mode {mode}",
                 'Leave `cache` out, or use `mode="READ"`: rows that are kept write nothing.',
+            )
+
+    def cache_scope(self, scope: object, seconds: object) -> None:
+        self.choice("cache_scope", scope, CacheScope)
+        if seconds is None:
+            self.refuse(
+                "has a `cache_scope` and no `cache`",
+                "Set seconds too, `cache=60.0`, say, or leave `cache_scope` out.",
             )
 
     def deprecated_by(self, successor: object) -> None:

@@ -82,6 +82,8 @@ def _marks(found: Procedure) -> Iterator[str]:
     yield f"{entry.timeout_ms / 1000:g} s"
     if isinstance(entry, ProcedureEntry) and entry.admin:
         yield "administrators"
+    if isinstance(entry, ProcedureEntry) and entry.cache:
+        yield f"cached for {'each user' if entry.cache == 'user' else 'all users'}"
     if entry.availability != "REQUIRED":
         yield entry.availability
     if entry.deprecated_by is not None:
