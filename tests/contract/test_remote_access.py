@@ -88,9 +88,7 @@ def test_who_has_the_folder_is_let_in(stand, remote):
 def test_who_has_no_certificate_or_another_one_is_refused(stand, remote, kind, tmp_path):
     """The token is worth nothing without the plugin's own certificate."""
     (remote / "token").write_bytes(stand.credentials.token + b"\n")
-    refused = stand.telemetry.metrics.get_sample_value(
-        "sidecypher_rejected_total", {"transport": "py4j", "reason": "TLS failed"}
-    )
+    refused = _refused(stand)
     own = ()
     if kind == "another":
         own = (tmp_path / "c", tmp_path / "k")
@@ -100,14 +98,14 @@ def test_who_has_no_certificate_or_another_one_is_refused(stand, remote, kind, t
         own = issued(remote, tmp_path)
 
     assert connect(remote, *own) == b""
-    wait_until(
-        lambda: (
-            stand.telemetry.metrics.get_sample_value(
-                "sidecypher_rejected_total", {"transport": "py4j", "reason": "TLS failed"}
-            )
-            > (refused or 0)
-        )
-    )
+    wait_until(lambda: _refused(stand) > refused)
+
+
+def _refused(stand):
+    labels = {"transport": "py4j", "reason": "TLS failed"}
+    found = stand.telemetry.metrics.get_sample_value("sidecypher_rejected_total", labels)
+    # There is no such number before the first one.
+    return found or 0
 
 
 def test_the_folder_stays_valid_when_the_sidecar_starts_again(remote, tmp_path):
