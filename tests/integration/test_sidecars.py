@@ -4,8 +4,11 @@ import contextlib
 import threading
 
 import pytest
+from fix_sidecars import line_of, page
 from fix_waiting import wait_until
 from neo4j.exceptions import Neo4jError
+
+from sidecypher.protocol import envelope
 
 ASK = "CALL test.processId() YIELD value RETURN value"
 
@@ -73,6 +76,25 @@ def test_a_killed_sidecar_is_one_error_at_most(server, driver, session, another_
 
     assert len(calls.errors) <= 1
     assert all("SC-212" in error for error in calls.errors)
+
+
+def test_a_call_goes_on_while_sidecars_replace_each_other(session, scripted_sidecar):
+    """A call that meets one stopping sidecar after the other gets to the one that stays."""
+    left = ["third", "second", "first"]
+    running = []
+
+    def answer(request):
+        if len(left) == 1:
+            return page(request, [left[0]])
+        left.pop()
+        running[-1]._membership.leave()
+        running.append(scripted_sidecar(answer))
+        error = envelope.ErrorBody("SC-210", "The sidecar is stopping")
+        return line_of(envelope.ErrorReply(request["id"], error, "stopping"))
+
+    running.append(scripted_sidecar(answer))
+
+    assert session.run("CALL test.echo('x')").single()["value"] == "third"
 
 
 OPTIONAL = {

@@ -115,8 +115,8 @@ final class Bridge {
 
     /** Sends a call's first request, to one sidecar after the other until one of them begins it. */
     private Reply start(Call call, String command, Log log) {
-        WireFailure last = null;
-        for (int tries = 0; tries <= sidecars.links().size(); tries++) {
+        int tries = 0;
+        while (true) {
             Admission.Slot slot = admission.acquire(call, log);
             try {
                 call.bind(slot.sidecar());
@@ -125,15 +125,18 @@ final class Bridge {
                 if (!failure.wasNotSent()) {
                     throw failure;
                 }
-                last = failure;
                 openCircuit(slot, failure, call);
+                // One that is unavailable is left alone for a while, so no number has to limit them: a call that
+                // waits long may meet several that stop. It ends when none is left, or with its time.
+                if (failure.kind() != WireFailure.Kind.UNAVAILABLE && tries++ >= sidecars.links().size()) {
+                    throw failure.kind() == WireFailure.Kind.BUSY
+                            ? Failures.busy(call.procedure(), failure.getMessage())
+                            : Failures.unavailable(call.procedure(), failure.getMessage());
+                }
             } finally {
                 admission.release(slot, call);
             }
         }
-        throw last.kind() == WireFailure.Kind.BUSY
-                ? Failures.busy(call.procedure(), last.getMessage())
-                : Failures.unavailable(call.procedure(), last.getMessage());
     }
 
     private static Reply started(Admission.Slot slot, Reply reply) {
