@@ -137,8 +137,12 @@ class Installation:
 
     def sidecar_pid(self) -> int:
         """Return the process id of the sidecar that the plugin calls."""
+        return int(self.process("sidecar").pid)
+
+    def process(self, name: str) -> psutil.Process:
+        """Return a process of the supervisor: `neo4j` or `sidecar`."""
         processes = read_state(self.home).processes
-        return next(each.pid for each in processes if each.name == "sidecar")
+        return psutil.Process(next(each.pid for each in processes if each.name == name))
 
     def start_another_sidecar(self) -> Start:
         """Start another sidecar, without a plugin, and stop it."""
@@ -164,10 +168,11 @@ _DETACHED: dict[str, Any] = {
 
 
 @contextmanager
-def installed(**variables: str) -> Iterator[Installation]:
+def installed(neo4j_settings: str = "", **variables: str) -> Iterator[Installation]:
     """Start everything; when the block ends, also by Ctrl-C, stop and remove everything.
 
     Args:
+        neo4j_settings: Lines for `own.conf`.
         **variables: Environment variables in addition to those of every installation here.
     """
     with TemporaryDirectory(prefix="sidecypher-bench-") as folder, _bare_sidecar() as bare_port:
@@ -175,6 +180,9 @@ def installed(**variables: str) -> Iterator[Installation]:
         environ = _environ(home) | variables
         plugins = home / "neo4j" / "plugins"
         plugins.mkdir(parents=True)
+        conf = home / "neo4j" / "conf"
+        conf.mkdir()
+        (conf / "own.conf").write_text(neo4j_settings, encoding="utf-8")
         build_jar(fetch_jars(load_settings({}, environ)), plugins / "bench.jar")
         try:
             facts = _command(environ, "up", "--json", "--no-check")

@@ -24,7 +24,7 @@ def write(folder, file, content):
     path.write_text(content)
 
 
-SHIPPED = ("code.", "github.", "rules.", "runs.", "session.", "sidecypher.")
+SHIPPED = ("algo.", "code.", "github.", "rules.", "runs.", "session.", "sidecypher.")
 
 
 def names(loaded):

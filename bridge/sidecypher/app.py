@@ -19,7 +19,8 @@ from typing import Final
 from sidecypher.calls.dispatcher import Dispatcher
 from sidecypher.calls.executors.loop import STEP_SECONDS, EventLoop
 from sidecypher.calls.executors.pool import ProcessWorkers
-from sidecypher.calls.executors.pool_messages import KILL_SECONDS
+from sidecypher.calls.executors.pool_messages import KILL_SECONDS, Setup
+from sidecypher.calls.executors.ray.cluster import RAY_STOP_SECONDS, RayCluster
 from sidecypher.host.address import bolt_address
 from sidecypher.host.credentials import load_credentials
 from sidecypher.host.epochs import FILE as EPOCHS_FILE
@@ -97,6 +98,7 @@ END_SECONDS: Final = (
     + SEND_SECONDS
     # Processes, and the thread that keeps them.
     + 2 * KILL_SECONDS
+    + RAY_STOP_SECONDS
     # Shared objects, the tasks that are left, and the thread of the loop.
     + 3 * STEP_SECONDS
     + CLOSE_SECONDS
@@ -136,9 +138,23 @@ class Sidecar:
         self.loaded: Final[Loaded] = load(settings.procedures)
         self._stopping = threading.Event()
         limits = Limits(
-            message_bytes=settings.max_line_bytes, lease_seconds=settings.stream_lease_seconds
+            message_bytes=settings.max_line_bytes,
+            lease_seconds=settings.stream_lease_seconds,
+            projection_bytes=settings.worker_memory_mb * 1024 * 1024,
         )
         self._epochs = self._open_epochs()
+        self._ray = RayCluster(
+            Setup(
+                [str(folder) for folder in settings.procedures],
+                self.loaded.sources_for_workers,
+                settings.worker_memory_mb,
+                settings.max_line_bytes,
+                settings.log_level,
+                settings.log_format,
+                settings.traces,
+            ),
+            settings.ray_address,
+        )
         self._workers = ProcessWorkers(
             settings.procedures,
             settings.worker_processes,
@@ -230,6 +246,9 @@ class Sidecar:
         self._telemetry.stuck_calls.set_function(lambda: self._dispatcher.stuck)
         self._telemetry.worker_restarts.set_function(lambda: self._workers.restarts)
         self._telemetry.crash_looping.set_function(self._workers.crash_looping)
+        self._telemetry.ray_tasks.set_function(lambda: self._ray.state().tasks)
+        self._telemetry.ray_nodes.set_function(lambda: self._ray.state().nodes)
+        self._telemetry.ray_cpus.set_function(lambda: self._ray.state().cpus)
         if self._spans is not None:
             spans = self._spans
             self._telemetry.lost_spans.set_function(lambda: spans.lost)
@@ -239,18 +258,21 @@ class Sidecar:
         parts = (self.loaded.registry, self._loop, self._resources, self._telemetry, limits)
         folder = self._settings.record_dir
         if folder is None:
-            return Dispatcher(*parts, workers=self._workers, epochs=self._epochs)
+            return Dispatcher(*parts, workers=self._workers, ray=self._ray, epochs=self._epochs)
         logger().warning("failing calls are recorded, with all they hold")
         return RecordingDispatcher(
-            *parts, folder=folder, workers=self._workers, epochs=self._epochs
+            *parts, folder=folder, workers=self._workers, ray=self._ray, epochs=self._epochs
         )
 
     def start(self) -> None:
         """Accept connections and tell plugins where."""
         sys.setswitchinterval(SWITCH_SECONDS)
         _log_modules(self.loaded)
-        if any(found.executor == "process" for found in self.loaded.registry):
+        executors = {found.executor for found in self.loaded.registry}
+        if "process" in executors:
             self._workers.start()
+        if "ray" in executors:
+            self._ray.start()
         self._py4j.start()
         self._http.start()
         self._backgrounds.run(self._inspector.loaded)
@@ -320,6 +342,7 @@ class Sidecar:
     def _reloaded(self, loaded: Loaded, changes: tuple[Change, ...]) -> None:
         """Tell what a reload has changed."""
         self._workers.reload(loaded.sources_for_workers)
+        self._ray.reload(loaded.sources_for_workers)
         if self._epochs is not None:
             self._epochs.replace_all()
         self._backgrounds.run(loaded)
@@ -383,6 +406,7 @@ class Sidecar:
         if self._unix_listener is not None:
             remove_socket(self._settings.run_folder, str(self._unix_listener.path))
         self._workers.stop()
+        self._ray.stop()
         self._loop.stop([self._resources.stop])
         self._http.stop()
         if self._epochs is not None:

@@ -19,6 +19,7 @@
     │   ├── NoTransaction   SC-209   this transport has no transaction for `ctx.run`
     │   ├── SidecarStopping SC-210   the sidecar begins no more calls
     │   ├── SidecarBusy     SC-211   the sidecar has no room for the arguments of another call
+    │   ├── OutcomeUnknown  SC-212   a function was lost while it ran, and with it what it has done
     │   ├── DeadlineExceeded SC-213  the call's time is used up
     │   ├── ProtocolError   SC-214   a peer broke the wire format
     │   ├── ValueTypeError  SC-215   a value has no Cypher type that the bridge carries
@@ -26,7 +27,8 @@
     │   ├── CatalogueMismatch SC-217 plugin and sidecar disagree about a signature
     │   ├── ModeError       SC-219   a statement of `ctx.run` needs a higher mode
     │   ├── WorkerLost      SC-220   a worker process died or used too much memory
-    │   └── StreamExpired   SC-221   the next page was not asked for in time
+    │   ├── StreamExpired   SC-221   the next page was not asked for in time
+    │   └── ClusterUnavailable SC-222 no Ray cluster can run the call
     ├── SettingsError       SC-601   a setting is unknown or has a value that cannot be used
     ├── ListenError         SC-602   the sidecar cannot listen on a port
     ├── RunFolderError      SC-604   the run folder or a file in it cannot be used
@@ -35,9 +37,9 @@
     └── RecordingError      SC-620   a recording of a call cannot be used
 
 The runtime (SC-3xx), the plugin's builder (SC-4xx) and `github` (SC-5xx) keep their errors next to
-their code. SC-212 (outcome unknown) comes from the Java side alone, because Python is what could
-not be reached, and so do SC-218 (an entity that is not there) and nearly every SC-210 and SC-211
-(unavailable, busy).
+their code. From the Java side alone come SC-218 (an entity that is not there) and nearly every
+SC-210, SC-211 and SC-212 (unavailable, busy, outcome unknown), because Python is what could not be
+reached.
 `docs/errors.md` explains every code to its reader.
 """
 
@@ -215,6 +217,13 @@ class SidecarBusy(CallError):
     code = "SC-211"
 
 
+class OutcomeUnknown(CallError):
+    """A function was lost while it ran: it may have done a part of its work, or all of it."""
+
+    code = "SC-212"
+    default_hint = "Call again if the procedure may run twice; it may say so by `retryable=True`."
+
+
 class DeadlineExceeded(CallError):
     """The call's time is used up."""
 
@@ -265,6 +274,13 @@ class StreamExpired(CallError):
 
     code = "SC-221"
     default_hint = "Read the rows faster, or raise `stream_lease_seconds`."
+
+
+class ClusterUnavailable(CallError):
+    """No Ray cluster can run the call, which has not begun."""
+
+    code = "SC-222"
+    default_hint = "Run `sidecypher doctor`, and check the setting `ray_address`."
 
 
 class SettingsError(SidecypherError):

@@ -4,7 +4,18 @@ import json
 import re
 
 import pytest
-from benchmarks import code, figures, first_rows, github, postgres, rules, runs, sessions, sync
+from benchmarks import (
+    clusters,
+    code,
+    figures,
+    first_rows,
+    github,
+    postgres,
+    rules,
+    runs,
+    sessions,
+    sync,
+)
 from benchmarks.report import number
 from docs.pages import ROOT, blocks, page_named, rows, section
 
@@ -15,6 +26,7 @@ TABLES = {
     "The memory of rules": (".venv/bin/python -m benchmarks.rules", rules.FIGURES),
     "Runs of workflows": (".venv/bin/python -m benchmarks.runs", runs.FIGURES),
     "Sessions of workflows": (".venv/bin/python -m benchmarks.sessions", sessions.FIGURES),
+    "Functions on Ray": (".venv/bin/python -m benchmarks.clusters", clusters.FIGURES),
     "The graph of code": (".venv/bin/python -m benchmarks.code", code.FIGURES),
     "Redis": (".venv/bin/python -m benchmarks.sync", sync.FIGURES),
     "PostgreSQL": (".venv/bin/python -m benchmarks.postgres", postgres.FIGURES),

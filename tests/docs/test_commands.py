@@ -27,6 +27,7 @@ from sidecypher.cli.commands import all_commands
 from sidecypher.cli.main import app
 from sidecypher.cli.status import read_status
 from sidecypher.host.settings import Settings, load_settings
+from sidecypher_procedures.algo.settings import AlgoSettings
 from sidecypher_procedures.code.settings import CodeSettings
 from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.rules.client.model import ClientSettings
@@ -186,6 +187,7 @@ def test_variables_exist(page):
         *(f"github_{name}" for name in GithubSettings.model_fields),
         *(f"rules_{name}" for name in RulesSettings.model_fields),
         *(f"runs_{name}" for name in RunsSettings.model_fields),
+        *(f"algo_{name}" for name in AlgoSettings.model_fields),
         *(f"code_{name}" for name in CodeSettings.model_fields),
         *(f"postgres_{name}" for name in PostgresSettings.model_fields),
         "postgres_schema",  # its field has another name

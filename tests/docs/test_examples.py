@@ -11,6 +11,7 @@ from sidecypher.operations import procedures as introspection
 from sidecypher.sdk.batch.variants import with_batches
 from sidecypher.sdk.registry import Registry, procedures_in
 from sidecypher_procedures import migrations
+from sidecypher_procedures.algo import procedures as algo
 from sidecypher_procedures.code import procedures as code
 from sidecypher_procedures.github import procedures as github
 from sidecypher_procedures.rules import procedures as rules
@@ -21,6 +22,7 @@ from sidecypher_procedures.sync.changes import procedures as outbox
 # Their blocks are run by tests of their own.
 RUN = "".join(
     [
+        section("docs/algo.md", "Your first ranks"),
         section("docs/rules.md", "Three stories"),
         section("docs/runs.md", "The queries of the designs"),
         section("docs/code.md", "Runtime truth"),
@@ -29,7 +31,7 @@ RUN = "".join(
         page_named("docs/tutorial.md"),
     ]
 )
-SHIPPED = (code, github, introspection, migrations, outbox, rules, runs, session)
+SHIPPED = (algo, code, github, introspection, migrations, outbox, rules, runs, session)
 KINDS = {"python", "python neo4j", "cypher", "sh", "json", "toml", "text"}
 _YIELD = re.compile(r"\)\s*YIELD\s+(?P<columns>\w+(?:\s*,\s*\w+)*)")
 _OPEN, _CLOSE = "([{", ")]}"

@@ -31,6 +31,8 @@ from sidecypher.sdk.signature.reader import read_signature
 from sidecypher.telemetry.calls import Rejection, Telemetry
 from sidecypher.values.kinds import TAGS
 from sidecypher_procedures import migrations
+from sidecypher_procedures.algo import procedures as algo
+from sidecypher_procedures.algo.settings import AlgoSettings
 from sidecypher_procedures.code import procedures as code
 from sidecypher_procedures.code.settings import CodeSettings
 from sidecypher_procedures.environment import EnvironmentSettings
@@ -62,6 +64,7 @@ JAVA = ROOT / "plugin-build/core/src/main/java/io/sidecypher/core"
 GITHUB = {found.name: found for found in Registry(procedures_in([github]))}
 RULES = {found.name: found for found in Registry(procedures_in([rules]))}
 RUNS = {found.name: found for found in Registry(procedures_in([runs, postgres]))}
+ALGO = {found.name: found for found in Registry(procedures_in([algo]))}
 CODE = {found.name: found for found in Registry(procedures_in([code]))}
 SESSION = {found.name: found for found in Registry(procedures_in([session]))}
 OWN = {found.name: found for found in Registry(procedures_in([introspection, migrations, outbox]))}
@@ -212,6 +215,11 @@ def test_every_runs_setting_is_documented_with_its_default():
     assert_defaults(settings_table("The `runs` procedures"), RunsSettings.model_fields)
 
 
+def test_every_algo_setting_is_documented_with_its_default():
+    """docs/settings.md has every setting of the `algo` procedures, with its default."""
+    assert_defaults(settings_table("The `algo` procedures"), AlgoSettings.model_fields)
+
+
 def test_every_code_setting_is_documented_with_its_default():
     """docs/settings.md has every setting of the `code` procedures, with its default."""
     assert_defaults(settings_table("The `code` procedures"), CodeSettings.model_fields)
@@ -267,6 +275,7 @@ def test_every_settings_class_of_procedures_has_a_table():
     found = {each for each in EnvironmentSettings.__subclasses__() if _is_ours(each)}
 
     assert found == {
+        AlgoSettings,
         CodeSettings,
         GithubSettings,
         RulesSettings,
@@ -323,10 +332,10 @@ def test_every_public_name_is_in_the_guide():
 # The shipped procedures
 
 
-@pytest.mark.parametrize("name", [*CODE, *GITHUB, *RULES, *RUNS, *SESSION, *OWN])
+@pytest.mark.parametrize("name", [*ALGO, *CODE, *GITHUB, *RULES, *RUNS, *SESSION, *OWN])
 def test_columns_of_the_shipped_procedures(name):
     """The page of a namespace has each signature and its columns, in order, with their types."""
-    procedure = (CODE | GITHUB | RULES | RUNS | SESSION | OWN)[name]
+    procedure = (ALGO | CODE | GITHUB | RULES | RUNS | SESSION | OWN)[name]
     text = section(f"docs/{name.partition('.')[0]}.md", name)
     table = [(code_in(row[0])[0], row[1].strip("`")) for row in rows(text, "column")]
 
@@ -337,6 +346,7 @@ def test_columns_of_the_shipped_procedures(name):
 @pytest.mark.parametrize(
     ("page", "procedures"),
     [
+        ("algo", ALGO),
         ("code", CODE),
         ("github", GITHUB),
         ("rules", RULES),
@@ -357,7 +367,7 @@ def test_every_shipped_procedure_has_a_page():
     found = {each.name for each in load([]).registry}
 
     assert {name for name in found if not name.endswith(".batch")} == {
-        *(CODE | GITHUB | RULES | RUNS | SESSION | OWN)
+        *(ALGO | CODE | GITHUB | RULES | RUNS | SESSION | OWN)
     }
 
 

@@ -47,7 +47,7 @@ def test_every_procedure_and_function_is_on_the_page(shown, page):
         assert str(escape(each.usage())) in row
         assert str(escape(each.entry.description)) in row
     assert re.findall(r'<h3 id="ns-(\w+)">', text) == [
-        "attack", "code", "github", "rules", "runs", "session", "shown", "sidecypher",
+        "algo", "attack", "code", "github", "rules", "runs", "session", "shown", "sidecypher",
     ]  # fmt: skip
 
 

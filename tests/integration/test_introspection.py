@@ -84,6 +84,7 @@ def test_procedures_that_reach_others_are_for_administrators(session):
 
     assert {record["name"]: record["admin"] for record in rows} == {
         "sidecypher.cache": False,
+        "sidecypher.cluster": False,
         "sidecypher.call": True,
         "sidecypher.callWrite": True,
         "sidecypher.clearCache": True,

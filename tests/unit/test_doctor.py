@@ -6,6 +6,7 @@ import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -532,3 +533,27 @@ def test_no_two_checks_have_one_name():
     names = [(check.group, check.name) for check in all_checks()]
 
     assert len(names) == len(set(names))
+
+
+# Ray
+
+
+@pytest.mark.parametrize(
+    ("state", "row"),
+    [
+        ("OK", {"procedures": 0}),
+        ("WARN", {"address": None}),
+        ("ERROR", {"problem": "no cluster answers", "nodes": 0}),
+        ("OK", {"nodes": 0}),
+        ("OK", {}),
+    ],
+)
+def test_a_ray_cluster_that_is_needed_has_to_be_there(state, row):
+    """Only procedures that need a cluster make its absence a problem."""
+    ready = {"address": "local", "procedures": 2, "nodes": 3, "cpus": 12.0, "problem": None}
+    context = SimpleNamespace(sidecars=["one"], call=lambda _name: [ready | row])
+    found = installation.look_at_ray(context)
+
+    assert found.state == state
+    if not row:
+        assert found.found == "3 nodes with 12 CPUs"

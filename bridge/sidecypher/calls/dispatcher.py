@@ -11,15 +11,17 @@ import msgspec
 from sidecypher.calls._open_calls import OpenCalls
 from sidecypher.calls.executors._async import AsyncExecution
 from sidecypher.calls.executors._pages import PAGE_ROWS, Rows, joined
-from sidecypher.calls.executors._process import ProcessExecution
+from sidecypher.calls.executors._process import ProcessExecution, Workers
 from sidecypher.calls.executors._thread import StreamExecution, ThreadExecution
 from sidecypher.calls.executors.execution import Execution, RunningCall
 from sidecypher.calls.executors.loop import EventLoop
 from sidecypher.calls.executors.pool import ProcessWorkers
+from sidecypher.calls.executors.ray.cluster import ClusterState, RayCluster
 from sidecypher.calls.reservation import Reservation
 from sidecypher.errors import (
     CallError,
     CatalogueMismatch,
+    ClusterUnavailable,
     MessageTooLarge,
     ProtocolError,
     SidecarBusy,
@@ -51,6 +53,8 @@ _LONGEST_CACHE_SECONDS: Final = 86_400.0
 _REFUSED: Final[dict[type[SidecypherError], envelope.Refused]] = {
     SidecarStopping: "stopping",
     SidecarBusy: "busy",
+    # To the plugin it is a sidecar that cannot be called.
+    ClusterUnavailable: "stopping",
 }
 """Errors of admission after which another sidecar may start the call."""
 
@@ -88,15 +92,17 @@ class Dispatcher:
         limits: Limits,
         *,
         workers: ProcessWorkers | None = None,
+        ray: RayCluster | None = None,
         epochs: Epochs | None = None,
     ) -> None:
         """Serve a registry.
 
-        Without `workers`, functions with `executor="process"` run on threads. Without `epochs`,
-        plugins keep no rows.
+        Without `workers`, functions with `executor="process"` run on threads, and those with
+        `executor="ray"` without `ray`. Without `epochs`, plugins keep no rows.
         """
         self.registry = registry
         self._workers = workers
+        self._ray = ray
         self._epochs = epochs
         self.generation: Final = secrets.token_hex(16)
         self._loop = loop
@@ -127,6 +133,10 @@ class Dispatcher:
         """Return what plugins keep, by the identity of their JVM."""
         latest = self._telemetry.plugin_reports.latest()
         return {jvm: report.cache for jvm, report in latest.items()}
+
+    def cluster_state(self) -> ClusterState:
+        """Return the state of the Ray cluster."""
+        return ClusterState() if self._ray is None else self._ray.state()
 
     def running(self) -> list[RunningCall]:
         """Return the open calls, the oldest first."""
@@ -222,11 +232,15 @@ class Dispatcher:
             # An author's validator of options raised an unexpected error.
             log_unexpected(error, procedure=found.name, call=request.id)
             raise procedure_failed(found.name, error, request.id) from None
+        if procedure.executor == "ray" and self._ray is not None:
+            self._ray.check(procedure.name)
         # The observation gets no call: the two would refer to each other.
         head = envelope.CallHead(request.id, procedure.name, request.database, request.user)
         observed = self._telemetry.call(head, request.kind, request.traceparent)
         with tracing.current(observed.span):
             call = self._execution(request, procedure, arguments)
+        if procedure.project:
+            call.projected = procedure.parameters(arguments)
         call.observed = observed
         call.jvm = session.jvm
         call.reservation = reservation
@@ -244,14 +258,23 @@ class Dispatcher:
     ) -> Execution:
         resources = self._resources
         is_stream = procedure.signature.returns is ReturnKind.ITERATOR
-        if procedure.executor == "process" and self._workers is not None:
+        workers = self._workers_of(procedure)
+        if workers is not None:
             run = self._threads.run if is_stream else None
-            return ProcessExecution(self._workers, run, request, procedure)
+            return ProcessExecution(workers, run, request, procedure)
         if procedure.is_async:
             return AsyncExecution(self._loop, request, procedure, arguments, resources)
         if is_stream:
             return StreamExecution(self._threads.run, request, procedure, arguments, resources)
         return ThreadExecution(request, procedure, arguments, resources)
+
+    def _workers_of(self, procedure: Procedure) -> Workers | None:
+        """Return the processes that run a procedure; None if this one does."""
+        if procedure.executor == "process":
+            return self._workers
+        if procedure.executor == "ray" and self._ray is not None:
+            return self._ray.workers(procedure)
+        return None
 
     def page(self, request: envelope.PageRequest, session: Session) -> envelope.CallReply:
         """Return the next page of an open call."""
@@ -323,6 +346,7 @@ class Dispatcher:
             return pages.take(), True
         if call.pending_error is not None:
             raise call.pending_error
+        call.project(self._limits.projection_bytes)
         try:
             more = call.fill()
         except BaseException as error:

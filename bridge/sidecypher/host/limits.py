@@ -17,6 +17,7 @@ class Limits:
             read of its hello.
         page_bytes: A page of rows is sent when the size of its rows reaches this.
         lease_seconds: How long a call may wait for the request for its next page.
+        projection_bytes: Maximum size of the table of one projection.
     """
 
     message_bytes: int = 16 * 1024 * 1024
@@ -25,6 +26,7 @@ class Limits:
     handshake_seconds: float = 5.0
     page_bytes: int = 1024 * 1024
     lease_seconds: float = 60.0
+    projection_bytes: int = 1024 * 1024 * 1024
 
     @property
     def argument_bytes(self) -> int:

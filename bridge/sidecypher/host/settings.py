@@ -55,6 +55,7 @@ _MISTYPED: Final = 2
 """Least similarity, and largest difference in length, of a misspelt name and the right one."""
 
 _WILDCARDS: Final = ("0.0.0.0", "::")  # noqa: S104 - they are refused
+_HOST_AND_PORT: Final = re.compile(r"[^\s/:]+:[1-9]\d{0,4}")
 _NEO4J_SCHEMES: Final = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -84,6 +85,8 @@ class Settings(BaseModel):
             it is never replaced.
         worker_processes: Processes for `executor="process"` functions; 0 refuses such procedures.
         worker_memory_mb: Memory that a function in a worker process may use, in MiB.
+        ray_address: Ray cluster for `executor="ray"` functions: HOST:PORT, or `local` for one on
+            this machine that ends with the sidecar; empty refuses such procedures.
         stream_lease_seconds: How long an open stream may wait for the request for its next page.
         stuck_calls_limit: With more stuck calls than this, the sidecar is not ready.
         http_calls: Calls over HTTP that run at once; further ones are refused as busy.
@@ -116,6 +119,7 @@ class Settings(BaseModel):
     hang_seconds: Annotated[float, Field(ge=0, le=3600)] = 60.0
     worker_processes: Annotated[int, Field(ge=0, le=256)] = 2
     worker_memory_mb: Annotated[int, Field(ge=64, le=2**20)] = 1024
+    ray_address: str = ""
     stream_lease_seconds: Annotated[float, Field(ge=0.1, le=86_400)] = 60.0
     stuck_calls_limit: Annotated[int, Field(ge=0, le=10_000)] = 8
     http_calls: Annotated[int, Field(ge=1, le=1024)] = 16
@@ -170,6 +174,13 @@ class Settings(BaseModel):
         if problem is None and urlsplit(value).hostname in _WILDCARDS:
             problem = "it must name the address by which Neo4j reaches this machine"
         return _checked(value, problem)
+
+    @field_validator("ray_address", mode="after")
+    @classmethod
+    def _is_cluster(cls, value: str) -> str:
+        if value and value != "local" and not _HOST_AND_PORT.fullmatch(value):
+            raise ValueError("it is neither `local` nor HOST:PORT")
+        return value
 
     @field_validator("maven_url", mode="after")
     @classmethod

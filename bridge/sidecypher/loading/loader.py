@@ -19,7 +19,7 @@ from sidecypher.loading._sources import OWN_PACKAGE, Source, find_sources, modul
 from sidecypher.sdk.backgrounds import Background
 from sidecypher.sdk.batch.variants import with_batches
 from sidecypher.sdk.declarations import collect_declarations, declared_in
-from sidecypher.sdk.registry import Procedure, Registry, procedures_in
+from sidecypher.sdk.registry import IN_WORKERS, Procedure, Registry, procedures_in
 from sidecypher.sdk.signature.reader import place_of
 from sidecypher.sdk.steps import Step
 from sidecypher.sdk.webhooks import Webhook
@@ -146,7 +146,7 @@ class Loaded:
             name
             for name, part in self.parts.items()
             if name == OWN_PACKAGE
-            or any(found.executor == "process" for unit in part.units for found in unit.procedures)
+            or any(found.executor in IN_WORKERS for unit in part.units for found in unit.procedures)
         ]
 
     @property

@@ -93,6 +93,17 @@ class Cached(Row):
     bytes: Annotated[int, Description("size of those rows, estimated")]
 
 
+class Cluster(Row):
+    """The Ray cluster of this sidecar."""
+
+    address: Annotated[str | None, Description("the setting `ray_address`")]
+    procedures: Annotated[int, Description("procedures that need it, with their batches")]
+    nodes: Annotated[int, Description("that are alive; 0 until the first of these is called")]
+    cpus: float
+    tasks: Annotated[int, Description("calls that it runs, or that wait there")]
+    problem: Annotated[str | None, Description("why it runs no calls")]
+
+
 class Changed(Row):
     """Change of a procedure by a reload, or of a module without procedures."""
 
@@ -167,6 +178,21 @@ def cache(ctx: Context) -> Iterator[Cached]:
     for jvm, reported in ctx.resource(Inspector).dispatcher.cached_calls().items():
         for each in reported:
             yield Cached(jvm=jvm, **structs.asdict(each))
+
+
+@procedure("sidecypher.cluster")
+def cluster(ctx: Context) -> Cluster:
+    """Return the state of the Ray cluster on which procedures with `executor="ray"` run."""
+    inspector = ctx.resource(Inspector)
+    state = inspector.dispatcher.cluster_state()
+    return Cluster(
+        address=state.address or None,
+        procedures=sum(found.executor == "ray" for found in inspector.loaded.registry),
+        nodes=state.nodes,
+        cpus=state.cpus,
+        tasks=state.tasks,
+        problem=state.problem,
+    )
 
 
 @procedure("sidecypher.clearCache", admin=True)

@@ -95,6 +95,7 @@ class Call:
         total: The value of `done` at the function's end, if it knows that.
         cache_seconds: How long its rows may be kept, as its function says; None if it does not.
         cache_tags: The tags with which they may be kept.
+        projection: The table that its function gets; None if it gets none.
         has_run: Whether its function used `ctx.run`.
         is_over: Whether the call has ended, and its context with it.
     """
@@ -113,6 +114,7 @@ class Call:
         self.total: float | None = None
         self.cache_seconds: float | None = None
         self.cache_tags: tuple[str, ...] = ()
+        self.projection: Any = None
         self.has_run = False
         self.is_over = False
         self._cancelled: CallError | None = None
@@ -213,12 +215,17 @@ class Call:
             self.section.enter()
 
     def _send_by_serving_thread(self, method: str, request: CallBackRequest) -> RunReply:
-        item = WorkItem(partial(self._send, method, request))
+        item = WorkItem(partial(self.send, method, request))
         self.submit(item)
         reply: RunReply = item.result.result()
         return reply
 
-    def _send(self, method: str, request: CallBackRequest) -> RunReply:
+    def send(self, method: str, request: CallBackRequest) -> RunReply:
+        """Send one callback on the thread that serves the call, outside of its function.
+
+        Raises:
+            ContextExpired: No message is served.
+        """
         if self._serving is None:
             raise self.expired()
         return self._serving[1](method, request)

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any, Final, LiteralString, TypeVar
+from typing import TYPE_CHECKING, Any, Final, LiteralString, TypeVar
 
 from structlog.typing import FilteringBoundLogger
 
-from sidecypher.errors import ValueTypeError
+from sidecypher.errors import ContextExpired, ValueTypeError
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.sdk.call import Call
 from sidecypher.sdk.resources import Resources
@@ -16,6 +16,10 @@ from sidecypher.sdk.work_item import WorkItem
 from sidecypher.telemetry.calls import call_logger
 from sidecypher.values.coders import encode_any, encoder
 from sidecypher.values.cypher import CypherType
+
+if TYPE_CHECKING:
+    # Only those who use projections need it.
+    import pyarrow as pa
 
 _Resource = TypeVar("_Resource")
 _encode_string: Final = encoder(CypherType("STRING"))
@@ -61,6 +65,20 @@ class Context:
     def deadline(self) -> Deadline:
         """Time by which the call must have answered; `ctx.deadline.remaining()` returns seconds."""
         return self._call.deadline
+
+    @property
+    def projection(self) -> "pa.Table":
+        """The result of the procedure's `project` statement, as an Arrow table.
+
+        Raises:
+            ContextExpired: The procedure has no `project`.
+        """
+        if self._call.projection is None:
+            raise ContextExpired(
+                f"`{self._call.name}` has no projection",
+                hint='Declare it with `project="MATCH ... RETURN ..."`.',
+            )
+        return self._call.projection
 
     def check(self) -> None:
         """Raise if the caller has stopped waiting; use it in long loops.

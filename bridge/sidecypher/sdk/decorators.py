@@ -1,7 +1,7 @@
 """`@procedure` and `@function`: decorators of typed Python functions."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, Never, NoReturn, TypeVar, get_args
 
 from sidecypher.errors import SignatureError
@@ -18,7 +18,7 @@ from sidecypher.protocol.catalogue import (
 )
 from sidecypher.sdk.batch.columns import ColumnsProcedure
 from sidecypher.sdk.declarations import declare
-from sidecypher.sdk.registry import Executor, Procedure, is_async
+from sidecypher.sdk.registry import IN_WORKERS, Executor, Procedure, RayOptions, is_async
 from sidecypher.sdk.signature.model import ReturnKind, Signature
 from sidecypher.sdk.signature.names import check_procedure_name
 from sidecypher.sdk.signature.reader import (
@@ -50,6 +50,11 @@ def procedure(
     eager: bool = False,
     cache: float | None = None,
     cache_scope: CacheScope | None = None,
+    project: str = "",
+    resources: Mapping[str, float] | None = None,
+    actor: bool = False,
+    max_actors: int | None = None,
+    retryable: bool = False,
     **unknown: Never,
 ) -> Callable[[_Function], _Function]:
     """Make a typed Python function a Cypher procedure.
@@ -63,9 +68,9 @@ def procedure(
         timeout: Seconds a call may spend inside Python and callbacks.
         availability: Result without a sidecar. REQUIRED raises an error. OPTIONAL returns one row
             of nulls if a call always returns one row, else no row. OFF returns the same at once.
-        executor: `"process"` runs a plain function in a worker process. By default an `async def`
-            runs on the event loop (`"async"`) and any other function on the thread that serves the
-            call (`"thread"`).
+        executor: `"process"` runs a plain function in a worker process, `"ray"` on a Ray cluster.
+            By default an `async def` runs on the event loop (`"async"`) and any other function on
+            the thread that serves the call (`"thread"`).
         batch: True adds a `NAME.batch` that accepts many rows at once; or a function for it. With
             `"columns"` the function itself takes a list for each parameter, and returns `Columns`.
         deprecated_by: The successor to call, or `""`; Neo4j then warns the callers.
@@ -76,6 +81,17 @@ def procedure(
             Rows are not kept if the function used `ctx.run`, or if they need more than one page.
         cache_scope: Who gets rows that are kept: the `"user"` of the call (the default), or `"all"`
             users.
+        project: A statement that runs in the caller's transaction before the function starts. Its
+            parameters are the arguments, by their Cypher names; its result is `ctx.projection`, an
+            Arrow table.
+        resources: What Ray reserves for a call: `num_cpus` (1 by default, for actors 0),
+            `num_gpus`, `memory` in bytes, or a resource that your cluster names. Other executors
+            ignore this and the options below, so that one word moves a procedure.
+        actor: Whether calls run in Ray processes that are kept for this procedure alone, with what
+            they have loaded. Each runs one call at a time.
+        max_actors: How many of these processes there may be; 1 by default.
+        retryable: Whether a call may run again, up to twice, when Ray has lost its process or node
+            before the first row.
         **unknown: No other option; each is refused.
 
     Raises:
@@ -103,6 +119,8 @@ def procedure(
         if cache is not None:
             check.cache(cache, mode)
         chosen = check.executor(executor)
+        ray = check.ray(mode, resources, max_actors, actor=actor, retryable=retryable)
+        check.project(project, batch)
         takes_columns = batch == "columns"
         signature = (read_columns_signature if takes_columns else read_signature)(decorated)
         if batch is not False:
@@ -128,7 +146,7 @@ def procedure(
             deprecated_by=deprecated_by,
         )
         kind = ColumnsProcedure if takes_columns else Procedure
-        declare(kind(decorated, signature, entry, chosen, batch, cache), Procedure)
+        declare(kind(decorated, signature, entry, chosen, batch, cache, project, ray), Procedure)
         return decorated
 
     return decorate
@@ -303,6 +321,50 @@ class _Check:
             )
         return executor
 
+    def project(self, project: object, batch: object) -> None:
+        if not isinstance(project, str):
+            self.refuse(
+                "has a `project` that is not text",
+                'Write a statement: `project="MATCH (a)-->(b) RETURN id(a), id(b)"`, say.',
+            )
+        if project and batch is not False:
+            self.refuse(
+                "has a `project` and a batch, whose rows would have one statement each",
+                "Leave one of the two out.",
+            )
+
+    def ray(
+        self,
+        mode: Mode,
+        resources: Mapping[str, float] | None,
+        max_actors: int | None,
+        *,
+        actor: bool,
+        retryable: bool,
+    ) -> RayOptions:
+        if max_actors is not None and not actor:
+            self.refuse("has `max_actors` and no actor", "Write `actor=True`, too.")
+        most = 1 if max_actors is None else max_actors
+        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+            self.refuse("has a `max_actors` that is no number of processes", "Set 1 or more.")
+        if retryable and mode != "READ":
+            self.refuse(
+                f"is retryable and has the mode {mode}",
+                'Leave `retryable` out, or use `mode="READ"`: a write may have happened.',
+            )
+        if resources is not None and not isinstance(resources, Mapping):
+            self.refuse(
+                "has `resources` that are no amounts by name",
+                'Write `resources={"num_cpus": 2}`, say.',
+            )
+        for name, amount in (resources or {}).items():
+            if isinstance(amount, bool) or not isinstance(amount, int | float) or not amount >= 0:
+                self.refuse(
+                    f"has the resource `{name}` without an amount",
+                    'Write `resources={"num_cpus": 2}`, say.',
+                )
+        return RayOptions(dict(resources or {}), actor, most, retryable)
+
     def batch(self, batch: object, signature: Signature, executor: Executor) -> None:
         if batch is not True and batch != "columns":
             self.own_batch(batch, executor)
@@ -336,8 +398,8 @@ class _Check:
                 f"has the batch `{batch.__qualname__}`, which is a generator",
                 "Return a list with one entry for each row.",
             )
-        if executor == "process" and inspect.iscoroutinefunction(batch):
+        if executor in IN_WORKERS and inspect.iscoroutinefunction(batch):
             self.refuse(
-                f"has the async batch `{batch.__qualname__}` and the executor `process`",
+                f"has the async batch `{batch.__qualname__}` and the executor `{executor}`",
                 "Write a plain `def`, or leave one of the two out.",
             )

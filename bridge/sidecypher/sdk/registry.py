@@ -24,19 +24,39 @@ from sidecypher.sdk.declarations import declared_in, mark_of
 from sidecypher.sdk.encoded import EncodedRow
 from sidecypher.sdk.signature.model import Parameter, ReturnKind, Signature
 from sidecypher.values.codec.problems import Coder
-from sidecypher.values.coders import column_encoder, decoder, encoder
+from sidecypher.values.coders import column_encoder, decoder, encode_any, encoder
 
 if TYPE_CHECKING:
     # It imports pydantic, which few procedures need.
-    from sidecypher.sdk.signature.fields import Field
+    from sidecypher.sdk.signature.fields import Field, Shape
 
 Kind = Literal["procedure", "function"]
-Executor = Literal["thread", "async", "process"]
+Executor = Literal["thread", "async", "process", "ray"]
+IN_WORKERS: Final = ("process", "ray")
+"""Executors whose functions have no part in the caller's transaction."""
 
 
 def is_async(function: Callable[..., Any]) -> bool:
     """Return whether a function is `async def`, with or without `yield`."""
     return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+
+
+@dataclass(frozen=True)
+class RayOptions:
+    """How a function runs on a Ray cluster.
+
+    Attributes:
+        resources: What Ray reserves for a call: `num_cpus`, `num_gpus`, `memory` in bytes, or
+            resources that the cluster names itself.
+        actor: Whether its calls run in processes that are kept for them alone.
+        max_actors: How many such processes there may be.
+        retryable: Whether it may run again when a node was lost.
+    """
+
+    resources: Mapping[str, float] = field(default_factory=dict)
+    actor: bool = False
+    max_actors: int = 1
+    retryable: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +65,14 @@ class Procedure:
 
     Attributes:
         entry: Its entry in the catalogue.
-        executor: Where the function runs: on the thread that serves the call, on the event loop, or
-            in a worker process.
+        executor: Where the function runs: on the thread that serves the call, on the event loop, in
+            a worker process, or on a Ray cluster.
         batch: Whether there is a `NAME.batch` too; or the author's own function for it; or
             `"columns"` if its function takes all rows of a batch at once.
         cache_seconds: How long plugins may keep the rows of a call, unless its function says it;
             None if they must not keep any.
+        project: The statement of its projection; empty if it has none.
+        ray: How it runs on a Ray cluster.
     """
 
     function: Callable[..., Any]
@@ -59,6 +81,8 @@ class Procedure:
     executor: Executor = "thread"
     batch: bool | Callable[..., Any] | Literal["columns"] = False
     cache_seconds: float | None = None
+    project: str = ""
+    ray: RayOptions = RayOptions()
     is_async: bool = field(init=False)
     """Whether the function is `async def`, with or without `yield`."""
     values_of: Callable[[Any], tuple[Any, ...]] = field(init=False, repr=False)
@@ -152,6 +176,17 @@ class Procedure:
                 raise self._missing(parameter)
             values.append(self._default(parameter, len(values)))
         return values
+
+    def counting_from(self, first: int) -> "Procedure":  # noqa: ARG002
+        """Return this procedure; a batch counts its rows from `first`."""
+        return self
+
+    def parameters(self, arguments: Sequence[Any]) -> dict[str, Any]:
+        """Return Python arguments as the encoded parameters of a statement, by Cypher name."""
+        return {
+            parameter.name: encode_any(_as_map(value, parameter.shape))
+            for parameter, value in zip(self.signature.parameters, arguments, strict=True)
+        }
 
     def by_position(self, named: Mapping[str, Any]) -> list[Any]:
         """Return the JSON values for `arguments` from those that were sent by Cypher name.
@@ -298,6 +333,17 @@ def _problem(error: ValueTypeError | RecursionError) -> str:
     if isinstance(error, ValueTypeError):
         return error.message
     return "nests too deeply, or holds itself"
+
+
+def _as_map(value: Any, shape: "Shape | None") -> Any:
+    """Return a value with its options as MAPs."""
+    if shape is None or value is None or isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return [_as_map(item, shape) for item in value]
+    return {
+        field.name: _as_map(getattr(value, field.attribute), field.shape) for field in shape.fields
+    }
 
 
 def _as_written(values: Sequence[Any]) -> Sequence[Any]:

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from sidecypher.errors import ArgumentError, ContextExpired, CypherError
-from sidecypher.protocol.envelope import CallBackRequest, CursorRequest, RunRequest
+from sidecypher.protocol.envelope import CallBackRequest, CursorRequest, RunReply, RunRequest
 from sidecypher.sdk.call import Call
 from sidecypher.values.coders import decode_all
 
@@ -131,13 +131,22 @@ class Statements:
 
     def _send(self, method: str, message: CallBackRequest) -> tuple[list[Record], bool]:
         reply = self._call.call_back(method, message)
-        if reply.error is not None:
-            failure = CypherError(reply.error.message, neo4j_code=reply.error.code)
-            self._call.failure = self._call.failure or failure
-            raise self._call.failure
+        check_reply(self._call, reply)
         columns = [decode_all(column) for column in zip(*reply.rows, strict=True)]
         names = reply.columns
         return [dict(zip(names, row)) for row in zip(*columns, strict=True)], reply.more  # noqa: B905
+
+
+def check_reply(call: Call, reply: RunReply) -> None:
+    """Raise if a statement failed.
+
+    Raises:
+        CypherError: It failed; the call is doomed.
+    """
+    if reply.error is not None:
+        failure = CypherError(reply.error.message, neo4j_code=reply.error.code)
+        call.failure = call.failure or failure
+        raise call.failure
 
 
 class Result:

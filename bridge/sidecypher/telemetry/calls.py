@@ -248,6 +248,9 @@ class Telemetry:
         self.crash_looping: Final = self._gauge(
             "workers_crash_looping", "1 when worker processes die one after the other"
         )
+        self.ray_tasks: Final = self._gauge("ray_tasks", "Calls that a Ray cluster runs or queues")
+        self.ray_nodes: Final = self._gauge("ray_nodes", "Nodes of the Ray cluster that are alive")
+        self.ray_cpus: Final = self._gauge("ray_cpus", "CPUs of the nodes that are alive")
         self.load_failures: Final = self._gauge("load_failures", "Modules that could not be loaded")
         self.lost_spans: Final = self._gauge("lost_spans", "Spans that could not be sent")
         self._mismatches = Counter(

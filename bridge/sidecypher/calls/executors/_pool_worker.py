@@ -9,22 +9,26 @@ import sys
 from multiprocessing.connection import Connection
 from typing import Final
 
-from sidecypher.calls.executors.pool_messages import MEMORY_EXIT, Setup
+import msgspec
+
+from sidecypher.calls.executors.pool_messages import MEMORY_EXIT
 from sidecypher.protocol import envelope
 from sidecypher.protocol.deadline import Deadline
+
+WORKER_MODULE: Final = "sidecypher.calls.executors.pool_main"
 
 _POLL_SECONDS: Final = 0.5
 
 
 class Worker:
-    """A process that answers one message at a time, over its own connection.
+    """A process of the sidecar, with a connection of its own.
 
     Attributes:
         generation: Number of the reload after which it loaded the procedures.
     """
 
-    def __init__(self, setup: Setup, generation: int) -> None:
-        """Start the process; its first message reports that it is ready.
+    def __init__(self, setup: msgspec.Struct, generation: int, module: str = WORKER_MODULE) -> None:
+        """Start `module` as a process; its first message reports that it is ready.
 
         Raises:
             OSError: The process cannot be started.
@@ -36,7 +40,7 @@ class Worker:
             command = [
                 "-P",
                 "-m",
-                "sidecypher.calls.executors.pool_main",
+                module,
                 theirs.fileno(),
                 os.getpid(),
             ]
@@ -58,11 +62,19 @@ class Worker:
 
     def ask(self, message: bytes, deadline: Deadline) -> bytes:
         """Send a message and return the answer; raises the same errors as `answer`."""
+        self.send(message)
+        return self.answer(deadline)
+
+    def send(self, message: bytes) -> None:
+        """Send a message.
+
+        Raises:
+            EOFError: The process has ended, or was killed.
+        """
         try:
             self._connection.send_bytes(message)
         except OSError:
             raise EOFError from None
-        return self.answer(deadline)
 
     def answer(self, deadline: Deadline) -> bytes:
         """Return its next message.

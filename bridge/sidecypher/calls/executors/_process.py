@@ -1,27 +1,43 @@
-"""Plain functions in a worker process, for long computations or code that may crash."""
+"""Plain functions in another process, for long computations or code that may crash."""
 
 import contextlib
 from queue import Empty
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
 from sidecypher.calls.executors._pages import Rows
 from sidecypher.calls.executors._waiting import RunOnThread, ThreadWork, WaitingExecution
-from sidecypher.calls.executors.pool import Lease, ProcessWorkers
-from sidecypher.calls.executors.pool_messages import Task
+from sidecypher.calls.executors.pool import AddRows, Lease
+from sidecypher.calls.executors.pool_messages import Outcome, Task
 from sidecypher.errors import CallError
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.protocol.envelope import CallRequest
 from sidecypher.sdk.call import deadline_exceeded
+from sidecypher.sdk.projection import shared
 from sidecypher.sdk.registry import Procedure
 from sidecypher.telemetry import tracing
 
 _LONG_SECONDS: Final = 86_400.0
 
 
+class Workers(Protocol):
+    """Processes that run tasks: those of the sidecar, or of a Ray cluster."""
+
+    def run(self, name: str, task: Task, lease: Lease, deadline: Deadline, add: AddRows) -> Outcome:
+        """Run a task; return its last outcome.
+
+        Raises:
+            CallError: It could not be run, or its worker was lost.
+            TimeoutError: The deadline has passed.
+        """
+
+    def cancel(self, lease: Lease) -> None:
+        """Cancel a call and what its worker does; can be called from any thread."""
+
+
 class ProcessExecution(WaitingExecution[ThreadWork]):
-    """A function in a worker, whose rows are kept here until the caller requests them.
+    """A function in another process, whose rows are kept here until the caller requests them.
 
     So no worker waits for a caller. The serving thread waits for the worker. For a stream a
     separate thread does, because its first rows are sent before the last one is made.
@@ -29,7 +45,7 @@ class ProcessExecution(WaitingExecution[ThreadWork]):
 
     def __init__(
         self,
-        workers: ProcessWorkers,
+        workers: Workers,
         run: RunOnThread | None,
         request: CallRequest,
         procedure: Procedure,
@@ -82,9 +98,10 @@ class ProcessExecution(WaitingExecution[ThreadWork]):
         return work
 
     def _run_task(self, work: ThreadWork, seconds: float, deadline: Deadline) -> None:
-        task = self._task(seconds)
         try:
-            outcome = self._workers.run(self.name, task, self._lease, deadline, self._add)
+            with shared(self.projection) as path:
+                task = self._task(seconds, path)
+                outcome = self._workers.run(self.name, task, self._lease, deadline, self._add)
             self.observed.queued(self._lease.queued)
             if outcome.cache is not None:
                 self.cache(*outcome.cache)
@@ -101,7 +118,7 @@ class ProcessExecution(WaitingExecution[ThreadWork]):
         self.pages.add_encoded(Rows(count, bytes(json)) for count, json in rows)
         self.inbox.put(None)
 
-    def _task(self, seconds: float) -> Task:
+    def _task(self, seconds: float, projection: str) -> Task:
         request = self._request
         return Task(
             call_id=request.id,
@@ -113,13 +130,14 @@ class ProcessExecution(WaitingExecution[ThreadWork]):
             user=request.user,
             seconds=seconds,
             traceparent=self._traceparent,
+            projection=projection,
         )
 
     def close(self) -> None:
         """Do nothing: the function has ended, or its worker was killed."""
 
     def cancel(self, reason: CallError) -> None:
-        """Kill the worker."""
+        """Kill the worker, or what it does for this call."""
         super().cancel(reason)
         self._workers.cancel(self._lease)
 

@@ -12,7 +12,8 @@ from sidecypher.errors import CallError
 from sidecypher.protocol.envelope import CallBack, CallHead
 from sidecypher.sdk.call import Call, no_transaction_in_function, no_transaction_in_worker
 from sidecypher.sdk.context import Context
-from sidecypher.sdk.registry import Procedure
+from sidecypher.sdk.projection import project
+from sidecypher.sdk.registry import IN_WORKERS, Procedure
 from sidecypher.sdk.resources import Resources
 from sidecypher.telemetry.calls import Observation
 from sidecypher.values.annotations import Description
@@ -47,6 +48,8 @@ class Execution(Call, ABC):
         seconds_left: Rest of its procedure's timeout, if its caller applies another one.
         pages: The rows that wait to be sent.
         pages_begun: Number of pages that were begun.
+        projected: Parameters of the statement whose result the function gets; None if it gets none
+            or has it.
         change: `Epochs.change` at the start, if plugins may keep the rows.
         pending_error: Error that the function raised after the rows that are sent before it.
         lock: Held by the thread that serves or closes it.
@@ -64,9 +67,21 @@ class Execution(Call, ABC):
         self.seconds_left = math.inf
         self.pages: Final = Pages(procedure)
         self.pages_begun = 0
+        self.projected: dict[str, Any] | None = None
         self.change: int | None = None
         self.pending_error: CallError | None = None
         self.lock: Final = threading.Lock()
+
+    def project(self, most_bytes: int) -> None:
+        """Read the table that the function gets, on the thread that serves the first page.
+
+        Raises:
+            CallError: As `projection.project` does.
+        """
+        parameters, self.projected = self.projected, None
+        if parameters is not None:
+            self.has_run = True
+            self.projection = project(self, self.procedure.project, parameters, most_bytes)
 
     @abstractmethod
     def fill(self) -> bool:
@@ -125,6 +140,7 @@ class Execution(Call, ABC):
 def _refusal(procedure: Procedure) -> CallBack | None:
     if procedure.kind == "function":
         return no_transaction_in_function
-    if procedure.executor == "process":
+    # The statement of a projection runs before the function does, in the caller's transaction.
+    if procedure.executor in IN_WORKERS and not procedure.project:
         return no_transaction_in_worker
     return None

@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -36,6 +36,13 @@ _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
 
 
+class Killable(Protocol):
+    """A process that runs one call, or the call itself where others share its process."""
+
+    def kill(self) -> None:
+        """End it; can be called from any thread."""
+
+
 class Lease:
     """The lease of a worker by one call; it begins while the call still waits.
 
@@ -48,9 +55,9 @@ class Lease:
         self.queued = 0.0
         self.is_cancelled = False
         self._lock = threading.Lock()
-        self._worker: Worker | None = None
+        self._worker: Killable | None = None
 
-    def hold(self, worker: Worker) -> bool:
+    def hold(self, worker: Killable) -> bool:
         """Hold a worker; return False if the call was cancelled."""
         with self._lock:
             self._worker = worker

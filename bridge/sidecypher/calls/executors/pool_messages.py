@@ -53,6 +53,8 @@ class Task(msgspec.Struct, frozen=True):
     Attributes:
         args: The arguments as they arrived.
         seconds: Time left.
+        projection: Path of the projection's table; empty if there is none.
+        first: Number of the first row, if it is a part of a batch.
     """
 
     call_id: str
@@ -64,9 +66,11 @@ class Task(msgspec.Struct, frozen=True):
     user: str
     seconds: float
     traceparent: str
+    projection: str = ""
+    first: int = 0
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Outcome(msgspec.Struct, frozen=True, tag=True):
     """Result of a task so far: encoded rows, or an error.
 
     Attributes:

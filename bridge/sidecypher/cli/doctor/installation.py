@@ -157,6 +157,23 @@ _ALLOW_LIST: Final = "dbms.security.procedures.allowlist"
 _CLOCK_SECONDS: Final = 2.0
 
 
+def look_at_ray(context: DoctorContext) -> Finding:
+    """Report a Ray cluster that procedures need and that cannot be used."""
+    if not context.sidecars:
+        raise CannotCheck("no sidecar runs", context.how_to_start)
+    [row] = context.call("sidecypher.cluster")
+    if not row["procedures"]:
+        return Finding.ok("no procedure runs on a Ray cluster")
+    needed = f"{row['procedures']} procedures need one"
+    if row["address"] is None:
+        return Finding.warn(f"{needed}, and none is set", "Set `ray_address`.")
+    if row["problem"] is not None:
+        return Finding.error(row["problem"], "Start it, or correct `ray_address`; see its log.")
+    if not row["nodes"]:
+        return Finding.ok("it is not connected yet")
+    return Finding.ok(f"{row['nodes']} nodes with {row['cpus']:g} CPUs")
+
+
 def look_at_server(context: DoctorContext) -> Finding:
     """Report version and edition of Neo4j."""
     try:
@@ -314,6 +331,7 @@ CHECKS: Final = (
     Check("Procedures", "plugin", look_at_plugin),
     Check("Processes", "supervisor", look_at_processes),
     Check("Processes", "sidecars", look_at_sidecars),
+    Check("Processes", "ray", look_at_ray),
     Check("Neo4j", "version", look_at_server),
     Check("Neo4j", "APOC", look_at_apoc),
     Check("Neo4j", "offered", look_at_offered),

@@ -7,7 +7,7 @@ its error.
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from msgspec import structs
@@ -17,7 +17,7 @@ from sidecypher.protocol import envelope
 from sidecypher.protocol.catalogue import ColumnEntry, ParameterEntry, ProcedureEntry, signature_of
 from sidecypher.sdk.batch._functions import batch_function
 from sidecypher.sdk.batch._rows import BatchRows, Encoded
-from sidecypher.sdk.registry import Executor, Procedure
+from sidecypher.sdk.registry import IN_WORKERS, Executor, Procedure
 from sidecypher.sdk.signature.model import Column, Parameter, ReturnKind, Signature
 from sidecypher.values.cypher import CypherType
 
@@ -62,6 +62,18 @@ class BatchVariant(Procedure):
 
     collect = encode_row
 
+    def counting_from(self, first: int) -> Procedure:
+        """Return this batch for rows of which the first has the number `first`."""
+        if not first:
+            return self
+        function = self.function
+
+        def batch(*arguments: Any) -> Iterator[Encoded]:
+            for number, *values in function(*arguments):
+                yield [first + number, *values]
+
+        return replace(self, function=batch)
+
     def encode_rows(self, collected: Sequence[Encoded]) -> bytes:
         """Return a JSON array of the rows, which the function has checked already.
 
@@ -86,6 +98,7 @@ def _variant_of(base: Procedure) -> BatchVariant:
         signature=Signature((_ROWS,), rows.columns, True, list, ReturnKind.ITERATOR),  # noqa: FBT003
         entry=_entry(base, rows.columns),
         executor=_executor(base, batch),
+        ray=base.ray,
     )
 
 
@@ -112,4 +125,4 @@ def _executor(base: Procedure, batch: Callable[..., Any]) -> Executor:
     if inspect.isasyncgenfunction(batch):
         return "async"
     # In a worker process the whole batch runs there: one hop instead of one for each row.
-    return "process" if base.executor == "process" else "thread"
+    return base.executor if base.executor in IN_WORKERS else "thread"

@@ -1,0 +1,198 @@
+"""Where tasks run on a Ray cluster: in any process of Ray, or in one that is kept."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Any, Final, Protocol
+
+import ray
+import ray.exceptions
+
+from sidecypher.calls.executors.ray import node
+from sidecypher.sdk.registry import RayOptions
+
+_GRACE_SECONDS: Final = node.INTERRUPT_SECONDS + 0.5
+
+_AHEAD: Final = 8
+"""Outcomes of a task that wait for the driver; a function that is further ahead waits."""
+
+_SURE_SECONDS: Final = 1.0
+"""How long a process that was just used is taken for alive."""
+
+_STREAM: Final = {"num_returns": "streaming", "_generator_backpressure_num_objects": _AHEAD}
+
+_KNOWN: Final = ("num_cpus", "num_gpus", "memory")
+"""Resources that Ray itself knows."""
+
+
+class Place(Protocol):
+    """Where tasks run: any process of Ray, or one that is kept."""
+
+    def begin(self, message: bytes, table: Any) -> Any:
+        """Begin a task; return the generator of its outcomes."""
+
+    def interrupt(self, generator: Any) -> None:
+        """Ask the function of a task to end."""
+
+    def kill(self, generator: Any) -> None:
+        """End a task that did not end when asked."""
+
+
+class TaskPlace:
+    """Any process of Ray, on any node."""
+
+    def __init__(self, node_setup: bytes, options: RayOptions) -> None:
+        self._node_setup = node_setup
+        self._options = options
+
+    def begin(self, message: bytes, table: Any) -> Any:
+        """Begin a task; return the generator of its outcomes."""
+        options = {**_STREAM, **_resources(self._options), "max_retries": 0}
+        return ray.remote(node.run).options(**options).remote(self._node_setup, message, table)
+
+    def interrupt(self, generator: Any) -> None:
+        """Ask the function of a task to end."""
+        ray.cancel(generator)
+
+    def kill(self, generator: Any) -> None:
+        """End a task that did not end when asked."""
+        ray.cancel(generator, force=True)
+
+
+class ActorPlace:
+    """A process of Ray that is kept for one procedure.
+
+    Attributes:
+        is_lost: Whether it cannot be used again.
+        used: When it was used last, on the monotonic clock.
+    """
+
+    def __init__(self, node_setup: bytes, name: str, options: RayOptions) -> None:
+        self.is_lost = False
+        self.used = time.monotonic()
+        self._name = name
+        # The second thread is for `interrupt`.
+        self._actor: Any = (
+            ray.remote(node.Actor)
+            .options(**_resources(options), max_restarts=0, max_concurrency=2)
+            .remote(node_setup)
+        )
+
+    async def ping(self) -> None:
+        """Wait until it has loaded the procedures, or see whether it is still there.
+
+        Raises:
+            RayError: It is not.
+        """
+        await self._actor.ping.remote()
+
+    def begin(self, message: bytes, table: Any) -> Any:
+        """Begin a task; return the generator of its outcomes."""
+        return self._actor.run.options(**_STREAM).remote(message, table)
+
+    def interrupt(self, _generator: Any) -> None:
+        """Ask the function of a task to end."""
+        self._actor.interrupt.remote(self._name)
+
+    def kill(self, _generator: Any) -> None:
+        """End the process."""
+        self.is_lost = True
+        ray.kill(self._actor)
+
+
+class Actors:
+    """The processes of Ray that are kept for one procedure."""
+
+    def __init__(self, node_setup: bytes, name: str, options: RayOptions) -> None:
+        self._new = partial(ActorPlace, node_setup, name, options)
+        self._missing = options.max_actors
+        self._idle: asyncio.LifoQueue[ActorPlace | ray.exceptions.RayError] = asyncio.LifoQueue()
+        self._starts: set[asyncio.Task[None]] = set()
+
+    @contextlib.asynccontextmanager
+    async def one(self) -> AsyncIterator[Place]:
+        """Lend a process that runs nothing, when there is one."""
+        actor = await self._take()
+        try:
+            yield actor
+        except ray.exceptions.RayError:
+            actor.is_lost = True
+            raise
+        finally:
+            if actor.is_lost:
+                # At once: other calls may wait for it.
+                self._begin_start()
+            else:
+                actor.used = time.monotonic()
+                self._idle.put_nowait(actor)
+
+    async def _take(self) -> ActorPlace:
+        while True:
+            if self._idle.empty() and self._missing:
+                # Another one may be free before the cluster has room for a new one.
+                self._missing -= 1
+                self._begin_start()
+            actor = await self._idle.get()
+            if isinstance(actor, ray.exceptions.RayError):
+                raise actor
+            try:
+                # A call that is sent to a lost process has an unknown outcome.
+                if time.monotonic() - actor.used > _SURE_SECONDS:
+                    await actor.ping()
+            except ray.exceptions.RayError:
+                self._begin_start()
+            except asyncio.CancelledError:
+                self._idle.put_nowait(actor)
+                raise
+            else:
+                return actor
+
+    def _begin_start(self) -> None:
+        start = asyncio.ensure_future(self._start())
+        self._starts.add(start)
+        start.add_done_callback(self._starts.discard)
+
+    async def _start(self) -> None:
+        try:
+            actor = self._new()
+            await actor.ping()
+        except ray.exceptions.RayError as error:
+            self._missing += 1
+            self._idle.put_nowait(error)
+        else:
+            self._idle.put_nowait(actor)
+
+
+async def run(place: Place, message: bytes, table: Any) -> AsyncIterator[bytes]:
+    """Run a task once; yield its outcomes."""
+    generator = place.begin(message, table)
+    try:
+        async for reference in generator:
+            yield await reference
+    except (asyncio.CancelledError, GeneratorExit):
+        # A place is lent again when this has ended.
+        await asyncio.shield(asyncio.ensure_future(_stop(place, generator)))
+        raise
+
+
+async def _stop(place: Place, generator: Any) -> None:
+    place.interrupt(generator)
+    with contextlib.suppress(ray.exceptions.RayError):
+        try:
+            await asyncio.wait_for(_read_to_end(generator), _GRACE_SECONDS)
+        except TimeoutError:
+            place.kill(generator)
+
+
+async def _read_to_end(generator: Any) -> None:
+    async for reference in generator:
+        await reference
+
+
+def _resources(options: RayOptions) -> dict[str, Any]:
+    known = {name: options.resources[name] for name in _KNOWN if name in options.resources}
+    own = {name: amount for name, amount in options.resources.items() if name not in _KNOWN}
+    # An actor reserves nothing by default, as Ray's own do: it is there when it does nothing too.
+    return {"num_cpus": 0 if options.actor else 1, **known, "resources": own}
