@@ -118,3 +118,12 @@ def carry(ctx: Context, run_id: str) -> Iterator[Event]:
             parent_ids=record["parentIds"],
             created_at=event["createdAt"],
         )
+
+
+@procedure("bench.compute", timeout=60.0)
+def compute(rounds: int) -> Answer:
+    """Compute in Python, which one thread of a process does at a time."""
+    value = 1
+    for _ in range(rounds):
+        value = value * 1_103_515_245 % 2_147_483_647
+    return Answer(value=value)
