@@ -196,6 +196,29 @@ def test_calls_that_wait_for_an_actor_get_its_successor(call, background):
     assert sorted(map(str, codes)) == ["None", "None", "None", "SC-212"]
 
 
+def test_an_actor_that_is_cancelled_twice_is_lent_when_it_has_ended(call, background):
+    """A second cancellation does not give its process to another call meanwhile."""
+    [[_, pid, *_]] = call("ray.single")
+    future = background(refused, call, "ray.single", 600.0)
+    wait_until(lambda: any(each.name == "ray.single" for each in call.dispatcher.running()))
+    [running] = [each for each in call.dispatcher.running() if each.name == "ray.single"]
+    lease = call.dispatcher._calls.find(running.call_id, "client")._lease
+    wait_until(lambda: lease.queued, SECONDS)
+    for _ in range(3):
+        call.cluster.cancel(lease)
+
+    assert [row[1] for _ in range(5) for row in call("ray.single")] == [pid] * 5
+    assert future.result(SECONDS).code == "SC-207"
+
+
+def test_an_actor_that_cannot_be_started_is_no_riddle(call, background):
+    """All who wait for it are told at once, and the next one too."""
+    futures = [background(refused, call, "ray.impossible") for _ in range(4)]
+
+    assert {future.result(SECONDS).code for future in futures} == {"SC-222"}
+    assert refused(call, "ray.impossible").code == "SC-222"
+
+
 def test_too_much_memory_ends_one_process_only(call):
     """A function may use what it is allowed, and the call that needs more is told so."""
     assert call("ray.grow", 100) == [[100 * 1024 * 1024]]

@@ -10,8 +10,8 @@ from fix_waiting import wait_until
 from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import validate
 
-from sidecypher.transport.http._openapi import TYPES
 from sidecypher.transport.http._openapi_operator import OPERATOR_PATHS
+from sidecypher.transport.http.openapi import TYPES
 from sidecypher.transport.http.server import MOST_CONNECTIONS
 from sidecypher.values.kinds import TAGS
 

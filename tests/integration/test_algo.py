@@ -93,6 +93,25 @@ def test_options_limit_the_rows_and_the_relationships(session, graph):
         ranks(damping=1.5)
 
 
+@pytest.mark.parametrize("weight", [0.0, -1.0, float("inf"), float("nan")])
+def test_weights_that_lead_nowhere_have_an_end(session, weight):
+    """A weight of 0 is no way, and one that is negative or not finite is refused."""
+    session.run(
+        "CREATE (a:Algo {i: 0})-[:LINKS {weight: $weight}]->(:Algo {i: 1})-[:LINKS]->(a)",
+        weight=weight,
+    ).consume()
+    parameters = {"labels": ["Algo"], "types": [], "options": {"weight": "weight"}}
+    try:
+        if weight == 0.0:
+            ranks = dict(session.run(RANKS, parameters).values())
+            assert ranks[0] > ranks[1]
+        else:
+            with pytest.raises(Neo4jError, match="SC-933"):
+                session.run(RANKS, parameters).consume()
+    finally:
+        session.run("MATCH (n:Algo) DETACH DELETE n").consume()
+
+
 def test_communities_are_those_that_were_made(session, graph, edges):
     """Nodes of a group are together, the largest community is 0, and each call says the same."""
     rows = session.run(COMMUNITIES).values()

@@ -83,6 +83,13 @@ def test_without_a_cluster_a_call_is_unavailable(session):
     assert session.run("CALL cluster.optional(1)").single().values() == [None]
 
 
+def test_a_missing_cluster_leaves_other_procedures_alone(session):
+    """Calls that no cluster can run do not keep those of other procedures from the sidecar."""
+    for _ in range(5):
+        assert "SC-210" in refused(session, "CALL cluster.twice(1)")
+        assert session.run("CALL test.echo('x')").single()["value"] == "x"
+
+
 def test_a_sidecar_leaves_nothing_of_ray_behind(session, server, another_sidecar):
     """A sidecar that stops, or is killed, ends the cluster that it has started."""
     before = ray_processes()

@@ -29,7 +29,7 @@ from sidecypher import (
 from sidecypher.errors import CallError, SignatureError
 from sidecypher.operations.console._view import namespaces
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher.transport.http._openapi import openapi
+from sidecypher.transport.http.openapi import openapi
 
 
 class Seen(Row):

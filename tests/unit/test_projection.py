@@ -1,6 +1,6 @@
 """Projections: the result of a statement as a table, read page by page."""
 
-from datetime import date
+from datetime import UTC, date, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,9 @@ from sidecypher.protocol.deadline import Deadline
 from sidecypher.protocol.envelope import CursorRequest, RunError, RunReply
 from sidecypher.sdk.call import Call
 from sidecypher.sdk.projection import project, shared, shared_table
+from sidecypher.values.coders import encode_any
+from sidecypher.values.graph import Node
+from sidecypher.values.temporal import DateTime, Time
 
 PLENTY = 2**30
 
@@ -60,6 +63,35 @@ def test_values_of_two_types_are_refused(pages):
     """A column with values of two types is an error that names the procedure."""
     with pytest.raises(ValueTypeError, match=r"`kg\.rank` has values"):
         projected(*pages)
+
+
+EAST, WEST = (timezone(timedelta(hours=hours)) for hours in (2, -7))
+
+
+def test_datetimes_with_a_zone_are_in_utc():
+    """Zones of two pages, or of one, become UTC; the moment stays."""
+    moments = [DateTime(2026, 11, 28, 12, tzinfo=zone) for zone in (EAST, WEST, UTC)]
+    table = projected(*([[encode_any(moment)]] for moment in moments))
+
+    assert table["x"].to_pylist() == moments
+    assert str(table.schema.field("x").type) == "timestamp[us, tz=UTC]"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [DateTime(2026, 11, 28), DateTime(2026, 11, 28, tzinfo=UTC)],
+        [Time(12, tzinfo=EAST)],
+        [{"a": 1}],
+        [b"bytes"],
+        [[{"a": 1}]],
+        [Node("4:a:1")],
+    ],
+)
+def test_what_a_table_would_change_is_refused(values):
+    """A value that would lose its zone or its form is an error and no other value."""
+    with pytest.raises(ValueTypeError, match="column `x`"):
+        projected([[encode_any(value)] for value in values])
 
 
 def test_a_table_that_is_too_large_is_refused():

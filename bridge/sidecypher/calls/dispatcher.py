@@ -53,8 +53,7 @@ _LONGEST_CACHE_SECONDS: Final = 86_400.0
 _REFUSED: Final[dict[type[SidecypherError], envelope.Refused]] = {
     SidecarStopping: "stopping",
     SidecarBusy: "busy",
-    # To the plugin it is a sidecar that cannot be called.
-    ClusterUnavailable: "stopping",
+    ClusterUnavailable: "lacking",
 }
 """Errors of admission after which another sidecar may start the call."""
 

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from sidecypher import BoltClient
+    from sidecypher.cli.tools import Tool as Tool  # noqa: PLC0414 - public
 
 __all__ = [
     "AsJson",
     "Config",
     "Home",
     "Service",
+    "list_tools",
     "open_client",
     "run_cypher",
     "service_log",
@@ -119,6 +121,27 @@ def open_client(
     from sidecypher.cli.cypher import client_of  # noqa: PLC0415
 
     return client_of(home=home, config=config)
+
+
+def list_tools(*, home: Path | None = None, config: Path | None = None) -> "Iterator[Tool]":
+    """Yield the procedures that are found as tools for a language model.
+
+    Batches and procedures for administrators are left out.
+
+    Args:
+        home: The value of `--home`.
+        config: The value of `--config`.
+
+    Raises:
+        SettingsError: A setting cannot be used.
+
+    Example:
+        >>> next(list_tools()).name
+        'algo.communities'
+    """
+    from sidecypher.cli import tools  # noqa: PLC0415
+
+    return tools.list_tools(home=home, config=config)
 
 
 def service_log(*, home: Path | None = None, config: Path | None = None) -> "FilteringBoundLogger":

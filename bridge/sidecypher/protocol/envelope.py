@@ -207,7 +207,7 @@ class PageReply(msgspec.Struct, frozen=True, omit_defaults=True):
     cache: Validity | None = None
 
 
-Refused = Literal["", "stopping", "busy"]
+Refused = Literal["", "stopping", "busy", "lacking"]
 """Reason why a sidecar did not start a call; empty if it did."""
 
 

@@ -8,10 +8,11 @@ shared memory without a copy.
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING, Any, Final
 
-from sidecypher.errors import MessageTooLarge, ValueTypeError
+from sidecypher.errors import MessageTooLarge, ProcedureFailed, ValueTypeError
 from sidecypher.protocol.envelope import CursorRequest, RunRequest
 from sidecypher.sdk.call import Call
 from sidecypher.sdk.results import check_reply
@@ -36,10 +37,17 @@ def project(call: Call, statement: str, parameters: dict[str, Any], most_bytes: 
 
     Raises:
         CypherError: The statement failed; the call is doomed.
+        ProcedureFailed: pyarrow is not installed.
         ValueTypeError: A column has values that a table cannot hold, or of two types.
         MessageTooLarge: The table would be larger than `most_bytes`.
     """
-    import pyarrow as pa  # noqa: PLC0415 - see above
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - see above
+    except ImportError:
+        raise ProcedureFailed(
+            f"`{call.name}` has a projection, and pyarrow is not installed",
+            hint="Run `pip install pyarrow` where the sidecar runs.",
+        ) from None
 
     reply = call.send("run", RunRequest(call.call_id, _STATEMENT, statement, parameters))
     parts: list[pa.Table] = []
@@ -74,14 +82,40 @@ def _table(name: str, columns: list[str], rows: list[list[Any]]) -> "pa.Table":
     arrays = []
     for column, each in zip(columns, values, strict=True):
         try:
-            arrays.append(pa.array(each))
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+            arrays.append(_array(each))
+        except (pa.ArrowException, OverflowError, TypeError):
             raise ValueTypeError(
                 f"The column `{column}` of the projection of `{name}` has values that a table "
                 "cannot hold, or of two types",
                 hint="Return properties and `id(n)` instead of nodes, each column of one type.",
             ) from None
     return pa.table(arrays, names=columns)
+
+
+def _array(values: Sequence[Any]) -> "pa.Array":
+    """Return the array of a column; datetimes with a zone are in UTC.
+
+    Raises:
+        ArrowException, OverflowError, TypeError: A table cannot hold the values.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - see above
+
+    first = next((value for value in values if value is not None), None)
+    if isinstance(first, datetime):
+        with_zone = {value.tzinfo is not None for value in values if value is not None}
+        if len(with_zone) > 1:
+            raise TypeError("with and without a zone")
+        if first.tzinfo is not None:
+            values = [value and value.astimezone(UTC) for value in values]
+    elif isinstance(first, time) and any(value and value.tzinfo for value in values):
+        raise TypeError("a time with a zone")
+    array = pa.array(values)
+    kind = array.type
+    while pa.types.is_list(kind):
+        kind = kind.value_type
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind):
+        raise TypeError("a map or bytes")
+    return array
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from sidecypher_procedures.algo.errors import LibrariesMissing
+from sidecypher_procedures.algo.errors import LibrariesMissing, WrongWeight
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +46,7 @@ class Adjacency:
 
         Raises:
             LibrariesMissing: The extra `algo` is not installed.
+            WrongWeight: A weight is negative, or not finite.
         """
         try:
             import networkit  # noqa: F401, PLC0415 - half a second, for those who call it
@@ -63,12 +64,14 @@ class Adjacency:
         known[known] = ids[targets[known]] == ends[known]
         sources = np.repeat(np.arange(len(ids)), lists.value_lengths().to_numpy())
         weights = _lists(table, "weights", pa.float64()).flatten().to_numpy()
-        return cls(
-            table["node"].to_pylist(),
-            sources[known],
-            targets[known],
-            weights[known] if len(weights) else None,
-        )
+        if not len(weights):
+            return cls(table["node"].to_pylist(), sources[known], targets[known], None)
+        if not np.isfinite(weights).all() or weights.min() < 0:
+            raise WrongWeight("A relationship has a negative or infinite weight")
+        # Without weight there is no way; a node that has only such relationships has none.
+        known &= weights > 0
+        nodes = table["node"].to_pylist()
+        return cls(nodes, sources[known], targets[known], weights[known])
 
     def networkit(self, *, directed: bool) -> Any:
         """Return the graph as one of networkit, which then uses one thread.

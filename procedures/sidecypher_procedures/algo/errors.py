@@ -27,3 +27,10 @@ class LibrariesMissing(AlgoError):
 
     code = "SC-932"
     default_hint = "Install `sidecypher[algo]` there."
+
+
+class WrongWeight(AlgoError):
+    """A weight of a relationship is negative, or not finite."""
+
+    code = "SC-933"
+    default_hint = "Correct it, or give another property."

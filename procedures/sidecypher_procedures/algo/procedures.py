@@ -12,6 +12,9 @@ from sidecypher_procedures.algo.settings import AlgoSettings
 _EXECUTOR: Final = AlgoSettings.load().executor
 _TIMEOUT: Final = 600.0
 
+_MOST_ITERATIONS: Final = 1000
+"""Each brings ranks nearer to their limit by the damping: 0.97 to the 1000th is 6e-14."""
+
 _ROWS_AT_ONCE: Final = 512
 """Rows of the matrix of similarities that are in memory at a time."""
 
@@ -95,6 +98,7 @@ def pagerank(
         options.tolerance,
         distributeSinks=networkit.centrality.SinkHandling.DistributeSinks,
     )
+    algorithm.maxIterations = _MOST_ITERATIONS
     algorithm.run()
     for position, score in algorithm.ranking()[: options.limit]:
         yield Rank(node=Node(adjacency.nodes[position]), score=score)

@@ -215,6 +215,12 @@ def single(seconds: float = 0.0) -> Place:
     return _place(_loaded()["calls"], began)
 
 
+@procedure("ray.impossible", executor="ray", actor=True, resources={"CPU": 1.0})
+def impossible() -> Anything:
+    """Ask for a resource by a name that Ray refuses."""
+    return Anything(value=1)
+
+
 @procedure("ray.many", executor="ray", resources={"num_cpus": 0.25})
 def many(value: int) -> Anything:
     """Return the number."""

@@ -100,6 +100,7 @@ class ProcessExecution(WaitingExecution[ThreadWork]):
     def _run_task(self, work: ThreadWork, seconds: float, deadline: Deadline) -> None:
         try:
             with shared(self.projection) as path:
+                self.projection = None
                 task = self._task(seconds, path)
                 outcome = self._workers.run(self.name, task, self._lease, deadline, self._add)
             self.observed.queued(self._lease.queued)

@@ -23,7 +23,7 @@ from sidecypher.host.threads import in_thread
 from sidecypher.protocol import envelope
 from sidecypher.sdk.call import deadline_exceeded, no_transaction
 from sidecypher.sdk.registry import Procedure
-from sidecypher.transport.http._openapi import STREAM_TYPE
+from sidecypher.transport.http.openapi import STREAM_TYPE
 from sidecypher.transport.http.problems import RequestRefused, problem
 
 GRACE_SECONDS: Final = STOP_SECONDS + 0.1

@@ -18,7 +18,7 @@ from sidecypher.host.limits import Limits
 from sidecypher.sdk.registry import Kind
 from sidecypher.telemetry.calls import Telemetry
 from sidecypher.transport.http._exchange import Exchange, HttpCall
-from sidecypher.transport.http._openapi import STREAM_TYPE, openapi
+from sidecypher.transport.http.openapi import STREAM_TYPE, openapi
 from sidecypher.transport.http.problems import HttpBusy, RequestRefused
 from sidecypher.transport.http.request_bodies import read_body
 from sidecypher.transport.http.tokens import TokenCheck

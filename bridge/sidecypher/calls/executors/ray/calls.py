@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, Final
 
 import msgspec
@@ -11,7 +11,7 @@ import ray.exceptions
 
 from sidecypher.calls.executors.pool_messages import Outcome, Task
 from sidecypher.calls.executors.ray.messages import Cancel, DriverSetup, Report, Submit
-from sidecypher.calls.executors.ray.places import Actors, Place, TaskPlace, run
+from sidecypher.calls.executors.ray.places import Actors, NotStartedError, Place, TaskPlace, run
 from sidecypher.errors import (
     ClusterUnavailable,
     MessageTooLarge,
@@ -69,12 +69,21 @@ class Calls:
             call_id = request.task.call_id
             work = self._running[call_id] = asyncio.ensure_future(self._serve(request))
             work.add_done_callback(lambda _: self._running.pop(call_id, None))
-        elif request.call_id in self._running:
-            self._running[request.call_id].cancel()
+            return
+        found = self._running.get(request.call_id)
+        # A second cancellation would lend an actor again whose function is still ending.
+        if found is not None and not found.cancelling():
+            found.cancel()
+
+    def lose_all(self) -> None:
+        """Tell that the outcome of all calls is unknown, since the cluster is lost."""
+        for call_id in self._running:
+            error = OutcomeUnknown("The Ray cluster was lost while it ran a call")
+            self._send(Outcome(call_id, error=ErrorBody.of(error)))
 
     async def _serve(self, submit: Submit) -> None:
         try:
-            table = _put(submit.task.projection)
+            table = await _put(submit.task)
             parts = self._parts(submit)
             if len(parts) > 1:
                 await self._serve_parts(submit, parts, table)
@@ -114,21 +123,23 @@ class Calls:
             SidecypherError: A part was lost, or all together are too large.
         """
         free = asyncio.Semaphore(self._at_a_time(submit.options))
-        size = 0
+        size, most = 0, self._setup.setup.message_bytes
 
         async def run(part: Task) -> list[bytes]:
             nonlocal size
             found = []
             async with free:
-                async for outcome in self._outcomes(part, submit.options, table):
-                    size += len(outcome)
-                    if size > self._setup.setup.message_bytes:
-                        raise MessageTooLarge(
-                            f"The rows of `{part.name}` have more than "
-                            f"{self._setup.setup.message_bytes} bytes, which a call may send",
-                            hint="Pass fewer rows, or return less for each.",
-                        )
-                    found.append(outcome)
+                outcomes = self._outcomes(part, submit.options, table)
+                async with contextlib.aclosing(outcomes):
+                    async for outcome in outcomes:
+                        size += len(outcome)
+                        if size > most:
+                            raise MessageTooLarge(
+                                f"The rows of `{part.name}` have more than {most} bytes, which a "
+                                "call may send",
+                                hint="Pass fewer rows, or return less for each.",
+                            )
+                        found.append(outcome)
             return found
 
         works = [asyncio.ensure_future(run(part)) for part in parts]
@@ -145,7 +156,7 @@ class Calls:
                 work.cancel()
             await asyncio.gather(*works, return_exceptions=True)
 
-    async def _outcomes(self, task: Task, options: RayOptions, table: Any) -> AsyncIterator[bytes]:
+    async def _outcomes(self, task: Task, options: RayOptions, table: Any) -> AsyncGenerator[bytes]:
         """Run a task, again if its process was lost before its first row and it may.
 
         Raises:
@@ -155,8 +166,11 @@ class Calls:
         for attempt in range(1, ATTEMPTS + 1):
             has_rows, more = False, True
             try:
-                async with self._place(task.name, options) as place:
-                    async for outcome in run(place, message, table):
+                async with (
+                    self._place(task.name, options) as place,
+                    contextlib.aclosing(run(place, message, table)) as outcomes,
+                ):
+                    async for outcome in outcomes:
                         summary = envelope.read(outcome, _Summary)
                         has_rows, more = has_rows or summary.rows != [], summary.more
                         yield outcome
@@ -165,6 +179,8 @@ class Calls:
                     return
                 if has_rows or not options.retryable or attempt == ATTEMPTS:
                     raise _lost(task.name, error) from None
+            except NotStartedError as error:
+                raise _unavailable(task.name, error) from None
             except ray.exceptions.OutOfMemoryError:
                 raise WorkerLost(f"The node that ran `{task.name}` had no memory left") from None
             except ray.exceptions.RayError as error:
@@ -186,9 +202,19 @@ def _failed(task: Task, error: SidecypherError) -> Outcome:
     return Outcome(task.call_id, error=ErrorBody.of(error))
 
 
-def _put(path: str) -> Any:
-    """Put the table of a projection into the object store, from which nodes read it."""
-    return ray.put(shared_table(path)) if path else None
+async def _put(task: Task) -> Any:
+    """Put the table of a projection into the object store, from which nodes read it.
+
+    Raises:
+        ClusterUnavailable: The object store has no room.
+    """
+    if not task.projection:
+        return None
+    loop = asyncio.get_running_loop()
+    try:
+        return await loop.run_in_executor(None, lambda: ray.put(shared_table(task.projection)))
+    except ray.exceptions.RayError as error:
+        raise _unavailable(task.name, error) from None
 
 
 def _lost(name: str, error: Exception) -> OutcomeUnknown:
@@ -201,5 +227,5 @@ def _unavailable(name: str, error: Exception) -> ClusterUnavailable:
     cause = getattr(error, "cause", None) or error
     return ClusterUnavailable(
         f"No node of the Ray cluster could run `{name}` ({type(cause).__name__})",
-        hint="Install the same version of sidecypher and of your procedures on each node.",
+        hint="See Ray's logs; each node needs the same version of sidecypher and your procedures.",
     )

@@ -1,5 +1,6 @@
 """The sidecar's handle of a Ray cluster, through a driver process."""
 
+import contextlib
 import importlib.util
 import shutil
 import tempfile
@@ -25,7 +26,7 @@ from sidecypher.calls.executors.ray.messages import (
     Stop,
     Submit,
 )
-from sidecypher.errors import ClusterUnavailable, OutcomeUnknown
+from sidecypher.errors import ClusterUnavailable, OutcomeUnknown, SidecarStopping
 from sidecypher.protocol import envelope
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.sdk.batch.variants import BatchVariant
@@ -34,6 +35,14 @@ from sidecypher.sdk.registry import Procedure
 from sidecypher.telemetry.calls import logger
 
 _DRIVER: Final = "sidecypher.calls.executors.ray.driver"
+_READ_LOG: Final = "The sidecar's log has the reason."
+
+_SILENCE_SECONDS: Final = 30.0
+"""A driver that is silent for longer is replaced."""
+
+_CONNECT_SECONDS: Final = 180.0
+"""How long a driver may take to connect; Ray tries for a minute."""
+
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 30.0
 RAY_STOP_SECONDS: Final = 4.0
@@ -49,63 +58,78 @@ class _Driver:
         self.process: Final = process
         self.status: Status | None = None
         self.away: Away | None = None
+        self.has_reported = False
         self.calls: Final[dict[str, SimpleQueue[Outcome | None]]] = {}
         self._lock: Final = threading.Lock()
         self._is_retired = False
+        self._is_over = False
+        """Whether it begins no more calls: it has ended, or was told to."""
 
     def send(self, request: Request) -> None:
         """Send a request; one to a process that has ended is lost, and so are its calls."""
-        try:
-            with self._lock:
-                self.process.send(envelope.write(request))
-        except EOFError:
-            return
+        with self._lock:
+            self._send(request)
+
+    def _send(self, request: Request) -> None:
+        with contextlib.suppress(EOFError):
+            self.process.send(envelope.write(request))
 
     def read(self, changed: Callable[["_Driver"], None]) -> None:
         """Pass on what the process sends until it ends; then each of its calls gets None."""
         try:
             while True:
-                report = _decode(self.process.answer(Deadline.after(86_400.0)))
+                # Once it is connected it reports its state again and again.
+                patience = _SILENCE_SECONDS if self.status else _CONNECT_SECONDS
+                report = _decode(self.process.answer(Deadline.after(patience)))
                 if isinstance(report, Outcome):
                     self._pass_on(report)
                     continue
+                self.has_reported = True
                 if isinstance(report, Status):
                     self.status = report
                 else:
                     self.away = report
                 changed(self)
         except (EOFError, TimeoutError, msgspec.MsgspecError):
+            self.process.kill()
+        with self._lock:
+            self._is_over = True
             self.status = None
-            for waiting in list(self.calls.values()):
-                waiting.put(None)
+            calls = list(self.calls.values())
+        for waiting in calls:
+            waiting.put(None)
 
     def _pass_on(self, outcome: Outcome) -> None:
         waiting = self.calls.get(outcome.call_id)
         if waiting is not None:
             waiting.put(outcome)
 
-    def begin(self, submit: Submit) -> "SimpleQueue[Outcome | None]":
-        """Begin a call; return the queue of its outcomes."""
+    def begin(self, submit: Submit) -> "SimpleQueue[Outcome | None] | None":
+        """Begin a call; return the queue of its outcomes, or None if another driver must run it."""
         waiting: SimpleQueue[Outcome | None] = SimpleQueue()
-        self.calls[submit.task.call_id] = waiting
-        self.send(submit)
-        if not self.process.is_alive:
-            waiting.put(None)
+        with self._lock:
+            if self._is_over:
+                return None
+            self.calls[submit.task.call_id] = waiting
+            self._send(submit)
         return waiting
 
     def finish(self, call_id: str) -> None:
         """Forget a call that has ended."""
-        self.calls.pop(call_id, None)
-        self._end_if_idle()
+        with self._lock:
+            self.calls.pop(call_id, None)
+            self._end_if_idle()
 
     def retire(self) -> None:
         """Let the process end when its calls have ended."""
-        self._is_retired = True
-        self._end_if_idle()
+        with self._lock:
+            self._is_retired = True
+            self._end_if_idle()
 
     def _end_if_idle(self) -> None:
         if self._is_retired and not self.calls:
-            self.send(Stop())
+            self._is_over = True
+            self._send(Stop())
 
 
 class _Submitted:
@@ -211,11 +235,14 @@ class RayCluster:
         name, call_id = submit.task.name, submit.task.call_id
         self.start()
         began = time.monotonic()
-        driver = self._await_driver(name, lease, deadline)
-        waiting = driver.begin(submit)
+        waiting = None
+        while waiting is None:
+            driver = self._await_driver(name, lease, deadline)
+            waiting = driver.begin(submit)
+        submitted = _Submitted(driver, call_id)
         try:
-            # The lease ends what the call does: a Ray worker is no process of ours to be killed.
-            if not lease.hold(_Submitted(driver, call_id)):
+            if not lease.hold(submitted):
+                submitted.kill()
                 raise cancelled(name)
             outcome = _next(waiting, name, deadline)
             lease.queued = time.monotonic() - began
@@ -269,6 +296,10 @@ class RayCluster:
             while True:
                 if lease.is_cancelled:
                     raise cancelled(name)
+                if self._is_stopping:
+                    raise SidecarStopping(
+                        "The sidecar is stopping", hint="Call again.", retryable=True
+                    )
                 self.check(name)
                 driver = self._driver
                 if driver is not None and driver.status is not None:
@@ -282,14 +313,17 @@ class RayCluster:
         thread = threading.Thread(
             target=self._keep, args=(self._generation,), name="sidecypher-ray", daemon=True
         )
-        self._threads.append(thread)
+        self._threads = [each for each in self._threads if each.is_alive()] + [thread]
         thread.start()
 
     def _keep(self, generation: int) -> None:
         pause = _FIRST_PAUSE
         while generation == self._generation:
             began = time.monotonic()
-            self._run_driver(generation)
+            try:
+                self._run_driver(generation)
+            except OSError as error:
+                self._lack(self._driver, Away(f"no driver can be started ({error.strerror})"))
             if time.monotonic() - began > _LONGEST_PAUSE:
                 pause = _FIRST_PAUSE
             with self._changed:
@@ -309,18 +343,29 @@ class RayCluster:
                     self._driver = driver
             driver.read(self._report)
             driver.process.end(KILL_SECONDS)
+            if not driver.has_reported:
+                self._lack(driver, Away("its driver ended before it was connected", _READ_LOG))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _report(self, driver: "_Driver") -> None:
+    def _report(self, driver: _Driver) -> None:
         """Tell those who wait for the cluster what its driver has told."""
+        if driver.away is not None:
+            self._lack(driver, driver.away)
+            return
         with self._changed:
-            if driver.status is not None:
+            if driver is self._driver:
                 self._away = None
-            elif driver.away is not None:
-                if self._away != driver.away:
-                    logger().error("no Ray cluster", reason=driver.away.reason)
-                self._away = driver.away
+                self._changed.notify_all()
+
+    def _lack(self, driver: _Driver | None, away: Away) -> None:
+        """Refuse calls for a reason, unless a driver tells it that was replaced."""
+        with self._changed:
+            if driver is not self._driver or self._is_stopping:
+                return
+            if self._away != away:
+                logger().error("no Ray cluster", reason=away.reason)
+            self._away = away
             self._changed.notify_all()
 
 

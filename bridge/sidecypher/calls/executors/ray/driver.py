@@ -5,6 +5,7 @@ it has lost the cluster.
 """
 
 import os
+import secrets
 import sys
 from multiprocessing.connection import Connection
 
@@ -21,8 +22,13 @@ def main() -> None:
         setup = envelope.read(connection.recv_bytes(), DriverSetup)
         os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_DEDUP_LOGS="0", RAY_COLOR_PREFIX="0")
         if setup.address == LOCAL:
-            # Otherwise everything that Ray starts listens on all addresses of the machine.
-            os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+            os.environ.update(
+                # Otherwise everything that Ray starts listens on all addresses of the machine.
+                RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0",
+                # Otherwise Ray writes one to the account's home, where others may read it.
+                RAY_AUTH_MODE="token",
+                RAY_AUTH_TOKEN=secrets.token_hex(32),
+            )
         # Ray reads these variables when it is imported.
         from sidecypher.calls.executors.ray.session import serve  # noqa: PLC0415
 

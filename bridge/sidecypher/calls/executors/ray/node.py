@@ -18,7 +18,7 @@ from sidecypher.loading.loader import load
 from sidecypher.protocol import envelope
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.protocol.envelope import ErrorBody
-from sidecypher.telemetry.calls import configure_logging
+from sidecypher.telemetry.calls import configure_logging, logger
 from sidecypher.telemetry.export import export_spans
 
 INTERRUPT_SECONDS: Final = 1.0
@@ -40,12 +40,14 @@ class Node:
         configure_logging(setup.log_level, setup.log_format)
         if setup.traces:
             export_spans()
-        registry = load([Path(folder) for folder in setup.folders], only=setup.sources).registry
+        loaded = load([Path(folder) for folder in setup.folders], only=setup.sources)
+        for failure in loaded.failures:
+            logger().error("module left out", module=failure.module, reason=failure.reason)
         self._is_full = False
         self._memory_mb = setup.memory_mb
         self._outcomes: Queue[bytes | None] = Queue(_AHEAD)
         sender = OutcomeSender(self._outcomes.put, os._exit)
-        self._runner = TaskRunner(registry, setup.message_bytes, sender)
+        self._runner = TaskRunner(loaded.registry, setup.message_bytes, sender)
 
     def stream(self, message: bytes, table: Any) -> Iterator[bytes]:
         """Run a task; yield its outcomes. The first one only says that it has begun."""
@@ -84,7 +86,8 @@ class Node:
                 f"`{task.name}` needed more than the {self._memory_mb} MiB it may use"
             )
             self._outcomes.put(envelope.write(Outcome(task.call_id, error=ErrorBody.of(error))))
-        self._outcomes.put(None)
+        finally:
+            self._outcomes.put(None)
 
     def _end(self, thread: threading.Thread, name: str) -> None:
         """End the function of a cancelled task, or else this process."""
@@ -136,4 +139,7 @@ def _limit_memory(memory_mb: int) -> None:
     except OSError:
         return
     limit = int(pages) * resource.getpagesize() + memory_mb * _MIB
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, resource.RLIM_INFINITY))
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    if most != resource.RLIM_INFINITY:
+        limit = min(limit, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, most))

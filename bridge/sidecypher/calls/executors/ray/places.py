@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator
-from functools import partial
+from collections.abc import AsyncGenerator, AsyncIterator
+from functools import cache, partial
 from typing import Any, Final, Protocol
 
 import ray
@@ -50,7 +50,7 @@ class TaskPlace:
     def begin(self, message: bytes, table: Any) -> Any:
         """Begin a task; return the generator of its outcomes."""
         options = {**_STREAM, **_resources(self._options), "max_retries": 0}
-        return ray.remote(node.run).options(**options).remote(self._node_setup, message, table)
+        return _remote(node.run).options(**options).remote(self._node_setup, message, table)
 
     def interrupt(self, generator: Any) -> None:
         """Ask the function of a task to end."""
@@ -75,7 +75,7 @@ class ActorPlace:
         self._name = name
         # The second thread is for `interrupt`.
         self._actor: Any = (
-            ray.remote(node.Actor)
+            _remote(node.Actor)
             .options(**_resources(options), max_restarts=0, max_concurrency=2)
             .remote(node_setup)
         )
@@ -102,18 +102,35 @@ class ActorPlace:
         ray.kill(self._actor)
 
 
+class NotStartedError(Exception):
+    """A process of an actor could not be started; no call has begun in it.
+
+    Attributes:
+        cause: What Ray says.
+    """
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(type(cause).__name__)
+        self.cause = cause
+
+
 class Actors:
     """The processes of Ray that are kept for one procedure."""
 
     def __init__(self, node_setup: bytes, name: str, options: RayOptions) -> None:
         self._new = partial(ActorPlace, node_setup, name, options)
         self._missing = options.max_actors
-        self._idle: asyncio.LifoQueue[ActorPlace | ray.exceptions.RayError] = asyncio.LifoQueue()
+        self._waiting = 0
+        self._idle: asyncio.LifoQueue[ActorPlace | NotStartedError] = asyncio.LifoQueue()
         self._starts: set[asyncio.Task[None]] = set()
 
     @contextlib.asynccontextmanager
     async def one(self) -> AsyncIterator[Place]:
-        """Lend a process that runs nothing, when there is one."""
+        """Lend a process that runs nothing, when there is one.
+
+        Raises:
+            NotStartedError: None can be started.
+        """
         actor = await self._take()
         try:
             yield actor
@@ -134,20 +151,31 @@ class Actors:
                 # Another one may be free before the cluster has room for a new one.
                 self._missing -= 1
                 self._begin_start()
-            actor = await self._idle.get()
-            if isinstance(actor, ray.exceptions.RayError):
-                raise actor
+            self._waiting += 1
             try:
-                # A call that is sent to a lost process has an unknown outcome.
-                if time.monotonic() - actor.used > _SURE_SECONDS:
-                    await actor.ping()
-            except ray.exceptions.RayError:
-                self._begin_start()
-            except asyncio.CancelledError:
-                self._idle.put_nowait(actor)
-                raise
-            else:
+                actor = await self._idle.get()
+            finally:
+                self._waiting -= 1
+            if isinstance(actor, NotStartedError):
+                raise actor
+            if await self._is_there(actor):
                 return actor
+            self._begin_start()
+
+    async def _is_there(self, actor: ActorPlace) -> bool:
+        """Return whether a process is alive: a call sent to a lost one has an unknown outcome."""
+        if actor.is_lost:
+            return False
+        if time.monotonic() - actor.used <= _SURE_SECONDS:
+            return True
+        try:
+            await actor.ping()
+        except ray.exceptions.RayError:
+            return False
+        except asyncio.CancelledError:
+            self._idle.put_nowait(actor)
+            raise
+        return True
 
     def _begin_start(self) -> None:
         start = asyncio.ensure_future(self._start())
@@ -158,14 +186,15 @@ class Actors:
         try:
             actor = self._new()
             await actor.ping()
-        except ray.exceptions.RayError as error:
+        except Exception as error:  # noqa: BLE001 - Ray refuses wrong resources with others
             self._missing += 1
-            self._idle.put_nowait(error)
+            for _ in range(self._waiting):
+                self._idle.put_nowait(NotStartedError(error))
         else:
             self._idle.put_nowait(actor)
 
 
-async def run(place: Place, message: bytes, table: Any) -> AsyncIterator[bytes]:
+async def run(place: Place, message: bytes, table: Any) -> AsyncGenerator[bytes]:
     """Run a task once; yield its outcomes."""
     generator = place.begin(message, table)
     try:
@@ -189,6 +218,12 @@ async def _stop(place: Place, generator: Any) -> None:
 async def _read_to_end(generator: Any) -> None:
     async for reference in generator:
         await reference
+
+
+@cache
+def _remote(what: Any) -> Any:
+    """Return a function or class as Ray's, always the same: Ray stores each in the cluster."""
+    return ray.remote(what)
 
 
 def _resources(options: RayOptions) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import socket
 import sys
 import threading
@@ -10,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 import ray
+import ray.exceptions
 
 from sidecypher.calls.executors.ray.calls import Calls, Send
 from sidecypher.calls.executors.ray.messages import (
@@ -45,13 +47,19 @@ def connect(setup: DriverSetup) -> Away | None:
             ray.init(address=LOCAL, include_dashboard=False, _temp_dir=setup.folder, **common)
             return None
         host, _, port = setup.address.rpartition(":")
-        # Ray itself tries for minutes, and then ends the process.
+        # Ray itself tries for a minute, and then ends the process.
         socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
-        ray.init(address=setup.address, **common)
     except OSError as error:
         return Away(
             f"no cluster answers at `ray_address` ({type(error).__name__})",
             "Start the cluster, or correct `ray_address`.",
+        )
+    try:
+        ray.init(address=setup.address, **common)
+    except ConnectionError:
+        return Away(
+            "this machine is not one of its nodes",
+            "Run `ray start --address=...` here, with the same token.",
         )
     except RuntimeError as error:
         if "ersion mismatch" in str(error):
@@ -61,6 +69,8 @@ def connect(setup: DriverSetup) -> Away | None:
                 f"{sys.version.split()[0]}; install the same on both sides.",
             )
         return Away(f"it refused the sidecar ({type(error).__name__})")
+    except Exception as error:  # noqa: BLE001 - whatever it is, callers are told
+        return Away(f"it refused the sidecar ({type(error).__name__})", "See the sidecar's log.")
     return None
 
 
@@ -104,5 +114,11 @@ async def _serve(connection: Connection, setup: DriverSetup) -> None:
         loop.call_soon_threadsafe(status.cancel)
 
     threading.Thread(target=read, name="sidecypher-requests", daemon=True).start()
-    with contextlib.suppress(asyncio.CancelledError, TimeoutError):
+    try:
         await status
+    except asyncio.CancelledError:
+        return
+    except (TimeoutError, ray.exceptions.RayError):
+        calls.lose_all()
+        # Ray would wait for its cluster for a minute.
+        os._exit(1)

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /**
  * The reply to a call or a page.
@@ -24,6 +25,12 @@ record Reply(
         Validity validity,
         int length,
         WireFailure.Kind refused) {
+    /** One that is lacking what the call needs can be called for others, so its circuit stays closed. */
+    private static final Map<String, WireFailure.Kind> REFUSALS = Map.of(
+            "stopping", WireFailure.Kind.UNAVAILABLE,
+            "busy", WireFailure.Kind.BUSY,
+            "lacking", WireFailure.Kind.NOT_SENT);
+
     static Reply parse(String text, Call call) {
         try (JsonParser json = Json.FACTORY.createParser(text)) {
             return new Parser(json, call).parse(call.id(), text.length());
@@ -90,9 +97,8 @@ record Reply(
                 }
                 case "cache" -> validity = Validity.of(Json.read(json));
                 case "refused" -> {
-                    boolean busy = "busy".equals(json.getText());
-                    expect(busy || "stopping".equals(json.getText()));
-                    refused = busy ? WireFailure.Kind.BUSY : WireFailure.Kind.UNAVAILABLE;
+                    refused = REFUSALS.get(json.getText());
+                    expect(refused != null);
                 }
                 default -> json.skipChildren();
             }

@@ -96,16 +96,7 @@ def openapi(procedures: Iterable[Procedure]) -> Schema:
 
 
 def _call(found: Procedure, entry: ProcedureEntry) -> Schema:
-    row = {
-        "type": "object",
-        "properties": {
-            column.name: schema_of(column.type, nullable=True)
-            | ({"description": column.description} if column.description else {})
-            for column in entry.columns
-        },
-        "required": [column.name for column in entry.columns],
-        "additionalProperties": False,
-    }
+    row = row_schema(entry)
     rows = {
         "type": "object",
         "properties": {"rows": {"type": "array", "items": row}},
@@ -170,18 +161,37 @@ def _operation(found: Procedure, identity: str, content: dict[str, Schema], tag:
     }
 
 
+def row_schema(entry: ProcedureEntry) -> Schema:
+    """Return the JSON schema of a row, an object by column name."""
+    return {
+        "type": "object",
+        "properties": {
+            column.name: schema_of(column.type, nullable=True)
+            | ({"description": column.description} if column.description else {})
+            for column in entry.columns
+        },
+        "required": [column.name for column in entry.columns],
+        "additionalProperties": False,
+    }
+
+
+def arguments_schema(parameters: tuple[Parameter, ...]) -> Schema:
+    """Return the JSON schema of arguments by name."""
+    return {
+        "type": "object",
+        "description": "Arguments by name.",
+        "properties": {each.name: _parameter(each) for each in parameters},
+        "required": [each.name for each in parameters if each.default is None],
+        "additionalProperties": False,
+    }
+
+
 def _arguments(parameters: tuple[Parameter, ...]) -> Schema:
-    schemas = {each.name: _parameter(each) for each in parameters}
-    needed = [each.name for each in parameters if each.default is None]
+    by_name = arguments_schema(parameters)
+    schemas, needed = by_name["properties"], by_name["required"]
     return {
         "oneOf": [
-            {
-                "type": "object",
-                "description": "Arguments by name.",
-                "properties": schemas,
-                "required": needed,
-                "additionalProperties": False,
-            },
+            by_name,
             {
                 "type": "array",
                 "description": "Arguments by position.",

@@ -1,0 +1,1 @@
+"""Doors for agents: procedures as tools of the Model Context Protocol (MCP)."""

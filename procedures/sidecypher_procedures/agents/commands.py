@@ -1,0 +1,69 @@
+"""The command `sidecypher mcp`."""
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sidecypher.cli.packages import Config, Home, list_tools, open_client
+from sidecypher_procedures.agents.errors import McpNotInstalled, UnknownTool
+
+if TYPE_CHECKING:
+    from sidecypher.cli.packages import Tool
+
+
+def mcp(
+    allow: Annotated[
+        list[str] | None,
+        typer.Option("--allow", help="Offer this procedure or namespace, such as `github.*`."),
+    ] = None,
+    write: Annotated[
+        list[str] | None,
+        typer.Option("--write", help="Offer this procedure although it writes; repeatable."),
+    ] = None,
+    home: Home = None,
+    config: Config = None,
+) -> None:
+    """Serve procedures as tools to an agent, over standard input and output.
+
+    An MCP server: each procedure that only reads is a tool, with the schema of its arguments and
+    rows. With `--allow`, only those that it names. A procedure that writes is a tool only if
+    `--write` names it. Calls run in the embedded Neo4j, or in the one that
+    `SIDECYPHER_NEO4J_URI` names. [MCP](mcp.md) shows how to connect an agent.
+
+    ```sh
+    sidecypher mcp --allow 'rules.*' --write rules.remember
+    ```
+    """
+    try:
+        from mcp.server.stdio import stdio_server  # noqa: PLC0415 - the SDK is large
+
+        from sidecypher_procedures.agents.mcp_server import ProcedureTools  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise McpNotInstalled(f"`{error.name}` is not installed") from None
+    found = list(list_tools(home=home, config=config))
+    for pattern in (*(allow or ()), *(write or ())):
+        if not any(_matches(pattern, tool.name) for tool in found):
+            raise UnknownTool(f"There is no procedure `{pattern}`")
+    tools = [tool for tool in found if _is_offered(tool, allow or [], write or [])]
+
+    async def serve() -> None:
+        async with (
+            open_client(home=home, config=config) as client,
+            stdio_server() as (requests, answers),
+        ):
+            server = ProcedureTools(tools, client).server()
+            await server.run(requests, answers, server.create_initialization_options())
+
+    asyncio.run(serve())
+
+
+def _is_offered(tool: "Tool", allow: list[str], write: list[str]) -> bool:
+    if any(_matches(pattern, tool.name) for pattern in write):
+        return True
+    is_allowed = not allow or any(_matches(pattern, tool.name) for pattern in allow)
+    return is_allowed and tool.mode == "READ"
+
+
+def _matches(pattern: str, name: str) -> bool:
+    return name == pattern or (pattern.endswith(".*") and name.startswith(pattern[:-1]))
