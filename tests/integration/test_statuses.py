@@ -34,6 +34,7 @@ RAISED = {
     ),
     "SC-219": ("CALL test.readOnly('CREATE ()')", {}, FAILED),
     "SC-220": ("CALL test.die()", {}, FAILED),
+    "SC-222": ("CALL test.raise('SC-222')", {}, FAILED),
 }
 """By code: a query that ends with it while all is well, its parameters and its status."""
 

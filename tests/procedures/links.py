@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 
 from sidecypher import Context, ProcedureError, Row, function, procedure
+from sidecypher.errors import ClusterUnavailable
 
 
 class Number(Row):
@@ -73,6 +74,9 @@ def raise_(ctx: Context, code: str) -> Number:
             ctx.run("UNWIND [] AS none RETURN none").single()
         case "SC-208":
             raise _error_on_another_thread(ctx)
+        case "SC-222":
+            # As a call on a node that lacks sidecypher, which begins and is told so.
+            raise ClusterUnavailable("No node of the Ray cluster could run it")
     return Number(value=0)
 
 
