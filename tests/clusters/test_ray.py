@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -206,6 +207,7 @@ def test_an_actor_that_is_cancelled_twice_is_lent_when_it_has_ended(call, backgr
     wait_until(lambda: lease.queued, SECONDS)
     for _ in range(3):
         call.cluster.cancel(lease)
+        time.sleep(0.1)  # its function cleans up for longer
 
     assert [row[1] for _ in range(5) for row in call("ray.single")] == [pid] * 5
     assert future.result(SECONDS).code == "SC-207"

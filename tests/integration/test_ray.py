@@ -1,5 +1,8 @@
 """Procedures on a Ray cluster, called from Cypher on a real server."""
 
+import tempfile
+from pathlib import Path
+
 import neo4j
 import psutil
 import pytest
@@ -28,6 +31,10 @@ def ray_processes():
         for each in psutil.process_iter(["name"])
         if each.info["name"] in {"raylet", "gcs_server"}
     }
+
+
+def left_folders():
+    return set(Path(tempfile.gettempdir()).glob("sidecypher-ray-*"))
 
 
 def test_procedures_run_on_a_cluster(session, on_ray, tmp_path):
@@ -92,7 +99,7 @@ def test_a_missing_cluster_leaves_other_procedures_alone(session):
 
 def test_a_sidecar_leaves_nothing_of_ray_behind(session, server, another_sidecar):
     """A sidecar that stops, or is killed, ends the cluster that it has started."""
-    before = ray_processes()
+    before, folders = ray_processes(), left_folders()
     with server.sidecar_down():
         for end in ("stop", "kill"):
             sidecar = another_sidecar(SIDECYPHER_RAY_ADDRESS="local")
@@ -100,3 +107,6 @@ def test_a_sidecar_leaves_nothing_of_ray_behind(session, server, another_sidecar
             assert ray_processes() > before
             getattr(sidecar, end)()
             wait_until(lambda: ray_processes() == before, READY_SECONDS)
+        # The next one removes what the killed one could not.
+        another_sidecar(SIDECYPHER_RAY_ADDRESS="local").stop()
+    assert left_folders() <= folders

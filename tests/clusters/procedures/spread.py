@@ -190,7 +190,7 @@ def always(folder: str) -> Place:
 
 @cache
 def _loaded() -> dict[str, int]:
-    return {"calls": 0}
+    return {"calls": 0, "running": 0}
 
 
 @procedure("ray.actor", executor="ray", actor=True, max_actors=2, timeout=60.0)
@@ -208,11 +208,19 @@ def single(seconds: float = 0.0) -> Place:
     """Count the calls of the only process, or end it if the seconds are negative."""
     if seconds < 0:
         os._exit(1)
-    began = time.time()
-    _loaded()["calls"] += 1
-    while time.time() < began + seconds:
-        time.sleep(0.01)
-    return _place(_loaded()["calls"], began)
+    began, counts = time.time(), _loaded()
+    if counts["running"]:
+        raise ProcedureError("another call runs in this process")
+    counts["calls"] += 1
+    counts["running"] += 1
+    try:
+        while time.time() < began + seconds:
+            time.sleep(0.01)
+    finally:
+        if seconds > 100:
+            time.sleep(0.5)
+        counts["running"] -= 1
+    return _place(counts["calls"], began)
 
 
 @procedure("ray.impossible", executor="ray", actor=True, resources={"CPU": 1.0})

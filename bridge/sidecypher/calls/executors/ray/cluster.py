@@ -6,8 +6,9 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Final
 
@@ -27,6 +28,7 @@ from sidecypher.calls.executors.ray.messages import (
     Submit,
 )
 from sidecypher.errors import ClusterUnavailable, OutcomeUnknown, SidecarStopping
+from sidecypher.host.locks import file_lock, is_locked
 from sidecypher.protocol import envelope
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.sdk.batch.variants import BatchVariant
@@ -42,6 +44,9 @@ _SILENCE_SECONDS: Final = 30.0
 
 _CONNECT_SECONDS: Final = 180.0
 """How long a driver may take to connect; Ray tries for a minute."""
+
+_FOLDER: Final = "sidecypher-ray-"
+_LOCK: Final = "lock"
 
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 30.0
@@ -332,9 +337,8 @@ class RayCluster:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _run_driver(self, generation: int) -> None:
-        folder = tempfile.mkdtemp(prefix="ray-")
-        try:
-            setup = DriverSetup(self._setup, self._address, folder)
+        with _own_folder() as folder:
+            setup = DriverSetup(self._setup, self._address, str(folder))
             driver = _Driver(Worker(setup, generation, _DRIVER))
             with self._changed:
                 if generation != self._generation:
@@ -345,8 +349,6 @@ class RayCluster:
             driver.process.end(KILL_SECONDS)
             if not driver.has_reported:
                 self._lack(driver, Away("its driver ended before it was connected", _READ_LOG))
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _report(self, driver: _Driver) -> None:
         """Tell those who wait for the cluster what its driver has told."""
@@ -386,6 +388,23 @@ class RayWorkers:
     def cancel(self, lease: Lease) -> None:
         """Cancel a call; can be called from any thread."""
         self._cluster.cancel(lease)
+
+
+@contextlib.contextmanager
+def _own_folder() -> Iterator[Path]:
+    """Make a folder for the block, with a path that is short: Ray's sockets have their place in it.
+
+    Those that killed sidecars have left are removed.
+    """
+    for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*/{_LOCK}"):
+        if not is_locked(left):
+            shutil.rmtree(left.parent, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=_FOLDER))
+    try:
+        with file_lock(folder / _LOCK, seconds=0):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _next(waiting: "SimpleQueue[Outcome | None]", name: str, deadline: Deadline) -> Outcome:
