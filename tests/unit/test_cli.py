@@ -56,6 +56,8 @@ def test_help_imports_nothing_of_what_commands_do():
         *("sidecypher.cli.options", "sidecypher.cli.packages", "sidecypher.errors"),
         # Commands of packages are imported for their help.
         "sidecypher_procedures",
+        *("sidecypher_procedures.agents", "sidecypher_procedures.agents.commands"),
+        "sidecypher_procedures.agents.errors",
         *("sidecypher_procedures.code", "sidecypher_procedures.code.commands"),
         *("sidecypher_procedures.runs", "sidecypher_procedures.session"),
         *("sidecypher_procedures.sync", "sidecypher_procedures.sync.commands"),

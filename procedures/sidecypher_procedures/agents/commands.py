@@ -1,6 +1,5 @@
 """The command `sidecypher mcp`."""
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,26 +14,28 @@ if TYPE_CHECKING:
 def mcp(
     allow: Annotated[
         list[str] | None,
-        typer.Option("--allow", help="Offer this procedure or namespace, such as `github.*`."),
+        typer.Option("--allow", help="List only this procedure or namespace; repeatable."),
     ] = None,
     write: Annotated[
         list[str] | None,
-        typer.Option("--write", help="Offer this procedure although it writes; repeatable."),
+        typer.Option("--write", help="List this procedure although it writes; repeatable."),
     ] = None,
     home: Home = None,
     config: Config = None,
 ) -> None:
-    """Serve procedures as tools to an agent, over standard input and output.
+    """Run a server that offers procedures to an agent as tools.
 
-    An MCP server: each procedure that only reads is a tool, with the schema of its arguments and
-    rows. With `--allow`, only those that it names. A procedure that writes is a tool only if
-    `--write` names it. Calls run in the embedded Neo4j, or in the one that
+    It speaks MCP over standard input and output. Each procedure that only reads is a tool, with the
+    schema of its arguments and rows. With `--allow`, only those that it names. A procedure that
+    writes is a tool only if `--write` names it. Calls run in the embedded Neo4j, or in the one that
     `SIDECYPHER_NEO4J_URI` names. [MCP](mcp.md) shows how to connect an agent.
 
     ```sh
     sidecypher mcp --allow 'rules.*' --write rules.remember
     ```
     """
+    import asyncio  # noqa: PLC0415 - `sidecypher --help` imports this module
+
     try:
         from mcp.server.stdio import stdio_server  # noqa: PLC0415 - the SDK is large
 

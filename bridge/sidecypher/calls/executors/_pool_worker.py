@@ -62,10 +62,10 @@ class Worker:
 
     def ask(self, message: bytes, deadline: Deadline) -> bytes:
         """Send a message and return the answer; raises the same errors as `answer`."""
-        self.send(message)
+        self.write(message)
         return self.answer(deadline)
 
-    def send(self, message: bytes) -> None:
+    def write(self, message: bytes) -> None:
         """Send a message.
 
         Raises:

@@ -77,7 +77,7 @@ class _Driver:
 
     def _send(self, request: Request) -> None:
         with contextlib.suppress(EOFError):
-            self.process.send(envelope.write(request))
+            self.process.write(envelope.write(request))
 
     def read(self, changed: Callable[["_Driver"], None]) -> None:
         """Pass on what the process sends until it ends; then each of its calls gets None."""
