@@ -147,7 +147,8 @@ def _podman(folder, installation):
         _end(service)
         # What is left of commands would make and mount the storage anew.
         wait_until(lambda: not _processes(folder), 60)
-        engine.run("system", "reset", "--force")
+        # Its own note of each image that it removes would come into a folder that it removes, too.
+        engine.run("--events-backend=none", "system", "reset", "--force")
 
 
 def _choose_driver(engine, folder):
