@@ -144,6 +144,12 @@ class Installation:
         processes = read_state(self.home).processes
         return psutil.Process(next(each.pid for each in processes if each.name == name))
 
+    def serve(self, **variables: str) -> "subprocess.Popen[bytes]":
+        """Start a further sidecar, which the plugin calls too."""
+        run = {"SIDECYPHER_RUN_DIR": str(self.home / "run")}
+        command = [sys.executable, "-m", "sidecypher", "serve"]
+        return subprocess.Popen(command, env=self.environ | run | variables, **_DETACHED)
+
     def start_another_sidecar(self) -> Start:
         """Start another sidecar, without a plugin, and stop it."""
         home = self.home.parent / "another"

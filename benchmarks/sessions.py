@@ -2,7 +2,6 @@
 
 import argparse
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -273,19 +272,8 @@ def _workers(installation: Installation, count: int) -> Iterator[list[subprocess
                 stack.enter_context(ended(process))
 
 
-def _start_worker(installation: Installation) -> subprocess.Popen[bytes]:
-    environ = installation.environ | {
-        "SIDECYPHER_SESSION_WORKER": "true",
-        "SIDECYPHER_RUN_DIR": str(installation.home / "run"),
-    }
-    return subprocess.Popen(
-        [sys.executable, "-m", "sidecypher", "serve"],
-        env=environ,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+def _start_worker(installation: Installation) -> "subprocess.Popen[bytes]":
+    return installation.serve(SIDECYPHER_SESSION_WORKER="true")
 
 
 if __name__ == "__main__":

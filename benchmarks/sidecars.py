@@ -6,7 +6,6 @@ sidecars, and is compared with runs so that it can be wrong.
 
 import argparse
 import random
-import subprocess
 import sys
 import threading
 import time
@@ -200,18 +199,9 @@ def _cpu_seconds(installation: Installation) -> tuple[float, float]:
 def _more_sidecars(installation: Installation, count: int) -> Iterator[None]:
     """Start so many sidecars beside the first; stop them when the block ends."""
     folder = installation.home / "run"
-    environ = installation.environ | {"SIDECYPHER_RUN_DIR": str(folder)}
     with ExitStack() as stack:
         for _ in range(count):
-            process = subprocess.Popen(
-                [sys.executable, "-m", "sidecypher", "serve"],
-                env=environ,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-            stack.enter_context(ended(process))
+            stack.enter_context(ended(installation.serve()))
         wait_until(lambda: len(running_sidecars(folder)) == count + 1)
         yield
 
