@@ -107,11 +107,20 @@ def test_a_cancelled_function_cleans_up(call, background, tmp_path):
 def test_c_code_is_ended_with_its_process(call, background, tmp_path):
     """A cancellation ends a process of Ray that no exception ends."""
     mark = tmp_path / "mark"
-    future = background(refused, call, "ray.hold", str(mark), 600)
+    future = background(refused, call, "ray.hold", str(mark), "CDLL")
 
     wait_until(lambda: mark.exists() and mark.read_text(), SECONDS)
     cancel(call, "ray.hold")
     assert future.result(SECONDS).code == "SC-207"
+    wait_until(lambda: not Path("/proc", mark.read_text()).exists(), SECONDS)
+
+
+@pytest.mark.deep
+def test_c_code_that_keeps_the_interpreter_ends_with_its_time(call, tmp_path):
+    """A process of Ray in which no Python can run ends when the time of its call is over."""
+    mark = tmp_path / "mark"
+
+    assert refused(call, "ray.hold", str(mark), "PyDLL", timeout=15.0).code == "SC-213"
     wait_until(lambda: not Path("/proc", mark.read_text()).exists(), SECONDS)
 
 
@@ -154,8 +163,8 @@ def test_a_batch_has_the_errors_of_its_rows(call):
 
 
 def test_an_actor_keeps_what_it_has_loaded(call):
-    """Calls one after the other run in one process."""
-    places = [place for _ in range(5) for place in call("ray.actor")]
+    """All calls of a procedure with one actor run in one process."""
+    places = [place for _ in range(5) for place in call("ray.single")]
 
     assert len({pid for _, pid, *_ in places}) == 1
     assert [value for value, *_ in places] == list(range(places[0][0], places[0][0] + 5))

@@ -98,7 +98,7 @@ class Cluster(Row):
 
     address: Annotated[str | None, Description("the setting `ray_address`")]
     procedures: Annotated[int, Description("procedures that need it, with their batches")]
-    nodes: Annotated[int, Description("that are alive; 0 until the first of these is called")]
+    nodes: Annotated[int, Description("that are alive; 0 while it is not connected")]
     cpus: float
     tasks: Annotated[int, Description("calls that it runs, or that wait there")]
     problem: Annotated[str | None, Description("why it runs no calls")]

@@ -119,17 +119,19 @@ def wait(mark: str, seconds: float) -> Iterator[Place]:
             time.sleep(0.01)
         yield _place(0, began)
     finally:
+        for _ in range(30):
+            time.sleep(0.01)
         Path(mark + ".ended").write_text("", encoding="utf-8")
 
 
 @procedure("ray.hold", executor="ray", timeout=60.0)
-def hold(mark: str, seconds: int) -> Place:
-    """Write a mark, and wait in C code, which no exception ends."""
+def hold(mark: str, library: str) -> Place:
+    """Write a mark, and wait in C code, which no exception ends; `PyDLL` keeps the interpreter."""
     began = time.time()
     Path(mark).write_text(str(os.getpid()), encoding="utf-8")
-    left = seconds
+    left = 600
     while left:
-        left = ctypes.CDLL(None).sleep(left)
+        left = getattr(ctypes, library)(None).sleep(left)
     return _place(0, began)
 
 

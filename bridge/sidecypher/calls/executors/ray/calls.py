@@ -75,12 +75,6 @@ class Calls:
         if found is not None and not found.cancelling():
             found.cancel()
 
-    def lose_all(self) -> None:
-        """Tell that the outcome of all calls is unknown, since the cluster is lost."""
-        for call_id in self._running:
-            error = OutcomeUnknown("The Ray cluster was lost while it ran a call")
-            self._send(Outcome(call_id, error=ErrorBody.of(error)))
-
     async def _serve(self, submit: Submit) -> None:
         try:
             table = await _put(submit.task)

@@ -1,6 +1,7 @@
 """What runs on the nodes of a Ray cluster: one function at a time in each of Ray's processes."""
 
 import contextlib
+import faulthandler
 import os
 import resource
 import signal
@@ -30,6 +31,7 @@ _LOOK_SECONDS: Final = 0.05
 _AHEAD: Final = 2
 """Outcomes that wait to be sent; a function that is further ahead waits."""
 
+_STANDARD_ERROR: Final = 2
 _MIB: Final = 1024 * 1024
 
 
@@ -61,6 +63,10 @@ class Node:
         thread.start()
         try:
             while True:
+                # C code that keeps the interpreter for as long is ended by a thread without Python.
+                faulthandler.dump_traceback_later(
+                    task.seconds + INTERRUPT_SECONDS, exit=True, file=_STANDARD_ERROR
+                )
                 with contextlib.suppress(Empty):
                     outcome = self._outcomes.get(timeout=_LOOK_SECONDS)
                     if outcome is None:
@@ -69,6 +75,8 @@ class Node:
         except BaseException:
             self._end(thread, task.name)
             raise
+        finally:
+            faulthandler.cancel_dump_traceback_later()
         if self._is_full:
             # Its state is unknown now, and its memory must be released.
             os._exit(MEMORY_EXIT)

@@ -119,6 +119,5 @@ async def _serve(connection: Connection, setup: DriverSetup) -> None:
     except asyncio.CancelledError:
         return
     except (TimeoutError, ray.exceptions.RayError):
-        calls.lose_all()
-        # Ray would wait for its cluster for a minute.
+        # Ray would wait for its cluster for a minute. The sidecar tells callers what this means.
         os._exit(1)
