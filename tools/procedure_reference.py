@@ -95,8 +95,13 @@ def _default(parameter: ParameterEntry) -> str:
 def _story(name: str) -> str:
     if name.endswith(".batch"):
         return "[Batches](procedures.md#batches)"
+    namespace = _namespace_of(name)
+    heading = re.compile(rf"^#+ {re.escape(name)}$", re.MULTILINE)
     anchor = re.sub(r"[^\w]", "", name.lower())
-    return f"[{name}]({_namespace_of(name)}.md#{anchor})"
+    for page in sorted(_PAGE.parent.glob(f"{namespace}*.md")):
+        if heading.search(page.read_text(encoding="utf-8")):
+            return f"[{name}]({page.name}#{anchor})"
+    return f"[{namespace}.*]({namespace}.md)"
 
 
 def _namespace(entry: ProcedureEntry) -> str:

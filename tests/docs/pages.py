@@ -14,6 +14,7 @@ _FENCE = re.compile(r"(?P<indent> *)```(?P<info>.*)")
 _HEADING = re.compile(r"(?P<marks>#+) (?P<title>.+)")
 _LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 _CODE = re.compile(r"`([^`\n]+)`")
+_ANSWERED = re.compile(r"^```cypher\n([^`]*)^```\n\n```text\n([^`]*)^```$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,11 @@ def cypher_blocks(namespace=""):
     """
     found = blocks("cypher")
     return [block for block in found if all(n.startswith(namespace) for n in calls(block))]
+
+
+def answered(name):
+    """Return the Cypher blocks of a page that an answer stands below: pairs of both texts."""
+    return _ANSWERED.findall(page_named(name))
 
 
 def calls(block):

@@ -24,7 +24,7 @@ RUN = "".join(
     [
         section("docs/algo.md", "Your first ranks"),
         section("docs/rules.md", "Three stories"),
-        section("docs/runs.md", "The queries of the designs"),
+        section("docs/runs-queries.md", "Queries"),
         section("docs/code.md", "Runtime truth"),
         section("docs/code.md", "Patterns in Cypher"),
         section("docs/browser.md", "What errors look like"),

@@ -26,7 +26,7 @@ from sidecypher.protocol import envelope
 from sidecypher.runtime.lockfile import load_lock
 from sidecypher.sdk.call import Call
 from sidecypher.sdk.registry import Registry, procedures_in
-from sidecypher.sdk.signature.names import RESERVED_NAMESPACES, camel_case
+from sidecypher.sdk.signature.names import RESERVED_NAMESPACES
 from sidecypher.sdk.signature.reader import read_signature
 from sidecypher.telemetry.calls import Rejection, Telemetry
 from sidecypher.values.kinds import TAGS
@@ -50,7 +50,6 @@ from sidecypher_procedures.rules.selection import BOUNDS
 from sidecypher_procedures.rules.settings import RulesSettings
 from sidecypher_procedures.runs import procedures as runs
 from sidecypher_procedures.runs.model import EVENT_TYPES, NEXT, STATE_AFTER, STEPS
-from sidecypher_procedures.runs.options import EventFields
 from sidecypher_procedures.runs.settings import RunsSettings
 from sidecypher_procedures.session import procedures as session
 from sidecypher_procedures.session.settings import SessionSettings
@@ -332,10 +331,10 @@ def test_every_public_name_is_in_the_guide():
 # The shipped procedures
 
 
-@pytest.mark.parametrize("name", [*ALGO, *CODE, *GITHUB, *RULES, *RUNS, *SESSION, *OWN])
+@pytest.mark.parametrize("name", [*ALGO, *CODE, *GITHUB, *RULES, *SESSION, *OWN])
 def test_columns_of_the_shipped_procedures(name):
     """The page of a namespace has each signature and its columns, in order, with their types."""
-    procedure = (ALGO | CODE | GITHUB | RULES | RUNS | SESSION | OWN)[name]
+    procedure = (ALGO | CODE | GITHUB | RULES | SESSION | OWN)[name]
     text = section(f"docs/{name.partition('.')[0]}.md", name)
     table = [(code_in(row[0])[0], row[1].strip("`")) for row in rows(text, "column")]
 
@@ -343,23 +342,22 @@ def test_columns_of_the_shipped_procedures(name):
     assert procedure.usage().partition(" :: (")[0] in text.splitlines()
 
 
-@pytest.mark.parametrize(
-    ("page", "procedures"),
-    [
-        ("algo", ALGO),
-        ("code", CODE),
-        ("github", GITHUB),
-        ("rules", RULES),
-        ("runs", RUNS),
-        ("session", SESSION),
-        ("sidecypher", OWN),
-    ],
-)
-def test_shipped_procedures_are_all_documented(page, procedures):
-    """The page of a namespace has a heading for each of its procedures."""
-    names = [each for each in headings(ROOT / f"docs/{page}.md") if each.startswith(f"{page}.")]
+@pytest.mark.parametrize("name", [*ALGO, *CODE, *GITHUB, *RULES, *RUNS, *SESSION, *OWN])
+def test_the_reference_leads_to_what_there_is_to_know(name):
+    """Each procedure has a link to its section of a page, or to the page of its namespace."""
+    entry = section("docs/reference.md", name)
 
-    assert sorted(names) == sorted(procedures)
+    assert re.search(rf"\[{name.partition('.')[0]}\.[^]]+\]\([\w-]+\.md", entry)
+
+
+@pytest.mark.parametrize("namespace", ["algo", "code", "github", "rules", "runs", "session"])
+def test_sections_are_named_as_procedures_are(namespace):
+    """A heading like the name of a procedure is one: a section does not outlive its procedure."""
+    pages = (ROOT / "docs").glob(f"{namespace}*.md")
+    titles = {title for page in pages for title in headings(page)}
+    named = {title for title in titles if title.startswith(f"{namespace}.")}
+
+    assert named <= {*(ALGO | CODE | GITHUB | RULES | RUNS | SESSION)}
 
 
 def test_every_shipped_procedure_has_a_page():
@@ -591,29 +589,9 @@ def test_limits_are_documented():
     assert "pages of {}, {}, {} and then {:_} rows".format(*PAGE_ROWS).replace("_", " ") in guide
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "create",
-        "events",
-        "follow",
-        "usage",
-        "retain",
-        "list",
-        "timeline",
-        "toolCalls",
-        "conversation",
-    ],
-)
-def test_options_of_runs_are_documented(name):
-    """docs/runs.md has every option of a procedure."""
-    table = rows(section("docs/runs.md", f"runs.{name}"), "option")
-    assert {code_in(row[0])[0] for row in table} == {*keys_of(RUNS[f"runs.{name}"])}
-
-
 def test_keys_of_events_are_documented():
-    """docs/runs.md has every key of an event, those of single types in the table of types."""
-    table = rows(section("docs/runs.md", "Events"), "key")
+    """docs/runs-model.md has every key of an event, those of single types in the table of types."""
+    table = rows(section("docs/runs-model.md", "Events"), "key")
     carried = {name for kind in EVENT_TYPES for name in (*_texts(kind), *kind.further)}
 
     keys = {*keys_of(RUNS["runs.append"], "event")}
@@ -621,8 +599,8 @@ def test_keys_of_events_are_documented():
 
 
 def test_the_table_of_event_types_is_true():
-    """docs/runs.md has every type of event under both names, with what it carries."""
-    table = rows(section("docs/runs.md", "Events"), "in the graph")
+    """docs/runs-model.md has every type of event under both names, with what it carries."""
+    table = rows(section("docs/runs-model.md", "Events"), "in the graph")
     told = [[code_in(cell) for cell in row] for row in table]
 
     assert told == [
@@ -636,28 +614,10 @@ def test_the_table_of_event_types_is_true():
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "first", "parameter"),
-    [
-        ("create", "key", "plan"),
-        ("revise", "key", "revision"),
-        ("comment", "key", "comment"),
-        *((name, "option", "options") for name in ("review", "approve", "reject", "implement")),
-    ],
-)
-def test_keys_of_plans_are_documented(name, first, parameter):
-    """docs/runs.md has every key of plans and comments that is not one of every event."""
-    table = rows(section("docs/runs.md", f"runs.plan.{name}"), first)
-    keys = keys_of(RUNS[f"runs.plan.{name}"], parameter)
-    shared = {camel_case(each) for each in EventFields.model_fields}
-
-    assert {code_in(row[0])[0] for row in table} == {*keys} - shared
-
-
 def test_the_life_of_a_plan_is_documented():
-    """docs/runs.md has every step of the life of a plan."""
+    """docs/runs-model.md has every step of the life of a plan."""
     told = {}
-    for call, before, then in rows(section("docs/runs.md", "Plans"), "call"):
+    for call, before, then in rows(section("docs/runs-model.md", "Plans"), "call"):
         steps = dict.fromkeys(code_in(before), code_in(then)[0])
         told.setdefault(code_in(call)[0].removeprefix("runs.plan."), {}).update(steps)
 
@@ -670,10 +630,10 @@ def _texts(kind):
 
 
 def test_the_tables_of_states_are_true():
-    """docs/runs.md has every event that bears a state, and every change of a state."""
-    borne = rows(section("docs/runs.md", "State"), "event")
+    """docs/runs-model.md has every event that bears a state, and every change of a state."""
+    borne = rows(section("docs/runs-model.md", "State"), "event")
     told = {code_in(row[0])[0]: code_in(row[1])[0] for row in borne}
-    changes = rows(section("docs/runs.md", "State"), "from")
+    changes = rows(section("docs/runs-model.md", "State"), "from")
 
     assert told == STATE_AFTER | {"workflowState": "state"}
     assert {code_in(row[0])[0]: set(code_in(row[1])) for row in changes} == NEXT

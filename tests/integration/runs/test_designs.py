@@ -1,4 +1,4 @@
-"""The queries of the designs in docs/runs.md, on a graph that procedures have written."""
+"""The queries of docs/runs-queries.md, on a graph that procedures have written."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 from docs.pages import ROOT, blocks, code_in, page_named, rows, section
 from neo4j.exceptions import ClientError
 
-SECTION = section("docs/runs.md", "The queries of the designs")
+SECTION = section("docs/runs-queries.md", "Queries")
 (
     RUNS_OF_TYPE,
     RUNS_OF_ISSUE,
@@ -23,7 +23,9 @@ SECTION = section("docs/runs.md", "The queries of the designs")
     CONVERSATION,
     WORDS,
 ) = [
-    block.text for block in blocks("cypher", pages=[ROOT / "docs/runs.md"]) if block.text in SECTION
+    block.text
+    for block in blocks("cypher", pages=[ROOT / "docs/runs-queries.md"])
+    if block.text in SECTION
 ]
 SHA = "0123456789abcdef0123456789abcdef01234567"
 EVENTS = [
@@ -244,7 +246,7 @@ def test_everything_of_the_designs_is_written_by_procedures(ask):
     assert sorted(told) == sorted(LABELS | TYPES)
 
 
-# As the designs have them, where docs/runs.md shows another, and what comes of it.
+# As the designs have them, where docs/runs-queries.md shows another, and what comes of it.
 NODES = "MATCH (node)-[:PART_OF]->(run:WorkflowRun {id: $workflowRunId})"
 DESIGNED = {
     "labels": (f"{NODES} RETURN DISTINCT labels(node)[0] AS type", [("Event",)]),

@@ -2,7 +2,7 @@
 
 from docs.pages import ROOT, page_named, section
 
-EXAMPLE = section("docs/runs.md", "runs.timeline")
+EXAMPLE = section("docs/runs.md", "See what an agent did")
 PICTURE = "docs/runs-timeline.svg"
 
 

@@ -12,9 +12,9 @@ from sidecypher_schema.catalog import declared
 PAGE = page_named("docs/schema.md")
 SERVED = {code_in(row[0])[0]: row for row in rows(PAGE, "name")}
 FURTHER = [code_in(row[0])[0] for row in rows(PAGE, "query")]
-DESIGNS = section("docs/runs.md", "The queries of the designs")
+DESIGNS = section("docs/runs-queries.md", "Queries")
 DESIGNED = [
-    each for each in blocks("cypher", pages=[ROOT / "docs/runs.md"]) if each.text in DESIGNS
+    each for each in blocks("cypher", pages=[ROOT / "docs/runs-queries.md"]) if each.text in DESIGNS
 ]
 
 # The rules were checked, so that the trigger leaves them alone.
@@ -228,7 +228,7 @@ def test_a_query_through_relationships_begins_at_an_index(filled, query):
 
 @pytest.mark.parametrize("block", DESIGNED, ids=str)
 def test_a_query_of_the_designs_begins_at_an_index(filled, block):
-    """What docs/runs.md shows of the designs scans nothing."""
+    """What docs/runs-queries.md shows scans nothing."""
     found = operators(filled, block.text)
 
     assert scans(found) == []
