@@ -25,8 +25,8 @@ RUN = "".join(
         section("docs/algo.md", "Your first ranks"),
         section("docs/rules.md", "Three stories"),
         section("docs/runs-queries.md", "Queries"),
-        section("docs/code.md", "Runtime truth"),
-        section("docs/code.md", "Patterns in Cypher"),
+        page_named("docs/code-trace.md"),
+        page_named("docs/code-queries.md"),
         section("docs/browser.md", "What errors look like"),
         page_named("docs/tutorial.md"),
     ]

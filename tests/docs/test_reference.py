@@ -331,10 +331,10 @@ def test_every_public_name_is_in_the_guide():
 # The shipped procedures
 
 
-@pytest.mark.parametrize("name", [*ALGO, *CODE, *GITHUB, *RULES, *SESSION, *OWN])
+@pytest.mark.parametrize("name", [*ALGO, *GITHUB, *RULES, *OWN])
 def test_columns_of_the_shipped_procedures(name):
     """The page of a namespace has each signature and its columns, in order, with their types."""
-    procedure = (ALGO | CODE | GITHUB | RULES | SESSION | OWN)[name]
+    procedure = (ALGO | GITHUB | RULES | OWN)[name]
     text = section(f"docs/{name.partition('.')[0]}.md", name)
     table = [(code_in(row[0])[0], row[1].strip("`")) for row in rows(text, "column")]
 

@@ -37,10 +37,10 @@ def show(
     Lists events from first to last, with branches as lanes, as in the
     [example](runs.md#see-what-an-agent-did). Each line shows the event's number, the time since the
     first event, its type, tool and state. If an event does not follow the one before it, the
-    line names those it follows. Brackets show the time since them. In a terminal, lines are cut at its width
-    and lanes without room share one; a file has whole lines. Terminals without `│` and `●` get `|`
-    and `*`. The SVG file has the same words as its description. Uses the embedded Neo4j, or the one
-    that `SIDECYPHER_NEO4J_URI` names.
+    line names those it follows. Brackets show the time since them. In a terminal, lines are cut at
+    its width and lanes without room share one; a file has whole lines. Terminals without `│` and
+    `●` get `|` and `*`. The SVG file has the same words as its description. Uses the embedded
+    Neo4j, or the one that `SIDECYPHER_NEO4J_URI` names.
 
     ```sh
     sidecypher runs show triage-7

@@ -30,7 +30,7 @@ from sidecypher_procedures.code.errors import (
     UnknownRepository,
 )
 
-PAGE = ROOT / "docs/code.md"
+PAGE = ROOT / "docs/code-python.md"
 ODD = 'it\'s `odd` "name" \\ {{$x}} ü'
 
 

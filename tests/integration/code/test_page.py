@@ -1,4 +1,4 @@
-"""The queries of docs/code.md, run as the page prints them."""
+"""The queries of the pages about code, run as they are printed."""
 
 import json
 import shlex
@@ -9,18 +9,19 @@ from itertools import pairwise
 
 from docs.pages import ROOT, blocks
 
-PAGE = ROOT / "docs/code.md"
+NAMES = ("code", "code-trace", "code-queries", "code-procedures")
+PAGES = [ROOT / f"docs/{name}.md" for name in NAMES]
 ANYWHERE = "/srv/code"
 TRACE = "python -m sidecypher_procedures.code.trace "
 
 
-def test_the_page_shows_what_queries_and_traces_give(server, session, code_root):
-    """Each query and each trace of the page, in order, gives what stands below it."""
+def test_the_pages_show_what_queries_and_traces_return(server, session, code_root):
+    """Each query and each trace of the pages, in order, returns what is shown below it."""
     shutil.copytree(ROOT / "docs/shop", code_root / "shop")
-    [parameters] = blocks("json", pages=[PAGE])
+    [parameters] = blocks("json", pages=PAGES)
     traces = 0
 
-    for block, after in pairwise(blocks("cypher", "sh", "text", pages=[PAGE])):
+    for block, after in pairwise(blocks("cypher", "sh", "text", pages=PAGES)):
         if block.info == "cypher":
             text = block.text.replace(ANYWHERE, str(code_root))
             rows = session.run(text, json.loads(parameters.text)).values()

@@ -230,7 +230,7 @@ def test_the_version_is_the_tested_one():
     manifest = json.loads((ROOT / "tests/npm/indexers/package.json").read_text())
 
     assert manifest["dependencies"] == {"@sourcegraph/scip-typescript": typescript.VERSION}
-    assert f"\n{INSTALL}\n" in (ROOT / "docs/code.md").read_text()
+    assert f"\n{INSTALL}\n" in (ROOT / "docs/code-resolution.md").read_text()
 
 
 def test_a_repository_without_its_languages_needs_no_indexer(tmp_path, missing):

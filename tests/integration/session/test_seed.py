@@ -6,6 +6,7 @@ import pytest
 from docs.pages import ROOT, blocks, code_in, rows, section
 
 PAGE = "docs/session.md"
+LANGUAGE = "docs/session-language.md"
 # As people draw it, without `workflow`; its functions have the names of the seed's files.
 DRAWN = """
     CREATE (root:STEP {id: 'root', description: 'The entry point.'}),
@@ -179,14 +180,14 @@ def test_the_map_of_the_page_is_a_real_one(sessions):
 # References
 
 
-REFERENCES = rows(section(PAGE, "References"), "text")
+REFERENCES = rows(section(LANGUAGE, "References"), "text")
 ENGINES = [("", 1), ("graphie", 2), ("luna", 3)]
 
 
 @pytest.fixture
 def resolve(sessions, session):
     """Resolve a text for a session with the memory that the page shows."""
-    shown = blocks("json", pages=[ROOT / PAGE])
+    shown = blocks("json", pages=[ROOT / LANGUAGE])
     memory = json.loads(next(each.text for each in shown if each.text.startswith('{\n  "ask"')))
     outputs = [
         {"sessionId": "s", "stepId": step, "cycle": cycle, "seq": cycle, "value": json.dumps(value)}

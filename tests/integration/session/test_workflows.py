@@ -1,13 +1,14 @@
-"""The workflows of docs/session.md, run as the page prints them, and in other ways."""
+"""The workflows of the pages about sessions, run as they are printed, and in other ways."""
 
 import json
+from itertools import pairwise
 
 import pytest
-from docs.pages import ROOT, blocks, page_named
+from docs.pages import ROOT, blocks, headings
 from fix_waiting import wait_until
 from neo4j.exceptions import ClientError
 
-PAGE = "docs/session.md"
+PAGES = sorted((ROOT / "docs").glob("session*.md"))
 FIRST = "Your first session"
 TRIAGE = "Triage issues with an approval"
 ANSWERS = 'Answer questions until "bye"'
@@ -24,17 +25,18 @@ MODEL = {
 
 def story(title):
     """Return the queries below a heading, each with the rows that are shown below it."""
-    lines = page_named(PAGE).splitlines()
+    [page] = [page for page in PAGES if title in headings(page)]
+    lines = page.read_text(encoding="utf-8").splitlines()
     begin = next(n for n, line in enumerate(lines, 1) if line.lstrip("# ") == title)
     end = next((n for n, line in enumerate(lines[begin:], begin) if line.startswith("#")), None)
     of_it = [
         block
-        for block in blocks("cypher", "text", "json", pages=[ROOT / PAGE])
+        for block in blocks("cypher", "text", "json", pages=[page])
         if begin < block.line <= (end or len(lines))
     ]
     shown = {
         block.text: [json.loads(f"[{line}]") for line in after.text.splitlines()]
-        for block, after in zip(of_it, [*of_it[1:], None], strict=True)
+        for block, after in pairwise([*of_it, None])
         if block.info == "cypher" and after is not None and after.info == "text"
     }
     return [(each.text, shown.get(each.text)) for each in of_it if each.info == "cypher"]
@@ -42,8 +44,8 @@ def story(title):
 
 def procedures():
     """Return the headings of the procedures."""
-    lines = page_named(PAGE).splitlines()
-    return [line.removeprefix("## ") for line in lines if line.startswith("## session.")]
+    titles = headings(ROOT / "docs/session-procedures.md")
+    return [title for title in titles if title.startswith("session.")]
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from docs.pages import section
+from docs.pages import page_named
 from pydantic import ValidationError
 
 from sidecypher_procedures.code.client import (
@@ -112,7 +112,7 @@ def allowed(field):
 @pytest.mark.parametrize("model", [GraphStorageConfig, GraphSearchConfig])
 def test_the_page_has_the_schema_of_a_configuration(model):
     """Each field of the JSON schema is a row of the page: type, what is allowed, and default."""
-    text = section("docs/code.md", "From Python")
+    text = page_named("docs/code-python.md")
 
     for name, field in model.model_json_schema()["properties"].items():
         is_list = field["type"] == "array"

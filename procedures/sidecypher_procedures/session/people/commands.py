@@ -50,9 +50,9 @@ def define(
     """Write a workflow from a JSON file to the graph.
 
     The file holds one JSON object: `workflow`, `steps`, and if needed `next` and `entry`, as
-    [`session.define`](session.md#sessiondefine) reads them. If something is wrong with the file,
-    the error names the line and the column, and nothing is written. Running sessions stay on the
-    version that they started with.
+    [`session.define`](session-procedures.md#sessiondefine) reads them. If something is wrong
+    with the file, the error names the line and the column, and nothing is written. Running sessions
+    stay on the version that they started with.
 
     ```sh
     sidecypher session define triage.json
