@@ -3,7 +3,7 @@
 from docs.pages import ROOT, blocks
 from fix_modules import write
 
-_PAGE = ROOT / "docs/procedures.md"
+_PAGE = ROOT / "docs/procedures-packages.md"
 
 
 def _block(info, text):

@@ -94,7 +94,7 @@ def _default(parameter: ParameterEntry) -> str:
 
 def _story(name: str) -> str:
     if name.endswith(".batch"):
-        return "[Batches](procedures.md#batches)"
+        return "[Batches](procedures-batches.md#batches)"
     namespace = _namespace_of(name)
     heading = re.compile(rf"^#+ {re.escape(name)}$", re.MULTILINE)
     anchor = re.sub(r"[^\w]", "", name.lower())

@@ -295,7 +295,7 @@ def _is_ours(each):
 
 
 def types():
-    return rows(section("docs/procedures.md", "Types"), "Python")
+    return rows(section("docs/procedures-types.md", "Types"), "Python")
 
 
 @pytest.mark.parametrize("row", types(), ids=lambda row: row[0])
@@ -316,14 +316,14 @@ def test_the_table_of_types_is_true(row):
 
 def test_reserved_namespaces_are_listed():
     """The author's guide has every namespace that is refused."""
-    text = section("docs/procedures.md", "The decorator").partition("for itself:")[2]
+    text = section("docs/procedures-types.md", "The decorator").partition("for itself:")[2]
 
     assert set(code_in(text.partition(".")[0])) == RESERVED_NAMESPACES
 
 
 def test_every_public_name_is_in_the_guide():
-    """The author's guide names everything that `sidecypher` exports."""
-    text = page_named("docs/procedures.md")
+    """The pages for authors name everything that `sidecypher` exports."""
+    text = "".join(page.read_text("utf-8") for page in (ROOT / "docs").glob("procedures*.md"))
 
     assert [name for name in sidecypher.__all__ if not re.search(rf"\b{name}\b", text)] == []
 
@@ -580,7 +580,7 @@ def test_tags_of_values_are_documented():
 def test_limits_are_documented():
     """Numbers of the pages are the limits of the code."""
     limits = Limits()
-    wire, guide = page_named("docs/wire.md"), page_named("docs/procedures.md")
+    wire, guide = page_named("docs/wire.md"), page_named("docs/procedures-types.md")
 
     assert f"{limits.message_bytes // 2**20} MiB" in wire
     assert f"accepts {limits.connections} connections" in wire
