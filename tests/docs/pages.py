@@ -1,5 +1,6 @@
 """The project's pages as data: fenced blocks, sections, tables and links."""
 
+import json
 import re
 import types
 from dataclasses import dataclass
@@ -60,8 +61,12 @@ def cypher_blocks(namespace=""):
 
 
 def answered(name):
-    """Return the Cypher blocks of a page that an answer stands below: pairs of both texts."""
-    return _ANSWERED.findall(page_named(name))
+    """Return the Cypher blocks of a page that an answer stands below, each with its rows."""
+    found = _ANSWERED.findall(page_named(name))
+    return [
+        (statement, [json.loads(f"[{line}]") for line in answer.splitlines()])
+        for statement, answer in found
+    ]
 
 
 def calls(block):

@@ -8,6 +8,7 @@ import sys
 import neo4j
 import psutil
 import pytest
+from docs.pages import ROOT, answered, blocks
 from fix_modules import good, write
 from fix_running import Running
 
@@ -16,6 +17,7 @@ from sidecypher.host.settings import load_settings
 from sidecypher.runtime.process.state import read_state
 
 OFFERED = "Neo4j offers the changes."
+GUIDE = ROOT / "docs/procedures.md"
 
 SLOW = """
 from collections.abc import Iterator
@@ -51,6 +53,7 @@ def folder(tmp_path_factory):
     write(made, "word.py", good("kg.word", "first"))
     write(made, "title.py", good("kg.title", "first"))
     write(made, "slow.py", SLOW.format(word="first"))
+    write(made, "guide.py", "".join(each.text for each in blocks("python", pages=[GUIDE])))
     return made
 
 
@@ -92,6 +95,16 @@ def session(dev, settings):
 
 def word(session):
     return session.run("CALL kg.word() YIELD value RETURN value").single()["value"]
+
+
+@pytest.mark.timeout(400)
+def test_procedures_of_the_guide_return_what_it_shows(dev, session):
+    """The Python blocks of docs/procedures.md are a module whose calls return the rows shown."""
+    shown = answered("docs/procedures.md")
+
+    assert shown
+    for statement, rows in shown:
+        assert session.run(statement).values() == rows, statement
 
 
 @pytest.mark.timeout(400)
@@ -168,8 +181,8 @@ def test_it_begins_with_every_address_and_a_call_to_paste(dev, settings):
     for name in ("browser", "bolt", "console", "user", "password_file"):
         assert shown[name] == str(facts[name])
     assert shown["logs"] == str(settings.log_dir)
-    assert shown["sample"] == "CALL kg.slow() YIELD value"
-    assert "next: sidecypher call kg.slow  # in another terminal" in told
+    assert shown["sample"] == "CALL demo.greet('name') YIELD text"
+    assert "next: sidecypher call demo.greet NAME  # in another terminal" in told
 
 
 def test_a_folder_must_be_named(clean_environment, tmp_path):
