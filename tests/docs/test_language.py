@@ -11,7 +11,7 @@ EXCEPTIONS = Path(__file__).parent / "language.json"
 """How many banned words and long sentences a page may still have. Numbers may only shrink."""
 
 BANNED = re.compile(
-    r"\b(?:(?:is|are|was|were) (?:no|none)|anew|beside|whoever|nobody|the way out"
+    r"\b(?:(?:is|are|was|were) (?:no(?! longer)|none)|anew|beside|whoever|nobody|the way out"
     r"|of (?:your|their|its|his|our) own)\b",
     re.IGNORECASE,
 )

@@ -190,9 +190,9 @@ class ToolCallRow(Row):
     tool_name: str
     args: Annotated[dict[str, Any] | None, Description("null if they are not a JSON object")]
     status: Annotated[str, Description("`initiated` until something else is known")]
-    result_id: Annotated[str | None, Description("null while there is no result")]
+    result_id: Annotated[str | None, Description("null without a result")]
     content: Annotated[str | None, Description("the text of the result")]
-    is_error: Annotated[bool | None, Description("null while there is no result")]
+    is_error: Annotated[bool | None, Description("null without a result")]
     created_at: Annotated[datetime, Description("of the call")]
     cursor: Cursor
 
