@@ -20,6 +20,7 @@ _NAMES = {
         "Neo4jUnavailable NoTransaction ProcedureError RowError SidecypherError SignatureError "
         "ValueTypeError".split()
     ),
+    "host.settings": ("neo4j_environment",),
     "protocol.deadline": ("Deadline",),
     "sdk.backgrounds": ("SidecarContext", "background"),
     "sdk.bolt": ("BoltClient", "BoltTransaction"),

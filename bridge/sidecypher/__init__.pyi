@@ -14,6 +14,7 @@ from sidecypher.errors import (
     SignatureError as SignatureError,
     ValueTypeError as ValueTypeError,
 )
+from sidecypher.host.settings import neo4j_environment as neo4j_environment
 from sidecypher.protocol.deadline import Deadline as Deadline
 from sidecypher.sdk.backgrounds import SidecarContext as SidecarContext, background as background
 from sidecypher.sdk.bolt import BoltClient as BoltClient, BoltTransaction as BoltTransaction

@@ -77,13 +77,13 @@ class Graph:
         return Server(**self.run(query)[0])
 
 
-def connect(driver: neo4j.Driver) -> Graph:
-    """Return the default database of a driver's user.
+def connect(driver: neo4j.Driver, database: str | None = None) -> Graph:
+    """Return a database of a server, by default that of the driver's user.
 
     Raises:
-        GraphUnavailable: There is no connection.
+        GraphUnavailable: There is no connection, or no such database.
     """
-    with reported(), driver.session() as session:
+    with reported(), driver.session(database=database) as session:
         found = session.run("CALL db.info() YIELD name RETURN name").single(strict=True)
         return Graph(driver, str(found["name"]))
 

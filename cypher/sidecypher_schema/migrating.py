@@ -33,6 +33,7 @@ def migrate(
     driver: neo4j.Driver,
     scripts: Scripts | None = None,
     *,
+    database: str | None = None,
     wait: float = 0.0,
     lease: float = LEASE_SECONDS,
     before_each: BeforeStatement = ignore_statement,
@@ -41,7 +42,8 @@ def migrate(
 
     Args:
         driver: The server, as a user who may change its schema.
-        scripts: Scripts for its default database; by default those that ship with sidecypher.
+        scripts: Scripts to apply; by default those that ship with sidecypher.
+        database: Name of the database; by default the user's.
         wait: Seconds to wait while another run is in progress.
         lease: Seconds after which the lock of a crashed run is free.
         before_each: Called before each statement.
@@ -50,7 +52,7 @@ def migrate(
         SchemaError: Something was refused; scripts applied before it are recorded.
     """
     scripts = shipped_scripts() if scripts is None else scripts
-    graph = connect(driver)
+    graph = connect(driver, database)
     plan = make_plan(graph, scripts)
     if plan.is_empty:
         return _migrated(plan, scripts, [])

@@ -64,18 +64,21 @@ class Cleaned:
     triggers: tuple[str, ...]
 
 
-def repair(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Repaired:
+def repair(
+    driver: neo4j.Driver, scripts: Scripts, *, database: str | None = None, wait: float = 0.0
+) -> Repaired:
     """Make a graph agree with the files, without running a script again.
 
     Args:
         driver: The server.
         scripts: The files.
+        database: Name of the database; by default the user's.
         wait: Seconds to wait while another run is under way.
 
     Raises:
         SchemaError: Something was refused.
     """
-    graph = connect(driver)
+    graph = connect(driver, database)
     with held(graph, wait=wait) as lock:
         triggers = plan_triggers(graph, scripts)
         found = migration_states(scripts.migrations, read_chain(graph.run, scripts.target))
@@ -94,7 +97,9 @@ def repair(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Repa
     )
 
 
-def clean(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Cleaned:
+def clean(
+    driver: neo4j.Driver, scripts: Scripts, *, database: str | None = None, wait: float = 0.0
+) -> Cleaned:
     """Remove chain, triggers, constraints and indexes of the files; other nodes stay.
 
     The constraint of the lock stays: without it, two runs that begin now could both hold it.
@@ -102,12 +107,13 @@ def clean(driver: neo4j.Driver, scripts: Scripts, *, wait: float = 0.0) -> Clean
     Args:
         driver: The server.
         scripts: The files.
+        database: Name of the database; by default the user's.
         wait: Seconds to wait while another run is under way.
 
     Raises:
         SchemaError: Something was refused.
     """
-    graph = connect(driver)
+    graph = connect(driver, database)
     with held(graph, wait=wait) as lock:
         apoc = find_apoc(graph)
         triggers = [one.name for one in apoc.triggers().values() if one.target == scripts.target]

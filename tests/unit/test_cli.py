@@ -426,8 +426,8 @@ def test_an_argument_is_json_if_it_parses_as_json(text, value):
 class Asked:
     """Stands in for a driver: keeps the query that it is asked."""
 
-    def execute_query(self, query, parameters):
-        self.query, self.parameters = query, parameters
+    def execute_query(self, query, parameters, database_):
+        self.query, self.parameters, self.database = query, parameters, database_
 
 
 def test_a_call_has_the_time_that_its_procedure_has():

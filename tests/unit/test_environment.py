@@ -22,7 +22,6 @@ VARIABLES = [
     (SessionSettings, "SIDECYPHER_SESSION_GENERATE_URL"),
     (SessionSettings, "SIDECYPHER_SESSION_GENERATE_KEY"),
     (ClientSettings, "SIDECYPHER_GRAPHRAG_TIMEOUT"),
-    (ClientSettings, "NEO4J_URI"),
 ]
 
 

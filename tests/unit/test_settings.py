@@ -7,7 +7,13 @@ import pytest
 
 from sidecypher.errors import SettingsError
 from sidecypher.host.address import bolt_address
-from sidecypher.host.settings import Settings, load_settings, read_password, read_settings
+from sidecypher.host.settings import (
+    Settings,
+    load_settings,
+    neo4j_environment,
+    read_password,
+    read_settings,
+)
 
 SECRET = "hunter2"
 
@@ -204,6 +210,93 @@ def test_what_cannot_be_an_address_of_neo4j_is_refused(uri, problem):
     assert problem in error.message
     assert SECRET not in error.message + error.hint
     assert "SIDECYPHER_NEO4J_URI" in error.hint
+
+
+ELSEWHERE = {
+    "NEO4J_URI": "neo4j://elsewhere",
+    "NEO4J_USERNAME": "ann",
+    "NEO4J_PASSWORD": SECRET,
+    "NEO4J_DATABASE": "people",
+}
+
+
+def server_of(settings):
+    """Give address, user, password and database."""
+    password = settings.neo4j_password
+    return (
+        settings.neo4j_uri,
+        settings.neo4j_user,
+        password and password.get_secret_value(),
+        settings.neo4j_database,
+    )
+
+
+def test_the_variables_of_neo4js_tools_name_a_server():
+    """`NEO4J_URI` and its three companions are read as cypher-shell reads them."""
+    settings, origins = read_settings({}, ELSEWHERE)
+
+    assert server_of(settings) == ("neo4j://elsewhere", "ann", SECRET, "people")
+    assert origins["neo4j_uri"] == "Neo4j's variables"
+    assert bolt_address(settings).database == "people"
+
+
+def test_without_an_address_their_companions_do_not_count():
+    """The embedded Neo4j gets neither a password nor a database that another server has."""
+    environ = {name: value for name, value in ELSEWHERE.items() if name != "NEO4J_URI"}
+
+    assert load_settings({}, environ) == Settings()
+
+
+@pytest.mark.parametrize("place", ["file", "environment", "option"])
+def test_a_password_does_not_reach_an_address_of_another_place(tmp_path, place):
+    """With two addresses, what belongs to the weaker one is dropped with it."""
+    file = toml(tmp_path, 'neo4j_uri = "bolt://here"') if place == "file" else None
+    environ = {"SIDECYPHER_NEO4J_URI": "bolt://here"} if place == "environment" else {}
+    flags = {"neo4j_uri": "bolt://here"} if place == "option" else {}
+
+    found = load_settings(flags, ELSEWHERE | environ, file)
+
+    assert server_of(found) == ("bolt://here", "neo4j", None, "")
+
+
+def test_each_place_overrides_the_weaker_ones(tmp_path):
+    """An option goes before a variable of sidecypher, its file, and a variable of Neo4j's tools."""
+    file = toml(tmp_path, 'neo4j_user = "of the file"\nneo4j_database = "of the file"')
+    environ = ELSEWHERE | {"SIDECYPHER_NEO4J_DATABASE": "of the variable"}
+
+    found = load_settings({"neo4j_database": "of the option"}, environ, file)
+
+    assert server_of(found) == ("neo4j://elsewhere", "of the file", SECRET, "of the option")
+    assert load_settings({}, environ, file).neo4j_database == "of the variable"
+
+
+def test_an_address_of_neo4js_variables_is_checked_too():
+    """The hint has the variable that holds it, and nothing has its value."""
+    error = refused(environ={"NEO4J_URI": f"http://{SECRET}"})
+
+    assert error.hint == "Correct the variable NEO4J_URI."
+    assert error.details == {"variable": "NEO4J_URI"}
+    assert SECRET not in error.message
+
+
+@pytest.mark.parametrize(
+    ("environ", "found"),
+    [
+        ({}, {"uri": "bolt://127.0.0.1:7687", "user": "neo4j"}),
+        (
+            {"NEO4J_PASSWORD": "p"},
+            {"uri": "bolt://127.0.0.1:7687", "user": "neo4j", "password": "p"},
+        ),
+        (
+            {"SIDECYPHER_NEO4J_URI": "bolt://here", **ELSEWHERE},
+            {"uri": "bolt://here", "user": "neo4j"},
+        ),
+    ],
+    ids=["nothing", "a password", "two addresses"],
+)
+def test_a_client_outside_of_a_sidecar_reads_the_same_variables(environ, found):
+    """Without an address it is Bolt's usual one on this machine."""
+    assert neo4j_environment(environ) == found
 
 
 @pytest.mark.parametrize(

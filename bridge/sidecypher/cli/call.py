@@ -8,7 +8,7 @@ import neo4j
 import typer
 from neo4j.exceptions import DriverError, Neo4jError
 
-from sidecypher.cli.options import AsJson, Config, Home
+from sidecypher.cli.options import AsJson, Config, Database, Home
 from sidecypher.cli.output import show_json, show_next, show_table
 from sidecypher.cli.status import server_address
 from sidecypher.errors import CallError
@@ -25,12 +25,13 @@ def call(
     ] = None,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """Call a procedure in Neo4j and print its rows.
 
-    It talks to the embedded Neo4j, or to the one that `SIDECYPHER_NEO4J_URI` names, and lets the
-    transaction take as long as the procedure may. Write `'"7"'`
+    It talks to the embedded Neo4j, or to the one that `SIDECYPHER_NEO4J_URI` or
+    `NEO4J_URI` names. The procedure's own timeout applies. Write `'"7"'`
     for a string that looks like JSON.
 
     ```sh
@@ -39,9 +40,10 @@ def call(
     ```
     """
     values = [value_of(argument) for argument in arguments or []]
-    address = server_address(load_settings({"home": home}, config=config))
+    flags = {"home": home, "neo4j_database": database}
+    address = server_address(load_settings(flags, config=config))
     with address.driver(max_transaction_retry_time=0) as driver:
-        found = call_procedure(driver, name, values)
+        found = call_procedure(driver, name, values, address.database)
     if as_json:
         show_json([record.data() for record in found.records])
     else:
@@ -57,8 +59,10 @@ def value_of(argument: str) -> Any:
         return argument
 
 
-def call_procedure(driver: neo4j.Driver, name: str, values: Sequence[Any]) -> neo4j.EagerResult:
-    """Call a procedure, and return all of its rows.
+def call_procedure(
+    driver: neo4j.Driver, name: str, values: Sequence[Any], database: str | None = None
+) -> neo4j.EagerResult:
+    """Call a procedure in a database, by default the user's, and return all of its rows.
 
     Raises:
         CallError: The call failed, or the server does not answer.
@@ -69,6 +73,7 @@ def call_procedure(driver: neo4j.Driver, name: str, values: Sequence[Any]) -> ne
         return driver.execute_query(
             neo4j.Query(statement(name, len(values)), timeout=_NO_LIMIT),
             {f"a{index}": value for index, value in enumerate(values)},
+            database_=database,
         )
     except OverflowError:
         raise CallError(

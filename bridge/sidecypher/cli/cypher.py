@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +14,7 @@ import typer
 
 from sidecypher.cli.call import value_of
 from sidecypher.cli.errors import NotUnderstood
-from sidecypher.cli.options import Config, Home
+from sidecypher.cli.options import Config, Database, Home
 from sidecypher.cli.output import notes, show_json, show_table
 from sidecypher.cli.status import server_address
 from sidecypher.host.settings import load_settings
@@ -46,13 +45,14 @@ def cypher(
     ] = Format.TABLE,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
 ) -> None:
     """Run a Cypher statement and print its rows.
 
     The value of a parameter is JSON if it parses as JSON, else a string. The statement
     runs in its own transaction, with a limit of 60 seconds. It runs in the embedded Neo4j, or in
-    the one that `SIDECYPHER_NEO4J_URI` names. In JSON and CSV, values that JSON lacks have the form
-    that [calls over HTTP](http.md#the-answer) use.
+    the one that `SIDECYPHER_NEO4J_URI` or `NEO4J_URI` names. In JSON and CSV, values that JSON
+    lacks have the form that [calls over HTTP](http.md#the-answer) use.
 
     ```sh
     sidecypher cypher 'MATCH (n:Issue) WHERE n.number = $n RETURN n.title' -P n=1
@@ -61,7 +61,7 @@ def cypher(
     """
     statement = _statement(query, file)
     values = dict(_parameter(each) for each in parameters or ())
-    rows = rows_of(statement, values, home=home, config=config)
+    rows = rows_of(statement, values, database=database, home=home, config=config)
     if output is Format.JSON:
         show_json([encode_any(row) for row in rows])
     elif not rows:
@@ -97,8 +97,8 @@ async def client_of(
     *, database: str | None = None, home: Path | None, config: Path | None
 ) -> AsyncIterator[BoltClient]:
     """Open a client of the Neo4j that commands use; see `open_client` of `packages`."""
-    found = server_address(load_settings({"home": home}, config=config))
-    address = found if database is None else replace(found, database=database)
+    flags = {"home": home, "neo4j_database": database}
+    address = server_address(load_settings(flags, config=config))
     client = BoltClient(lambda: address)
     try:
         yield client

@@ -1,5 +1,6 @@
 """`sidecypher dev`: the next call runs the code that was saved."""
 
+import os
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from sidecypher.cli.reload import needs_plugin, reload_all, show_changes
 from sidecypher.cli.status import read_status
 from sidecypher.cli.up import bring_up
 from sidecypher.errors import SettingsError, SidecypherError
-from sidecypher.host.settings import Settings, load_settings
+from sidecypher.host.settings import Settings, load_settings, without_neo4j_variables
 from sidecypher.loading.loader import Loaded, load
 from sidecypher.runtime.process.restart import restart_process
 from sidecypher.runtime.process.stop import stop
@@ -49,7 +50,7 @@ def dev(
     ```
     """
     flags = {"home": home, "procedures": procedures, "lane": lane}
-    settings = load_settings(flags, config=config)
+    settings = load_settings(flags, without_neo4j_variables(os.environ), config)
     _check_folders(settings.procedures)
     is_ours = False
     try:

@@ -12,7 +12,7 @@ import neo4j
 import typer
 
 import sidecypher_schema as schema
-from sidecypher.cli.options import AsJson, Config, Home
+from sidecypher.cli.options import AsJson, Config, Database, Home
 from sidecypher.cli.output import notes, show_json, show_next, show_table, show_text
 from sidecypher.cli.status import server_address
 from sidecypher.host.settings import load_settings
@@ -35,6 +35,7 @@ def _apply(
     context: typer.Context,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
     folder: Folder = None,
     wait: Wait = 0.0,
     as_json: AsJson = False,
@@ -43,8 +44,8 @@ def _apply(
 
     Without a verb it applies pending [migrations](migrations.md) and installs triggers. Before each
     statement it prints the file, the number and the first line. If nothing is pending, it writes
-    nothing. It uses the embedded Neo4j, or the one that `SIDECYPHER_NEO4J_URI` names; so do its
-    verbs. Put options after the verb.
+    nothing. It uses the embedded Neo4j, or the one that `SIDECYPHER_NEO4J_URI` or `NEO4J_URI`
+    names; so do its verbs. Put options after the verb.
 
     ```sh
     sidecypher migrate
@@ -55,8 +56,10 @@ def _apply(
         _refuse_options_before(context)
         return
     scripts = _scripts(folder)
-    with _driver(home, config) as driver:
-        done = schema.migrate(driver, scripts, wait=wait, before_each=_print_statement)
+    with _server(home, config, database) as (driver, name):
+        done = schema.migrate(
+            driver, scripts, database=name, wait=wait, before_each=_print_statement
+        )
     if as_json:
         show_json(_facts_of_run(done))
     else:
@@ -66,7 +69,11 @@ def _apply(
 
 @migrate.command()
 def info(
-    home: Home = None, config: Config = None, folder: Folder = None, as_json: AsJson = False
+    home: Home = None,
+    config: Config = None,
+    database: Database = None,
+    folder: Folder = None,
+    as_json: AsJson = False,
 ) -> None:
     """List migrations and triggers with their state.
 
@@ -76,7 +83,7 @@ def info(
     sidecypher migrate info
     ```
     """
-    with _graph(home, config) as graph:
+    with _graph(home, config, database) as graph:
         rows = [asdict(row) for row in schema.overview(graph, _scripts(folder))]
     if as_json:
         show_json(rows)
@@ -89,6 +96,7 @@ def info(
 def dry_run(
     home: Home = None,
     config: Config = None,
+    database: Database = None,
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -101,7 +109,7 @@ def dry_run(
     ```
     """
     scripts = _scripts(folder)
-    with _graph(home, config) as graph:
+    with _graph(home, config, database) as graph:
         plan = schema.make_plan(graph, scripts)
     if as_json:
         show_json(_facts_of_plan(plan))
@@ -111,7 +119,11 @@ def dry_run(
 
 @migrate.command()
 def validate(
-    home: Home = None, config: Config = None, folder: Folder = None, as_json: AsJson = False
+    home: Home = None,
+    config: Config = None,
+    database: Database = None,
+    folder: Folder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show how the graph differs from the files.
 
@@ -121,7 +133,7 @@ def validate(
     sidecypher migrate validate --json
     ```
     """
-    with _graph(home, config) as graph:
+    with _graph(home, config, database) as graph:
         rows = [asdict(each) for each in schema.find_drift(graph, _scripts(folder))]
     if as_json:
         show_json(rows)
@@ -137,6 +149,7 @@ def validate(
 def repair_command(
     home: Home = None,
     config: Config = None,
+    database: Database = None,
     folder: Folder = None,
     wait: Wait = 0.0,
     as_json: AsJson = False,
@@ -151,8 +164,8 @@ def repair_command(
     ```
     """
     scripts = _scripts(folder)
-    with _driver(home, config) as driver:
-        facts = asdict(schema.repair(driver, scripts, wait=wait))
+    with _server(home, config, database) as (driver, name):
+        facts = asdict(schema.repair(driver, scripts, database=name, wait=wait))
     _show_facts(facts, as_json=as_json, nothing="There was nothing to repair.")
 
 
@@ -160,6 +173,7 @@ def repair_command(
 def clean_command(
     home: Home = None,
     config: Config = None,
+    database: Database = None,
     folder: Folder = None,
     wait: Wait = 0.0,
     yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
@@ -177,8 +191,8 @@ def clean_command(
     scripts = _scripts(folder)
     if not yes:
         _confirm(scripts)
-    with _driver(home, config) as driver:
-        facts = asdict(schema.clean(driver, scripts, wait=wait))
+    with _server(home, config, database) as (driver, name):
+        facts = asdict(schema.clean(driver, scripts, database=name, wait=wait))
     _show_facts(facts, as_json=as_json, nothing="There was nothing to remove.")
 
 
@@ -195,18 +209,22 @@ def _scripts(folder: Path | None) -> schema.Scripts:
 
 
 @contextmanager
-def _driver(home: Path | None, config: Path | None) -> Iterator[neo4j.Driver]:
-    address = server_address(load_settings({"home": home}, config=config))
+def _server(
+    home: Path | None, config: Path | None, database: str | None
+) -> Iterator[tuple[neo4j.Driver, str | None]]:
+    """Open the server that commands use; yield its driver and the name of the database."""
+    flags = {"home": home, "neo4j_database": database}
+    address = server_address(load_settings(flags, config=config))
     # Silence the driver's log of retries, for example after deadlocks.
     logging.getLogger("neo4j").addHandler(logging.NullHandler())
     with address.driver() as driver:
-        yield driver
+        yield driver, address.database
 
 
 @contextmanager
-def _graph(home: Path | None, config: Path | None) -> Iterator[schema.Graph]:
-    with _driver(home, config) as driver:
-        yield schema.connect(driver)
+def _graph(home: Path | None, config: Path | None, database: str | None) -> Iterator[schema.Graph]:
+    with _server(home, config, database) as (driver, name):
+        yield schema.connect(driver, name)
 
 
 def _confirm(scripts: schema.Scripts) -> None:

@@ -14,6 +14,10 @@ Procedures = Annotated[
     typer.Option("--procedures", help="Load procedures from this folder; repeatable."),
 ]
 Config = Annotated[Path | None, typer.Option("--config", help="Read settings from this TOML file.")]
+Database = Annotated[
+    str | None,
+    typer.Option("--database", help="Use this database of Neo4j, not the default one."),
+]
 Lane = Annotated[
     Literal["lts", "current"] | None,
     typer.Option("--lane", help="Choose the Neo4j version track, `lts` or `current`."),

@@ -3,8 +3,10 @@
 Importing this module is fast, because `sidecypher --help` imports the commands of packages.
 
 Example:
-    >>> def queue(home: Home = None, config: Config = None) -> None:
-    ...     rows = run_cypher("CALL acme.queue()", home=home, config=config)
+    >>> def queue(
+    ...     home: Home = None, config: Config = None, database: Database = None
+    ... ) -> None:
+    ...     rows = run_cypher("CALL acme.queue()", database=database, home=home, config=config)
     ...     show_table("Queue", ["waiting"], [row.values() for row in rows])
 """
 
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString
 
 from sidecypher import SidecypherError
-from sidecypher.cli.options import AsJson, Config, Home
+from sidecypher.cli.options import AsJson, Config, Database, Home
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AsJson",
     "Config",
+    "Database",
     "Home",
     "Service",
     "list_tools",
@@ -78,7 +81,7 @@ def run_cypher(
     Args:
         cypher: The statement; never build it from values.
         parameters: Its parameters by name.
-        database: The database that it runs in; the default one if it is None.
+        database: The value of `--database`.
         home: The value of `--home`.
         config: The value of `--config`.
 
@@ -101,11 +104,12 @@ def run_cypher(
 
 
 def open_client(
-    *, home: Path | None = None, config: Path | None = None
+    *, database: str | None = None, home: Path | None = None, config: Path | None = None
 ) -> "AbstractAsyncContextManager[BoltClient]":
     """Return a client of the Neo4j that commands use, for several statements.
 
     Args:
+        database: The value of `--database`.
         home: The value of `--home`.
         config: The value of `--config`.
 
@@ -120,7 +124,7 @@ def open_client(
     """
     from sidecypher.cli.cypher import client_of  # noqa: PLC0415
 
-    return client_of(home=home, config=config)
+    return client_of(database=database, home=home, config=config)
 
 
 def list_tools(*, home: Path | None = None, config: Path | None = None) -> "Iterator[Tool]":

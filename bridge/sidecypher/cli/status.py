@@ -5,7 +5,7 @@ from typing import Any
 import typer
 
 from sidecypher.cli.options import AsJson, Config, Home
-from sidecypher.cli.output import show_facts, show_json, show_next, show_text
+from sidecypher.cli.output import notes, show_facts, show_json, show_next, show_text
 from sidecypher.cli.sidecars import is_ready
 from sidecypher.host.address import USER, Address, bolt_address, read_ports
 from sidecypher.host.rendezvous import running_sidecars
@@ -113,8 +113,10 @@ def server_address(settings: Settings) -> Address:
         NotRunning: No server is named, and the embedded one is not running.
     """
     state = read_state(settings.home)
-    is_there = settings.neo4j_uri or (state is not None and state.running)
-    found = bolt_address(settings) if is_there else None
+    is_running = state is not None and state.running
+    if settings.neo4j_uri and is_running:
+        notes.print("Using the Neo4j that `neo4j_uri` names, not the one of this home.")
+    found = bolt_address(settings) if settings.neo4j_uri or is_running else None
     if found is None:
         raise NotRunning("There is no Neo4j to connect to")
     return found

@@ -10,7 +10,7 @@ from sidecypher.cli.output import notes, show_next
 from sidecypher.cli.prepare import install_plugin, load_procedures
 from sidecypher.cli.status import show_status
 from sidecypher.host.credentials import write_private
-from sidecypher.host.settings import Settings, load_settings
+from sidecypher.host.settings import Settings, load_settings, without_neo4j_variables
 from sidecypher.runtime.errors import AlreadyRunning
 from sidecypher.runtime.process.detached import launch_supervisor
 from sidecypher.runtime.process.state import read_state
@@ -39,7 +39,7 @@ def up(
     ```
     """
     flags = {"home": home, "procedures": procedures, "lane": lane}
-    settings = load_settings(flags, config=config)
+    settings = load_settings(flags, without_neo4j_variables(os.environ), config)
     bring_up(settings, check=check)
     show_status(settings, as_json=as_json)
     if not as_json:
@@ -110,7 +110,8 @@ def _environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, st
     see the environment of a process.
     """
     password, file = settings.neo4j_password, settings.home / "run" / "server-password"
-    given = {**environ, **settings.environment()}
+    # Sidecars use the Neo4j that is started next to them.
+    given = {**without_neo4j_variables(environ), **settings.environment()}
     if password is None or any(environ.get(name) for name in _PASSWORD_VARIABLES):
         file.unlink(missing_ok=True)
         return given

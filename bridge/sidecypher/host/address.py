@@ -1,6 +1,6 @@
 """Address of Neo4j: the server in the settings, or the embedded one of a home."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -118,14 +118,15 @@ def bolt_address(settings: Settings) -> Address | None:
         >>> bolt_address(load_settings({"neo4j_uri": "bolt://localhost:7687"}, {}))
         Address(uri='bolt://localhost:7687', certificate=None, database=None)
     """
+    database = settings.neo4j_database or None
     if settings.neo4j_uri:
         password = settings.neo4j_password
         auth = (settings.neo4j_user, password.get_secret_value()) if password else None
-        return Address(settings.neo4j_uri, auth)
+        return Address(settings.neo4j_uri, auth, database=database)
     ports = read_ports(settings.home / "ports.json")
     if not ports.bolt:
         return None
     try:
-        return embedded_address(settings.home, ports)
+        return replace(embedded_address(settings.home, ports), database=database)
     except OSError:
         return None

@@ -1,4 +1,4 @@
-"""Settings: flags over `SIDECYPHER_*` variables over a TOML file over defaults.
+"""Settings: flags over `SIDECYPHER_*` variables over a TOML file over `NEO4J_*` over defaults.
 
 A command reads them once at its start and passes them down. A misspelt name is refused, so that a
 typing mistake never silently means a default.
@@ -28,8 +28,17 @@ PROJECT_FILE: Final = "sidecypher.toml"
 NO_FILE: Final = Path(os.devnull)
 """A settings file that sets nothing; if it is named, no other one is read."""
 
-Origin = Literal["default", "file", "environment", "option"]
+Origin = Literal["default", "Neo4j's variables", "file", "environment", "option"]
 """Possible origins of a setting; each one overrides those before it."""
+
+NEO4J_VARIABLES: Final = {
+    "neo4j_uri": "NEO4J_URI",
+    "neo4j_user": "NEO4J_USERNAME",
+    "neo4j_password": "NEO4J_PASSWORD",
+    "neo4j_database": "NEO4J_DATABASE",
+}
+"""Settings that Neo4j's own tools read from the environment too, with the names that those use:
+https://neo4j.com/docs/operations-manual/5/tools/cypher-shell/"""
 
 PLUGIN_VARIABLES: Final = frozenset(
     f"SIDECYPHER_{name}"
@@ -50,6 +59,8 @@ PLUGIN_VARIABLES: Final = frozenset(
 )
 """Variables that the plugin reads in the JVM of Neo4j."""
 
+_NEO4J_NAMES: Final = frozenset(NEO4J_VARIABLES.values())
+_LOCAL_NEO4J: Final = "bolt://127.0.0.1:7687"
 _NEAR: Final = 0.85
 _MISTYPED: Final = 2
 """Least similarity, and largest difference in length, of a misspelt name and the right one."""
@@ -96,6 +107,8 @@ class Settings(BaseModel):
         neo4j_uri: Server that commands and metrics query; empty means the embedded one.
         neo4j_user: User at that server.
         neo4j_password: Password at that server; `SIDECYPHER_NEO4J_PASSWORD_FILE` names a file.
+        neo4j_database: Database of that server, or of the embedded one; empty means the user's
+            default one.
     """
 
     # The default error text would show the value, and the value may be a secret.
@@ -130,6 +143,7 @@ class Settings(BaseModel):
     # An empty one cannot be passed to a child: an empty variable counts as unset.
     neo4j_user: Annotated[str, Field(min_length=1)] = "neo4j"
     neo4j_password: SecretStr | None = None
+    neo4j_database: str = ""
 
     @field_validator("procedures", mode="before")
     @classmethod
@@ -255,15 +269,59 @@ def read_settings(
         >>> read_settings({"port": 7000}, {})[1]["port"]
         'option'
     """
-    layers = _layers(flags, environ, config)
-    origins: dict[str, Origin] = {
-        name: next((origin for origin in reversed(layers) if name in layers[origin]), "default")
-        for name in Settings.model_fields
-    }
     merged: dict[str, Any] = {}
-    for values in layers.values():
+    origins: dict[str, Origin] = dict.fromkeys(Settings.model_fields, "default")
+    for origin, values in _layers(flags, environ, config).items():
+        if values.get("neo4j_uri") and merged.get("neo4j_uri"):
+            # They belong to the other address, and a password must not reach this one.
+            for name in NEO4J_VARIABLES:
+                merged.pop(name, None)
+                origins[name] = "default"
         merged |= values
-    return _validated(merged), origins
+        origins |= dict.fromkeys(values, origin)
+    return _validated(merged, origins), origins
+
+
+def neo4j_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the Neo4j that environment variables name, for a client outside of a sidecar.
+
+    `SIDECYPHER_NEO4J_*` variables override `NEO4J_*` variables; no file is read.
+
+    Returns:
+        `uri` (by default Bolt on this machine, port 7687), `user`, and if they are set `password`
+        and `database`.
+
+    Raises:
+        SidecypherError: SC-601 if a value cannot be used, or a password file cannot be read.
+
+    Example:
+        >>> neo4j_environment({"NEO4J_URI": "neo4j://graph.example", "NEO4J_USERNAME": "ann"})
+        {'uri': 'neo4j://graph.example', 'user': 'ann'}
+    """
+    variables = {*NEO4J_VARIABLES.values(), *(PREFIX + name.upper() for name in NEO4J_VARIABLES)}
+    variables.add(PREFIX + "NEO4J_PASSWORD_FILE")
+    given = {name: value for name, value in environ.items() if name in variables}
+    if not any(given.get(name) for name in ("NEO4J_URI", PREFIX + "NEO4J_URI")):
+        given["NEO4J_URI"] = _LOCAL_NEO4J
+    settings = load_settings({}, given, NO_FILE)
+    password = settings.neo4j_password
+    found = {
+        "uri": settings.neo4j_uri,
+        "user": settings.neo4j_user,
+        "password": password.get_secret_value() if password else "",
+        "database": settings.neo4j_database,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def without_neo4j_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without `NEO4J_*`, for commands that start their own Neo4j.
+
+    Example:
+        >>> without_neo4j_variables({"NEO4J_URI": "neo4j://elsewhere", "PATH": "/bin"})
+        {'PATH': '/bin'}
+    """
+    return {name: value for name, value in environ.items() if name not in _NEO4J_NAMES}
 
 
 def read_password(file: Path) -> str:
@@ -276,16 +334,21 @@ def read_password(file: Path) -> str:
     return re.sub(r"\r?\n\Z", "", file.read_bytes().decode())
 
 
-def _validated(values: Mapping[str, Any]) -> Settings:
+def _validated(values: Mapping[str, Any], origins: Mapping[str, Origin]) -> Settings:
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
+        variable = PREFIX + name.upper()
+        hint = f"Correct it: its option, the variable {variable} or the TOML file."
+        if origins[name] == "Neo4j's variables":
+            variable = NEO4J_VARIABLES[name]
+            hint = f"Correct the variable {variable}."
         raise SettingsError(
             f"The setting `{name}` cannot be used: {first['msg'][:1].lower()}{first['msg'][1:]}",
-            hint=f"Correct it: its option, the variable {PREFIX}{name.upper()} or the TOML file.",
-            details={"variable": PREFIX + name.upper()},
+            hint=hint,
+            details={"variable": variable},
         ) from None
 
 
@@ -294,11 +357,20 @@ def _layers(
 ) -> dict[Origin, dict[str, Any]]:
     """Return the values of each origin, the weakest first."""
     file = config or _settings_file(environ)
-    return {
+    layers: dict[Origin, dict[str, Any]] = {
+        "Neo4j's variables": {
+            name: environ[variable]
+            for name, variable in NEO4J_VARIABLES.items()
+            if environ.get(variable, "").strip()
+        },
         "file": _from_file(file) if file else {},
         "environment": _from_environment(environ),
         "option": {name: value for name, value in flags.items() if value is not None},
     }
+    if not any(values.get("neo4j_uri") for values in layers.values()):
+        # Without an address they belong to some other server than the embedded one.
+        layers["Neo4j's variables"] = {}
+    return layers
 
 
 def _settings_file(environ: Mapping[str, str]) -> Path | None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sidecypher.cli.packages import Config, Home, list_tools, open_client
+from sidecypher.cli.packages import Config, Database, Home, list_tools, open_client
 from sidecypher_procedures.agents.errors import McpNotInstalled, UnknownTool
 
 if TYPE_CHECKING:
@@ -22,13 +22,14 @@ def mcp(
     ] = None,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
 ) -> None:
     """Run a server that offers procedures to an agent as tools.
 
     It speaks MCP over standard input and output. Each procedure that only reads is a tool, with the
     schema of its arguments and rows. With `--allow`, only those that it names. A procedure that
     writes is a tool only if `--write` names it. Calls run in the embedded Neo4j, or in the one that
-    `SIDECYPHER_NEO4J_URI` names. [MCP](mcp.md) shows how to connect an agent.
+    `SIDECYPHER_NEO4J_URI` or `NEO4J_URI` names. [MCP](mcp.md) shows how to connect an agent.
 
     ```sh
     sidecypher mcp --allow 'rules.*' --write rules.remember
@@ -50,7 +51,7 @@ def mcp(
 
     async def serve() -> None:
         async with (
-            open_client(home=home, config=config) as client,
+            open_client(database=database, home=home, config=config) as client,
             stdio_server() as (requests, answers),
         ):
             server = ProcedureTools(tools, client).server()

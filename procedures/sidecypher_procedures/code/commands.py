@@ -12,6 +12,7 @@ from sidecypher import SidecypherError
 from sidecypher.cli.packages import (
     AsJson,
     Config,
+    Database,
     Home,
     open_client,
     run_cypher,
@@ -61,14 +62,15 @@ def index(
     ] = False,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """Index the source files of a folder.
 
     Reads the folder here, so `SIDECYPHER_CODE_ROOTS` does not limit it. Writes only what differs
     from the graph, in several transactions. Uses the embedded Neo4j, or the one that
-    `SIDECYPHER_NEO4J_URI` names. With `--watch`, an error after the first time is printed, and the
-    next save is indexed.
+    `SIDECYPHER_NEO4J_URI` or `NEO4J_URI` names. With `--watch`, an error after the first time is
+    printed, and the next save is indexed.
 
     ```sh
     sidecypher code index shop
@@ -76,7 +78,7 @@ def index(
     """
 
     def index_once() -> None:
-        row = structs.asdict(_index(repo or path.name, path, scip or [], home, config))
+        row = structs.asdict(_index(repo or path.name, path, scip or [], home, config, database))
         if as_json:
             show_json(row)
         else:
@@ -91,7 +93,12 @@ def index(
 
 
 def _index(
-    repo: str, path: Path, scip: list[str], home: Path | None, config: Path | None
+    repo: str,
+    path: Path,
+    scip: list[str],
+    home: Path | None,
+    config: Path | None,
+    database: str | None,
 ) -> "Indexed":
     # Other commands need none of it, and `sidecypher --help` imports this module.
     import asyncio  # noqa: PLC0415
@@ -100,7 +107,7 @@ def _index(
     from sidecypher_procedures.code.options import IndexOptions  # noqa: PLC0415
 
     async def index_with_bars() -> "Indexed":
-        async with open_client(home=home, config=config) as client:
+        async with open_client(database=database, home=home, config=config) as client:
             with show_phases() as on_progress:
                 return await index_here(
                     repo, path, client.run, on_progress, IndexOptions(scip=scip)
@@ -132,6 +139,7 @@ def callers(
     hops: Hops = 1,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """List who calls a function.
@@ -147,6 +155,7 @@ def callers(
         RETURN qualifiedName, filePath, line, resolution, hops
         """,
         {"repo": repo, "name": name, "hops": hops},
+        database=database,
         home=home,
         config=config,
     )
@@ -165,6 +174,7 @@ def search(
     limit: Limit = 10,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """Search for parts of files by names, relationships or words.
@@ -180,6 +190,7 @@ def search(
         RETURN filePath, startLine, endLine, name, round(score, 4) AS score, why
         """,
         {"repo": repo, "query": query, "legs": legs or ["sparse"], "limit": limit},
+        database=database,
         home=home,
         config=config,
     )
@@ -191,7 +202,11 @@ def search(
 
 @app.command()
 def stats(
-    repo: Repository, home: Home = None, config: Config = None, as_json: AsJson = False
+    repo: Repository,
+    home: Home = None,
+    config: Config = None,
+    database: Database = None,
+    as_json: AsJson = False,
 ) -> None:
     """Count what a repository has, and its unresolved calls.
 
@@ -202,6 +217,7 @@ def stats(
     rows = run_cypher(
         "CALL code.stats($repo) YIELD kind, key, count RETURN kind, key, count",
         {"repo": repo},
+        database=database,
         home=home,
         config=config,
     )
@@ -220,6 +236,7 @@ def map_(
     limit: Limit = 24,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """List the largest communities of a repository, or draw them.
@@ -235,7 +252,11 @@ def map_(
     parameters = {"repo": repo, "limit": limit}
     if svg is not None:
         [picture] = run_cypher(
-            "CALL code.map($repo, {limit: $limit})", parameters, home=home, config=config
+            "CALL code.map($repo, {limit: $limit})",
+            parameters,
+            database=database,
+            home=home,
+            config=config,
         )
         svg.write(picture["svg"])
     rows = run_cypher(
@@ -244,6 +265,7 @@ def map_(
         RETURN label, size, members
         """,
         parameters,
+        database=database,
         home=home,
         config=config,
     )

@@ -1,11 +1,12 @@
 """The command `sidecypher runs`."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from sidecypher.cli.packages import Config, Home, run_cypher
+from sidecypher.cli.packages import Config, Database, Home, run_cypher
 from sidecypher_procedures.runs.drawing import draw_svg, print_timeline, read_timeline
 from sidecypher_procedures.runs.errors import UnknownRun
 
@@ -31,6 +32,7 @@ def show(
     ] = None,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
 ) -> None:
     """Draw the events of a run with its branches as lanes.
 
@@ -40,18 +42,18 @@ def show(
     line names those it follows. Brackets show the time since them. In a terminal, lines are cut at
     its width and lanes without room share one; a file has whole lines. Terminals without `│` and
     `●` get `|` and `*`. The SVG file has the same words as its description. Uses the embedded
-    Neo4j, or the one that `SIDECYPHER_NEO4J_URI` names.
+    Neo4j, or the one that `SIDECYPHER_NEO4J_URI` or `NEO4J_URI` names.
 
     ```sh
     sidecypher runs show triage-7
     sidecypher runs show triage-7 --svg triage-7.svg
     ```
     """
-    found = run_cypher("CALL runs.get($run)", {"run": run}, home=home, config=config)
+    query = partial(run_cypher, database=database, home=home, config=config)
+    found = query("CALL runs.get($run)", {"run": run})
     if not found:
         raise UnknownRun(f"There is no run `{run}`")
-    rows = run_cypher("CALL runs.timeline($run)", {"run": run}, home=home, config=config)
-    timeline = read_timeline(found[0]["run"], rows)
+    timeline = read_timeline(found[0]["run"], query("CALL runs.timeline($run)", {"run": run}))
     if svg is not None:
         svg.write(draw_svg(timeline))
     print_timeline(Console(), timeline)

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from sidecypher.cli.packages import AsJson, Config, Home, Service, show_json, show_table
+from sidecypher.cli.packages import (
+    AsJson,
+    Config,
+    Database,
+    Home,
+    Service,
+    show_json,
+    show_table,
+)
 from sidecypher_procedures.sync.changes.commands import unwatch, watch, watched
 from sidecypher_procedures.sync.postgres import commands as postgres
 
@@ -32,13 +40,13 @@ def _sync() -> None:
 
 
 @app.command()
-def run(home: Home = None, config: Config = None) -> None:
+def run(home: Home = None, config: Config = None, database: Database = None) -> None:
     """Write events from Redis to the graph until it is stopped.
 
     Stays in the foreground and logs what happens as JSON. Several of these processes share the
     partitions; if one ends, the others take over its partitions. Uses the Redis that
-    `SIDECYPHER_REDIS_URL` names, and the embedded Neo4j or the one that `SIDECYPHER_NEO4J_URI`
-    names. `sidecypher up` starts one of them if `SIDECYPHER_REDIS_URL` is set.
+    `SIDECYPHER_REDIS_URL` names, and the embedded Neo4j or the one that `SIDECYPHER_NEO4J_URI` or
+    `NEO4J_URI` names. `sidecypher up` starts one of them if `SIDECYPHER_REDIS_URL` is set.
 
     ```sh
     sidecypher sync run
@@ -49,7 +57,7 @@ def run(home: Home = None, config: Config = None) -> None:
     url = redis_url()
     from sidecypher_procedures.sync.service import serve  # noqa: PLC0415
 
-    serve(url, home=home, config=config)
+    serve(url, home=home, config=config, database=database)
 
 
 @app.command()

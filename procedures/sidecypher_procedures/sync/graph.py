@@ -12,12 +12,17 @@ _NOT_RUNNING: Final = "SC-310"
 
 
 async def open_graph(
-    stack: AsyncExitStack, log: Any, home: Path | None, config: Path | None
+    stack: AsyncExitStack,
+    log: Any,
+    home: Path | None,
+    config: Path | None,
+    database: str | None = None,
 ) -> BoltClient:
     """Return a client of Neo4j; wait while the embedded one does not run yet."""
     while True:
         try:
-            return await stack.enter_async_context(open_client(home=home, config=config))
+            client = open_client(database=database, home=home, config=config)
+            return await stack.enter_async_context(client)
         except SidecypherError as error:
             if error.code != _NOT_RUNNING:
                 raise

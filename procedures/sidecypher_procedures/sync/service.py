@@ -15,7 +15,7 @@ from sidecypher_procedures.sync.metrics import ConsumerMetrics
 from sidecypher_procedures.sync.settings import PREFIX, SyncSettings
 
 
-def serve(url: str, *, home: Path | None, config: Path | None) -> None:
+def serve(url: str, *, home: Path | None, config: Path | None, database: str | None = None) -> None:
     """Consume until SIGTERM or SIGINT.
 
     Raises:
@@ -23,17 +23,17 @@ def serve(url: str, *, home: Path | None, config: Path | None) -> None:
         RedisUnavailable: Redis cannot be reached.
         RedisUnsuitable: Redis would lose events.
     """
-    asyncio.run(_serve(url, home, config))
+    asyncio.run(_serve(url, home, config, database))
 
 
-async def _serve(url: str, home: Path | None, config: Path | None) -> None:
+async def _serve(url: str, home: Path | None, config: Path | None, database: str | None) -> None:
     settings = SyncSettings.load()
     log = service_log(home=home, config=config)
     async with AsyncExitStack() as stack:
         redis = await stack.enter_async_context(open_async_redis(url))
         for warning in await check_server(redis):
             log.warning("sync.redis", found=warning)
-        client = await open_graph(stack, log, home, config)
+        client = await open_graph(stack, log, home, config, database)
         consumer = Consumer(redis, client, settings, log)
         changes = ChangePublisher(redis, client, settings, consumer.name, log)
         log.info("sync.started", consumer=consumer.name, partitions=settings.partitions)

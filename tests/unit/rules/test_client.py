@@ -222,19 +222,20 @@ def test_an_extractor_that_fails(caplog, found, error):
 
 
 def test_settings_come_from_the_environment(monkeypatch):
-    """Three variables have the names that Neo4j's users know; the password is never shown."""
+    """Four variables have the names that Neo4j's users know; the password is never shown."""
     for name, value in {
         "SIDECYPHER_GRAPHRAG_MODE": "OPTIONAL",
         "SIDECYPHER_GRAPHRAG_TIMEOUT": "0.5",
         "NEO4J_URI": "neo4j+s://graph.example:7687",
-        "NEO4J_USER": "agent",
+        "NEO4J_USERNAME": "agent",
         "NEO4J_PASSWORD": "a secret",
+        "NEO4J_DATABASE": "memories",
     }.items():
         monkeypatch.setenv(name, value)
     settings = ClientSettings.load()
 
     assert (settings.mode, settings.timeout, settings.user) == ("OPTIONAL", 0.5, "agent")
-    assert settings.uri == "neo4j+s://graph.example:7687"
+    assert (settings.uri, settings.database) == ("neo4j+s://graph.example:7687", "memories")
     assert settings.password.get_secret_value() == "a secret"
     assert "secret" not in repr(settings)
 
@@ -245,7 +246,6 @@ def test_settings_come_from_the_environment(monkeypatch):
         ("SIDECYPHER_GRAPHRAG_MODE", "a secret"),
         ("SIDECYPHER_GRAPHRAG_TIMEOUT", "0"),
         ("SIDECYPHER_GRAPHRAG_MOOD", "OFF"),
-        ("NEO4J_URI", "http://a-secret"),
     ],
 )
 def test_a_variable_that_cannot_be_used(monkeypatch, name, value):
@@ -255,6 +255,16 @@ def test_a_variable_that_cannot_be_used(monkeypatch, name, value):
     with pytest.raises(ClientSettingsError, match=name) as caught:
         MemoryClient()
     assert "secret" not in str(caught.value)
+
+
+def test_an_address_that_cannot_be_used_is_told_by_its_variable(monkeypatch):
+    """The hint has the variable that named it, and nothing has its value."""
+    monkeypatch.setenv("NEO4J_URI", "http://a-secret")
+
+    with pytest.raises(ClientSettingsError, match="`neo4j_uri` cannot be used") as caught:
+        MemoryClient()
+    assert "NEO4J_URI" in caught.value.hint
+    assert "secret" not in f"{caught.value}{caught.value.hint}"
 
 
 @pytest.mark.parametrize("rows", [[], [{"id": None}]], ids=["none", "one of an absent sidecar"])

@@ -13,7 +13,7 @@ from sidecypher.cli.output import notes, show_table, show_text
 from sidecypher.cli.status import read_status, server_address
 from sidecypher.cli.up import bring_up
 from sidecypher.host.address import USER
-from sidecypher.host.settings import load_settings
+from sidecypher.host.settings import load_settings, without_neo4j_variables
 from sidecypher.runtime.errors import AlreadyRunning
 from sidecypher.runtime.process.state import read_state
 from sidecypher.runtime.process.stop import stop
@@ -41,7 +41,8 @@ def demo(
     sidecypher demo --home /tmp/demo --keep
     ```
     """
-    settings = load_settings({"home": home, "lane": lane}, config=config)
+    flags = {"home": home, "lane": lane}
+    settings = load_settings(flags, without_neo4j_variables(os.environ), config)
     running = read_state(settings.home)
     if running is not None and running.alive:
         raise _home_in_use()

@@ -122,11 +122,11 @@ class DoctorContext(CheckContext):
         )
         self._opened.callback(driver.close)
         try:
-            return connect(driver)
+            return connect(driver, address.database)
         except SidecypherError as error:
             raise CannotCheck(
                 error.message,
-                "Check that it is running, and that address, user and password are correct.",
+                "Check that it runs, and that address, user, password and database are correct.",
             ) from None
 
     def call(self, name: str, *arguments: Any) -> list[dict[str, Any]]:
@@ -152,7 +152,9 @@ class DoctorContext(CheckContext):
         """
         if not self.sidecars:
             return self.call(name, *arguments)
-        return [r.data() for r in call_procedure(self.graph().driver, name, arguments).records]
+        graph = self.graph()
+        found = call_procedure(graph.driver, name, arguments, graph.database)
+        return [record.data() for record in found.records]
 
     def get(self, sidecar: Announcement, path: str) -> httpx.Response:
         """Return the response of a sidecar to a GET request."""

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from sidecypher.cli.doctor import installation, machine
 from sidecypher.cli.doctor.context import DoctorContext
-from sidecypher.cli.options import AsJson, Config, Home, Lane, Procedures
+from sidecypher.cli.options import AsJson, Config, Database, Home, Lane, Procedures
 from sidecypher.cli.output import results, results_alone, show_json
 from sidecypher.errors import SidecypherError
 from sidecypher.host.threads import in_thread
@@ -38,6 +38,7 @@ def doctor(
     procedures: Procedures = None,
     config: Config = None,
     lane: Lane = None,
+    database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """Check the installation and suggest fixes.
@@ -54,7 +55,12 @@ def doctor(
     sys.dont_write_bytecode = True
     # The report shows failures; the log would print them again.
     configure_logging("ERROR", "console")
-    flags = {"home": home, "procedures": procedures, "lane": lane}
+    flags = {
+        "home": home,
+        "procedures": procedures,
+        "lane": lane,
+        "neo4j_database": database,
+    }
     with DoctorContext(flags, os.environ, config) as context:
         found = examine(all_checks(), context)
         if as_json:

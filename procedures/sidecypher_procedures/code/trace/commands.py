@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from sidecypher import SidecypherError
-from sidecypher.cli.packages import Config, Home, open_client, show_error, show_table
+from sidecypher.cli.packages import Config, Database, Home, open_client, show_error, show_table
 from sidecypher_procedures.code.errors import NotTraced
 from sidecypher_procedures.code.trace.comparison import Comparison, Known, Pair
 from sidecypher_procedures.code.trace.confirmation import confirm, read_known
@@ -51,6 +51,7 @@ def trace(
     ] = 20,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
 ) -> None:
     """Run a Python program, mark the calls that happen, and print recall.
 
@@ -62,7 +63,7 @@ def trace(
     """
     repo_id = repo or root.name
     command = found(program)
-    known = asyncio.run(_read(repo_id, home, config))
+    known = asyncio.run(_read(repo_id, home, config, database))
     if not any(Path(root, file).is_file() for file in known.files):
         raise NotTraced(
             f"The folder has no Python file of the repository `{shown_id(repo_id)}`",
@@ -75,20 +76,24 @@ def trace(
             hint="If it imports an installed copy, install the folder: `pip install -e .`.",
         )
     comparison = Comparison.of(known, recording)
-    asyncio.run(_confirm(comparison.confirmed - known.confirmed, home, config))
+    asyncio.run(_confirm(comparison.confirmed - known.confirmed, home, config, database))
     _show(comparison, missing)
     if recording.is_cut:
         sys.stdout.write("Calls are missing: the program has called sys.setprofile.\n")
     raise typer.Exit(status)
 
 
-async def _read(repo_id: str, home: Path | None, config: Path | None) -> Known:
-    async with open_client(home=home, config=config) as client:
+async def _read(
+    repo_id: str, home: Path | None, config: Path | None, database: str | None
+) -> Known:
+    async with open_client(database=database, home=home, config=config) as client:
         return await read_known(client.run, repo_id)
 
 
-async def _confirm(pairs: set[Pair], home: Path | None, config: Path | None) -> None:
-    async with open_client(home=home, config=config) as client:
+async def _confirm(
+    pairs: set[Pair], home: Path | None, config: Path | None, database: str | None
+) -> None:
+    async with open_client(database=database, home=home, config=config) as client:
         await confirm(client.run, pairs)
 
 

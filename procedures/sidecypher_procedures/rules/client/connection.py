@@ -142,7 +142,7 @@ class Connection:
             if not was_reached:
                 # If nothing listens, a transaction is retried until the timeout; this check is not.
                 await driver.verify_connectivity()
-            async with driver.session() as session:
+            async with driver.session(database=self._settings.database) as session:
                 run = session.execute_write if write else session.execute_read
                 found = await run(work)
         self._is_reached = True

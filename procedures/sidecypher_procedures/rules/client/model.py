@@ -8,7 +8,9 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Protocol, Self, TypedDict
 
 from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
 
+from sidecypher import SidecypherError, neo4j_environment
 from sidecypher_procedures.environment import EnvironmentSettings
 from sidecypher_procedures.rules.errors import ClientSettingsError, InvalidInput
 
@@ -19,13 +21,16 @@ _Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
 
 
 class ClientSettings(EnvironmentSettings, env_prefix=PREFIX):
-    """Settings: three with Neo4j's usual names, the others with the prefix.
+    """Settings: those of Neo4j with the names that all clients use, the others with the prefix.
 
     Attributes:
         mode: OFF, OPTIONAL or REQUIRED.
-        uri: Address of Neo4j, from ``NEO4J_URI``.
-        user: User at Neo4j, from ``NEO4J_USER``.
-        password: Password at Neo4j, from ``NEO4J_PASSWORD``; None for no authentication.
+        uri: Address of Neo4j, from ``SIDECYPHER_NEO4J_URI`` or ``NEO4J_URI``.
+        user: User at Neo4j, from ``SIDECYPHER_NEO4J_USER`` or ``NEO4J_USERNAME``.
+        password: Password at Neo4j, from ``SIDECYPHER_NEO4J_PASSWORD`` or ``NEO4J_PASSWORD``; None
+            for no authentication.
+        database: Database, from ``SIDECYPHER_NEO4J_DATABASE`` or ``NEO4J_DATABASE``; None for the
+            user's default one.
         connect_timeout: Seconds for one connection.
         timeout: Seconds for one read, including connecting and retries.
         write_timeout: Seconds for one write, including connecting and retries.
@@ -46,9 +51,10 @@ class ClientSettings(EnvironmentSettings, env_prefix=PREFIX):
     refusal = ClientSettingsError
 
     mode: Mode = "OFF"
-    uri: str = Field(default="bolt://127.0.0.1:7687", validation_alias="NEO4J_URI")
-    user: str = Field(default="neo4j", validation_alias="NEO4J_USER")
-    password: SecretStr | None = Field(default=None, validation_alias="NEO4J_PASSWORD")
+    uri: str = Field(default="bolt://127.0.0.1:7687", validation_alias="SIDECYPHER_NEO4J_URI")
+    user: str = Field(default="neo4j", validation_alias="SIDECYPHER_NEO4J_USER")
+    password: SecretStr | None = Field(default=None, validation_alias="SIDECYPHER_NEO4J_PASSWORD")
+    database: str | None = Field(default=None, validation_alias="SIDECYPHER_NEO4J_DATABASE")
     connect_timeout: _Seconds = 1.0
     timeout: _Seconds = 2.0
     write_timeout: _Seconds = 10.0
@@ -59,6 +65,27 @@ class ClientSettings(EnvironmentSettings, env_prefix=PREFIX):
     judge_model: str = ""
     judge_key: SecretStr | None = None
     judge_timeout: _Seconds = 60.0
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read the address of Neo4j as every client does.
+
+        Raises:
+            ClientSettingsError: A variable of the address cannot be used.
+        """
+        _ = dotenv_settings, file_secret_settings
+        try:
+            named = neo4j_environment()
+        except SidecypherError as error:
+            raise cls.refusal(error.message, hint=error.hint) from None
+        return init_settings, InitSettingsSource(settings_cls, dict(named)), env_settings
 
     @model_validator(mode="after")
     def _names_its_judge(self) -> Self:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import typer
 from rich.console import Console
 
-from sidecypher.cli.packages import AsJson, Config, Home, show_json, show_table
+from sidecypher.cli.packages import AsJson, Config, Database, Home, show_json, show_table
 from sidecypher_procedures.session.errors import InvalidWorkflow, UnknownSession
 from sidecypher_procedures.session.people.connection import Graph
 from sidecypher_procedures.session.people.conversation import Conversation
@@ -46,6 +46,7 @@ def define(
     ] = None,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
 ) -> None:
     """Write a workflow from a JSON file to the graph.
 
@@ -66,7 +67,7 @@ def define(
         raise InvalidWorkflow(
             f"`{file.name}` does not name its workflow", hint="Add `workflow`, or use `--workflow`."
         )
-    graph = Graph(home, config)
+    graph = Graph(home, config, database)
     [row] = graph.run("CALL session.define($workflow, $spec)", workflow=name, spec=found.spec)
     say(f"{row['workflow']} version {row['version']}, steps: {row['steps']}")
     if row["findings"]:
@@ -88,6 +89,7 @@ def start(
     ] = True,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
 ) -> None:
     """Start a session of a workflow.
 
@@ -98,7 +100,7 @@ def start(
     sidecypher session start triage --id t1 --input '{"text": "It fails"}'
     ```
     """
-    graph = Graph(home, config)
+    graph = Graph(home, config, database)
     row = _started(graph, workflow, {"id": session_id, "input": _json_object(given), "run": run})
     _show_progress(graph, row)
 
@@ -114,6 +116,7 @@ def show(
     ] = None,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
 ) -> None:
     """Draw the workflow of a session and the way taken.
 
@@ -131,7 +134,7 @@ def show(
     from sidecypher_procedures.session.people.charts import CHART, read_chart  # noqa: PLC0415
     from sidecypher_procedures.session.people.drawing import draw_svg, print_chart  # noqa: PLC0415
 
-    found = Graph(home, config).run(CHART, id=session)
+    found = Graph(home, config, database).run(CHART, id=session)
     if not found:
         raise UnknownSession(f"There is no session `{session}`")
     chart = read_chart(found[0])
@@ -149,6 +152,7 @@ def chat(
     given: Input = None,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
 ) -> None:
     """Run a session as a conversation in the terminal.
 
@@ -165,7 +169,7 @@ def chat(
     """
     if session is not None and (workflow is not None or given is not None):
         raise typer.BadParameter("Give `--session` alone, or a workflow")
-    graph = Graph(home, config)
+    graph = Graph(home, config, database)
     if session is None:
         row = _started(graph, workflow, {"input": _json_object(given), "run": False})
         session = str(row["sessionId"])
@@ -181,6 +185,7 @@ def inbox(
     as_json: AsJson = False,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
 ) -> None:
     """List the open requests of sessions.
 
@@ -192,7 +197,7 @@ def inbox(
     ```
     """
     options = _given({"workflow": workflow, "limit": 1000})
-    rows = Graph(home, config).run("CALL session.awaiting($options)", options=options)
+    rows = Graph(home, config, database).run("CALL session.awaiting($options)", options=options)
     if as_json:
         show_json(rows)
     elif not rows:
@@ -213,6 +218,7 @@ def answer(
     ] = None,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
 ) -> None:
     """Answer an open request of a session.
 
@@ -223,7 +229,7 @@ def answer(
     sidecypher session answer t1 billing
     ```
     """
-    graph = Graph(home, config)
+    graph = Graph(home, config, database)
     Conversation(graph, session).answer(value, request)
     [row] = graph.run(_PROGRESS, id=session)
     _show_progress(graph, row)
@@ -238,6 +244,7 @@ def validate(
     as_json: AsJson = False,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
 ) -> None:
     """Check a workflow file, or a workflow of the graph.
 
@@ -255,7 +262,9 @@ def validate(
     if path is not None and (path.is_file() or path.suffix == ".json"):
         rows = _file_findings(path)
     else:
-        found = Graph(home, config).run("CALL session.validate($workflow)", workflow=workflow)
+        found = Graph(home, config, database).run(
+            "CALL session.validate($workflow)", workflow=workflow
+        )
         rows = [
             {name: row.get("stepId" if name == "step" else name) for name in _FINDING}
             for row in found

@@ -18,11 +18,13 @@ class Graph:
     Args:
         home: The value of `--home`.
         config: The value of `--config`.
+        database: The value of `--database`.
     """
 
-    def __init__(self, home: Path | None, config: Path | None) -> None:
+    def __init__(self, home: Path | None, config: Path | None, database: str | None = None) -> None:
         self._home = home
         self._config = config
+        self._database = database
 
     def run(self, cypher: LiteralString, /, **parameters: Any) -> list[dict[str, Any]]:
         """Run a statement and return its rows.
@@ -33,7 +35,13 @@ class Graph:
             Neo4jUnavailable: Neo4j does not answer.
         """
         try:
-            return run_cypher(cypher, parameters, home=self._home, config=self._config)
+            return run_cypher(
+                cypher,
+                parameters,
+                database=self._database,
+                home=self._home,
+                config=self._config,
+            )
         except CypherError as error:
             raised = _RAISED.fullmatch(error.message)
             if raised is None:

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sidecypher.cli.packages import AsJson, Config, Home, run_cypher, show_json, show_table
+from sidecypher.cli.packages import (
+    AsJson,
+    Config,
+    Database,
+    Home,
+    run_cypher,
+    show_json,
+    show_table,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +31,7 @@ def watch(
     as_json: AsJson = False,
     home: Home = None,
     config: Config = None,
+    database: Database = None,
 ) -> None:
     """Watch changes of the graph, to publish them.
 
@@ -39,11 +48,16 @@ def watch(
     from sidecypher_procedures.sync.changes.watching import OutboxTrigger, Watched  # noqa: PLC0415
 
     chosen = Watched(tuple(node or ()), tuple(relationship or ()))
-    OutboxTrigger(home, config).install(chosen if node or relationship else Watched())
-    _show_state(home, config, as_json=as_json)
+    OutboxTrigger(home, config, database).install(chosen if node or relationship else Watched())
+    _show_state(home, config, database, as_json=as_json)
 
 
-def unwatch(as_json: AsJson = False, home: Home = None, config: Config = None) -> None:
+def unwatch(
+    as_json: AsJson = False,
+    home: Home = None,
+    config: Config = None,
+    database: Database = None,
+) -> None:
     """Stop watching changes of the graph.
 
     Those in the outbox stay until they are published, or removed by `sidecypher.dropChanges`.
@@ -54,28 +68,35 @@ def unwatch(as_json: AsJson = False, home: Home = None, config: Config = None) -
     """
     from sidecypher_procedures.sync.changes.watching import OutboxTrigger  # noqa: PLC0415
 
-    OutboxTrigger(home, config).drop()
-    _show_state(home, config, as_json=as_json)
+    OutboxTrigger(home, config, database).drop()
+    _show_state(home, config, database, as_json=as_json)
 
 
-def watched(as_json: AsJson = False, home: Home = None, config: Config = None) -> None:
+def watched(
+    as_json: AsJson = False,
+    home: Home = None,
+    config: Config = None,
+    database: Database = None,
+) -> None:
     """Show what is watched, and how many changes wait.
 
     ```sh
     sidecypher sync watched
     ```
     """
-    _show_state(home, config, as_json=as_json)
+    _show_state(home, config, database, as_json=as_json)
 
 
-def _show_state(home: Path | None, config: Path | None, *, as_json: bool) -> None:
+def _show_state(
+    home: Path | None, config: Path | None, database: str | None, *, as_json: bool
+) -> None:
     from dataclasses import asdict  # noqa: PLC0415
 
     from sidecypher_procedures.sync.changes.store import COUNT  # noqa: PLC0415
     from sidecypher_procedures.sync.changes.watching import OutboxTrigger, Watched  # noqa: PLC0415
 
-    found = OutboxTrigger(home, config).watched() or Watched((), ())
-    [row] = run_cypher(COUNT, home=home, config=config)
+    found = OutboxTrigger(home, config, database).watched() or Watched((), ())
+    [row] = run_cypher(COUNT, database=database, home=home, config=config)
     state = {**asdict(found), "waiting": row["waiting"]}
     if as_json:
         show_json(state)

@@ -93,11 +93,13 @@ class OutboxTrigger:
     Args:
         home: The value of `--home`.
         config: The value of `--config`.
+        database: The value of `--database`.
     """
 
-    def __init__(self, home: Path | None, config: Path | None) -> None:
+    def __init__(self, home: Path | None, config: Path | None, database: str | None = None) -> None:
         self._home = home
         self._config = config
+        self._name = database
 
     def watched(self) -> Watched | None:
         """Return what is watched; None if nothing is.
@@ -162,7 +164,13 @@ class OutboxTrigger:
         return rows[0] if rows else None
 
     def _run(self, statement: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
-        return run_cypher(statement, parameters, home=self._home, config=self._config)
+        return run_cypher(
+            statement,
+            parameters,
+            database=self._name,
+            home=self._home,
+            config=self._config,
+        )
 
     def _order(self, statement: LiteralString, **parameters: Any) -> None:
         [row] = self._run(_DATABASE)

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from sidecypher.cli.packages import AsJson, Config, Home, Service, show_json, show_table
+from sidecypher.cli.packages import (
+    AsJson,
+    Config,
+    Database,
+    Home,
+    Service,
+    show_json,
+    show_table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -48,12 +56,12 @@ def init(as_json: AsJson = False) -> None:
 
 
 @app.command()
-def run(home: Home = None, config: Config = None) -> None:
+def run(home: Home = None, config: Config = None, database: Database = None) -> None:
     """Write events from PostgreSQL until it is stopped.
 
     Stays in the foreground and logs what happens as JSON. Several of these processes may run at
     once. Uses the PostgreSQL that `SIDECYPHER_POSTGRES_URL` names, and the embedded Neo4j or the
-    one that `SIDECYPHER_NEO4J_URI` names. `sidecypher up` starts one of them if
+    one that `SIDECYPHER_NEO4J_URI` or `NEO4J_URI` names. `sidecypher up` starts one of them if
     `SIDECYPHER_POSTGRES_URL` is set.
 
     ```sh
@@ -63,7 +71,7 @@ def run(home: Home = None, config: Config = None) -> None:
     url = _url()
     from sidecypher_procedures.sync.postgres.service import serve  # noqa: PLC0415
 
-    serve(url, home=home, config=config)
+    serve(url, home=home, config=config, database=database)
 
 
 @app.command()

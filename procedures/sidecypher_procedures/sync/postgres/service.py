@@ -15,7 +15,7 @@ from sidecypher_procedures.sync.postgres.settings import PREFIX, PostgresSetting
 from sidecypher_procedures.sync.postgres.worker import Worker
 
 
-def serve(url: str, *, home: Path | None, config: Path | None) -> None:
+def serve(url: str, *, home: Path | None, config: Path | None, database: str | None = None) -> None:
     """Write events until SIGTERM or SIGINT.
 
     Raises:
@@ -25,14 +25,14 @@ def serve(url: str, *, home: Path | None, config: Path | None) -> None:
     """
     schema = PostgresSettings.load().namespace
     ask_postgres(url, lambda conn: check_schema(conn, schema))
-    asyncio.run(_serve(url, home, config))
+    asyncio.run(_serve(url, home, config, database))
 
 
-async def _serve(url: str, home: Path | None, config: Path | None) -> None:
+async def _serve(url: str, home: Path | None, config: Path | None, database: str | None) -> None:
     settings = PostgresSettings.load()
     log = service_log(home=home, config=config)
     async with AsyncExitStack() as stack:
-        client = await open_graph(stack, log, home, config)
+        client = await open_graph(stack, log, home, config, database)
         worker = Worker(url, client, log)
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, worker.stop)
