@@ -127,7 +127,7 @@ class Sidecar:
             SidecypherError: A port is taken or the home cannot be written.
         """
         self._settings = settings
-        credentials = load_credentials(settings.run_folder)
+        credentials = load_credentials(settings.run_folder, settings.http_token_file)
         self._spans = export_spans() if settings.traces else None
         self._telemetry = Telemetry(self._spans.tracer if self._spans else None)
         self._loop = EventLoop()
@@ -240,6 +240,8 @@ class Sidecar:
             ],
             settings.http_port,
             self._telemetry,
+            host=settings.http_host,
+            authorize=authorize,
         )
         self._telemetry.load_failures.set(len(self.loaded.failures))
         self._telemetry.open_calls.set_function(lambda: self._dispatcher.open_calls)

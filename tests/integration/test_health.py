@@ -135,7 +135,8 @@ def test_a_port_in_use_is_told_with_the_way_out():
         taken.listen()
         port = taken.getsockname()[1]
 
-        with pytest.raises(SidecypherError, match=f"listen on port {port}: Address") as caught:
+        told = f"listen on port {port} of 127.0.0.1: Address"
+        with pytest.raises(SidecypherError, match=told) as caught:
             HttpServer([], port, Telemetry())
 
     assert caught.value.code == "SC-602"

@@ -24,6 +24,10 @@ def serve(
         int | None,
         typer.Option(help="Serve HTTP on this port; 0 picks a free one."),
     ] = None,
+    http_host: Annotated[
+        str | None,
+        typer.Option(help="Serve HTTP on this IP address, too, with a token."),
+    ] = None,
     log_level: Annotated[
         str | None, typer.Option(help="Set the level: `DEBUG`, `INFO`, `WARNING` or `ERROR`.")
     ] = None,
@@ -48,6 +52,7 @@ def serve(
                 "port": port,
                 "listen": listen,
                 "http_port": http_port,
+                "http_host": http_host,
                 "log_level": log_level,
                 "log_format": log_format,
             },

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from sidecypher.host.settings import Settings, read_password
+from sidecypher.host.settings import LOOPBACK, Settings, read_password
 
 if TYPE_CHECKING:
     import ssl
 
     import neo4j
-
-LOOPBACK: Final = "127.0.0.1"
 
 USER: Final = "neo4j"
 """User of the embedded Neo4j."""

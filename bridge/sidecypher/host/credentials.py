@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import secrets
 import ssl
 from collections.abc import Iterator
@@ -16,10 +17,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from sidecypher.errors import RunFolderError
+from sidecypher.errors import RunFolderError, SettingsError
 from sidecypher.host.locks import file_lock
 
 _VALID: Final = timedelta(days=3650)
+
+MIN_TOKEN_BYTES: Final = 32
+"""Shortest token for HTTP that a file may hold: 128 bits as hexadecimal digits."""
 
 LOCK_SECONDS: Final = 10.0
 """How long a sidecar waits for others to change the run folder: each needs some milliseconds."""
@@ -46,15 +50,18 @@ class Credentials:
         return f"Credentials(fingerprint={self.fingerprint!r})"
 
 
-def load_credentials(folder: Path) -> Credentials:
+def load_credentials(folder: Path, http_token_file: Path | None = None) -> Credentials:
     """Read the credentials in `folder`, and make missing ones.
 
     Args:
         folder: The run folder; it gets mode 0700, and new files in it 0600.
+        http_token_file: File with the token for HTTP, which replaces that of the folder.
 
     Raises:
         RunFolderError: The folder cannot be used, or a file in it is damaged.
+        SettingsError: The file of the token cannot be used.
     """
+    given = None if http_token_file is None else _given_token(http_token_file)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _check_owner(folder)
@@ -64,6 +71,8 @@ def load_credentials(folder: Path) -> Credentials:
             for name in ("token", "http-token", "key.pem", "certificate.pem"):
                 if (folder / name).exists():
                     _check_owner(folder / name)
+            if given is not None and _read_token(folder / "http-token") != given:
+                write_private(folder / "http-token", given + b"\n")
             return _load(folder)
     except ssl.SSLError:
         raise RunFolderError(
@@ -137,8 +146,28 @@ def server_context(folder: Path) -> ssl.SSLContext:
     return tls
 
 
+def _given_token(file: Path) -> bytes:
+    try:
+        token = _read_token(file)
+    except OSError as error:
+        raise SettingsError(
+            f"The file of `http_token_file` cannot be read: {error.strerror}"
+        ) from None
+    if len(token) < MIN_TOKEN_BYTES or not re.fullmatch(rb"[!-~]+", token):
+        raise SettingsError(
+            "The file of `http_token_file` has no token that can be used",
+            hint=f"Write at least {MIN_TOKEN_BYTES} letters and digits to it, for example those of "
+            "`openssl rand -hex 32`.",
+        )
+    return token
+
+
+def _read_token(file: Path) -> bytes:
+    return file.read_bytes().strip() if file.exists() else b""
+
+
 def _token(file: Path) -> bytes:
-    token = file.read_bytes().strip() if file.exists() else b""
+    token = _read_token(file)
     if not token:
         # Replace an empty file too: an empty token would let everyone in.
         token = secrets.token_hex(32).encode()

@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
@@ -21,6 +22,8 @@ from sidecypher.host._urls import problem_of
 from sidecypher.host.limits import Limits
 
 PREFIX: Final = "SIDECYPHER_"
+
+LOOPBACK: Final = "127.0.0.1"
 
 PROJECT_FILE: Final = "sidecypher.toml"
 """Settings file of the current folder, read if no other file is named."""
@@ -83,6 +86,9 @@ class Settings(BaseModel):
         listen: Address `tls://HOST:PORT` for plugins on another machine; without it only this
             machine reaches the sidecar.
         http_port: Port of `/livez`, `/readyz` and `/metrics`; 0 picks a free one.
+        http_host: IP address on which HTTP is served besides 127.0.0.1. If other machines reach it,
+            all but `/livez`, `/readyz` and webhooks needs the token for HTTP.
+        http_token_file: File with the token for HTTP; without it the sidecar makes one.
         sidecars: Number of sidecars that `up` starts.
         bolt_port: Bolt port of the embedded Neo4j; 0 picks a free one and keeps it.
         browser_port: HTTP port of the embedded Neo4j; 0 picks a free one and keeps it.
@@ -120,6 +126,8 @@ class Settings(BaseModel):
     port: Port = 0
     listen: str = ""
     http_port: Port = 0
+    http_host: str = LOOPBACK
+    http_token_file: Path | None = None
     sidecars: Annotated[int, Field(ge=1, le=64)] = 1
     bolt_port: Port = 0
     browser_port: Port = 0
@@ -153,7 +161,10 @@ class Settings(BaseModel):
             return [part.strip() for part in value.split(",") if part.strip()]
         return value
 
-    @field_validator("home", "cache_dir", "procedures", "run_dir", "record_dir", mode="after")
+    @field_validator(
+        *("home", "cache_dir", "procedures", "run_dir", "record_dir", "http_token_file"),
+        mode="after",
+    )
     @classmethod
     def _absolute(cls, value: Any) -> Any:
         if any("\0" in str(path) for path in (value if isinstance(value, tuple) else [value])):
@@ -188,6 +199,14 @@ class Settings(BaseModel):
         if problem is None and urlsplit(value).hostname in _WILDCARDS:
             problem = "it must name the address by which Neo4j reaches this machine"
         return _checked(value, problem)
+
+    @field_validator("http_host", mode="after")
+    @classmethod
+    def _is_ip_address(cls, value: str) -> str:
+        try:
+            return str(ip_address(value))
+        except ValueError:
+            raise ValueError("it is not an IP address") from None
 
     @field_validator("ray_address", mode="after")
     @classmethod

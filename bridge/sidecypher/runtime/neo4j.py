@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sidecypher.host.address import LOOPBACK, USER, Address, Ports, embedded_address
+from sidecypher.host.address import USER, Address, Ports, embedded_address
 from sidecypher.host.credentials import load_credentials, write_private
-from sidecypher.host.settings import PLUGIN_VARIABLES, read_password
+from sidecypher.host.settings import LOOPBACK, PLUGIN_VARIABLES, read_password
 from sidecypher.runtime.errors import ServerFailed
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java

@@ -8,7 +8,8 @@ from typing import Final
 
 import msgspec
 
-from sidecypher.host.address import LOOPBACK, Ports, read_ports
+from sidecypher.host.address import Ports, read_ports
+from sidecypher.host.settings import LOOPBACK
 from sidecypher.runtime.errors import PortInUse
 
 _PREFERRED: Final = range(20_000, 32_768)

@@ -16,8 +16,7 @@ from cryptography import x509
 
 from sidecypher.cli.doctor.context import DoctorContext
 from sidecypher.cli.prepare import find_compiler
-from sidecypher.host.address import LOOPBACK
-from sidecypher.host.settings import PREFIX, Settings
+from sidecypher.host.settings import LOOPBACK, PREFIX, Settings
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java, java_hint
 from sidecypher.runtime.lockfile import load_compiler_lock, load_lock

@@ -36,7 +36,9 @@ class OriginRefused(SidecypherError):
     """A request over HTTP comes from a web page, or names a host that is not this machine."""
 
     code = "SC-652"
-    default_hint = "Call from a program on this machine, by 127.0.0.1 or localhost."
+    default_hint = (
+        "Call from a program, by 127.0.0.1 or localhost, or by the address of `http_host`."
+    )
 
 
 class RequestRefused(SidecypherError):
