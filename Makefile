@@ -7,7 +7,7 @@ CORE := plugin-build/sidecypher_plugin/core.jar
 MVN := mvn --batch-mode --quiet --file plugin-build/core/pom.xml
 
 .PHONY: default check demo test test-deep mutants test-pythons test-without-neo4j docker-test \
-	faults soak lint format core wheel bench docs reference lock clean
+	faults soak lint format core wheel release bench docs reference lock clean
 
 .DELETE_ON_ERROR:
 
@@ -42,6 +42,18 @@ wheel: $(VENV)/ready $(CORE)
 	$(BIN)/uv build --quiet --python $(BIN)/python --out-dir dist \
 		--build-constraints requirements.lock --require-build-hashes
 	@ls -l dist/*.whl dist/*.tar.gz
+
+# Maintainers: what a release has, checked. CI names the tag, which must be that of the version.
+release: TAG ?= v$(VERSION)
+release: VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+release: wheel
+	@test "$(TAG)" = "v$(VERSION)" || { \
+		echo "error: the tag is $(TAG), but pyproject.toml has version $(VERSION)" >&2; exit 1; }
+	$(BIN)/twine check --strict dist/*.whl dist/*.tar.gz
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/cyclonedx-py requirements docker/requirements.lock --pyproject pyproject.toml \
+		--output-reproducible --output-file dist/sidecypher-$(VERSION).cdx.json
+	cd dist && sha256sum *.whl *.tar.gz *.cdx.json > SHA256SUMS
 
 # The demo has a home of its own, so that its graph never mixes with yours.
 demo: export SIDECYPHER_HOME := $(CURDIR)/.demo

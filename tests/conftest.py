@@ -44,6 +44,7 @@ pytest_plugins = [
     "fix_hosts",
     "fix_redis",
     "fix_postgres",
+    "fix_wheel",
 ]
 
 

@@ -9,13 +9,15 @@ import threading
 
 from fix_waiting import wait_until
 
+SIDECYPHER = (sys.executable, "-m", "sidecypher")
+
 
 class Running:
-    """Starts a command; `cwd` is where."""
+    """Starts a command; `cwd` is where, and `program` what takes the arguments."""
 
-    def __init__(self, environ, *arguments, cwd=None):
+    def __init__(self, environ, *arguments, cwd=None, program=SIDECYPHER):
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "sidecypher", *arguments],
+            [*map(str, program), *arguments],
             env=environ,
             cwd=cwd,
             stdout=subprocess.PIPE,

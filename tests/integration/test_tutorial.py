@@ -4,7 +4,6 @@ import itertools
 import json
 import shlex
 import subprocess
-import sys
 
 import neo4j
 import pytest
@@ -22,11 +21,11 @@ PAGE = blocks(
 
 
 class Reader:
-    """Does what the page says, in the order in which it says it."""
+    """Does what the page says, in the order in which it says it; `bare` begins each command."""
 
-    def __init__(self, folder, environ):
+    def __init__(self, folder, bare):
         self.folder = folder
-        self.environ = environ
+        self.bare = bare
         self.dev = None
         self.told = None
         """Gives what the last block has printed, once a text is in it."""
@@ -49,13 +48,11 @@ class Reader:
         if words[0] == "cd":
             self.folder /= words[1]
         elif words == ["sidecypher", "dev"]:
-            # A throw-away Neo4j before each start would tell the test nothing.
-            self.dev = Running(self.environ, "dev", "--no-check", cwd=self.folder)
+            self.dev = Running(None, *words, cwd=self.folder, program=self.bare)
             self.told = self.dev.printed
         else:
             done = subprocess.run(
-                [sys.executable, "-m", *words],
-                env=self.environ,
+                [*map(str, self.bare), *words],
                 cwd=self.folder,
                 capture_output=True,
                 text=True,
@@ -87,9 +84,11 @@ class Reader:
 
 @pytest.mark.deep
 @pytest.mark.timeout(600)
-def test_every_block_of_the_tutorial_does_what_it_says(tmp_path, clean_environment):
-    """Whoever follows the page, block by block, sees what it shows."""
-    reader = Reader(tmp_path, clean_environment)
+def test_every_block_of_the_tutorial_does_what_it_says(
+    bare, installation, eclipse_compiler, tmp_path
+):
+    """Whoever has the wheel and Python alone, and follows the page, sees what it shows."""
+    reader = Reader(tmp_path, bare)
     try:
         for block in PAGE:
             reader.follow(block)

