@@ -16,8 +16,9 @@ from fix_proxy import deaf_listener
 from fix_waiting import promised, wait_until
 from integration.rules.memories import Memory
 
-from sidecypher_procedures.rules.client.memory import LocalSearch, MemoryClient
+from sidecypher_procedures.rules.client.memory import MemoryClient
 from sidecypher_procedures.rules.client.model import CircuitBreaker, ClientSettings
+from sidecypher_procedures.rules.client.search import LocalSearch
 from sidecypher_procedures.rules.errors import MemoryUnavailable, RuleTaken
 
 TIMEOUT = 0.5

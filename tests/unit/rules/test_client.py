@@ -1,23 +1,26 @@
 """The client of the memory without any Neo4j: modes, arguments, settings, extractors, search."""
 
+import asyncio
+import inspect
 import json
 import logging
 import subprocess
 import sys
+from concurrent.futures import Future
 from datetime import UTC, datetime
 from unittest.mock import Mock
 
 import pytest
 
 from sidecypher import CallError
-from sidecypher_procedures.rules.client.memory import (
+from sidecypher_procedures.rules.client.memory import AsyncMemoryClient, MemoryClient
+from sidecypher_procedures.rules.client.model import CircuitBreaker, ClientSettings
+from sidecypher_procedures.rules.client.search import (
     DisabledSearch,
     LocalSearch,
-    MemoryClient,
     SearchResult,
     search_provider,
 )
-from sidecypher_procedures.rules.client.model import CircuitBreaker, ClientSettings
 from sidecypher_procedures.rules.errors import (
     ClientSettingsError,
     InvalidInput,
@@ -34,7 +37,11 @@ import json, sys
 
 opened = []
 sys.addaudithook(lambda event, _: opened.append(event) if event.startswith("socket.") else None)
-from sidecypher_procedures.rules.client import MemoryClient, search_provider
+from sidecypher_procedures.rules.client import AsyncMemoryClient, MemoryClient, search_provider
+
+async def ask(answers):
+    async with AsyncMemoryClient() as memory:
+        answers.append(await memory.context({"userId": "ann"}))
 
 with MemoryClient() as memory:
     answers = [
@@ -43,6 +50,11 @@ with MemoryClient() as memory:
         memory.remember({"userId": "ann", "text": "hello"}, extractor=lambda texts: 1 / 0),
     ]
     search_provider(memory).search("ann", "hello")
+try:
+    # An event loop opens sockets itself. This needs none, since it never waits.
+    ask(answers).send(None)
+except StopIteration:
+    pass
 drivers = [name for name in ("neo4j", "py4j") if name in sys.modules]
 print(json.dumps({"answers": answers, "drivers": drivers, "sockets": opened}))
 """
@@ -66,13 +78,71 @@ def test_a_judge_has_a_model():
 
 
 def test_off_imports_no_driver_and_opens_no_socket(clean_environment):
-    """OFF, the default, gives None, and has neither imported the driver nor opened a socket."""
+    """OFF, the default, gives None and says so; it imports no driver and opens no socket."""
     environment = clean_environment | {"NEO4J_URI": "bolt://127.0.0.1:1"}
     done = subprocess.run(
         [sys.executable, "-c", _OFF], env=environment, capture_output=True, text=True, check=True
     )
 
-    assert json.loads(done.stdout) == {"answers": [None] * 3, "drivers": [], "sockets": []}
+    assert json.loads(done.stdout) == {"answers": [None] * 4, "drivers": [], "sockets": []}
+    assert len(done.stderr.splitlines()) == 2
+    assert done.stderr.count("set SIDECYPHER_GRAPHRAG_MODE to REQUIRED or OPTIONAL") == 2
+
+
+@pytest.mark.parametrize("kind", [MemoryClient, AsyncMemoryClient])
+def test_a_client_that_is_off_says_so_once(kind, caplog):
+    """If no mode was chosen, the log names the variable to set; each client has one line."""
+    client = kind()
+
+    assert client.is_off
+    [record] = caplog.records
+    assert "SIDECYPHER_GRAPHRAG_MODE" in record.message
+    if kind is MemoryClient:
+        client.context({"userId": "ann"})
+        client.context({"userId": "ann"})
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_client_with_a_chosen_mode_says_nothing(mode, caplog, monkeypatch):
+    """A mode that was chosen, be it OFF, needs no line, whether by argument or variable."""
+    chosen = MemoryClient(ClientSettings(mode=mode))
+    monkeypatch.setenv("SIDECYPHER_GRAPHRAG_MODE", mode)
+
+    assert chosen.is_off == MemoryClient().is_off == (mode == "OFF")
+    assert caplog.records == []
+
+
+def test_both_clients_have_the_same_calls():
+    """Each public call of one client is one of the other, with the same signature."""
+
+    def calls(kind):
+        return {
+            name: inspect.signature(call)
+            for name, call in vars(kind).items()
+            if inspect.isfunction(call) and not name.startswith("_")
+        }
+
+    def is_coroutine(name):
+        return inspect.iscoroutinefunction(getattr(AsyncMemoryClient, name))
+
+    assert calls(MemoryClient) == calls(AsyncMemoryClient)
+    assert all(map(is_coroutine, calls(AsyncMemoryClient)))
+    assert not any(map(inspect.iscoroutinefunction, vars(MemoryClient).values()))
+
+
+async def _find(_texts):
+    return {"rules": [{"text": ""}]}
+
+
+def test_an_extractor_may_be_a_coroutine_function():
+    """Both clients wait for what an asynchronous extractor finds."""
+    settings = ClientSettings(mode="REQUIRED")
+
+    with refused():
+        MemoryClient(settings).remember(SAID, extractor=_find)
+    with refused():
+        asyncio.run(AsyncMemoryClient(settings).remember(SAID, extractor=_find))
 
 
 @pytest.mark.parametrize(
@@ -142,14 +212,15 @@ def test_bad_questions_to_a_judge_raise_in_every_mode(memory, rule_id, limit):
 def test_a_client_that_is_closed_meanwhile_is_not_available(mode, monkeypatch):
     """Who got hold of a connection just before another thread closed it has no answer."""
     client = MemoryClient(ClientSettings(mode=mode, uri="bolt://127.0.0.1:1"))
-    connected = client._connected
+    calls = client._calls
+    connected = calls._connected
 
     def closed_meanwhile():
         connection = connected()
         client.close()
         return connection
 
-    monkeypatch.setattr(client, "_connected", closed_meanwhile)
+    monkeypatch.setattr(calls, "_connected", closed_meanwhile)
 
     if mode == "OPTIONAL":
         assert client.context({"userId": "ann"}) is None
@@ -271,7 +342,9 @@ def test_an_address_that_cannot_be_used_is_told_by_its_variable(monkeypatch):
 def test_a_procedure_that_gave_nothing_has_not_answered(monkeypatch, rows):
     """One row is expected of each that writes: without it, the memory is not available."""
     memory = MemoryClient(ClientSettings(mode="REQUIRED"))
-    monkeypatch.setattr(memory, "_connected", lambda: Mock(write=lambda *_, **__: rows))
+    answered = Future()
+    answered.set_result(rows)
+    monkeypatch.setattr(memory._calls, "_connected", lambda: Mock(submit=lambda *_, **__: answered))
 
     with pytest.raises(MemoryUnavailable, match="gave nothing"):
         memory.add({"userId": "ann", "text": "formal tone"}, {"method": "rule"})
@@ -292,7 +365,7 @@ def test_the_setting_chooses_the_search():
 
     assert isinstance(search_provider(off), DisabledSearch)
     assert isinstance(search_provider(local), LocalSearch)
-    assert search_provider(local).search("ann", "x").reason == "the memory is not available"
+    assert search_provider(local).search("ann", "x").reason == "the memory is off"
     assert search_provider(local).search("ann", "?!").reason == "the query has no words"
 
 

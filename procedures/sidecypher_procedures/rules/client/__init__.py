@@ -1,15 +1,7 @@
 """Client of the `rules` procedures for agents outside of Neo4j; in mode OFF it loads no driver."""
 
 from sidecypher_procedures.rules.client.judge import ChatJudge
-from sidecypher_procedures.rules.client.memory import (
-    DisabledSearch,
-    Found,
-    LocalSearch,
-    MemoryClient,
-    SearchProvider,
-    SearchResult,
-    search_provider,
-)
+from sidecypher_procedures.rules.client.memory import AsyncMemoryClient, MemoryClient
 from sidecypher_procedures.rules.client.model import (
     Added,
     CircuitBreaker,
@@ -27,10 +19,19 @@ from sidecypher_procedures.rules.client.model import (
     RuleStatus,
     StyleRule,
 )
+from sidecypher_procedures.rules.client.search import (
+    DisabledSearch,
+    Found,
+    LocalSearch,
+    SearchProvider,
+    SearchResult,
+    search_provider,
+)
 from sidecypher_procedures.rules.errors import ClientSettingsError, MemoryUnavailable
 
 __all__ = [
     "Added",
+    "AsyncMemoryClient",
     "ChatJudge",
     "CircuitBreaker",
     "Citation",

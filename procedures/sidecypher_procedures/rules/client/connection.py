@@ -44,7 +44,6 @@ _CALLER_ERRORS: Final[dict[str, Callable[[str], CallError]]] = {
     },
 }
 _CLOSE_SECONDS: Final = 2.0
-_GRACE_SECONDS: Final = 1.0
 
 
 class _Loop(asyncio.SelectorEventLoop):
@@ -75,26 +74,31 @@ class Connection:
         self._thread = threading.Thread(target=self._serve, name="sidecypher-memory", daemon=True)
         self._thread.start()
 
-    def read(self, statement: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
-        """Run a statement that reads; return its records.
+    def submit(
+        self, statement: LiteralString, parameters: dict[str, Any], seconds: float, *, write: bool
+    ) -> Future[list[dict[str, Any]]]:
+        """Begin to run a statement in one transaction; return the future of its records.
+
+        If the future is cancelled, the transaction ends. It raises `MemoryUnavailable` if there is
+        no usable answer in time, and a `RulesError` if the procedure rejects the arguments.
+
+        Args:
+            statement: The statement.
+            parameters: Its parameters.
+            seconds: Seconds until it fails, including connecting and retries.
+            write: Whether it writes.
 
         Raises:
-            MemoryUnavailable: There is no usable answer in time.
-            RulesError: The procedure rejects the arguments.
+            MemoryUnavailable: The connection was closed.
         """
-        return self._wait(statement, parameters, self._settings.timeout, write=False)
-
-    def write(self, statement: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
-        """Run a statement that writes, in one transaction; return its records.
-
-        Raises:
-            MemoryUnavailable: There is no usable answer in time.
-            RulesError: The procedure rejects the arguments.
-        """
-        return self._wait(statement, parameters, self._settings.write_timeout, write=True)
+        with self._lock:
+            if self._is_closed:
+                raise _closed()
+            work = self._run(statement, parameters, seconds, write=write)
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
-        """Close the connections and the thread; later calls raise MemoryUnavailable."""
+        """Close connections and thread; running and later calls raise MemoryUnavailable."""
         with self._lock:
             if self._is_closed:
                 return
@@ -109,25 +113,6 @@ class Connection:
         self._loop.run_forever()
         self._loop.close()
 
-    def _submit(
-        self, statement: LiteralString, parameters: dict[str, Any], seconds: float, *, write: bool
-    ) -> Future[list[dict[str, Any]]]:
-        with self._lock:
-            if self._is_closed:
-                raise MemoryUnavailable("The memory was closed in the meantime", retryable=True)
-            work = self._run(statement, parameters, seconds, write=write)
-            return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    def _wait(
-        self, statement: LiteralString, parameters: dict[str, Any], seconds: float, *, write: bool
-    ) -> list[dict[str, Any]]:
-        running = self._submit(statement, parameters, seconds, write=write)
-        try:
-            # The loop has its own timeout, but does not exist after a fork, for example.
-            return running.result(seconds + _GRACE_SECONDS)
-        except (DriverError, Neo4jError, OSError) as error:
-            raise _error_of(error) from error
-
     async def _run(
         self, statement: LiteralString, parameters: dict[str, Any], seconds: float, *, write: bool
     ) -> list[dict[str, Any]]:
@@ -137,14 +122,21 @@ class Connection:
             return [_native(record.data()) async for record in result]
 
         was_reached, self._is_reached = self._is_reached, False
-        async with asyncio.timeout(seconds):
-            driver = self._open_driver()
-            if not was_reached:
-                # If nothing listens, a transaction is retried until the timeout; this check is not.
-                await driver.verify_connectivity()
-            async with driver.session(database=self._settings.database) as session:
-                run = session.execute_write if write else session.execute_read
-                found = await run(work)
+        try:
+            async with asyncio.timeout(seconds):
+                driver = self._open_driver()
+                if not was_reached:
+                    # If nothing listens, a transaction is retried until the timeout; not so this.
+                    await driver.verify_connectivity()
+                async with driver.session(database=self._settings.database) as session:
+                    run = session.execute_write if write else session.execute_read
+                    found = await run(work)
+        except asyncio.CancelledError:
+            if self._is_closed:
+                raise _closed() from None
+            raise
+        except (DriverError, Neo4jError, OSError) as error:
+            raise _error_of(error) from error
         self._is_reached = True
         return found
 
@@ -163,10 +155,18 @@ class Connection:
         return self._driver
 
     async def _close(self) -> None:
+        running = asyncio.all_tasks() - {asyncio.current_task()}
+        for each in running:
+            each.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
         if self._driver is not None:
             await self._driver.close()
         # The threads that resolve host names.
         await self._loop.shutdown_default_executor()
+
+
+def _closed() -> MemoryUnavailable:
+    return MemoryUnavailable("The memory was closed in the meantime", retryable=True)
 
 
 def _error_of(error: Exception) -> Exception:

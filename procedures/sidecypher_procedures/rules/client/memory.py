@@ -1,11 +1,25 @@
-"""The memory client with its three modes, and a search in the memory."""
+"""The memory clients: one for asyncio, and one that runs the same calls and blocks."""
 
+import asyncio
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import wraps
+from inspect import isawaitable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, LiteralString, Protocol, Self, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Final,
+    LiteralString,
+    ParamSpec,
+    Self,
+    TypeVar,
+    cast,
+)
 
 from sidecypher import CallError
 from sidecypher_procedures.rules.client.judge import ChatJudge
@@ -19,8 +33,9 @@ from sidecypher_procedures.rules.client.model import (
     Judge,
     Remembered,
     RuleStatus,
-    extracted,
     judgements,
+    texts_in,
+    with_findings,
 )
 from sidecypher_procedures.rules.errors import MemoryUnavailable
 from sidecypher_procedures.rules.options import (
@@ -40,40 +55,91 @@ if TYPE_CHECKING:
     from sidecypher_procedures.rules.client.connection import Connection
 
 
-_CONTEXT: Final = "CALL rules.context($input, $options) YIELD graphContext RETURN graphContext"
-_ADD: Final = """
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A statement, and what its rows must be.
+
+    Attributes:
+        text: The Cypher text.
+        key: A column that is never null; an OPTIONAL procedure returns null without a sidecar.
+        least: The least number of rows.
+        write: Whether it writes.
+    """
+
+    text: LiteralString
+    key: str | None = None
+    least: int = 0
+    write: bool = False
+
+
+_CONTEXT: Final = _Statement(
+    "CALL rules.context($input, $options) YIELD graphContext RETURN graphContext",
+    key="graphContext",
+    least=1,
+)
+_ADD: Final = _Statement(
+    """
     CALL rules.add($rule, $extraction, $options)
     YIELD id, status, reason, contradicts, extractionId, created
     RETURN id, status, reason, contradicts, extractionId, created
-"""
-_REMEMBER: Final = """
+    """,
+    key="id",
+    least=1,
+    write=True,
+)
+_REMEMBER: Final = _Statement(
+    """
     CALL rules.remember($input, $options)
     YIELD extractionId, concepts, facts, ended, rules, leftOut
     RETURN extractionId, concepts, facts, ended, rules, leftOut
-"""
-_FORGET: Final = """
+    """,
+    key="extractionId",
+    least=1,
+    write=True,
+)
+_FORGET: Final = _Statement(
+    """
     CALL rules.forget($what) YIELD label, id, deleted, reason
     RETURN label, id, deleted, reason
-"""
-_UNKNOWN: Final = """
+    """,
+    key="label",
+    write=True,
+)
+_SEARCH: Final = _Statement(
+    """
+    CALL rules.search($user, $words, {limit: $most}) YIELD kind, id, text, score
+    RETURN kind, id, text, score
+    """,
+    key="id",
+)
+_UNKNOWN: Final = _Statement(
+    """
     CALL rules.unknown($ruleId, $options) YIELD otherId, text, otherText, rev
     RETURN otherId, text, otherText, rev
-"""
-_SUSPECT: Final = """
+    """
+)
+_SUSPECT: Final = _Statement(
+    """
     CALL rules.suspect($ruleId, $judgements, $rev) YIELD id, status, reason
     RETURN id, status, reason
-"""
+    """,
+    key="id",
+    least=1,
+    write=True,
+)
 _SHARE_OF_TIMEOUT: Final = 0.8
+_GRACE_SECONDS: Final = 1.0
 _LOG: Final = logging.getLogger("sidecypher_procedures.rules.client")
 _Rows = list[dict[str, Any]]
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
-class MemoryClient:
-    """Client of a memory of users' rules and concepts, for agents that run outside of Neo4j.
+class AsyncMemoryClient:
+    """Client of a memory of users' rules and concepts, for agents that run on asyncio.
 
-    In the mode OFF calls check their arguments and return None. Without an answer OPTIONAL returns
-    None and writes a line to the log, and REQUIRED raises `MemoryUnavailable`. Invalid arguments
-    raise in every mode. Thread-safe.
+    Has the calls of `MemoryClient`, as coroutines. Several tasks, threads and event loops may share
+    a client. If a call is cancelled, its transaction ends.
 
     Args:
         settings: The settings; those of the environment by default.
@@ -83,8 +149,10 @@ class MemoryClient:
         ClientSettingsError: A variable of the environment cannot be used.
 
     Example:
-        >>> with MemoryClient(ClientSettings(mode="OFF")) as memory:
-        ...     memory.add({"userId": "ann", "text": "formal tone"}, {"method": "rule"})
+        >>> async def agent():
+        ...     async with AsyncMemoryClient(ClientSettings(mode="OFF")) as memory:
+        ...         return await memory.context({"userId": "ann", "prompt": "Shorten the plan."})
+        >>> asyncio.run(agent())
     """
 
     def __init__(
@@ -97,19 +165,29 @@ class MemoryClient:
         self._judge = _chat_judge(self.settings)
         self._lock = threading.Lock()
         self._connection: Connection | None = None
+        if self.is_off and "mode" not in self.settings.model_fields_set:
+            _LOG.warning(
+                "memory is off: nothing is read or remembered; set SIDECYPHER_GRAPHRAG_MODE to "
+                "REQUIRED or OPTIONAL, or to OFF to confirm this"
+            )
 
-    def __enter__(self) -> Self:
+    @property
+    def is_off(self) -> bool:
+        """Whether the mode is OFF, so that calls only check their arguments and return None."""
+        return self.settings.mode == "OFF"
+
+    async def __aenter__(self) -> Self:
         return self
 
-    def __exit__(
+    async def __aexit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        await self.close()
 
-    def context(
+    async def context(
         self, values: Mapping[str, Any], options: Mapping[str, Any] | None = None
     ) -> GraphContext | None:
         """Return the context of a task, or None without a memory.
@@ -127,10 +205,10 @@ class MemoryClient:
         ContextOptions.from_map(chosen)
         milliseconds = int(self.settings.timeout * 1000 * _SHARE_OF_TIMEOUT)
         chosen.setdefault("deadlineMs", max(1, milliseconds))
-        row = self._row(_CONTEXT, "graphContext", write=False, input=dict(values), options=chosen)
+        row = await self._row(_CONTEXT, input=dict(values), options=chosen)
         return None if row is None else cast("GraphContext", row["graphContext"])
 
-    def add(
+    async def add(
         self,
         rule: Mapping[str, Any],
         extraction: Mapping[str, Any],
@@ -154,9 +232,9 @@ class MemoryClient:
         ExtractionInput.from_map(extraction, "extraction")
         MomentOptions.from_map(chosen)
         given = {"rule": dict(rule), "extraction": dict(extraction), "options": chosen}
-        return cast("Added | None", self._row(_ADD, "id", write=True, **given))
+        return cast("Added | None", await self._row(_ADD, **given))
 
-    def remember(
+    async def remember(
         self,
         values: Mapping[str, Any],
         options: Mapping[str, Any] | None = None,
@@ -181,14 +259,14 @@ class MemoryClient:
         MomentOptions.from_map(chosen)
         (RememberInput if extractor is None else TextInput).from_map(given, "input")
         if extractor is not None:
-            found = self._extracted(given, extractor)
+            found = await self._extracted(given, extractor)
             if found is None:
                 return None
             given = found
-        row = self._row(_REMEMBER, "extractionId", write=True, input=given, options=chosen)
+        row = await self._row(_REMEMBER, input=given, options=chosen)
         return cast("Remembered | None", row)
 
-    def forget(self, what: Mapping[str, Any]) -> list[Forgotten] | None:
+    async def forget(self, what: Mapping[str, Any]) -> list[Forgotten] | None:
         """Delete a rule, an extraction, or all of a session or a user; None without a memory.
 
         Args:
@@ -204,20 +282,20 @@ class MemoryClient:
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
         """
         ForgetInput.from_map(what, "what")
-        found = self._rows(_FORGET, "label", write=True, what=dict(what))
+        found = await self._rows(_FORGET, what=dict(what))
         return cast("list[Forgotten] | None", found)
 
-    def search(self, user_id: str, query: str, *, most: int = 10) -> _Rows | None:
+    async def search(self, user_id: str, query: str, *, most: int = 10) -> _Rows | None:
         """Return the rows of `rules.search`, or None without a memory.
 
         Raises:
             CallError: An argument cannot be used (SC-204).
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
         """
-        _check(user_id, query, most)
-        return self._rows(_SEARCH, "id", write=False, user=user_id, words=query, most=most)
+        SearchInput.from_map({"userId": user_id, "query": query, "most": most}, "search")
+        return await self._rows(_SEARCH, user=user_id, words=query, most=most)
 
-    def judge(
+    async def judge(
         self, rule_id: str, judge: Judge | None = None, *, limit: int = 100
     ) -> RuleStatus | None:
         """Ask a model about the rules that the detector cannot compare; record its suspicions.
@@ -243,66 +321,53 @@ class MemoryClient:
         judge = judge or self._judge
         if judge is None:
             return None
-        rows = self.read(_UNKNOWN, ruleId=rule_id, options={"limit": limit})
-        suspected = judgements(rows or [], judge)
-        if not rows or not suspected:
+        rows = await self._rows(_UNKNOWN, ruleId=rule_id, options={"limit": limit})
+        if not rows:
+            return None
+        pairs = [(row["text"], row["otherText"]) for row in rows]
+        suspected = judgements(rows, await self._call(judge, pairs))
+        if not suspected:
             return None
         given = {"ruleId": rule_id, "judgements": suspected, "rev": rows[0]["rev"]}
-        return cast("RuleStatus | None", self._row(_SUSPECT, "id", write=True, **given))
+        return cast("RuleStatus | None", await self._row(_SUSPECT, **given))
 
-    def read(self, statement: LiteralString, **parameters: Any) -> _Rows | None:
+    async def read(self, /, statement: LiteralString, **parameters: Any) -> _Rows | None:
         """Run your own statement that reads; return its records, or None without a memory.
 
         Raises:
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
         """
-        return self._ask(lambda connection: connection.read(statement, **parameters))
+        return await self._rows(_Statement(statement), **parameters)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the connections; a later call opens new ones."""
         with self._lock:
             connection, self._connection = self._connection, None
         if connection is not None:
-            connection.close()
+            await self._call(connection.close)
 
-    def _row(
-        self, statement: LiteralString, key: str, *, write: bool, **parameters: Any
-    ) -> dict[str, Any] | None:
+    async def _row(self, statement: _Statement, **parameters: Any) -> dict[str, Any] | None:
         """Return the only row of a procedure."""
-        rows = self._rows(statement, key, write=write, least=1, **parameters)
+        rows = await self._rows(statement, **parameters)
         return None if rows is None else rows[0]
 
-    def _rows(
-        self, statement: LiteralString, key: str, *, write: bool, least: int = 0, **parameters: Any
-    ) -> _Rows | None:
-        """Return the rows of a procedure, `least` or more; its column `key` is never null."""
-
-        def ask(connection: "Connection") -> _Rows:
-            run = connection.write if write else connection.read
-            rows = run(statement, **parameters)
-            if len(rows) < least or any(row[key] is None for row in rows):
-                # An OPTIONAL procedure returns this without a sidecar.
-                raise MemoryUnavailable("The memory gave nothing: no sidecar answers")
-            return rows
-
-        return self._ask(ask)
-
-    def _ask(self, ask: "Callable[[Connection], _Rows]") -> _Rows | None:
-        if self.settings.mode == "OFF":
+    async def _rows(self, statement: _Statement, **parameters: Any) -> _Rows | None:
+        """Return the rows of a statement; without an answer act as the mode says."""
+        if self.is_off:
             return None
         try:
-            return self._guarded(ask)
+            return await self._guarded(statement, parameters)
         except MemoryUnavailable as error:
             if self.settings.mode == "REQUIRED":
                 raise
             _LOG.warning("memory is not available: %s", error.message, extra={"code": error.code})
             return None
 
-    def _guarded(self, ask: "Callable[[Connection], _Rows]") -> _Rows:
+    async def _guarded(self, statement: _Statement, parameters: dict[str, Any]) -> _Rows:
         if not self._breaker.admits():
             raise _breaker_open()
         try:
-            rows = ask(self._connected())
+            rows = await self._run(statement, parameters)
         except MemoryUnavailable:
             self._breaker.failed()
             raise
@@ -311,6 +376,19 @@ class MemoryClient:
             self._breaker.succeeded()
             raise
         self._breaker.succeeded()
+        return rows
+
+    async def _run(self, statement: _Statement, parameters: dict[str, Any]) -> _Rows:
+        write, key = statement.write, statement.key
+        seconds = self.settings.write_timeout if write else self.settings.timeout
+        running = self._connected().submit(statement.text, parameters, seconds, write=write)
+        try:
+            # The connection has its own timeout, but its thread does not exist after a fork.
+            rows = await self._result(running, seconds + _GRACE_SECONDS)
+        except TimeoutError:
+            raise MemoryUnavailable("The memory gave no answer in time", retryable=True) from None
+        if len(rows) < statement.least or (key and any(row[key] is None for row in rows)):
+            raise MemoryUnavailable("The memory gave nothing: no sidecar answers")
         return rows
 
     def _connected(self) -> "Connection":
@@ -322,13 +400,15 @@ class MemoryClient:
                 self._connection = Connection(self.settings)
             return self._connection
 
-    def _extracted(self, given: dict[str, Any], extractor: Extractor) -> dict[str, Any] | None:
+    async def _extracted(
+        self, given: dict[str, Any], extractor: Extractor
+    ) -> dict[str, Any] | None:
         """Return the input with the findings of the extractor; None without a memory."""
-        if self.settings.mode == "OFF":
+        if self.is_off:
             return None
         try:
             self._check_breaker()
-            found = extracted(given, extractor)
+            found = with_findings(given, await self._call(extractor, texts_in(given)))
             RememberInput.from_map(found, "input")
         except Exception as error:
             if self.settings.mode == "REQUIRED":
@@ -342,117 +422,119 @@ class MemoryClient:
         if self._breaker.is_open:
             raise _breaker_open()
 
+    async def _result(self, running: Future[_Rows], seconds: float) -> _Rows:
+        """Wait for an answer; a cancelled task cancels its statement."""
+        async with asyncio.timeout(seconds):
+            return await asyncio.wrap_future(running)
+
+    async def _call(self, function: Callable[..., _T | Awaitable[_T]], *arguments: Any) -> _T:
+        """Call a function that may block, or a coroutine function."""
+        found = await asyncio.to_thread(function, *arguments)
+        return await found if isawaitable(found) else found
+
+
+class _BlockingCalls(AsyncMemoryClient):
+    """The calls with steps that block, so that their coroutines end without an event loop."""
+
+    async def _result(self, running: Future[_Rows], seconds: float) -> _Rows:
+        return running.result(seconds)
+
+    async def _call(self, function: Callable[..., _T | Awaitable[_T]], *arguments: Any) -> _T:
+        found = function(*arguments)
+        return asyncio.run(_awaited(found)) if isawaitable(found) else found
+
+
+async def _awaited(found: Awaitable[_T]) -> _T:
+    return await found
+
+
+def _blocking(
+    call: Callable[Concatenate[AsyncMemoryClient, _P], Coroutine[Any, Any, _T]],
+) -> Callable[Concatenate["MemoryClient", _P], _T]:
+    """Return a call of the asynchronous client as a method of the one that blocks."""
+
+    @wraps(call)
+    def run(self: "MemoryClient", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        steps = call(self._calls, *args, **kwargs)
+        try:
+            while True:
+                steps.send(None)
+        except StopIteration as end:
+            return cast("_T", end.value)
+
+    run.__qualname__ = f"MemoryClient.{call.__name__}"
+    return run
+
+
+class MemoryClient:
+    """Client of a memory of users' rules and concepts, for agents that run outside of Neo4j.
+
+    In the mode OFF calls check their arguments and return None. Without an answer OPTIONAL returns
+    None and writes a line to the log, and REQUIRED raises `MemoryUnavailable`. Invalid arguments
+    raise in every mode. If no mode was chosen, it is OFF, and a line in the log says so.
+    Thread-safe.
+
+    Args:
+        settings: The settings; those of the environment by default.
+        breaker: The circuit breaker; one with the values of the settings by default.
+
+    Raises:
+        ClientSettingsError: A variable of the environment cannot be used.
+
+    Example:
+        >>> with MemoryClient(ClientSettings(mode="OFF")) as memory:
+        ...     memory.add({"userId": "ann", "text": "formal tone"}, {"method": "rule"})
+        ...     memory.is_off
+        True
+    """
+
+    def __init__(
+        self, settings: ClientSettings | None = None, *, breaker: CircuitBreaker | None = None
+    ) -> None:
+        self._calls = _BlockingCalls(settings, breaker=breaker)
+
+    @property
+    def settings(self) -> ClientSettings:
+        """The settings."""
+        return self._calls.settings
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the mode is OFF, so that calls only check their arguments and return None."""
+        return self._calls.is_off
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    context = _blocking(AsyncMemoryClient.context)
+    add = _blocking(AsyncMemoryClient.add)
+    remember = _blocking(AsyncMemoryClient.remember)
+    forget = _blocking(AsyncMemoryClient.forget)
+    search = _blocking(AsyncMemoryClient.search)
+    judge = _blocking(AsyncMemoryClient.judge)
+    read = _blocking(AsyncMemoryClient.read)
+    close = _blocking(AsyncMemoryClient.close)
+
 
 def _breaker_open() -> MemoryUnavailable:
     return MemoryUnavailable("The memory failed again and again, and is left alone for a while")
 
 
-_SEARCH: Final = """
-    CALL rules.search($user, $words, {limit: $most}) YIELD kind, id, text, score
-    RETURN kind, id, text, score
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A search hit.
-
-    Attributes:
-        kind: ``rule``, ``concept`` or ``extraction``.
-        id: Its id.
-        text: Its text, name or snippet.
-        score: Relative relevance.
-    """
-
-    kind: Literal["rule", "concept", "extraction"]
-    id: str
-    text: str
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """The result of a search.
-
-    Attributes:
-        provider: The name of the provider.
-        found: The hits, the best first.
-        reason: Why there was no search, or None.
-    """
-
-    provider: str
-    found: tuple[Found, ...] = ()
-    reason: str | None = None
-
-
-class SearchProvider(Protocol):
-    """Provider of search results in place of a web search."""
-
-    def search(self, user_id: str, query: str, *, most: int = 10) -> SearchResult:
-        """Return the results of a query.
-
-        Args:
-            user_id: The user whose memory is searched.
-            query: Plain words.
-            most: The most results.
-        """
-
-
-class DisabledSearch:
-    """Provider that always reports that search is disabled.
-
-    Example:
-        >>> DisabledSearch().search("ann", "weather").reason
-        'search is disabled'
-    """
-
-    def search(self, user_id: str, query: str, *, most: int = 10) -> SearchResult:
-        """Return that search is disabled."""
-        _check(user_id, query, most)
-        return SearchResult("disabled", reason="search is disabled")
-
-
-class LocalSearch:
-    """Provider that searches the memory by `rules.search`.
-
-    Args:
-        memory: The memory to search. Its mode decides what happens without an answer.
-    """
-
-    def __init__(self, memory: MemoryClient) -> None:
-        self._memory = memory
-
-    def search(self, user_id: str, query: str, *, most: int = 10) -> SearchResult:
-        """Return the user's rules, concepts and extractions with words of the query.
-
-        Raises:
-            CallError: There is no user, or `most` is out of range (SC-204).
-            MemoryUnavailable: There is no answer, and the mode is REQUIRED.
-        """
-        rows = self._memory.search(user_id, query, most=most)
-        if not any(map(str.isalnum, query)):
-            return SearchResult("local", reason="the query has no words")
-        if rows is None:
-            return SearchResult("local", reason="the memory is not available")
-        found = (Found(row["kind"], row["id"], row["text"], row["score"]) for row in rows)
-        return SearchResult("local", tuple(found))
-
-
-def _chat_judge(settings: ClientSettings) -> ChatJudge | None:
+def _chat_judge(settings: ClientSettings) -> Judge | None:
     if settings.judge_url is None:
         return None
-    return ChatJudge(
+    judge = ChatJudge(
         settings.judge_url,
         settings.judge_model,
         key=settings.judge_key,
         timeout=settings.judge_timeout,
     )
-
-
-def search_provider(memory: MemoryClient) -> SearchProvider:
-    """Return the provider from the memory's setting `search`."""
-    return LocalSearch(memory) if memory.settings.search == "local" else DisabledSearch()
-
-
-def _check(user_id: str, query: str, most: int) -> None:
-    SearchInput.from_map({"userId": user_id, "query": query, "most": most}, "search")
+    return judge.compare

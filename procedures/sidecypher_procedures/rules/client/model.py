@@ -3,7 +3,7 @@
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Protocol, Self, TypedDict
 
@@ -267,8 +267,10 @@ class Judge(Protocol):
         ...     return [{"score": 0.9, "model": "some-model", "reason": "opposite"} for _ in pairs]
     """
 
-    def __call__(self, pairs: Sequence[tuple[str, str]], /) -> Sequence[dict[str, Any] | None]:
-        """Compare pairs of rules.
+    def __call__(
+        self, pairs: Sequence[tuple[str, str]], /
+    ) -> Sequence[dict[str, Any] | None] | Awaitable[Sequence[dict[str, Any] | None]]:
+        """Compare pairs of rules; may be a coroutine function.
 
         Args:
             pairs: The texts of two rules each, as their authors wrote them.
@@ -278,18 +280,18 @@ class Judge(Protocol):
         """
 
 
-def judgements(rows: list[dict[str, Any]], judge: Judge) -> list[dict[str, Any]]:
+def judgements(
+    rows: list[dict[str, Any]], found: Sequence[dict[str, Any] | None]
+) -> list[dict[str, Any]]:
     """Return the judgements of a judge, as `rules.suspect` accepts them.
 
     Args:
         rows: The rows of `rules.unknown`.
-        judge: The judge of their pairs.
+        found: The answers of the judge about their pairs.
 
     Raises:
         InvalidInput: The judge gave more or fewer answers than it was asked for.
-        Exception: Any error of the judge.
     """
-    found = judge([(row["text"], row["otherText"]) for row in rows])
     if len(found) != len(rows):
         raise InvalidInput(
             f"The judge gave {len(found)} answers about {len(rows)} pairs",
@@ -313,8 +315,10 @@ class Extractor(Protocol):
         ...     return {"entities": [{"name": "Apollo"}], "extraction": {"model": "some-model"}}
     """
 
-    def __call__(self, texts: Mapping[str, str], /) -> Mapping[str, Any]:
-        """Return the findings in some texts.
+    def __call__(
+        self, texts: Mapping[str, str], /
+    ) -> Mapping[str, Any] | Awaitable[Mapping[str, Any]]:
+        """Return the findings in some texts; may be a coroutine function.
 
         Args:
             texts: The texts of the input by their keys, such as ``userMessage``.
@@ -325,14 +329,18 @@ class Extractor(Protocol):
         """
 
 
-def extracted(values: Mapping[str, Any], extractor: Extractor) -> dict[str, Any]:
+def texts_in(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts of an input of `rules.remember` by their keys."""
+    return {name: values[name] for name in TEXTS if values.get(name)}
+
+
+def with_findings(values: Mapping[str, Any], findings: Mapping[str, Any]) -> dict[str, Any]:
     """Return an input of `rules.remember` with the findings of an extractor.
 
     Raises:
         InvalidInput: The extractor returned something that is not a finding.
-        Exception: Any error of the extractor.
     """
-    found = dict(extractor({name: values[name] for name in TEXTS if values.get(name)}))
+    found = dict(findings)
     if set(found) - set(_FOUND):
         raise InvalidInput(
             "The extractor gave what is not an entity, relation or rule",
